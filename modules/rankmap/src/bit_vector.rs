@@ -1,34 +1,35 @@
-//! A vector of bits that answers how many are set before a place, and where the one with a number is.
+//! A bit vector with RANK (number of set bits before a position) and SELECT (position of a set
+//! bit).
 
 use crate::bits::{select_in_word, words_for};
 use crate::error::Error;
 
-/// How many bits share an entry of the directory of ranks.
+/// Number of bits that share an entry of the directory of ranks.
 const BLOCK: u64 = 512;
-/// Of every so many set bits, the place of the first is noted.
+/// Number of set bits that share a sample of the directory of positions.
 const SAMPLE: u64 = 256;
 
-/// Bits with a directory: for every 512 bits how many are set before, and for every 256 set bits the block
-/// that the first of them is in; together 11% of the bits where half are set.
+/// Bits with a directory: the number of set bits before each block of 512 bits, and the block of
+/// every 256th set bit. The directory takes 11% of the size of the bits if half of them are set.
 ///
-/// RANK counts at most seven words. SELECT looks for the block between two samples by halving, which ends
-/// at once unless the bits are far apart, and then counts at most seven words. (G. Jacobson, *Space-efficient
-/// static trees and graphs*, 1989; the samples as R. Gonzalez et al., *Practical implementation of rank and
-/// select queries*, 2005.)
+/// RANK counts at most seven words. SELECT finds the block between two samples by binary search,
+/// which ends at once unless the set bits are far apart, and then counts at most seven words. (G.
+/// Jacobson, *Space-efficient static trees and graphs*, 1989; the samples as in R. Gonzalez et al.,
+/// *Practical implementation of rank and select queries*, 2005.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BitVector {
     words: Box<[u64]>,
     bits: u64,
-    /// How many bits are set before each block, and in all.
+    /// Number of set bits before each block, and in total.
     ranks: Box<[u32]>,
-    /// The block of every 256th set bit, and the last block.
+    /// Block of every 256th set bit, and the last block.
     samples: Box<[u32]>,
     #[cfg(test)]
     ones: u64,
 }
 
 impl BitVector {
-    /// Bits with their directory; those after the end must be 0.
+    /// Creates the directory for the given bits. Bits after the end must be 0.
     pub(crate) fn new(words: Vec<u64>, bits: u64) -> Self {
         debug_assert_eq!(words.len(), words_for(bits));
         let blocks = bits.div_ceil(BLOCK) as usize;
@@ -45,7 +46,7 @@ impl BitVector {
                 samples.push(block as u32);
             }
         }
-        // 2^32 set bits are 0 here, which is only ever compared as the end of the last block.
+        // A count of 2^32 is clamped. This entry is compared only as the end of the last block.
         ranks.push(ones.min(u64::from(u32::MAX)) as u32);
         samples.push(blocks.saturating_sub(1) as u32);
         BitVector {
@@ -58,7 +59,7 @@ impl BitVector {
         }
     }
 
-    /// How many bits there are.
+    /// Returns the number of bits.
     pub(crate) fn len(&self) -> u64 {
         self.bits
     }
@@ -67,13 +68,13 @@ impl BitVector {
         &self.words
     }
 
-    /// Whether a bit is set.
+    /// Returns true if the bit is set.
     #[inline]
     pub(crate) fn get(&self, place: u64) -> bool {
         self.words[(place / 64) as usize] >> (place % 64) & 1 == 1
     }
 
-    /// How many bits are set before a place, which is at most the length.
+    /// Returns the number of set bits before a position, which must be at most the length.
     #[inline]
     pub(crate) fn rank(&self, place: u64) -> u64 {
         let block = (place / BLOCK) as usize;
@@ -88,7 +89,8 @@ impl BitVector {
         count
     }
 
-    /// The place of the set bit with a number, of which there are more.
+    /// Returns the position of the set bit with the given index. There must be more set bits than
+    /// `index`.
     #[inline]
     pub(crate) fn select(&self, index: u64) -> u64 {
         let sample = (index / SAMPLE) as usize;
@@ -96,7 +98,7 @@ impl BitVector {
             self.samples[sample] as usize,
             self.samples[sample + 1] as usize,
         );
-        // The last block that begins with no more than `index`.
+        // Finds the last block that begins with at most `index` set bits.
         while high - low > 8 {
             let middle = (low + high).div_ceil(2);
             if u64::from(self.ranks[middle]) <= index {
@@ -120,8 +122,8 @@ impl BitVector {
         }
     }
 
-    /// The place of the bit with a number among those that are not set: by halving, since no samples of these
-    /// are kept.
+    /// Returns the position of the unset bit with the given index. Searches all blocks, because
+    /// unset bits have no samples.
     pub(crate) fn select_unset(&self, index: u64) -> u64 {
         let unset = |block: usize| block as u64 * BLOCK - u64::from(self.ranks[block]);
         let (mut low, mut high) = (0, self.ranks.len() - 2);
@@ -145,19 +147,19 @@ impl BitVector {
         }
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.words) + size_of_val(&*self.ranks) + size_of_val(&*self.samples)
     }
 
-    /// How many bytes so many bits with so many set take.
+    /// Returns the size in bytes for `bits` bits of which `ones` are set.
     pub(crate) fn bytes_for(bits: u64, ones: u64) -> usize {
         let directory = bits.div_ceil(BLOCK) + 1 + ones.div_ceil(SAMPLE) + 1;
         words_for(bits) * 8 + directory as usize * 4
     }
 }
 
-/// Bits whose words came from elsewhere: none is set after the end.
+/// Checks decoded words: their number must match, and no bit after the end may be set.
 pub(crate) fn checked(words: Vec<u64>, bits: u64) -> Result<Vec<u64>, Error> {
     let rest = bits % 64;
     let beyond = rest > 0 && words.last().is_some_and(|word| word >> rest != 0);

@@ -1,28 +1,30 @@
-//! Words of bits: integers of a fixed width side by side, and the place of a set bit in a word.
+//! Packed integers of a fixed width, and the position of a set bit in a word.
 
 use crate::error::Error;
 
-/// How many words so many bits fill.
+/// Returns the number of words for the given number of bits.
 pub(crate) fn words_for(bits: u64) -> usize {
     bits.div_ceil(64) as usize
 }
 
-/// The eight bytes from one on, if there are so many: the lowest first.
+/// Returns the eight bytes from an index on in little-endian order, or `None` beyond the end.
 #[inline(always)]
 pub(crate) fn eight(bytes: &[u8], from: usize) -> Option<u64> {
     let eight = bytes.get(from..from.checked_add(8)?)?;
     Some(u64::from_le_bytes(eight.try_into().ok()?))
 }
 
-/// How many bits a value needs, at least one.
+/// Returns the number of bits of a value, at least one.
 pub(crate) fn width_of(value: u64) -> u32 {
     (64 - value.leading_zeros()).max(1)
 }
 
-/// The position of the `index`th set bit of a word that has more than `index`.
+/// Returns the position of the set bit with the given index. The word must have more than `index`
+/// set bits.
 ///
-/// Constant time: the bits set in each byte are summed by one multiplication (S. Vigna, *Broadword
-/// implementation of rank/select queries*, WEA 2008), which gives the byte; where in it the bit is, a table tells.
+/// Constant time: one multiplication sums the set bits of the bytes (S. Vigna, *Broadword
+/// implementation of rank/select queries*, WEA 2008), which determines the byte. A table gives the
+/// bit in the byte.
 #[inline(always)]
 pub(crate) fn select_in_word(word: u64, index: u32) -> u32 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -30,20 +32,21 @@ pub(crate) fn select_in_word(word: u64, index: u32) -> u32 {
     let pairs = word - ((word >> 1) & 0x5555_5555_5555_5555);
     let fours = (pairs & 0x3333_3333_3333_3333) + ((pairs >> 2) & 0x3333_3333_3333_3333);
     let bytes = (fours + (fours >> 4)) & 0x0F0F_0F0F_0F0F_0F0F;
-    // Byte k: 127 - index, and how many bits are set in the bytes before it. So the top bit says that the bit lies before.
+    // Byte k is 127 - index plus the number of set bits in the bytes before it. Its top bit is set
+    // if the wanted bit is in an earlier byte.
     let sums = bytes
         .wrapping_mul(ONES << 8)
         .wrapping_add(u64::from(127 - index).wrapping_mul(ONES));
-    // Of the last byte there is none behind it: as if there were a ninth.
+    // Bit 63 acts as a ninth byte, because the last byte has no successor.
     let behind = (sums & TOPS) >> 8 | 1 << 63;
-    // The first bit of the byte.
+    // First bit of the byte.
     let first = behind.trailing_zeros() - 7;
     let missing = (sums >> (first & 63)) as usize % 8;
     let within = (word >> (first & 63)) as u8;
     first + u32::from(SELECT_IN_BYTE[missing * 256 + usize::from(within)])
 }
 
-/// For each byte, at 256 times 7 less an index, the position of the set bit with that index.
+/// For each byte, at offset 256 * (7 - index), the position of the set bit with that index.
 static SELECT_IN_BYTE: [u8; 8 * 256] = {
     let mut table = [0; 8 * 256];
     let mut byte = 0;
@@ -61,13 +64,14 @@ static SELECT_IN_BYTE: [u8; 8 * 256] = {
     table
 };
 
-/// Integers of the same width, side by side: the lowest bit of the lowest byte first.
+/// Integers of equal width in consecutive bits, in little-endian order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packed {
-    /// Bytes and not words: eight of them from any byte on hold an integer that begins in it.
+    /// Bytes instead of words, because eight bytes from any byte on contain every integer that
+    /// begins in it.
     bytes: Box<[u8]>,
     width: u32,
-    /// Of an integer, the bits that may be set.
+    /// The bits that an integer may have.
     mask: u32,
     len: u64,
 }
@@ -82,12 +86,12 @@ impl Packed {
         }
     }
 
-    /// `len` integers of `width` bits, all zero; the width is 0 to 32.
+    /// Creates `len` integers of `width` bits, all zero. The width must be at most 32.
     pub(crate) fn zeros(width: u32, len: u64) -> Self {
         Packed::of(vec![0; Packed::bytes_for(width, len)], width, len)
     }
 
-    /// What an iterator gives, each at most `width` bits wide.
+    /// Packs the values of an iterator, each of at most `width` bits.
     pub(crate) fn collect(width: u32, len: u64, values: impl IntoIterator<Item = u32>) -> Self {
         let mut packed = Packed::zeros(width, len);
         for (index, value) in values.into_iter().enumerate() {
@@ -96,7 +100,7 @@ impl Packed {
         packed
     }
 
-    /// Writes an integer where a zero is. Constant time.
+    /// Writes an integer at an index that holds zero. Constant time.
     pub(crate) fn set(&mut self, index: u64, value: u32) {
         debug_assert!(index < self.len && value & !self.mask == 0);
         let bit = index * u64::from(self.width);
@@ -107,13 +111,14 @@ impl Packed {
         }
     }
 
-    /// The integer at an index. Constant time.
+    /// Returns the integer at an index. Constant time.
     #[inline]
     pub(crate) fn get(&self, index: u64) -> u32 {
         self.checked_get(index).expect("an integer there is")
     }
 
-    /// The integer at an index; if there are not so many, any or none. Constant time.
+    /// Returns the integer at an index. Beyond the end, the result is arbitrary or `None`. Constant
+    /// time.
     #[inline(always)]
     pub(crate) fn checked_get(&self, index: u64) -> Option<u32> {
         let bit = index * u64::from(self.width);
@@ -121,32 +126,33 @@ impl Packed {
         Some((eight >> (bit % 8)) as u32 & self.mask)
     }
 
-    /// How many integers there are.
+    /// Returns the number of integers.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// How many bits each has.
+    /// Returns the number of bits of each integer.
     pub(crate) fn width(&self) -> u32 {
         self.width
     }
 
-    /// All integers in order.
+    /// Returns an iterator over the integers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.len).map(|index| self.get(index))
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The bytes that hold them, a multiple of eight, without those to spare: as words, the lowest byte first.
+    /// Returns the bytes that contain integers, without padding: whole words in little-endian
+    /// order.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..8 * words_for(u64::from(self.width) * self.len)]
     }
 
-    /// Integers out of the bytes that [`Packed::as_bytes`] gave.
+    /// Unpacks the bytes that [`Packed::as_bytes`] returned.
     pub(crate) fn from_bytes(width: u32, len: u64, bytes: &[u8]) -> Result<Self, Error> {
         if width > 32 || bytes.len() != 8 * words_for(u64::from(width) * len) {
             return Err(Error::Malformed("packed integers"));
@@ -157,8 +163,8 @@ impl Packed {
         Ok(Packed::of(all, width, len))
     }
 
-    /// How many bytes `len` integers of a width take on the heap: eight more than are filled, and sixteen at the
-    /// least, since eight are read without asking where the end is.
+    /// Returns the size on the heap in bytes of `len` integers. This is eight bytes more than
+    /// needed, and at least 16, because eight bytes are read without a check for the end.
     pub(crate) fn bytes_for(width: u32, len: u64) -> usize {
         (words_for(u64::from(width) * len) + 1).max(2) * 8
     }

@@ -1,4 +1,4 @@
-//! Rank maps out of what they should hold.
+//! Construction of rank maps from sequences of ranks.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use crate::progression::{Grouping, Progression};
 use crate::representation::Representation;
 use crate::survey::Survey;
 
-/// Calls back with ranks, as often as it is asked.
+/// A sequence of ranks that can be walked repeatedly: a function that calls back with progressions.
 pub(crate) type Source<'a> = &'a dyn Fn(&mut dyn FnMut(Progression));
 
-/// Of so few ranges no decision diagram takes less.
+/// Number of ranges below which a decision diagram is never the smallest form.
 const FEW_RANGES: u64 = 16;
 
-/// Makes rank maps by a strategy, or in a representation of one's choice.
+/// Builds rank maps by a strategy, or in a prescribed representation.
 ///
-/// What is given is walked through twice: once to see what it is like, once to write it down in the form
-/// that suits the strategy best. What ascends is never written out in between.
+/// The input is walked at least twice: first to examine it, then to store it in the form that suits
+/// the strategy best. Ascending ranks are never collected in an array in between.
 ///
 /// ```
 /// use graphmap_rankmap::{Builder, RankMap, Representation, Strategy};
@@ -45,41 +45,51 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// One that chooses by [`Strategy::default`].
+    /// Creates a builder that chooses by [`Strategy::default`].
     ///
-    /// Cost: constant time. Source: Mir Taheri 2011, 3.8.3, for the default.
+    /// Cost: constant time. Source: Mir Taheri 2011 (3.8.3) for the default.
     pub fn new() -> Self {
         Builder::default()
     }
 
-    /// Chooses by this strategy.
+    /// Sets the strategy.
     ///
-    /// Cost: constant time. Source: Mir Taheri 2011, 3.8.
+    /// Cost: constant time. Source: Mir Taheri 2011 (3.8).
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// Takes this representation, whatever it costs; [`Error::Unsuitable`] where it cannot represent what is
-    /// given.
+    /// Prescribes a representation, regardless of its cost. Building then fails with
+    /// [`Error::Unsuitable`] for ranks that it cannot represent.
     ///
-    /// Cost: constant time. Source: Mir Taheri 2011, 3.4.
+    /// Cost: constant time. Source: Mir Taheri 2011 (3.4).
     pub fn representation(mut self, representation: Representation) -> Self {
         self.only = Some(representation);
         self
     }
 
-    /// The ranks of a slice, in that order.
+    /// Builds a map of the ranks of a slice, in that order.
     ///
-    /// Cost: `O(n)` if they ascend, else `O(n log n)`. Source: Mir Taheri 2011, 3.4 and 3.5.
+    /// Cost: `O(n)` if they ascend, otherwise `O(n log n)`. Source: Mir Taheri 2011 (3.4 and 3.5).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`] if a rank occurs twice. [`Error::Unsuitable`] if the prescribed
+    /// representation cannot represent the ranks.
     pub fn slice(&self, ranks: &[u32]) -> Result<RankMap, Error> {
         self.iter(ranks.iter().copied())
     }
 
-    /// The ranks that an iterator gives, and gives again when it is cloned.
+    /// Builds a map of the ranks of an iterator, in that order. The iterator is cloned for each
+    /// walk, and each clone must return the same ranks.
     ///
-    /// Cost: `O(n)` if they ascend, and then nothing of them is held; else `O(n log n)`. Source: Mir Taheri 2011, 3.4
-    /// and 3.5.
+    /// Cost: `O(n)` if they ascend, without an array of the members; otherwise `O(n log n)`.
+    /// Source: Mir Taheri 2011 (3.4 and 3.5).
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::slice`]. [`Error::BeyondRanks`] if there are more than 2^32 ranks.
     pub fn iter<I>(&self, ranks: I) -> Result<RankMap, Error>
     where
         I: IntoIterator<Item = u32>,
@@ -93,17 +103,26 @@ impl Builder {
         })
     }
 
-    /// Ranges with strides, one after the other.
+    /// Builds a map of ranges with strides, one after the other.
     ///
-    /// Cost: `O(r log r)` for so many ranges. Source: Chaarawi and Gabriel 2008; Mir Taheri 2011, 4.1.1.
+    /// Cost: `O(r log r)` for `r` ranges. Source: Chaarawi and Gabriel 2008,
+    /// Mir Taheri 2011 (4.1.1).
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::iter`].
     pub fn progressions(&self, ranges: &[Progression]) -> Result<RankMap, Error> {
         self.source(&|give| ranges.iter().for_each(|range| give(*range)))
     }
 
-    /// Another representation of the same group, by this strategy.
+    /// Builds another representation of the same group, by the strategy of this builder.
     ///
-    /// Cost: that of [`Builder::iter`] for its members, or of [`Builder::progressions`] where it is known by these.
-    /// Source: Mir Taheri 2011, 3.4.
+    /// Cost: as [`Builder::iter`] for its members, or as [`Builder::progressions`] if its form has
+    /// progressions. Source: Mir Taheri 2011 (3.4).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsuitable`] if the prescribed representation cannot represent the group.
     pub fn rebuild(&self, map: &RankMap) -> Result<RankMap, Error> {
         self.source(&|give| map.all(give))
     }
@@ -116,17 +135,18 @@ impl Builder {
         self.within(f64::INFINITY, each)
     }
 
-    /// A form of what is called back with that weighs no more than this.
+    /// Builds the lightest form of the given ranks, with a weight of at most `most`.
     pub(crate) fn within(&self, most: f64, each: Source<'_>) -> Result<RankMap, Error> {
         self.among(most, each, true)
     }
 
-    /// [`Builder::within`] without those forms of what does not ascend that take an array of all members to be made.
+    /// Does the same as [`Builder::within`], but excludes the forms that need an array of all
+    /// members if the ranks do not ascend.
     pub(crate) fn unlisted(&self, most: f64, each: Source<'_>) -> Result<RankMap, Error> {
         self.among(most, each, false)
     }
 
-    /// Whether no representation is prescribed.
+    /// Returns true if no representation is prescribed.
     pub(crate) fn chooses(&self) -> bool {
         self.only.is_none()
     }
@@ -160,7 +180,7 @@ impl Builder {
                 Err(other) if found.is_err() => found = Err(other),
                 Err(_) => {}
                 Ok(built) => {
-                    // More than was foreseen where runs lie between each other.
+                    // Runs that interleave take more bytes than estimated.
                     choice.bytes = built.bytes();
                     let weight = self.weigh(&choice);
                     if weight <= most && found.as_ref().map_or(true, |(least, _)| weight < *least) {
@@ -243,8 +263,9 @@ impl Builder {
 }
 
 impl Builder {
-    /// The decision diagram, if it is asked for or weighs less than all other choices and than this: nothing but building it tells
-    /// how large it is, so that is given up as soon as it is too large.
+    /// Returns the decision diagram if it is prescribed, or if it weighs less than all other
+    /// choices and at most `most`. Its size is known only by building it, so building stops as soon
+    /// as it is too large.
     fn diagram(
         &self,
         survey: &Survey,
@@ -267,14 +288,14 @@ impl Builder {
         let time = time::diagram(height_of(end));
         let lightest = least(&|choice| self.weigh(choice)).min(most);
         let most = self.strategy.most_bytes(lightest, time);
-        // Never many times the bytes of another, however fast it is.
+        // A diagram is never many times larger than another form, however fast it is.
         let most = most.min(4.0 * least(&|choice| choice.bytes as f64)) as usize;
         let limit = most.checked_sub(around_diagram())?;
         let found = Unique::collect(end, limit, each)?;
         (of_diagram(&found).bytes <= most).then_some(found)
     }
 
-    /// A set and what becomes of it.
+    /// Builds a permutation of a set.
     fn permuted(
         &self,
         representation: Representation,
@@ -290,7 +311,7 @@ impl Builder {
             ..*self
         };
         let set = any.iter(sorted)?;
-        // The rank of each in the set takes the place of the rank itself.
+        // Replaces each world rank by its rank in the set.
         for (place, index) in (0..).zip(&order) {
             all[*index as usize] = place;
         }
@@ -312,7 +333,7 @@ impl Builder {
     }
 }
 
-/// Whether ranks that do not ascend are sorted, to be represented so.
+/// Returns true if the representation needs an array of the members when they do not ascend.
 fn takes_list(representation: Representation) -> bool {
     matches!(
         representation,
@@ -323,7 +344,7 @@ fn takes_list(representation: Representation) -> bool {
     )
 }
 
-/// The indices of ranks in their ascending order, if none is there twice.
+/// Returns the indices of the ranks in ascending order of rank, or an error if a rank occurs twice.
 pub(crate) fn order_of(ranks: &[u32]) -> Result<Vec<u32>, Error> {
     let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
     order.sort_unstable_by_key(|index| ranks[*index as usize]);
@@ -346,7 +367,9 @@ fn runs(survey: &Survey, each: Source<'_>, asked: bool) -> Result<RankMap, Error
     let runs = match pieces {
         Ok(pieces) if bytes(&pieces) <= shorter => pieces,
         Err(Error::Duplicate(rank)) => return Err(Error::Duplicate(rank)),
-        // Between each other: neighbours may still be apart, unless that is writing members out.
+        // The progressions interleave. Ranges of neighbours may still be disjoint. They are not
+        // tried if there are more than four times as many, because that amounts to storing single
+        // members.
         Err(_) if survey.ranges / 4 > survey.pieces && !asked => return Err(Error::Unsuitable),
         _ => {
             let mut all = Vec::with_capacity(survey.ranges as usize);
@@ -357,7 +380,7 @@ fn runs(survey: &Survey, each: Source<'_>, asked: bool) -> Result<RankMap, Error
     Ok(RankMap::of(Form::Runs(Arc::new(runs))))
 }
 
-/// The longest runs of neighbours in what is called back with.
+/// Gives the longest runs of consecutive ranks.
 fn ranges(each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     let mut current = Progression::EMPTY;
     let mut add = |piece: Progression| {
@@ -383,7 +406,7 @@ fn ranges(each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     }
 }
 
-/// What ascending ranks leave out before an end.
+/// Gives the ranges below `end` that the ascending ranks do not contain.
 fn gaps(end: u64, each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     let mut next = 0;
     ranges(each, &mut |range| {
@@ -398,7 +421,7 @@ fn gaps(end: u64, each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     }
 }
 
-/// What is left out, if that is less than what is there.
+/// Surveys the missing ranks if they are fewer than the members.
 fn complement_of(survey: &Survey, each: Source<'_>) -> Option<Survey> {
     let end = u64::from(survey.max) + 1;
     let closed = matches!(
@@ -412,16 +435,26 @@ fn complement_of(survey: &Survey, each: Source<'_>) -> Option<Survey> {
 }
 
 impl RankMap {
-    /// The ranks of a slice in that order; see [`Builder::slice`].
+    /// Builds a map of the ranks of a slice, in that order, as [`Builder::slice`] does.
     ///
-    /// Cost: that of [`Builder::slice`]. Source: Mir Taheri 2011, 3.4.
+    /// Cost: as [`Builder::slice`]. Source: Mir Taheri 2011 (3.4).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`] if a rank occurs twice.
     pub fn from_slice(ranks: &[u32]) -> Result<Self, Error> {
         Builder::new().slice(ranks)
     }
 
-    /// `len` ranks from `start` on, `step` apart; the step may be negative.
+    /// Returns the map of `len` ranks from `start` on, at distance `step`, which may be negative.
     ///
-    /// Cost: constant time, nothing on the heap. Source: Chaarawi and Gabriel 2008; Mir Taheri 2011, 4.1.1.
+    /// Cost: constant time, no heap storage. Source: Chaarawi and Gabriel 2008,
+    /// Mir Taheri 2011 (4.1.1).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BeyondRanks`] if a member is not a rank. [`Error::Duplicate`] if `step` is 0 and
+    /// `len` is above 1.
     pub fn range(start: u32, step: i64, len: u64) -> Result<Self, Error> {
         Progression::new(start, step, len).map(RankMap::from)
     }
@@ -437,7 +470,7 @@ impl From<Progression> for RankMap {
 mod tests {
     use super::*;
 
-    /// Ranks like those of programs and others: in order, in ranges, at random, permuted.
+    /// Returns test ranks: in order, in ranges, at random, or permuted.
     fn ranks(seed: u32) -> Vec<u32> {
         let mixed = |k: u32| (k ^ seed).wrapping_mul(0x9E37_79B9).rotate_left(11);
         let (len, part) = (mixed(1) % 400, 2 + mixed(2) % 40);
@@ -488,13 +521,14 @@ mod tests {
                 let exact = match representation {
                     // A complement is estimated by the default strategy.
                     Representation::Complement => built.bytes() <= 2 * bytes,
-                    // How many ranks fall into a chunk is not known before.
+                    // The number of ranks in each chunk is not known beforehand.
                     #[cfg(feature = "roaring")]
                     Representation::Roaring => built.bytes() <= bytes,
-                    // Runs between each other are distinguished from others by sorting them.
+                    // The estimate does not show whether runs interleave, because that requires
+                    // sorting them.
                     Representation::Runs if !built.is_ascending() => bytes <= 2 * built.bytes(),
-                    // Only size and extent of members that do not ascend are known before they
-                    // are sorted.
+                    // Only the number and extent of members that do not ascend are known before
+                    // they are sorted.
                     Representation::Shortcuts
                     | Representation::Inverse
                     | Representation::Wavelet => true,

@@ -1,4 +1,4 @@
-//! Which form: what each would cost, told from a survey without building it, and weighed by a strategy.
+//! Choice of the form: estimates the cost of each form from a survey, and weighs it by a strategy.
 
 use crate::form::bitmap::Bitmap;
 use crate::form::diagram::Diagram;
@@ -13,31 +13,32 @@ use crate::map::{Complement, Composition, Form, RankMap};
 use crate::representation::Representation;
 use crate::survey::Survey;
 
-/// How to choose between several representations of a group.
+/// Criterion for the choice between representations of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Strategy {
     /// The fewest bytes.
     Space,
-    /// The shortest look-ups. SELECT and RANK count the same.
+    /// The shortest look-ups. SELECT and RANK count equally.
     Time,
-    /// The least `alpha * T + (1 - alpha) * S`, where `T` and `S` are the logarithms of time and bytes.
+    /// The least `alpha * T + (1 - alpha) * S`, where `T` and `S` are the logarithms of time and
+    /// bytes.
     Hybrid {
-        /// How much time counts beside bytes, from 0 to 1.
+        /// Weight of time relative to bytes, from 0 to 1.
         alpha: f64,
     },
 }
 
 impl Default for Strategy {
-    /// Hybrid, with the thesis' alpha of 0.25.
+    /// Returns the hybrid strategy with the thesis's `alpha` of 0.25.
     fn default() -> Self {
         Strategy::Hybrid { alpha: 0.25 }
     }
 }
 
 impl Strategy {
-    /// How badly a form does: the least is chosen.
+    /// Returns the weight of a form. The form with the least weight is chosen.
     ///
-    /// Cost: constant time. Source: Mir Taheri 2011, 3.8.1 to 3.8.3.
+    /// Cost: constant time. Source: Mir Taheri 2011 (3.8.1 to 3.8.3).
     pub fn weight(&self, estimate: &Estimate) -> f64 {
         let time = ((estimate.select + estimate.rank) / 2.0).ln();
         let space = (estimate.bytes as f64).ln();
@@ -50,7 +51,7 @@ impl Strategy {
 }
 
 impl Strategy {
-    /// Up to how many bytes a form that takes such times weighs no more than this.
+    /// Returns the largest size in bytes at which a form with these times weighs at most `weight`.
     pub(crate) fn most_bytes(&self, weight: f64, (select, rank): time::Time) -> f64 {
         let time = ((select + rank) / 2.0).ln();
         match self {
@@ -64,20 +65,20 @@ impl Strategy {
     }
 }
 
-/// What a form costs, or would.
+/// Cost of a form, measured or estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Which form.
+    /// The form.
     pub representation: Representation,
-    /// How many bytes it takes in memory, all included.
+    /// Size in memory in bytes, everything included.
     pub bytes: usize,
-    /// How long SELECT of a random rank takes, in nanoseconds.
+    /// Time of a SELECT of a random rank, in nanoseconds.
     pub select: f64,
-    /// How long RANK of a random member takes, in nanoseconds.
+    /// Time of a RANK of a random member, in nanoseconds.
     pub rank: f64,
 }
 
-/// The counters of an `Arc`, the form behind them, and the map itself.
+/// Returns the size of the counters of an `Arc`, the form behind them, and the map itself.
 fn around<T>() -> usize {
     size_of::<RankMap>() + 2 * size_of::<usize>() + size_of::<T>()
 }
@@ -121,7 +122,7 @@ fn closed(survey: &Survey) -> Option<Estimate> {
     })
 }
 
-/// Progressions, or ranges of neighbours if these take fewer bytes.
+/// Estimates progressions, or ranges of neighbours if these take fewer bytes.
 fn runs(survey: &Survey) -> Estimate {
     let unordered = !survey.ascending;
     let pieces = Runs::bytes_for(survey.pieces, !survey.same_step, unordered);
@@ -144,7 +145,7 @@ fn list(survey: &Survey) -> Estimate {
     estimate(Representation::List, around::<List>() + bytes, time)
 }
 
-/// A set in another order. Of the set nothing is known but its size and extent.
+/// Estimates permutations of a set. Only the size and extent of the set are known.
 fn permutations(survey: &Survey) -> [Estimate; 3] {
     let (len, end) = (survey.len, u64::from(survey.max) + 1);
     let bits = end - u64::from(survey.min);
@@ -186,7 +187,7 @@ fn permutations(survey: &Survey) -> [Estimate; 3] {
     ]
 }
 
-/// The forms of ascending maps.
+/// Estimates the forms of ascending maps.
 fn sets(survey: &Survey) -> Vec<Estimate> {
     let (len, end) = (survey.len, u64::from(survey.max) + 1);
     let bits = end - u64::from(survey.min);
@@ -219,7 +220,7 @@ fn sets(survey: &Survey) -> Vec<Estimate> {
     found
 }
 
-/// What is left out, in the form that is best by the default strategy.
+/// Estimates a complement. The missing ranks have the form that is best by the default strategy.
 fn without(complement: &Survey) -> Option<Estimate> {
     let weight = |estimate: &Estimate| Strategy::default().weight(estimate);
     let of = estimates(complement, None);
@@ -229,12 +230,12 @@ fn without(complement: &Survey) -> Option<Estimate> {
     Some(estimate(Representation::Complement, bytes, time))
 }
 
-/// The bytes of a decision diagram beside those of its nodes and words.
+/// Returns the size of a decision diagram in bytes, without its nodes and words.
 pub(crate) fn around_diagram() -> usize {
     around::<Diagram>()
 }
 
-/// What a decision diagram costs that was made.
+/// Returns the cost of a decision diagram that was built.
 pub(crate) fn of_diagram(diagram: &Diagram) -> Estimate {
     let (select, rank) = time::diagram(diagram.height());
     Estimate {
@@ -246,7 +247,7 @@ pub(crate) fn of_diagram(diagram: &Diagram) -> Estimate {
 }
 
 impl RankMap {
-    /// How long SELECT and RANK of random ranks take, in nanoseconds, as far as the form tells.
+    /// Returns the estimated times of SELECT and RANK of random ranks, in nanoseconds.
     pub(crate) fn time(&self) -> (f64, f64) {
         match &self.form {
             Form::Progression(_) => time::PROGRESSION,
@@ -275,17 +276,17 @@ impl RankMap {
             Form::Concatenation(parts) => {
                 let times = parts.parts().iter().map(RankMap::time);
                 let most = times.clone().map(|time| time.0).fold(0.0, f64::max);
-                // RANK asks the parts one after the other, half of them on average.
+                // RANK tries the parts in order, half of them on average.
                 let all: f64 = times.map(|time| time.1).sum();
                 (2.0 + most, all / 2.0 + 2.0)
             }
         }
     }
 
-    /// What this map costs: its form, its bytes, and how long look-ups take by what was measured of such forms.
+    /// Returns the form, the size in bytes, and the times of look-ups as measured for this form.
     ///
-    /// Cost: that of [`RankMap::bytes`]. Source: measured times (`benches/rankmap/run constants`), as Mir Taheri 2011,
-    /// 3.8.3 has them.
+    /// Cost: as [`RankMap::bytes`]. Source: measured times (`benches/rankmap/run constants`), used
+    /// as in Mir Taheri 2011 (3.8.3).
     pub fn cost(&self) -> Estimate {
         let (select, rank) = self.time();
         Estimate {
@@ -297,32 +298,35 @@ impl RankMap {
     }
 }
 
-/// How long SELECT and RANK of random ranks take in nanoseconds: what `benches/rankmap/run constants` prints, rounded, as
-/// measured on one machine (AMD EPYC, 24 and 25 November 2026); what matters are their proportions.
+/// Times of SELECT and RANK of random ranks, in nanoseconds.
+///
+/// They are the rounded output of `benches/rankmap/run constants` on one machine (AMD EPYC, 24 and
+/// 25 November 2026). Only their proportions matter.
 pub(crate) mod time {
     pub(crate) type Time = (f64, f64);
 
     pub(crate) const PROGRESSION: Time = (1.4, 3.3);
     pub(crate) const ELIAS_FANO: Time = (4.0, 27.0);
     pub(crate) const RUN_LENGTHS: Time = (40.0, 36.0);
-    /// RANK takes a third of it in a thousand and twice as long in a million.
+    /// RANK takes a third of this time for a thousand members, and twice the time for a million.
     pub(crate) const SHORTCUTS: Time = (6.2, 60.0);
     pub(crate) const INVERSE: Time = (6.2, 4.3);
 
-    /// A level of the tree is a RANK of a bitmap, and for SELECT one that has to halve.
+    /// Estimates one RANK of a bitmap for each level of the tree. SELECT needs a binary search for
+    /// each level.
     pub(crate) fn wavelet(sequences: u64) -> Time {
         let levels = (sequences.max(1) as f64).log2();
         (1.0 + 51.0 * levels, 3.8 + 13.5 * levels)
     }
 
-    /// A node for each halving, at most; many that choose nothing are not there, so this is that of unions of faces of the
-    /// hypercube (`benches/rankmap/run D`).
+    /// Estimates unions of faces of a hypercube (`benches/rankmap/run D`). There is at most one
+    /// node for each halving, and nodes with equal halves are omitted.
     pub(crate) fn diagram(height: u32) -> Time {
         let height = f64::from(height);
         (14.0 + 6.0 * height, 6.0 + 2.6 * height)
     }
 
-    /// Chunk by chunk, and then the ranges or words of one.
+    /// Estimates a visit of each chunk, then a search in the ranges or words of one chunk.
     #[cfg(feature = "roaring")]
     pub(crate) fn roaring(chunks: u64) -> Time {
         let chunks = chunks as f64;
@@ -338,7 +342,8 @@ pub(crate) mod time {
         (4.4 + 4.7 * halvings, 3.3 + 5.0 * halvings)
     }
 
-    /// An order is one more look for each halving. Short ones are in the nearest cache.
+    /// Estimates a binary search, with another access for each step if an order is stored. Short
+    /// lists fit in the nearest cache.
     pub(crate) fn list(len: u64, ordered: bool) -> Time {
         let halvings = (len as f64).log2();
         let rank = match ordered {
@@ -351,7 +356,7 @@ pub(crate) mod time {
     pub(crate) fn bitmap(bits: u64, indexed: bool) -> Time {
         match indexed {
             true => (30.0, 15.7),
-            // Half of the words are counted, and for SELECT looked at one by one.
+            // Half of the words are counted. SELECT also checks them one by one.
             false => (17.0 + bits as f64 / 94.0, 13.0 + bits as f64 / 256.0),
         }
     }

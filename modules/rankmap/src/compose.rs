@@ -1,4 +1,4 @@
-//! A group of a group, and what a group leaves out.
+//! Groups of groups, and complements.
 
 use std::sync::Arc;
 
@@ -10,15 +10,23 @@ use crate::map::{COMPLEMENTS, Complement, Composition, Concatenation, DEEP, Form
 use crate::progression::Progression;
 use crate::representation::Representation;
 
-/// Up to how many progressions are looked at to find a shorter form of what is known already.
+/// Largest number of progressions that are walked to find a smaller form of an existing map.
 const WORTH: u64 = 1 << 22;
 
 impl Builder {
-    /// The members of `outer` whose ranks there are those of `inner`, in the order of `inner`: a group of a
-    /// group. Stored relative to `outer`, which it then shares, where that is better by the strategy.
+    /// Returns the members of `outer` whose ranks in `outer` are the members of `inner`, in the
+    /// order of `inner`.
     ///
-    /// Cost: constant time for closed forms; else it may go through the progressions of the result once. Source: Mir
-    /// Taheri 2011, 3.5 and 3.6, for sets and permutations apart; relative to a parent, own.
+    /// The result, a group of a group, is stored relative to `outer` and shares its storage if the
+    /// strategy prefers that.
+    ///
+    /// Cost: constant time for closed forms, otherwise up to one walk through the progressions of
+    /// the result. Source: Mir Taheri 2011 (3.5 and 3.6) for sets and permutations apart, this
+    /// crate for maps relative to a parent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchRank`] if a member of `inner` is not a rank of `outer`.
     pub fn compose(&self, outer: &RankMap, inner: &RankMap) -> Result<RankMap, Error> {
         let len = outer.len();
         if let Some(most) = inner.max().map(u64::from).filter(|most| *most >= len) {
@@ -27,13 +35,13 @@ impl Builder {
         Ok(self.join(outer, inner))
     }
 
-    /// [`Builder::compose`] of ranks that there are.
+    /// Composes maps as [`Builder::compose`] does. All members of `inner` must be ranks of `outer`.
     pub(crate) fn join(&self, outer: &RankMap, inner: &RankMap) -> RankMap {
         if let Some(closed) = join_closed(outer, inner) {
             return closed;
         }
         if let Form::Composition(both) = &outer.form {
-            // Not chains of parents, where a shorter way is known.
+            // Avoids a chain of parents if the inner maps have a closed composition.
             if let Some(inner) = join_closed(&both.inner, inner) {
                 return self.join(&both.outer, &inner);
             }
@@ -46,7 +54,7 @@ impl Builder {
         if relative.pieces() > WORTH && !deep {
             return relative;
         }
-        // What is shared with the parent costs nothing more.
+        // Storage that is shared with the parent does not count.
         let bytes = inner.bytes() + 2 * size_of::<usize>() + size_of::<Composition>();
         let most = match deep {
             true => f64::INFINITY,
@@ -66,7 +74,8 @@ impl Builder {
         })
     }
 
-    /// The same map in a form that weighs less, if there is one and it is found soon.
+    /// Returns the same map in a lighter form if there is one and the search is short, otherwise
+    /// the map itself.
     pub(crate) fn shorter(&self, map: RankMap) -> RankMap {
         if map.pieces() > WORTH {
             return map;
@@ -75,13 +84,15 @@ impl Builder {
         self.within(most, &|give| map.all(give)).unwrap_or(map)
     }
 
-    /// The ranks from 0 up to before `end` that an ascending map, all below `end`, leaves out.
+    /// Returns the ranks below `end` that `of` does not contain. The map must ascend, with all
+    /// members below `end`.
     pub(crate) fn rest(&self, of: &RankMap, end: u64) -> RankMap {
         if let Some(closed) = rest_closed(of, end) {
             return closed;
         }
         if let Form::Complement(complement) = &of.form {
-            // What was left out of less than that, and what is behind it; or a part of it.
+            // The complemented map with the ranks from `behind` on, or a prefix of the complemented
+            // map.
             let (out, behind) = (&complement.of, complement.end);
             let within = RankMap::identity(out.find(end).0);
             return match behind < end {
@@ -101,7 +112,7 @@ impl Builder {
         }
     }
 
-    /// Maps one behind the other that have nothing in common.
+    /// Returns the concatenation of disjoint maps.
     pub(crate) fn behind(&self, parts: &[RankMap]) -> RankMap {
         let mut flat: Vec<RankMap> = Vec::new();
         for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -125,7 +136,7 @@ impl Builder {
             true => f64::INFINITY,
             false => self.weight_of(&lazy, lazy.bytes()),
         };
-        // Sets without a pattern are merged: no array of their members is made.
+        // Sets without a pattern are merged, because that needs no array of their members.
         if sets && self.chooses() && lazy.pieces() >= lazy.len() / 4 {
             let plain = match many {
                 true => None,
@@ -140,9 +151,9 @@ impl Builder {
 }
 
 impl RankMap {
-    /// The map with each member plus `by`; `None` where one of them would not be a rank.
+    /// Returns the map with `by` added to each member, or `None` if a sum is not a rank.
     ///
-    /// Cost: `O(p)` for so many progressions. Source: own.
+    /// Cost: `O(p)` for `p` progressions. Source: this crate.
     pub fn moved(&self, by: i64) -> Option<RankMap> {
         if by == 0 {
             return Some(self.clone());
@@ -161,7 +172,7 @@ impl RankMap {
     }
 }
 
-/// Compositions that cost nothing.
+/// Returns the composition if it takes constant time.
 fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
     if inner.is_empty() {
         return Some(RankMap::empty());
@@ -191,7 +202,7 @@ fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
     }
 }
 
-/// What a progression leaves out, where that is closed.
+/// Returns the complement of a map below `end` if the complement has a closed form.
 fn rest_closed(of: &RankMap, end: u64) -> Option<RankMap> {
     let all = RankMap::identity(end);
     if of.is_empty() {
@@ -215,7 +226,7 @@ fn rest_closed(of: &RankMap, end: u64) -> Option<RankMap> {
             _ => None,
         };
     }
-    // One of each `step` is left out, from the first or from the last on.
+    // Of each `step` ranks one is missing: always the first, or always the last.
     let step = of.step() as u64;
     let to_the_end = last - 1 + step >= end;
     let start = match (first, to_the_end) {
@@ -234,7 +245,7 @@ fn rest_closed(of: &RankMap, end: u64) -> Option<RankMap> {
 }
 
 impl RankMap {
-    /// How many maps are in each other.
+    /// Returns the depth to which maps are nested.
     fn depth(&self) -> usize {
         match &self.form {
             Form::Complement(complement) => 1 + complement.of.depth(),
@@ -246,7 +257,7 @@ impl RankMap {
         }
     }
 
-    /// How many complements are in each other.
+    /// Returns the depth to which complements are nested.
     pub(crate) fn complements(&self) -> usize {
         match &self.form {
             Form::Complement(complement) => 1 + complement.of.complements(),
@@ -259,7 +270,7 @@ impl RankMap {
         }
     }
 
-    /// Whether the largest world rank is known without going through the progressions.
+    /// Returns true if the largest world rank is known without a walk through the progressions.
     pub(crate) fn knows_max(&self) -> bool {
         self.is_ascending()
             || match &self.form {
@@ -272,7 +283,8 @@ impl RankMap {
             }
     }
 
-    /// The largest world rank. The cost of SELECT where it is known, else that of going through the progressions.
+    /// Returns the largest world rank. The cost is one SELECT if it is known, otherwise a walk
+    /// through the progressions.
     pub(crate) fn max(&self) -> Option<u32> {
         if self.is_ascending() {
             return self.last();
@@ -282,7 +294,7 @@ impl RankMap {
                 return Some(progression.max());
             }
             Form::Grid(grid) => return Some(grid.max()),
-            // As many as there are, from 0 on.
+            // The images are all of `0..len`.
             Form::Permutation(_) | Form::Wavelet(_) => {
                 return self.len().checked_sub(1).map(|last| last as u32);
             }
@@ -303,18 +315,27 @@ impl RankMap {
         most
     }
 
-    /// The members whose ranks in this group are those of `ranks`, in that order: see [`Builder::compose`].
+    /// Returns the members whose ranks in this group are the members of `ranks`, in that order, as
+    /// [`Builder::compose`] does.
     ///
-    /// Cost: that of [`Builder::compose`]. Source: Mir Taheri 2011, 3.7.
+    /// Cost: as [`Builder::compose`]. Source: Mir Taheri 2011 (3.7).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchRank`] if a member of `ranks` is not a rank of this group.
     pub fn compose(&self, ranks: &RankMap) -> Result<RankMap, Error> {
         Builder::new().compose(self, ranks)
     }
 
-    /// The world ranks from 0 up to before `end` that this group does not have, ascending; an error if it has
-    /// any from `end` on.
+    /// Returns the world ranks below `end` that this group does not contain, in ascending order.
     ///
-    /// Cost: constant time for what leaves out one range, or a map that is kept as what it leaves out; else that of
-    /// going through the progressions. Source: Mir Taheri 2011, 4.1, for the complement of a set.
+    /// Cost: constant time if the result is a single range, or if the map is stored as a
+    /// complement, otherwise a walk through the progressions. Source: Mir Taheri 2011 (4.1) for the
+    /// complement of a set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchRank`] if the group has a member that is not below `end`.
     pub fn complement(&self, end: u64) -> Result<RankMap, Error> {
         if let Some(most) = self.max().map(u64::from).filter(|most| *most >= end) {
             return Err(Error::NoSuchRank {

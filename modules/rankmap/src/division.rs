@@ -1,6 +1,6 @@
-//! Division by a number that is known beforehand.
+//! Division by a fixed number.
 
-/// Divides numbers of 32 bits by the same one again and again, by one multiplication.
+/// Divisor of 32-bit numbers that replaces each division by a multiplication.
 ///
 /// With `c = ceil(2^64 / d)`, the upper half of `c * n` is `n / d` for all `n` and `d` below `2^32`
 /// (D. Lemire, O. Kaser, N. Kurz, *Faster remainder by direct computation*, 2019).
@@ -10,17 +10,17 @@ pub(crate) struct Divisor {
 }
 
 impl Divisor {
-    /// One that goes into no number.
+    /// Divisor with which all functions except [`Divisor::divide`] return 0.
     pub(crate) const NEVER: Divisor = Divisor { reciprocal: 0 };
 
-    /// A divisor of at least 1.
+    /// Creates a divisor, which must be at least 1.
     pub(crate) fn new(divisor: u32) -> Self {
-        // For 1 this wraps to 0, which stands for it.
+        // For divisor 1, the reciprocal wraps to 0. `divide` checks for 0.
         let reciprocal = (u64::MAX / u64::from(divisor)).wrapping_add(1);
         Divisor { reciprocal }
     }
 
-    /// How often the divisor goes into a number. Constant time.
+    /// Returns the quotient. Constant time.
     #[inline]
     pub(crate) fn divide(self, number: u32) -> u32 {
         if self.reciprocal == 0 {
@@ -29,27 +29,30 @@ impl Divisor {
         self.divide_by_more(number)
     }
 
-    /// [`Divisor::divide`] by a divisor that is not 1.
+    /// Returns the quotient. The divisor must not be 1.
     #[inline]
     pub(crate) fn divide_by_more(self, number: u32) -> u32 {
         self.divide_and_rest(number).0
     }
 
-    /// How often a divisor that is not 1 goes into a number, and what is left in the order of
-    /// [`Divisor::rest_of`]: whether that is a number or more costs no multiplication.
+    /// Returns the quotient, and the scaled remainder that [`Divisor::rest_of`] describes. Divisor
+    /// 1 is not supported. Comparing the scaled remainder with a limit needs no further
+    /// multiplication.
     #[inline]
     pub(crate) fn divide_and_rest(self, number: u32) -> (u32, u64) {
         let product = u128::from(self.reciprocal) * u128::from(number);
         ((product >> 64) as u32, product as u64)
     }
 
-    /// What is left, as [`Divisor::divide_and_rest`] tells it: half of a multiplication.
+    /// Returns the scaled remainder, as [`Divisor::divide_and_rest`] does, with half of a
+    /// multiplication.
     #[inline]
     pub(crate) fn rest(self, number: u32) -> u64 {
         self.reciprocal.wrapping_mul(u64::from(number))
     }
 
-    /// The least that [`Divisor::divide_and_rest`] says is left where this is, which is less than the divisor.
+    /// Returns the least scaled remainder of all numbers whose remainder is `rest`, which must be
+    /// below the divisor.
     ///
     /// For `n = q d + r` the lower half of `c n` is `q e + r c`, where `e = c d - 2^64 < d`. Since
     /// `q e < q d <= n < 2^32 <= c`, it is below `(r + 1) c`.

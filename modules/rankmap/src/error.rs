@@ -1,36 +1,36 @@
-//! What can be wrong with what a rank map is made of.
+//! Errors in the input of a rank map.
 
 use std::fmt;
 
-/// Why there is no such rank map.
+/// Reason why a rank map cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A world rank stands in the group twice.
+    /// A world rank that occurs twice in the group.
     Duplicate(u32),
-    /// A rank that the group, with so many members, does not have.
+    /// A rank that the group does not have.
     NoSuchRank {
-        /// The rank asked for.
+        /// The requested rank.
         rank: u64,
-        /// How many members the group has.
+        /// Number of members of the group.
         len: u64,
     },
-    /// A range with a stride of zero, or that goes away from its end.
+    /// A range with a stride of zero, or with a stride that leads away from its end.
     BadRange {
-        /// Where it begins.
+        /// First rank.
         first: u32,
-        /// Where it should end.
+        /// Last rank.
         last: u32,
-        /// The stride.
+        /// Stride.
         stride: i64,
     },
     /// World ranks below 0 or above 4,294,967,295.
     BeyondRanks,
-    /// A topology that there is not, such as a coordinate outside of the grid; what about it.
+    /// An invalid topology, such as a coordinate outside the grid. The text is the reason.
     Topology(&'static str),
-    /// The representation that was asked for cannot represent these ranks.
+    /// Ranks that the requested representation cannot represent.
     Unsuitable,
-    /// Bytes that are no rank map; what about them.
+    /// Bytes that do not encode a rank map. The text is the reason.
     Malformed(&'static str),
 }
 

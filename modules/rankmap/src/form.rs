@@ -1,5 +1,5 @@
-//! The forms a rank map can have. None knows of another, but that run lengths
-//! are two sequences of gaps; `map.rs` puts them together.
+//! Forms of rank maps. They are independent of each other, except that run lengths consist of two
+//! sequences of gaps. `map.rs` combines them.
 
 pub(crate) mod bitmap;
 pub(crate) mod diagram;

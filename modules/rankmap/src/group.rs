@@ -1,4 +1,4 @@
-//! The operations on groups, as MPI names and orders them, on forms as they are.
+//! Operations on groups, with MPI's names and orders, applied to the forms directly.
 
 use std::sync::Arc;
 
@@ -10,37 +10,39 @@ use crate::map::{Form, RankMap};
 use crate::merge::in_turn;
 use crate::progression::Progression;
 
-/// How two groups compare, as `MPI_Group_compare` has it.
+/// Result of comparing two groups, as in `MPI_Group_compare`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     /// The same members in the same order.
     Identical,
     /// The same members in another order.
     Similar,
-    /// Other members.
+    /// Different members.
     Unequal,
 }
 
-/// A range of ranks as MPI gives it: the first, the last that may be reached, and the stride.
+/// A range of ranks as in MPI: the first rank, the last rank (a bound), and the stride.
 pub type RangeTriplet = (u32, u32, i64);
 
 impl RankMap {
-    /// All of this group, then those of the other that are not in it, in their order there.
+    /// Returns all members of this group, followed by the members of `other` that this group lacks,
+    /// in the order of `other` (`MPI_Group_union`).
     ///
-    /// Cost: that of [`RankMap::intersection`]; sets without a pattern are merged, `O(n k log k)` for a union of `k`,
-    /// where that is smaller than to keep them one behind the other. Source: MPI 4.1, 7.3.2; Mir Taheri 2011, 3.7; of
-    /// decision diagrams Bryant 1986.
+    /// Cost: as [`RankMap::intersection`]. Sets without a pattern are merged in `O(n k log k)` for
+    /// a union of `k` sets, if the merged form is smaller than a concatenation. Source:
+    /// MPI 4.1 (7.3.2), Mir Taheri 2011 (3.7), Bryant 1986 for decision diagrams.
     pub fn union(&self, other: &RankMap) -> RankMap {
         let rest = other.difference(self);
         Builder::new().behind(&[self.clone(), rest])
     }
 
-    /// Those of this group that are also in the other, in their order here.
+    /// Returns the members of this group that are also in `other`, in the order of this group
+    /// (`MPI_Group_intersection`).
     ///
-    /// Cost: `O(p log p)` for so many progressions of both, on closed forms and runs; where one of them is known by its
-    /// members only, a walk through the members of the smaller one, or through both where both ascend. Nothing is
-    /// written out but the result. Source: MPI 4.1, 7.3.2; Mir Taheri 2011, 3.7; of progressions the Chinese remainder
-    /// theorem, of decision diagrams Bryant 1986.
+    /// Cost: `O(p log p)` for closed forms and runs with `p` progressions in all. If one map has no
+    /// progressions, a walk through the members of the smaller map, or through both maps if both
+    /// ascend. Only the result is stored. Source: MPI 4.1 (7.3.2), Mir Taheri 2011 (3.7), the
+    /// Chinese remainder theorem for progressions, Bryant 1986 for decision diagrams.
     pub fn intersection(&self, other: &RankMap) -> RankMap {
         let builder = Builder::new();
         if let Some(made) = combined(&builder, Combination::Intersection, self, other) {
@@ -50,9 +52,10 @@ impl RankMap {
         builder.join(self, &both)
     }
 
-    /// Those of this group that are not in the other, in their order here.
+    /// Returns the members of this group that are not in `other`, in the order of this group
+    /// (`MPI_Group_difference`).
     ///
-    /// Cost: that of [`RankMap::intersection`]. Source: MPI 4.1, 7.3.2; Mir Taheri 2011, 3.7.
+    /// Cost: as [`RankMap::intersection`]. Source: MPI 4.1 (7.3.2), Mir Taheri 2011 (3.7).
     pub fn difference(&self, other: &RankMap) -> RankMap {
         let builder = Builder::new();
         if let Some(made) = combined(&builder, Combination::Difference, self, other) {
@@ -63,36 +66,60 @@ impl RankMap {
         builder.join(self, &rest)
     }
 
-    /// The members with these ranks, in this order: `MPI_Group_incl`.
+    /// Returns the members with the given ranks, in the given order (`MPI_Group_incl`).
     ///
-    /// Cost: `O(n)` for so many ranks, `O(n log n)` if they do not ascend. Source: MPI 4.1, 7.3.2.
+    /// Cost: `O(n)` for `n` ranks that ascend, otherwise `O(n log n)`. Source: MPI 4.1 (7.3.2).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`] if a rank occurs twice. [`Error::NoSuchRank`] if the group has no such
+    /// rank.
     pub fn include(&self, ranks: &[u32]) -> Result<RankMap, Error> {
         self.compose(&RankMap::from_slice(ranks)?)
     }
 
-    /// All but the members with these ranks, in their order here: `MPI_Group_excl`.
+    /// Returns the members except the ones with the given ranks, in the order of this group
+    /// (`MPI_Group_excl`).
     ///
-    /// Cost: `O(n log n)` for so many ranks, however large the group. Source: MPI 4.1, 7.3.2.
+    /// Cost: `O(n log n)` for `n` ranks, independent of the size of the group. Source:
+    /// MPI 4.1 (7.3.2).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`] if a rank occurs twice. [`Error::NoSuchRank`] if the group has no such
+    /// rank.
     pub fn exclude(&self, ranks: &[u32]) -> Result<RankMap, Error> {
         let set = RankMap::from_slice(ranks)?.to_set();
         self.without(&set)
     }
 
-    /// The members with the ranks of these ranges, one after the other: `MPI_Group_range_incl`.
+    /// Returns the members with the ranks of the given ranges, range by range
+    /// (`MPI_Group_range_incl`).
     ///
-    /// Cost: `O(r log r)` for so many ranges. Source: MPI 4.1, 7.3.2.
+    /// Cost: `O(r log r)` for `r` ranges. Source: MPI 4.1 (7.3.2).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadRange`] if a stride is zero or leads away from the last rank.
+    /// [`Error::NoSuchRank`] if the group lacks a rank. [`Error::Duplicate`] if a rank occurs
+    /// twice.
     pub fn range_include(&self, ranges: &[RangeTriplet]) -> Result<RankMap, Error> {
         self.compose(&of_ranges(ranges, self.len())?)
     }
 
-    /// All but the members with the ranks of these ranges: `MPI_Group_range_excl`.
+    /// Returns the members except the ones with the ranks of the given ranges
+    /// (`MPI_Group_range_excl`).
     ///
-    /// Cost: `O(r log r)` for so many ranges. Source: MPI 4.1, 7.3.2.
+    /// Cost: `O(r log r)` for `r` ranges. Source: MPI 4.1 (7.3.2).
+    ///
+    /// # Errors
+    ///
+    /// As [`RankMap::range_include`].
     pub fn range_exclude(&self, ranges: &[RangeTriplet]) -> Result<RankMap, Error> {
         let mut all = RankMap::empty();
         let given = of_ranges(ranges, self.len())?;
         match &given.form {
-            // Ranges between each other: put together one by one.
+            // The ranges interleave, so they are united one by one.
             Form::Concatenation(parts) => {
                 for part in parts.parts() {
                     all = all.union(&part.to_set()).to_set();
@@ -103,7 +130,7 @@ impl RankMap {
         self.without(&all)
     }
 
-    /// All but the members whose ranks are in an ascending map.
+    /// Returns the members except the ones whose ranks are in `set`, which must ascend.
     fn without(&self, set: &RankMap) -> Result<RankMap, Error> {
         let len = self.len();
         if let Some(most) = set.last().map(u64::from).filter(|most| *most >= len) {
@@ -113,10 +140,12 @@ impl RankMap {
         Ok(builder.join(self, &builder.rest(set, len)))
     }
 
-    /// Whether two groups are the same, or the same but for the order.
+    /// Compares two groups: the same members in the same order, in another order, or different
+    /// members (`MPI_Group_compare`).
     ///
-    /// Cost: constant time where it can be seen; else that of going through the progressions of both, and for the same
-    /// members in another order that of [`RankMap::intersection`]. Source: MPI 4.1, 7.3.1.
+    /// Cost: constant time if the forms show that the maps are equal. Otherwise a walk through the
+    /// progressions of both maps, and [`RankMap::intersection`] if the order differs. Source:
+    /// MPI 4.1 (7.3.1).
     pub fn compare(&self, other: &RankMap) -> Comparison {
         if self.len() != other.len() {
             return Comparison::Unequal;
@@ -128,7 +157,7 @@ impl RankMap {
             return Comparison::Unequal;
         }
         let seen = |k: u64| other.rank(self.at((k % self.len()) as u32)).is_some();
-        // Most that differ do so at once.
+        // A sample is checked first, because most maps that differ do so in many ranks.
         let sample = (0..64_u64).all(|k| seen(k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 8));
         match sample && positions(&Builder::new(), self, other).len() == self.len() {
             true => Comparison::Similar,
@@ -136,9 +165,10 @@ impl RankMap {
         }
     }
 
-    /// The same members in ascending order.
+    /// Returns the same members in ascending order.
     ///
-    /// Cost: constant time where the form knows; else `O(n log n)`. Source: Mir Taheri 2011, 3.5.
+    /// Cost: constant time if the form has its ascending order; otherwise `O(n log n)`. Source:
+    /// Mir Taheri 2011 (3.5).
     pub fn to_set(&self) -> RankMap {
         if self.is_ascending() {
             return self.clone();
@@ -155,7 +185,7 @@ impl RankMap {
         }
     }
 
-    /// The same members in ascending order, if that needs no sorting of members.
+    /// Returns the same members in ascending order, or `None` if that requires sorting the members.
     fn sorted(&self) -> Option<RankMap> {
         if self.is_ascending() {
             return Some(self.clone());
@@ -178,7 +208,7 @@ impl RankMap {
                 Builder::new().source(&|give| in_turn(&sets, give)).ok()
             }
             Form::Composition(both) => {
-                // A permutation of a set; or a part of one.
+                // A permutation of a set, or a part of one.
                 let inner = both.inner.sorted()?;
                 let outer = both.outer.sorted()?;
                 match inner.is_identity() && inner.len() == outer.len() {
@@ -191,7 +221,8 @@ impl RankMap {
         }
     }
 
-    /// Whether two maps are one, or closed forms that are equal.
+    /// Returns true if two maps share their storage, or are equal closed forms. Maps with the same
+    /// members can still return false.
     fn is_same(&self, other: &RankMap) -> bool {
         match (&self.form, &other.form) {
             (Form::Progression(a), Form::Progression(b)) => a == b,
@@ -224,14 +255,14 @@ impl RankMap {
 }
 
 impl Builder {
-    /// A world rank that two maps have in common.
+    /// Returns a world rank that both maps contain.
     pub(crate) fn common(&self, a: &RankMap, b: &RankMap) -> Option<u32> {
         positions(self, a, b).first().map(|rank| a.at(rank))
     }
 }
 
 impl PartialEq for RankMap {
-    /// The same members in the same order, in whatever form.
+    /// Returns true if both maps have the same members in the same order. Their forms may differ.
     fn eq(&self, other: &RankMap) -> bool {
         self.len() == other.len() && (self.is_same(other) || follows(self, other))
     }
@@ -239,10 +270,10 @@ impl PartialEq for RankMap {
 
 impl Eq for RankMap {}
 
-/// Whether two maps of the same length have the same members in the same order.
+/// Returns true if two maps of the same length have the same members in the same order.
 fn follows(a: &RankMap, b: &RankMap) -> bool {
     let len = a.len();
-    // Most that differ do so at once.
+    // A sample is checked first, because most maps that differ do so in many ranks.
     let differs = |k: u64| {
         let rank = (k % len) as u32;
         a.at(rank) != b.at(rank)
@@ -256,7 +287,7 @@ fn follows(a: &RankMap, b: &RankMap) -> bool {
     let (mut at, mut same) = (0, true);
     a.all(&mut |piece| {
         let mut within = 0;
-        // Of what differs, no more is looked at than this piece.
+        // After the first difference, no further pieces of `b` are read.
         let end = if same { at + piece.len() } else { at };
         b.each(at, end, &mut |other| {
             same &= other == piece.slice(within, within + other.len());
@@ -267,7 +298,7 @@ fn follows(a: &RankMap, b: &RankMap) -> bool {
     same
 }
 
-/// Ranges as MPI gives them, of a group with so many members.
+/// Returns the map of the given MPI ranges in a group of `len` members.
 fn of_ranges(ranges: &[RangeTriplet], len: u64) -> Result<RankMap, Error> {
     let mut given = Vec::with_capacity(ranges.len());
     for &(first, last, stride) in ranges {
@@ -307,7 +338,8 @@ fn of_ranges(ranges: &[RangeTriplet], len: u64) -> Result<RankMap, Error> {
     Builder::new().progressions(&given)
 }
 
-/// What becomes of two decision diagrams, node by node: how many members they have does not matter.
+/// Combines two decision diagrams node by node, so that the cost does not depend on the number of
+/// members. Returns `None` if a map has another form, or the diagrams are too different.
 fn combined(builder: &Builder, with: Combination, a: &RankMap, b: &RankMap) -> Option<RankMap> {
     let (Form::Diagram(a), Form::Diagram(b)) = (&a.form, &b.form) else {
         return None;
@@ -319,7 +351,7 @@ fn combined(builder: &Builder, with: Combination, a: &RankMap, b: &RankMap) -> O
     })
 }
 
-/// The ranks in `a` of those of its members that are also in `b`, ascending.
+/// Returns the ranks, within `a`, of the members that are also in `b`. The result ascends.
 fn positions(builder: &Builder, a: &RankMap, b: &RankMap) -> RankMap {
     if a.is_empty() || b.is_empty() {
         return RankMap::empty();
@@ -371,7 +403,8 @@ fn positions(builder: &Builder, a: &RankMap, b: &RankMap) -> RankMap {
     }
 }
 
-/// The ranks in `a`, whose progressions are few, of what an ascending map also has.
+/// Gives the ranks, within `a`, of the members that are also in the ascending map `set`. Suits an
+/// `a` of few progressions.
 fn by_pieces(a: &RankMap, set: &RankMap, give: &mut dyn FnMut(Progression)) {
     let mut offset = 0;
     a.all(&mut |piece| {
@@ -402,7 +435,7 @@ fn by_pieces(a: &RankMap, set: &RankMap, give: &mut dyn FnMut(Progression)) {
     });
 }
 
-/// The ranks in `a` of what two ascending maps have in common.
+/// Gives the ranks, within `a`, of the common members of two ascending maps.
 fn merged(a: &RankMap, b: &RankMap, give: &mut dyn FnMut(Progression)) {
     let mut others = b.iter();
     let mut other = others.next();

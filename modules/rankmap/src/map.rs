@@ -1,7 +1,8 @@
-//! A rank map is one of the forms, or a few of them put together: as a complement, a composition, a concatenation.
+//! A rank map has one of the forms, or combines maps: as a complement, a composition or a
+//! concatenation.
 //!
-//! Here is what it is made of. What is asked of it stands above, a file for each question, as what is asked of maps made
-//! of maps is asked of these in turn.
+//! This module defines the structure. Each submodule implements one kind of query, and a combined
+//! map forwards the query to its parts.
 
 mod iter;
 mod lookup;
@@ -24,17 +25,19 @@ use crate::progression::Progression;
 
 pub use iter::Iter;
 
-/// How many maps one behind the other are asked before they are put into one.
+/// Largest number of parts of a concatenation. More parts are merged into one form.
 pub(crate) const PARTS: usize = 16;
-/// How many maps may be in each other before a group of a group is written down by itself.
+/// Largest depth of nested maps. A deeper composition is stored independently of its parent.
 pub(crate) const DEEP: usize = 16;
-/// How many complements may be in each other: SELECT of each asks the one within some thirty times.
+/// Largest depth of nested complements. The limit is small because SELECT at each level calls the
+/// inner SELECT about thirty times.
 pub(crate) const COMPLEMENTS: usize = 2;
 
-/// From the ranks of a group to world ranks and back: an injective map of `0..len` into `0..2^32`.
+/// Map from the ranks of a group to world ranks and back: an injective map of `0..len` into
+/// `0..2^32`.
 ///
-/// Immutable; a clone shares what is on the heap. See the [crate](crate) for what there is to choose from,
-/// and what it costs.
+/// A rank map is immutable. A clone shares the heap storage. The [crate](crate) documentation lists
+/// the forms and their costs.
 #[derive(Clone)]
 pub struct RankMap {
     pub(crate) form: Form,
@@ -64,20 +67,20 @@ impl RankMap {
         RankMap { form }
     }
 
-    /// No ranks at all.
+    /// Returns the map without members.
     ///
-    /// Cost: constant time, nothing on the heap. Source: own.
+    /// Cost: constant time, no heap storage. Source: this crate.
     pub fn empty() -> Self {
         RankMap::of(Form::Progression(Progression::EMPTY))
     }
 
-    /// The world of `len` ranks: each has its own. Nothing is on the heap.
+    /// Returns the identity on `len` ranks: the group of the world.
     ///
-    /// Cost: constant time, nothing on the heap. Source: Mir Taheri 2011, 3.6.
+    /// Cost: constant time, no heap storage. Source: Mir Taheri 2011 (3.6).
     ///
     /// # Panics
     ///
-    /// If there are not so many ranks, 2^32.
+    /// Panics if `len` exceeds 2^32.
     pub fn identity(len: u64) -> Self {
         assert!(len <= 1 << 32, "there are only 2^32 ranks");
         RankMap::of(Form::Progression(Progression::between(0, len)))
@@ -90,12 +93,12 @@ impl RankMap {
         })
     }
 
-    /// Whether every rank is its own.
+    /// Returns true if each rank is mapped to itself.
     pub(crate) fn is_identity(&self) -> bool {
         matches!(&self.form, Form::Progression(p) if p.start() == 0 && p.step() == 1)
     }
 
-    /// The step of a map that is one progression.
+    /// Returns the step if the map is a single progression.
     pub(crate) fn in_step(&self) -> Option<i64> {
         match &self.form {
             Form::Progression(progression) => Some(progression.step()),
@@ -104,28 +107,30 @@ impl RankMap {
     }
 }
 
-/// The ranks from 0 up to before an end that an ascending map does not have.
+/// The ranks below `end` that an ascending map does not contain.
 ///
-/// SELECT halves the members of the map: the logarithm of their number, times their SELECT. RANK is theirs.
+/// SELECT is a binary search over the members of the map, with one SELECT of the map in each step.
+/// RANK is one RANK of the map.
 pub(crate) struct Complement {
     pub(crate) of: RankMap,
     pub(crate) end: u64,
 }
 
-/// One map after the other: a set in another order, or a group of a group, stored relative to its parent.
+/// One map applied after the other: a set in another order, or a group of a group, stored relative
+/// to its parent.
 ///
-/// SELECT and RANK cost what both cost.
+/// SELECT and RANK cost the sum of both maps.
 pub(crate) struct Composition {
     pub(crate) outer: RankMap,
     pub(crate) inner: RankMap,
 }
 
-/// Maps one after the other that have nothing in common.
+/// Disjoint maps one after the other.
 ///
-/// SELECT halves the parts, RANK asks them all.
+/// SELECT is a binary search over the parts. RANK tries each part.
 pub(crate) struct Concatenation {
     parts: Vec<RankMap>,
-    /// The group rank at which each begins.
+    /// Group rank of the first member of each part.
     first: Vec<u32>,
     len: u64,
     ascending: bool,
@@ -136,7 +141,7 @@ impl Concatenation {
         &self.parts
     }
 
-    /// The bytes on the heap, without those of the parts.
+    /// Returns the size on the heap in bytes, without the parts themselves.
     pub(crate) fn bytes(&self) -> usize {
         self.parts.capacity() * size_of::<RankMap>() + self.first.capacity() * 4
     }

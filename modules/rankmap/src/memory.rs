@@ -1,17 +1,18 @@
-//! The memory of a map.
+//! Memory use of a map.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::map::{Form, RankMap};
 
-/// The two counters in front of what an [`Arc`] shares.
+/// Size of the two counters of an [`Arc`].
 const COUNTERS: usize = 2 * size_of::<usize>();
 
 impl RankMap {
-    /// The bytes that this map takes, those that it shares with others included.
+    /// Returns the number of bytes that this map occupies, including storage that it shares with
+    /// other maps.
     ///
-    /// Cost: one look at each map that it is made of. Source: own.
+    /// Cost: constant time for each map that it consists of. Source: this crate.
     pub fn bytes(&self) -> usize {
         let mut memory = Memory::default();
         memory.heap(self);
@@ -19,7 +20,7 @@ impl RankMap {
     }
 }
 
-/// Bytes on the heap. Those that parts of a map share are counted once.
+/// Counts bytes on the heap. Storage that parts of a map share is counted once.
 #[derive(Default)]
 struct Memory {
     bytes: usize,

@@ -1,4 +1,5 @@
-//! Ascending maps one behind the other, as a set and the merges that make it, without an array of members.
+//! Concatenations of ascending maps, stored as a set and the merges that produce it, without an
+//! array of members.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use crate::progression::Progression;
 use crate::representation::Representation;
 use crate::survey::Survey;
 
-/// Calls back with all members of ascending maps that have nothing in common, the least first, and in which map each is.
+/// Calls back with the members of disjoint ascending maps in ascending order, together with the
+/// index of their map.
 fn each_in_turn(sets: &[RankMap], mut give: impl FnMut(usize, u32)) {
     let mut members: Vec<_> = sets.iter().map(|set| set.iter().peekable()).collect();
     loop {
@@ -24,14 +26,16 @@ fn each_in_turn(sets: &[RankMap], mut give: impl FnMut(usize, u32)) {
     }
 }
 
-/// The members of ascending maps that have nothing in common, ascending.
+/// Gives the members of disjoint ascending maps in ascending order.
 pub(crate) fn in_turn(sets: &[RankMap], give: &mut dyn FnMut(Progression)) {
     each_in_turn(sets, |_, rank| give(Progression::valid(rank, 1, 1)));
 }
 
 impl Builder {
-    /// Ascending maps one behind the other that have nothing in common, as their union and a wavelet tree on runs;
-    /// none if that weighs more than `most`. `O(n k log k)` for `k` maps, and no memory but that of the result.
+    /// Returns the concatenation of disjoint ascending maps as their union and a wavelet tree on
+    /// runs, or `None` if that weighs more than `most`.
+    ///
+    /// The cost is `O(n k log k)` for `k` maps. Only the result is stored.
     pub(crate) fn merged(&self, parts: &[RankMap], most: f64) -> Option<RankMap> {
         let survey = Survey::of(|give| parts.iter().for_each(|part| part.all(give)));
         let foreseen = estimates(&survey, None)
@@ -40,7 +44,7 @@ impl Builder {
         if self.weigh(&foreseen) > most {
             return None;
         }
-        // What goes on where the map before ends is one sequence with it.
+        // A map that begins after the end of the previous map continues its sequence.
         let (mut sequences, mut first): (Vec<usize>, Vec<u32>) = (Vec::new(), Vec::new());
         let mut len = 0;
         for (at, part) in parts.iter().enumerate() {

@@ -1,31 +1,37 @@
-//! Arithmetic progressions: ranges with a stride, the atoms of all closed forms.
+//! Arithmetic progressions: ranges with a stride, from which all closed forms are made.
 
 use crate::error::Error;
 
-/// An arithmetic progression of ranks: `start`, `start + step`, and so on, `len` of them.
+/// An arithmetic progression of ranks: `len` terms `start`, `start + step`, and so on.
 ///
-/// SELECT, RANK and intersection take constant time (the last one that of a greatest common divisor).
-/// This is the range and stride representation of Chaarawi and Gabriel (*Evaluating sparse data storage
+/// SELECT and RANK take constant time, and intersection the time of a greatest common divisor. This
+/// is the range and stride representation of Chaarawi and Gabriel (*Evaluating sparse data storage
 /// techniques for MPI groups and communicators*, 2008), with strides that may be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progression {
     start: u32,
-    /// Never zero; 1 if there are fewer than two terms, so that equal progressions are equal values.
+    /// Never zero. It is 1 if there are fewer than two terms, so that equal progressions are equal
+    /// values.
     step: i64,
     len: u64,
 }
 
 impl Progression {
-    /// No terms.
+    /// The progression without terms.
     pub const EMPTY: Progression = Progression {
         start: 0,
         step: 1,
         len: 0,
     };
 
-    /// `len` terms from `start` on. An error if a term is not a rank, or there are two and no step.
+    /// Creates a progression of `len` terms from `start` on.
     ///
-    /// Cost: constant time. Source: Chaarawi and Gabriel 2008; Mir Taheri 2011, 4.1.1.
+    /// Cost: constant time. Source: Chaarawi and Gabriel 2008, Mir Taheri 2011 (4.1.1).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BeyondRanks`] if a term is not a rank. [`Error::Duplicate`] if there are two or
+    /// more terms and `step` is 0.
     pub fn new(start: u32, step: i64, len: u64) -> Result<Self, Error> {
         if len > 1 {
             let end = i128::from(start) + i128::from(step) * i128::from(len - 1);
@@ -39,12 +45,12 @@ impl Progression {
         Ok(Progression::valid(start, step, len))
     }
 
-    /// The ranks from `start` up to before `end`.
+    /// Returns the ranks from `start` up to `end` (exclusive).
     pub(crate) fn between(start: u64, end: u64) -> Self {
         Progression::valid(start as u32, 1, end.saturating_sub(start))
     }
 
-    /// One whose terms are known to be ranks.
+    /// Creates a progression whose terms are known to be ranks.
     pub(crate) fn valid(start: u32, step: i64, len: u64) -> Self {
         match len {
             0 => Progression::EMPTY,
@@ -57,57 +63,57 @@ impl Progression {
         }
     }
 
-    /// The first term; 0 if there is none.
+    /// Returns the first term, or 0 if there are no terms.
     ///
     /// Cost: constant time. Source: Chaarawi and Gabriel 2008.
     pub fn start(&self) -> u32 {
         self.start
     }
 
-    /// From one term to the next; 1 if there are fewer than two.
+    /// Returns the difference between consecutive terms, or 1 if there are fewer than two terms.
     ///
     /// Cost: constant time. Source: Chaarawi and Gabriel 2008.
     pub fn step(&self) -> i64 {
         self.step
     }
 
-    /// How many terms there are.
+    /// Returns the number of terms.
     ///
     /// Cost: constant time. Source: Chaarawi and Gabriel 2008.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no terms.
     ///
     /// Cost: constant time. Source: Chaarawi and Gabriel 2008.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The term at an index, without looking whether there are so many.
+    /// Returns the term at an index, without a check of the length.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.start
             .wrapping_add(index.wrapping_mul(self.step as u32))
     }
 
-    /// The last of at least one term.
+    /// Returns the last term. There must be at least one.
     pub(crate) fn last(&self) -> u32 {
         self.at((self.len - 1) as u32)
     }
 
-    /// The smallest of at least one term.
+    /// Returns the smallest term. There must be at least one.
     pub(crate) fn min(&self) -> u32 {
         self.start.min(self.last())
     }
 
-    /// The largest of at least one term.
+    /// Returns the largest term. There must be at least one.
     pub(crate) fn max(&self) -> u32 {
         self.start.max(self.last())
     }
 
-    /// The index of a term. Constant time.
+    /// Returns the index of a term. Constant time.
     #[inline]
     pub(crate) fn index_of(&self, rank: u32) -> Option<u32> {
         let (distance, step) = if self.step > 0 {
@@ -118,7 +124,7 @@ impl Progression {
         let index = match step {
             1 => distance,
             _ => {
-                // At most 2^32 - 1, since there are two terms or more.
+                // At most 2^32 - 1, because there are at least two terms.
                 let step = step as u32;
                 let index = distance / step;
                 if index * step != distance {
@@ -130,13 +136,13 @@ impl Progression {
         (u64::from(index) < self.len).then_some(index)
     }
 
-    /// How many terms of an ascending progression are below a number.
+    /// Returns the number of terms below a number. The progression must ascend.
     pub(crate) fn below(&self, rank: u64) -> u64 {
         let distance = rank.saturating_sub(u64::from(self.start));
         distance.div_ceil(self.step as u64).min(self.len)
     }
 
-    /// The terms from one index up to before another.
+    /// Returns the terms from index `from` up to `to` (exclusive).
     pub(crate) fn slice(&self, from: u64, to: u64) -> Self {
         let to = to.min(self.len);
         if from >= to {
@@ -145,7 +151,7 @@ impl Progression {
         Progression::valid(self.at(from as u32), self.step, to - from)
     }
 
-    /// The same terms in the opposite order.
+    /// Returns the same terms in reverse order.
     pub(crate) fn reversed(&self) -> Self {
         if self.len < 2 {
             return *self;
@@ -153,7 +159,7 @@ impl Progression {
         Progression::valid(self.last(), -self.step, self.len)
     }
 
-    /// The same terms from the smallest up.
+    /// Returns the same terms in ascending order.
     pub(crate) fn ascending(&self) -> Self {
         if self.step < 0 {
             self.reversed()
@@ -162,7 +168,8 @@ impl Progression {
         }
     }
 
-    /// What two ascending progressions have in common, ascending: the Chinese remainder theorem.
+    /// Returns the common terms of two ascending progressions, in ascending order (Chinese
+    /// remainder theorem).
     pub(crate) fn common(&self, other: &Self) -> Self {
         if self.is_empty() || other.is_empty() {
             return Progression::EMPTY;
@@ -178,7 +185,7 @@ impl Progression {
         if apart % gcd != 0 {
             return Progression::EMPTY;
         }
-        // self.start + a * k is a term of the other where k is this one, modulo b / gcd.
+        // `self.start + a * k` is a term of the other progression for this `k`, modulo `b / gcd`.
         let k = (apart / gcd % (b / gcd) * inverse).rem_euclid(b / gcd);
         let step = a / gcd * b;
         let first = i128::from(self.start) + a * k;
@@ -194,7 +201,8 @@ impl Progression {
     }
 }
 
-/// The greatest common divisor of `a` and `b`, and the inverse of `a / gcd` modulo `b / gcd`.
+/// Returns the greatest common divisor of `a` and `b`, and the inverse of `a / gcd` modulo
+/// `b / gcd`.
 fn gcd_and_inverse(a: i128, b: i128) -> (i128, i128) {
     let (mut r, mut next) = (a, b);
     let (mut s, mut next_s) = (1, 0);
@@ -206,8 +214,8 @@ fn gcd_and_inverse(a: i128, b: i128) -> (i128, i128) {
     (r, s.rem_euclid(b / r))
 }
 
-/// Puts ranks together into progressions of which none can be lengthened: three terms or more of any
-/// step, or neighbours.
+/// Groups ranks into maximal progressions: three terms or more of any step, neighbours, or single
+/// ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Grouping {
     current: Progression,
@@ -220,7 +228,7 @@ impl Grouping {
         }
     }
 
-    /// Takes the ranks that follow; gives what can no longer be lengthened, in order.
+    /// Adds the next ranks. Gives the progressions that cannot be extended any more, in order.
     #[inline]
     pub(crate) fn push(&mut self, next: Progression, give: &mut dyn FnMut(Progression)) {
         let mut next = next;
@@ -232,7 +240,7 @@ impl Grouping {
             let gap = i64::from(next.start) - i64::from(self.current.last());
             let now = self.current;
             if gap == 0 {
-                // The same rank twice: whoever looks for duplicates finds it in what follows.
+                // A rank that occurs twice is passed on, because later stages check for duplicates.
                 give(now);
                 self.current = next;
                 return;
@@ -244,7 +252,7 @@ impl Grouping {
                     1
                 };
                 if now.len == 1 && next.len > 1 && next.step != gap {
-                    // What comes is longer than what the two would be together.
+                    // `next` is at least as long as the progression of `now` and its first term.
                     give(now);
                     self.current = next;
                     return;
@@ -262,7 +270,7 @@ impl Grouping {
         }
     }
 
-    /// Gives what is left.
+    /// Gives the remaining ranks.
     pub(crate) fn finish(&mut self, give: &mut dyn FnMut(Progression)) {
         let rest = std::mem::replace(&mut self.current, Progression::EMPTY);
         if rest.len == 2 && rest.step.abs() != 1 {

@@ -1,45 +1,45 @@
-//! Which form a map has, by name.
+//! Names of the forms.
 
 use std::fmt;
 
 use crate::map::{Form, RankMap};
 
-/// The forms that a rank map can have.
+/// Forms that a rank map can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Representation {
-    /// A range with a stride; the identity is one.
+    /// A range with a stride, such as the identity.
     Progression,
-    /// Nested ranges with strides: a regular section, as Cartesian topologies make.
+    /// Nested ranges with strides: a regular section, as in Cartesian topologies.
     Grid,
-    /// Progressions one after the other.
+    /// A sequence of progressions.
     Runs,
-    /// Ranges of neighbours: beginnings and lengths as gaps.
+    /// Ascending ranges of consecutive ranks: their starts and lengths as gaps.
     RunLengths,
-    /// A bit for each rank, with a directory.
+    /// One bit for each rank, with a directory.
     Bitmap,
-    /// A bit for each rank, without one.
+    /// One bit for each rank, without a directory.
     BareBitmap,
-    /// Gaps by Elias and Fano.
+    /// Gaps in Elias-Fano code.
     EliasFano,
     /// A packed array.
     List,
-    /// A packed array of where each rank of a set goes, with shortcuts back.
+    /// Packed array of the images of a permutation, with shortcuts for the inverse.
     Shortcuts,
-    /// A packed array of where each rank of a set goes, and one of where each comes from.
+    /// Packed arrays of the images of a permutation and of its inverse.
     Inverse,
-    /// The merges that would sort a permutation of few ascending sequences: the wavelet tree on runs.
+    /// Merges that sort a permutation of few ascending sequences: the wavelet tree on runs.
     Wavelet,
-    /// Halves of halves, of which equal ones are there once: a binary decision diagram.
+    /// Binary decision diagram: the ranks are halved repeatedly, and equal halves are stored once.
     DecisionDiagram,
-    /// A roaring bitmap, of the crate `roaring`; with the feature of that name.
+    /// A roaring bitmap of the crate `roaring`. Requires the feature `roaring`.
     #[cfg(feature = "roaring")]
     Roaring,
-    /// What another map leaves out.
+    /// The ranks that another map does not contain.
     Complement,
     /// One map after the other: a set and a permutation, or a child and its parent.
     Composition,
-    /// Maps one behind the other.
+    /// A sequence of disjoint maps.
     Concatenation,
 }
 
@@ -68,9 +68,9 @@ impl fmt::Display for Representation {
 }
 
 impl RankMap {
-    /// Which form this map has.
+    /// Returns the form of this map.
     ///
-    /// Cost: constant time. Source: Mir Taheri 2011, 3.4, for the forms.
+    /// Cost: constant time. Source: Mir Taheri 2011 (3.4) for the forms.
     pub fn representation(&self) -> Representation {
         match &self.form {
             Form::Progression(_) => Representation::Progression,

@@ -1,4 +1,4 @@
-//! One group becomes several, by a colour for each member.
+//! Splits a group into several groups, by a colour for each member.
 
 mod gaps;
 mod order;
@@ -12,26 +12,31 @@ use crate::progression::{Grouping, Progression};
 use crate::split::gaps::Gaps;
 use crate::split::order::ordered;
 
-/// What a member says when a group is split: where it goes, and before whom.
+/// Arguments of one member in a split: its new group, and its position there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Members of the same colour form a group; those without one go nowhere (`MPI_UNDEFINED`).
+    /// Group of the member: members of the same colour form a group. `None` for a member of no
+    /// group (`MPI_UNDEFINED`).
     pub colour: Option<u32>,
-    /// The order in the new group; of equal keys that in the old one.
+    /// Sort key in the new group. Members with equal keys keep their order.
     pub key: i64,
 }
 
 impl RankMap {
-    /// A group for each colour, ascending by colour: `MPI_Comm_split`. The choice is asked by rank in this
-    /// group, more than once.
+    /// Returns a group for each colour, in ascending order of colour (`MPI_Comm_split`).
     ///
-    /// While it lasts, the progressions of what comes of it are
-    /// held; where these are as long as the members, the gaps between the members of each colour, a byte or two a member.
-    /// Keys that change the order in few runs, or are few, are followed as they come; where they are neither, the members of one colour after the other
-    /// are sorted, four bytes each. Each group is stored relative to this one where that is smaller, so that `split` with one
-    /// colour shares its set. The choice has to be the same each time.
+    /// `choice` is called with ranks of this group, several times for each rank. It must always
+    /// return the same value for the same rank.
     ///
-    /// Cost: `O(n)`, and `O(n log n)` where keys change the order. Source: MPI 4.1, 7.4.2.
+    /// During the split, the progressions of each colour are stored. If these take as much space as
+    /// the members, the gaps between the members of each colour are stored instead, in one or two
+    /// bytes a member. Keys are evaluated in order if they are few, or if they ascend or descend in
+    /// few runs. Otherwise the members of each colour are sorted in turn, with four bytes a member.
+    ///
+    /// Each group is stored relative to this one if that is smaller. A `split` with one colour, for
+    /// example, shares the set of this group.
+    ///
+    /// Cost: `O(n)`, or `O(n log n)` if keys change the order. Source: MPI 4.1 (7.4.2).
     ///
     /// ```
     /// use graphmap_rankmap::{Choice, RankMap, Representation};
@@ -44,6 +49,10 @@ impl RankMap {
     /// assert!(columns.iter().all(|(_, column)| column.representation() == Representation::Progression));
     /// # Ok::<(), graphmap_rankmap::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// An error is possible only if `choice` returns different values for the same rank.
     pub fn split(&self, choice: impl Fn(u32) -> Choice) -> Result<Vec<(u32, RankMap)>, Error> {
         let builder = Builder::new();
         let made = |part: RankMap, ascends: bool| {
@@ -74,7 +83,8 @@ impl RankMap {
         parts.collect()
     }
 
-    /// The progressions of each colour, and whether its keys ascend; `None` where these are longer than the members.
+    /// Returns the progressions of each colour and whether its keys ascend, or `None` if the
+    /// progressions take more space than the members.
     fn in_progressions(
         &self,
         choice: impl Fn(u32) -> Choice,
@@ -116,16 +126,17 @@ impl RankMap {
     }
 }
 
-/// What may be held beside two bytes a member, so that small splits need no second way.
+/// Number of bytes that may be stored beyond two bytes a member, so that small splits never start
+/// again.
 const HELD: usize = 64 << 10;
 
-/// What is known of a colour so far.
+/// State of a colour during the walk.
 struct Part {
     pieces: Vec<Progression>,
     grouping: Grouping,
-    /// Of the last member.
+    /// Key of the last member.
     key: Option<i64>,
-    /// Whether a key was smaller than the one before.
+    /// True if a key was smaller than the key before it.
     descends: bool,
 }
 

@@ -1,42 +1,43 @@
-//! What a sequence of ranks is like, found in one walk that holds none of them.
+//! Examines a sequence of ranks in one walk, without storing the ranks.
 
 use crate::form::grid::{Axis, Closed, Grid};
 use crate::form::permutation::images::{BLOCK, frame_width};
 use crate::progression::{Grouping, Progression};
 
-/// What is known of a sequence of ranks after one walk.
+/// Properties of a sequence of ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Survey {
     pub(crate) len: u64,
     pub(crate) min: u32,
     pub(crate) max: u32,
-    /// Each rank is larger than the one before.
+    /// True if each rank is larger than the rank before it.
     pub(crate) ascending: bool,
-    /// Progressions of any step, as [`Grouping`] gives them.
+    /// Number of progressions of any step, as [`Grouping`] forms them.
     pub(crate) pieces: u64,
-    /// Whether their steps are the same where they have one.
+    /// True if all progressions of two or more terms have the same step.
     pub(crate) same_step: bool,
-    /// Runs of neighbours, ascending.
+    /// Number of ascending runs of neighbours.
     pub(crate) ranges: u64,
-    /// The last of these.
+    /// The last of these runs.
     pub(crate) last_range: Progression,
-    /// Ascending sequences that cannot be lengthened: what a permutation of few runs is measured by.
+    /// Number of maximal ascending sequences, which determines the size of a wavelet tree.
     pub(crate) ascents: u64,
-    /// What the blocks of a permutation of them need at the most, in pieces: see [`Images`].
+    /// Estimated size of the blocks of a permutation of the ranks, in pieces (see [`Images`]). An
+    /// upper bound for the blocks from the first descent on.
     pub(crate) frames: u64,
-    /// The closed form, if it is one.
+    /// The closed form, if the sequence has one.
     pub(crate) closed: Option<Closed>,
 }
 
 impl Survey {
-    /// Walks through the ranks that are called back with.
+    /// Walks through the given ranks.
     pub(crate) fn of(each: impl FnOnce(&mut dyn FnMut(Progression))) -> Survey {
         let mut walk = Walk::new();
         let mut grouping = Grouping::new();
         each(&mut |piece| grouping.push(piece, &mut |piece| walk.take(piece)));
         grouping.finish(&mut |piece| walk.take(piece));
         walk.survey.closed = walk.odometer.closed();
-        // The last block, if it has begun.
+        // Counts the last block if it is incomplete.
         let (least, most) = walk.block;
         walk.survey.frames += u64::from(
             most.checked_sub(least)
@@ -48,7 +49,7 @@ impl Survey {
 
 struct Walk {
     survey: Survey,
-    /// The least and the most rank of the block that has begun.
+    /// Smallest and largest rank of the current block.
     block: (u32, u32),
     step: Option<i64>,
     odometer: Odometer,
@@ -113,8 +114,8 @@ impl Walk {
         }
     }
 
-    /// Adds a piece to the blocks, of which so many ranks were seen before. Of what ascends nothing is asked, so that the
-    /// blocks in which it does so at the beginning are left out.
+    /// Adds a piece to the blocks, after `before` ranks. The blocks of a sequence matter only if it
+    /// does not ascend, so its ascending beginning is not counted.
     fn frame(&mut self, before: u64, piece: Progression) {
         let mut from = 0;
         while from < piece.len() {
@@ -131,16 +132,16 @@ impl Walk {
     }
 }
 
-/// Finds the axes of a regular section: each axis goes on for as long as it can, and what follows begins
-/// the next one.
+/// Finds the axes of a regular section. Each axis extends as far as possible, and the rank that
+/// does not fit begins the next axis.
 #[derive(Default)]
 struct Odometer {
     start: i64,
-    /// Axes that have ended, the fastest first: stride and count.
+    /// Completed axes, the fastest first: stride and count.
     ended: Vec<(i64, u64)>,
-    /// What the axis that goes on adds, once that is known.
+    /// Stride of the current axis, once it is known.
     stride: Option<i64>,
-    /// How many ranks one step of that axis stands for.
+    /// Number of ranks for each step of the current axis.
     weight: u64,
     len: u64,
     failed: bool,
@@ -162,7 +163,7 @@ impl Odometer {
         }
     }
 
-    /// How many of `left` ranks from `rank` on in a step go on as foreseen.
+    /// Returns how many of `left` ranks, from `rank` on at distance `step`, continue as predicted.
     fn follow(&mut self, rank: i64, step: i64, left: u64) -> u64 {
         let Some(stride) = self.stride else {
             self.stride = Some(rank - self.start);

@@ -1,4 +1,4 @@
-//! The groups that topologies make, in closed form.
+//! Closed forms of the groups that topologies define.
 
 use crate::build::Builder;
 use crate::error::Error;
@@ -6,8 +6,8 @@ use crate::form::grid::{Axis, Grid};
 use crate::map::RankMap;
 use crate::progression::Progression;
 
-/// A Cartesian topology: ranks in rows, the last coordinate being the fastest, as `MPI_Cart_create` numbers
-/// them.
+/// A Cartesian topology. Ranks are numbered in row-major order (the last coordinate varies
+/// fastest), as in `MPI_Cart_create`.
 ///
 /// ```
 /// use graphmap_rankmap::Cartesian;
@@ -24,9 +24,13 @@ pub struct Cartesian {
 }
 
 impl Cartesian {
-    /// A grid of these sides. An error if it has more than 2^32 ranks.
+    /// Creates a grid with the given sides.
     ///
-    /// Cost: constant time. Source: MPI 4.1, 8.5.1.
+    /// Cost: constant time. Source: MPI 4.1 (8.5.1).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BeyondRanks`] if the grid has more than 2^32 ranks.
     pub fn new(sides: &[u32]) -> Result<Self, Error> {
         let ranks = sides
             .iter()
@@ -39,7 +43,7 @@ impl Cartesian {
         }
     }
 
-    /// How many ranks a step along each coordinate is.
+    /// Returns the distance in ranks of one step along each coordinate.
     fn strides(&self) -> Vec<i64> {
         let mut strides = vec![1; self.sides.len()];
         for k in (1..self.sides.len()).rev() {
@@ -70,10 +74,15 @@ impl Cartesian {
         }
     }
 
-    /// The members with the coordinates that are given, whatever the others: a row, a plane, a face
-    /// (`MPI_Cart_sub`).
+    /// Returns the members with the fixed coordinates: a row, a plane or a face (`MPI_Cart_sub`).
+    /// `None` leaves a coordinate free.
     ///
-    /// Cost: constant time. Source: MPI 4.1, 8.5.7; Havlak and Kennedy 1991.
+    /// Cost: constant time. Source: MPI 4.1 (8.5.7), Havlak and Kennedy 1991.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Topology`] if there is not one value for each side, or a coordinate is outside the
+    /// grid.
     pub fn section(&self, fixed: &[Option<u32>]) -> Result<RankMap, Error> {
         self.fits(fixed)?;
         let ranges: Vec<(u32, u32)> = fixed
@@ -84,10 +93,17 @@ impl Cartesian {
         self.window(&ranges)
     }
 
-    /// The members whose coordinates are in these windows, each from a first coordinate on and of a length; a
-    /// window that reaches beyond the side goes on at its beginning, as on a torus.
+    /// Returns the members whose coordinates are in the given windows.
     ///
-    /// Cost: constant time. Source: Havlak and Kennedy 1991; around a torus, own.
+    /// A window is a first coordinate and a length. A window that reaches beyond the side continues
+    /// at coordinate 0, as on a torus.
+    ///
+    /// Cost: constant time. Source: Havlak and Kennedy 1991, this crate for a torus.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Topology`] if there is not one window for each side, or a window is outside the
+    /// grid.
     pub fn window(&self, windows: &[(u32, u32)]) -> Result<RankMap, Error> {
         self.fits(windows)?;
         let mut axes = self.lines();
@@ -100,10 +116,15 @@ impl Cartesian {
         self.of(0, &axes)
     }
 
-    /// All ranks with the coordinates in another order of speed, the slowest first: `[1, 0]` is the transpose
-    /// of a matrix.
+    /// Returns all ranks with the coordinates in another order, the slowest first. `[1, 0]`
+    /// transposes a matrix.
     ///
-    /// Cost: constant time. Source: Havlak and Kennedy 1991; Mir Taheri 2011, 4.2.1.1, for the transpose.
+    /// Cost: constant time. Source: Havlak and Kennedy 1991, Mir Taheri 2011 (4.2.1.1) for the
+    /// transpose.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Topology`] if `order` is not a permutation of the sides.
     pub fn reordered(&self, order: &[usize]) -> Result<RankMap, Error> {
         self.fits(order)?;
         let mut seen = vec![false; order.len()];
@@ -118,10 +139,14 @@ impl Cartesian {
         self.of(0, &axes)
     }
 
-    /// For each rank the one that lies so far away along each coordinate of the torus, as `MPI_Cart_shift`
-    /// tells: a permutation.
+    /// Returns the permutation that maps each rank to the rank at distance `by` along each
+    /// coordinate of the torus, as `MPI_Cart_shift` does.
     ///
-    /// Cost: constant time. Source: MPI 4.1, 8.5.6; as a form, own.
+    /// Cost: constant time. Source: MPI 4.1 (8.5.6), this crate for the form.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Topology`] if there is not one distance for each side.
     pub fn shifted(&self, by: &[i64]) -> Result<RankMap, Error> {
         self.fits(by)?;
         let mut axes = self.lines();
@@ -135,18 +160,28 @@ impl Cartesian {
 }
 
 impl RankMap {
-    /// A regular section: the first axis is the slowest. Its members must be ranks, and each stride larger
-    /// than all that smaller ones reach together.
+    /// Returns a regular section; the first axis is the slowest.
     ///
     /// Cost: constant time. Source: Havlak and Kennedy 1991.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BeyondRanks`] if a member is not a rank. [`Error::Topology`] if an axis is longer
+    /// than its torus, or if a stride is not larger than the reach of all smaller strides together.
     pub fn grid(start: u32, axes: &[Axis]) -> Result<RankMap, Error> {
         Grid::closed(i64::from(start), axes, u64::MAX).map(RankMap::closed)
     }
 
-    /// The face of a hypercube of so many dimensions where the bits of `fixed` have the values they have in
-    /// `at`: `2^free` ranks.
+    /// Returns a face of a hypercube: the ranks in which the bits of `fixed` have the values that
+    /// they have in `at`. With `free` other dimensions, the face has `2^free` ranks.
     ///
-    /// Cost: constant time. Source: Mir Taheri 2011, 5.2.4, for the class; as a form, Havlak and Kennedy 1991.
+    /// Cost: constant time. Source: Mir Taheri 2011 (5.2.4) for the class, Havlak and Kennedy 1991
+    /// for the form.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Topology`] if `dimensions` exceeds 32, if `fixed` has a bit beyond the dimensions,
+    /// or if `at` has a bit outside `fixed`.
     pub fn hypercube_face(dimensions: u32, fixed: u32, at: u32) -> Result<RankMap, Error> {
         if dimensions > 32 || u64::from(fixed) >> dimensions != 0 || at & !fixed != 0 {
             return Err(Error::Topology(
@@ -158,10 +193,16 @@ impl RankMap {
         Grid::closed(i64::from(at), &axes, 1 << 32).map(RankMap::closed)
     }
 
-    /// Of `len` ranks that are dealt to `owners` in blocks of `block`, in turn, those that one owner gets: the
-    /// block-cyclic distribution of High Performance Fortran and ScaLAPACK.
+    /// Returns the ranks of one owner if `len` ranks are distributed in blocks of `block` to
+    /// `owners` in turn. This is the block-cyclic distribution of High Performance Fortran and
+    /// ScaLAPACK.
     ///
-    /// Cost: constant time. Source: High Performance Fortran and ScaLAPACK; Havlak and Kennedy 1991.
+    /// Cost: constant time. Source: High Performance Fortran, ScaLAPACK, Havlak and Kennedy 1991.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BeyondRanks`] if `len` exceeds 2^32. [`Error::Topology`] if `block` is zero, or
+    /// `owner` is not below `owners`.
     pub fn block_cyclic(len: u64, owners: u32, block: u32, owner: u32) -> Result<RankMap, Error> {
         if len > 1 << 32 {
             return Err(Error::BeyondRanks);
@@ -186,7 +227,7 @@ impl RankMap {
             .and_then(|axes| Grid::closed(first as i64, &axes, members).ok());
         match closed {
             Some(closed) => Ok(RankMap::closed(closed)),
-            // The last block is cut at the very end of the ranks.
+            // The last block would reach beyond the largest rank.
             None => Builder::new().source(&|give| {
                 for row in 0..rows {
                     let start = first + row * round;
@@ -199,10 +240,16 @@ impl RankMap {
         }
     }
 
-    /// All of `len` ranks, owner by owner, as [`RankMap::block_cyclic`] deals them: a permutation.
+    /// Returns all `len` ranks, owner by owner, in the distribution of [`RankMap::block_cyclic`]: a
+    /// permutation.
     ///
-    /// Cost: constant time where the blocks come out even; else `O(len / block)`. Source: High Performance Fortran and
-    /// ScaLAPACK; Havlak and Kennedy 1991.
+    /// Cost: constant time if all owners have the same number of whole blocks; otherwise
+    /// `O(len / block)`. Source: High Performance Fortran, ScaLAPACK, Havlak and Kennedy 1991.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BeyondRanks`] if `len` exceeds 2^32. [`Error::Topology`] if `block` or `owners` is
+    /// zero.
     pub fn block_cyclic_order(len: u64, owners: u32, block: u32) -> Result<RankMap, Error> {
         let round = u64::from(owners) * u64::from(block);
         if round > 0 && len.is_multiple_of(round) && len <= 1 << 32 {
@@ -217,7 +264,7 @@ impl RankMap {
         if round == 0 {
             return Err(Error::Topology("blocks of none, or no owners"));
         }
-        // Those behind get nothing.
+        // Owners beyond the last block have no ranks.
         let served = u64::from(owners).min(len.div_ceil(u64::from(block))) as u32;
         let parts = (0..served).map(|owner| RankMap::block_cyclic(len, owners, block, owner));
         Ok(Builder::new().behind(&parts.collect::<Result<Vec<_>, _>>()?))

@@ -1,8 +1,9 @@
-//! Rank maps as bytes, so that a communicator crosses a link as compactly as it lies in memory.
+//! Encoding of rank maps as bytes, so that a communicator is as compact on a link as in memory.
 //!
-//! A byte for the version, then a form: a byte for which, and its numbers in groups of seven bits, the lowest
-//! first (LEB128; signed ones folded so that small ones stay small); words of bits as they are, the lowest
-//! byte first. What can be found again, as directories and orders, is left out.
+//! The encoding is a version byte and a form. A form begins with a tag byte. Numbers are encoded in
+//! groups of seven bits, the lowest first (LEB128). Signed numbers are folded, so that small
+//! numbers stay short (zigzag). Words of bits are stored in little-endian order. Data that can be
+//! recomputed, such as directories and orders, is not encoded.
 
 mod read;
 mod tags;
@@ -16,9 +17,9 @@ use read::Reader;
 use tags::*;
 
 impl RankMap {
-    /// This map as bytes, not many more or fewer than it takes in memory.
+    /// Encodes this map as bytes. The size is similar to the size in memory.
     ///
-    /// Cost: linear in the number of bytes. Source: own.
+    /// Cost: linear in the number of bytes. Source: this crate.
     ///
     /// ```
     /// use graphmap_rankmap::RankMap;
@@ -38,11 +39,16 @@ impl RankMap {
         writer.bytes
     }
 
-    /// A map out of bytes, which may be any: what they hold is looked at before it is believed.
+    /// Decodes a map. The bytes may be arbitrary, because the content is validated.
     ///
-    /// Cost: linear in the number of bytes, `O(n log n)` for packed arrays that do not ascend; for parts one behind the
-    /// other also that of looking whether they have members in common, of groups of groups that of finding the largest;
-    /// where that would be going through more than 2^26 progressions in all, an error. Source: own.
+    /// Cost: linear in the number of bytes; `O(n log n)` for packed arrays that do not ascend.
+    /// Parts of a concatenation are checked for common members, and the largest member of a group
+    /// of a group is determined. Source: this crate.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`] if the bytes do not encode a map, or if these checks would walk through
+    /// more than 2^26 progressions in total. Other errors if the encoded map is invalid.
     pub fn from_bytes(bytes: &[u8]) -> Result<RankMap, Error> {
         let mut reader = Reader::new(bytes);
         if reader.byte()? != VERSION {
@@ -88,7 +94,7 @@ impl Writer {
         self.bytes.extend_from_slice(high);
     }
 
-    /// The blocks of a permutation: the least of each and its width, and all bits.
+    /// Writes the blocks of a permutation: the least number and the width of each, then all bits.
     fn frames(&mut self, images: &Images) {
         let Some((frames, bytes)) = images.frames() else {
             return;

@@ -1,5 +1,7 @@
-//! No form is written out to be asked, combined, compared or sent: what is allocated on worlds of a thousand
-//! million ranks is counted. One test, since the count is of the whole program.
+//! Counts allocations on worlds of a thousand million ranks. Look-ups, comparisons, operations and
+//! encoding must not expand a form into an array.
+//!
+//! There is a single test, because the counter is global to the program.
 
 use graphmap_rankmap::{
     Axis, Builder, Cartesian, Choice, Comparison, Error, RankMap, Representation,
@@ -10,10 +12,11 @@ use std::alloc::System;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// More than any of these needs, and a 60,000th of what an array of the members would take.
+/// More than any operation here needs, and a 60,000th of an array of the members.
 const LITTLE: usize = 64 << 10;
 
-/// Does something, and looks that it allocated no more than a little, all things freed again included.
+/// Runs `act` and asserts that it allocated at most [`LITTLE`], including memory that was freed
+/// again.
 fn little<T>(what: &str, act: impl FnOnce() -> T) -> T {
     let region = Region::new(ALLOCATOR);
     let done = act();
@@ -42,7 +45,7 @@ fn asked(what: &str, map: &RankMap) {
     let bytes = little(what, || map.to_bytes());
     assert!(bytes.len() < 1000, "{what}: {} bytes", bytes.len());
     let back = match little(what, || RankMap::from_bytes(&bytes)) {
-        // Refused rather than looked at for seconds: see `RankMap::from_bytes`.
+        // Rejected, because validation would take seconds: see `RankMap::from_bytes`.
         Err(Error::Malformed("parts that cannot be told apart")) => {
             assert_eq!(map.representation(), Representation::Concatenation);
             map.clone()
@@ -148,7 +151,7 @@ fn a_world_of_a_thousand_million_is_never_written_out() {
     make("set of a transpose", &|| transposed.to_set());
     make("rebuilt", &|| Builder::new().rebuild(&window).unwrap());
 
-    // A world that is walked through rank by rank, so not as large.
+    // A smaller world, because it is walked through rank by rank.
     let large = RankMap::identity(10_000_000);
     for (what, colour) in [
         ("rows", (|rank| rank / 1_000_000) as fn(u32) -> u32),
@@ -166,7 +169,7 @@ fn a_world_of_a_thousand_million_is_never_written_out() {
         );
     }
 
-    // Keys that change the order, but have one themselves.
+    // Keys that change the order, but have a simple order themselves.
     let large = RankMap::identity(1_000_000);
     for (what, key, second) in [
         (
@@ -215,8 +218,7 @@ fn a_world_of_a_thousand_million_is_never_written_out() {
     );
 }
 
-/// What has no closed form is not written out either: what is made takes what it takes, and no array of members is
-/// there in between.
+/// Asserts that groups without a closed form are built without an array of their members.
 fn members_that_have_no_pattern() {
     const MEMBERS: u32 = 1_000_000;
     let gaps = |most: u32, seed: u32| {
@@ -251,7 +253,7 @@ fn members_that_have_no_pattern() {
             assert_eq!(a.compare(&again), Comparison::Identical);
             assert_eq!(a.compare(&b), Comparison::Unequal);
         });
-        // Growing by doubling included.
+        // Includes growth by doubling.
         let sent = taken(&mut || drop(a.to_bytes()));
         let bytes = a.to_bytes();
         let arrived = taken(&mut || drop(RankMap::from_bytes(&bytes).unwrap()));
@@ -262,7 +264,8 @@ fn members_that_have_no_pattern() {
         let both = taken(&mut || drop(a.intersection(&b)));
         let rest = taken(&mut || drop(b.difference(&a)));
         assert!(both < array && rest < array, "{form}: {both}, {rest}");
-        // The set of both, what is not in the first, and half a byte a member for the order of both.
+        // The union as a set, the members that the first set lacks, and half a byte a member for
+        // the order of both.
         let union = taken(&mut || drop(a.union(&b)));
         let set = a.union(&b).to_set();
         let set = taken(&mut || drop(Builder::new().rebuild(&set).unwrap()));

@@ -1,4 +1,4 @@
-//! Every operation that others can call says what it costs and where it comes from.
+//! Checks that the documentation of each public operation states its cost and its source.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The operations of a source whose documentation has no cost or no source.
+/// Returns the number of operations in a source file, and the operations without a cost or a
+/// source.
 fn undocumented(text: &str) -> (usize, Vec<&str>) {
     let (mut count, mut without, mut told) = (0, Vec::new(), String::new());
     for line in text.lines().map(str::trim) {
@@ -27,7 +28,7 @@ fn undocumented(text: &str) -> (usize, Vec<&str>) {
                 without.push(line);
             }
         }
-        // What stands between documentation and a function is an attribute, or a remark to who changes it.
+        // Attributes and plain comments may be between the documentation and a function.
         if !line.starts_with("#[") && !line.starts_with("//") {
             told.clear();
         }
@@ -49,7 +50,7 @@ fn every_operation_tells_its_cost_and_its_source() {
         assert!(without.is_empty(), "{}: {without:?}", file.display());
         all += count;
     }
-    // That they are found at all.
+    // Guards against a parser that finds no operations.
     assert!(all > 50, "{all} operations");
     let (count, without) = undocumented("/// What it does.\npub fn act() {}");
     assert_eq!((count, without.len()), (1, 1));

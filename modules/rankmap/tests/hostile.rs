@@ -1,4 +1,4 @@
-//! Bytes that are no map, or almost one.
+//! Decodes bytes that are not a map, or are almost a map.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{Tape, map};
 use graphmap_rankmap::{Axis, Builder, Error, RankMap, Representation};
 use proptest::prelude::*;
 
-/// What was accepted must hold together.
+/// Asserts that a map that was accepted is consistent.
 fn consistent(map: &RankMap) {
     let len = map.len();
     for k in 0..len.min(40) {
@@ -93,7 +93,7 @@ fn every_bit_of_small_maps_is_looked_at() {
         Builder::new()
             .representation(Representation::List)
             .slice(&shuffled),
-        // In blocks, each of which is compressed by itself.
+        // In blocks that are compressed separately.
         Builder::new()
             .representation(Representation::Shortcuts)
             .iter((0..300).map(|k| k - k % 10 + (k * 7 + 3) % 10)),
@@ -122,7 +122,7 @@ fn every_bit_of_small_maps_is_looked_at() {
 
 #[test]
 fn lengths_that_nobody_has_memory_for_are_refused() {
-    // Each form with numbers of 2^63 where it has lengths.
+    // Each form, with 2^63 - 1 for each length.
     for form in 0..20 {
         for numbers in 0..6 {
             let mut bytes = vec![2, form];
@@ -132,7 +132,7 @@ fn lengths_that_nobody_has_memory_for_are_refused() {
             assert!(RankMap::from_bytes(&bytes).is_err());
         }
     }
-    // Complements in each other, of which each SELECT asks the one within thirty times.
+    // Nested complements, in which each SELECT calls the inner SELECT thirty times.
     let mut bytes = vec![2];
     for _ in 0..40 {
         bytes.extend([8, 0x80, 0x80, 0x80, 0x80, 0x10]);
@@ -142,7 +142,8 @@ fn lengths_that_nobody_has_memory_for_are_refused() {
         RankMap::from_bytes(&bytes),
         Err(Error::Malformed("too many in each other"))
     );
-    // A part of the world in 2^31 pieces that descends in part: its largest member is not looked for.
+    // A part of the world in 2^31 pieces, some of which descend. The decoder must not search for
+    // its largest member.
     let mut bytes = vec![2, 9, 0, 0, 2, 0x80, 0x80, 0x80, 0x80, 0x10];
     bytes.extend([
         9, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 1, 0x80, 0x80, 0x80, 0x80, 0x10,
@@ -155,7 +156,7 @@ fn lengths_that_nobody_has_memory_for_are_refused() {
             consistent(&map);
         }
     }
-    // Complements in each other without an end.
+    // Nested complements without an end.
     let mut bytes = vec![2];
     for _ in 0..100_000 {
         bytes.extend([8, 5]);

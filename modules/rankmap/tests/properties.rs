@@ -1,4 +1,4 @@
-//! Every representation and operation beside vectors and hash sets.
+//! Compares each representation and operation with vectors and hash sets.
 
 mod common;
 
@@ -117,7 +117,8 @@ proptest! {
         }
     }
 
-    /// As many as there are, so that gaps hold them; keys as they come, in runs, few, and without an order.
+    /// Many colours, so that the gaps are stored. Keys in order, in runs, few keys, and keys
+    /// without an order.
     #[test]
     fn a_split_of_many_puts_each_where_it_says(seed in any::<u32>(), colours in 1..5000_u32, kind in 0..5) {
         let colour = |rank: u32| (rank ^ seed).wrapping_mul(0x9E37_79B9).rotate_left(9) % colours;
@@ -148,7 +149,7 @@ proptest! {
     }
 }
 
-/// Sets without a pattern, some behind all of the one before, in the order in which they are put together.
+/// Sets without a pattern, some of which begin after the end of the previous set.
 #[test]
 fn a_union_of_many_sets_is_in_the_order_of_the_sets() {
     for sets in [2, 3, 7, 17, 40_u32] {
@@ -175,7 +176,7 @@ fn a_union_of_many_sets_is_in_the_order_of_the_sets() {
     }
 }
 
-/// What a split finds out about rows and planes is what a topology knows about them.
+/// The groups of a split into rows and planes must be as small as the sections of a topology.
 #[test]
 fn a_world_split_into_rows_and_planes_is_as_small_as_its_sections() {
     let cube = Cartesian::new(&[100, 100, 100]).unwrap();
@@ -225,7 +226,7 @@ fn maps_are_shared_between_threads() {
 
 #[test]
 fn a_complement_of_a_complement_is_what_was_left_out() {
-    // In so many pieces that none of it is written down anew.
+    // The grid has too many pieces for its complement to be stored in another form.
     let plane = RankMap::grid(7, &[Axis::line(1 << 20, 1 << 10), Axis::line(300, 1)]).unwrap();
     let end = 1 << 30;
     let rest = plane.complement(end).unwrap();
@@ -278,7 +279,7 @@ fn what_is_not_there_is_an_error() {
     assert_eq!(ten.include(&[3, 10]), no_such(10));
     assert_eq!(ten.exclude(&[3, 10]), no_such(10));
     assert_eq!(ten.range_include(&[(0, 12, 3)]), no_such(12));
-    // The last that is reached is there.
+    // The last rank that the stride reaches exists.
     let reached = ten.range_include(&[(0, 11, 3)]).unwrap();
     assert!(reached.iter().eq([100, 109, 118, 127]));
     assert_eq!(ten.compose(&RankMap::identity(11)), no_such(10));

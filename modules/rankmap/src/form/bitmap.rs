@@ -1,12 +1,12 @@
-//! A bit for every rank from the smallest to the largest, with or without a directory.
+//! One bit for each rank from the smallest to the largest, with or without a directory.
 
 use crate::bit_vector::BitVector;
 use crate::bits::{select_in_word, words_for};
 
 /// Ascending ranks as bits.
 ///
-/// With a directory RANK and SELECT take constant time (see [`BitVector`]); without one they count all words
-/// before, which only the smallest sets can afford.
+/// With a directory, RANK and SELECT take constant time (see [`BitVector`]). Without one, they
+/// count all words before the rank, which is acceptable only for the smallest sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bitmap {
     first: u32,
@@ -21,7 +21,7 @@ enum Bits {
 }
 
 impl Bitmap {
-    /// The ranks that are called back with, ascending, all from `first` up to before `end`.
+    /// Collects ascending ranks from `first` up to `end` (exclusive).
     pub(crate) fn collect(
         first: u32,
         end: u64,
@@ -37,7 +37,7 @@ impl Bitmap {
         Bitmap::from_words(first, bits, words, indexed)
     }
 
-    /// The ranks of which the bits are set, from `first` on.
+    /// Creates a bitmap from words. The lowest bit of the first word is rank `first`.
     pub(crate) fn from_words(first: u32, bits: u64, words: Vec<u64>, indexed: bool) -> Self {
         let len = words.iter().map(|word| u64::from(word.count_ones())).sum();
         let bits = match indexed {
@@ -73,7 +73,7 @@ impl Bitmap {
         }
     }
 
-    /// The rank of the set bit with a number.
+    /// Returns the rank of the set bit with the given index.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         let place = match &self.bits {
@@ -83,7 +83,7 @@ impl Bitmap {
         self.first + place as u32
     }
 
-    /// How many ranks are smaller, and whether this one is there.
+    /// Returns the number of smaller ranks, and whether `rank` is a member.
     #[inline]
     pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
         let Some(place) = rank.checked_sub(u64::from(self.first)) else {
@@ -109,7 +109,7 @@ impl Bitmap {
         }
     }
 
-    /// Whether a rank is there, without counting those before it.
+    /// Returns true if `rank` is a member. Does not count the ranks before it.
     #[inline]
     pub(crate) fn contains(&self, rank: u32) -> bool {
         let Some(place) = rank.checked_sub(self.first) else {
@@ -119,7 +119,7 @@ impl Bitmap {
         word.is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
-    /// Ranks from an index on.
+    /// Reads members from index `from` on.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         if out.is_empty() {
             return;
@@ -138,7 +138,7 @@ impl Bitmap {
         }
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match &self.bits {
             Bits::Indexed(vector) => vector.bytes(),
@@ -146,7 +146,7 @@ impl Bitmap {
         }
     }
 
-    /// How many bytes so many ranks out of so many take.
+    /// Returns the size in bytes for `len` ranks that span `bits` bits.
     pub(crate) fn bytes_for(len: u64, bits: u64, indexed: bool) -> usize {
         match indexed {
             true => BitVector::bytes_for(bits, len),

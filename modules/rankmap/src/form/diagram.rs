@@ -1,4 +1,4 @@
-//! Sets as decision diagrams: what repeats in them in halves, quarters and so on is there once.
+//! Sets as decision diagrams: halves, quarters and so on that repeat are stored once.
 
 mod unique;
 
@@ -8,41 +8,44 @@ use crate::bits::{Packed, select_in_word, width_of};
 use crate::error::Error;
 use crate::progression::Progression;
 
-/// How many bits of a rank choose within a word.
+/// Number of low bits of a rank, which select a bit in a word.
 const WORD: u32 = 6;
-/// How many halvings lead from all ranks to words.
+/// Number of halvings from all 2^32 ranks to words.
 const HIGHEST: u32 = 32 - WORD;
 
-/// Ascending ranks as a reduced ordered binary decision diagram over the bits of a rank, the highest first
-/// (R. E. Bryant, *Graph-based algorithms for Boolean function manipulation*, 1986), down to words of 64 ranks.
+/// Ascending ranks as a reduced ordered binary decision diagram over the bits of a rank, the
+/// highest bit first (R. E. Bryant, *Graph-based algorithms for Boolean function manipulation*,
+/// 1986). The leaves are words of 64 ranks.
 ///
-/// A node divides the ranks of its level into halves; where both are the same there is no node, and equal nodes are
-/// one. So a face of a hypercube takes a node for each bit that is fixed, and a union of few of them not many more.
-/// Each node knows how many members its lower half has, so that SELECT and RANK are one way down: at most 26 nodes.
+/// A node divides the ranks of its level into halves. There is no node if both halves are equal,
+/// and equal nodes are stored once. A face of a hypercube therefore takes one node for each fixed
+/// bit, and a union of a few faces takes few more. Each node stores the number of members of its
+/// lower half, so that SELECT and RANK are a single descent through at most 26 nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Diagram {
-    /// How many halvings lead from all ranks that there can be to words.
+    /// Number of halvings from the range of the ranks to words.
     height: u32,
     len: u64,
-    /// In how many runs of neighbours the members lie.
+    /// Number of runs of neighbours.
     ranges: u64,
-    /// The words, none twice. A number below theirs is one of them, others are nodes.
+    /// Distinct words. Numbers below `words.len()` denote words, other numbers denote nodes.
     words: Box<[u64]>,
-    /// The node or word that all begins with.
+    /// The node or word for the whole range.
     root: u32,
-    /// How many halvings lead from each node to words, at least 1.
+    /// Number of halvings from each node to words, at least 1.
     levels: Packed,
-    /// What the ranks are in the lower and in the upper half: a word, or a node before.
+    /// Lower half and upper half of each node: a word, or an earlier node.
     low: Packed,
     high: Packed,
-    /// How many members the lower half has.
+    /// Number of members of the lower half of each node.
     below: Packed,
 }
 
-/// A node as it is handed over: the halvings to words, the lower half, the upper half.
+/// A node in transfer: number of halvings to words, lower half, upper half.
 pub(crate) type Node = (u32, u32, u32);
 
-/// Some ranks on the way down: those from `base` on, `2^(6 + level)` of them, of which `count` are members.
+/// A part of the range during a descent: `2^(6 + level)` ranks from `base` on, of which `count` are
+/// members.
 #[derive(Clone, Copy)]
 struct Part {
     is: u32,
@@ -51,13 +54,13 @@ struct Part {
     count: u64,
 }
 
-/// What is known of a node or word as a whole.
+/// Properties of a whole node or word.
 #[derive(Clone, Copy, Default)]
 struct Summary {
     level: u32,
     count: u64,
     ranges: u64,
-    /// Whether the first rank and the last are members.
+    /// True if the first rank is a member; `last` likewise.
     first: bool,
     last: bool,
 }
@@ -73,7 +76,8 @@ impl Summary {
         }
     }
 
-    /// The same seen from a level above it: as often as there are ways to choose the bits in between.
+    /// Returns the summary of the same node at a level above it. The ranks repeat for each value of
+    /// the bits in between.
     fn seen_from(self, level: u32) -> Self {
         let times = 1 << (level - self.level);
         let joined = if self.first && self.last {
@@ -101,8 +105,8 @@ impl Summary {
 }
 
 impl Diagram {
-    /// Of words none of which is there twice, and nodes each of which is made of words and nodes before it. An error
-    /// if they are not.
+    /// Creates a diagram. Returns an error unless the halves of each node are words or earlier
+    /// nodes of a lower level. The words should be distinct, which is not checked.
     pub(crate) fn new(
         height: u32,
         words: Vec<u64>,
@@ -140,7 +144,7 @@ impl Diagram {
             levels: Packed::collect(5, count, nodes.iter().map(|node| node.0)),
             low: Packed::collect(width, count, nodes.iter().map(|node| node.1)),
             high: Packed::collect(width, count, nodes.iter().map(|node| node.2)),
-            // A lower half has at most 2^31.
+            // A lower half has at most 2^31 members.
             below: Packed::collect(width_of(most), count, below.into_iter().map(|b| b as u32)),
         })
     }
@@ -149,7 +153,7 @@ impl Diagram {
         self.len
     }
 
-    /// In how many runs of neighbours the members lie.
+    /// Returns the number of runs of neighbours.
     pub(crate) fn ranges(&self) -> u64 {
         self.ranges
     }
@@ -158,7 +162,7 @@ impl Diagram {
         self.height
     }
 
-    /// The words, the nodes, and which of them all begins with: what [`Diagram::new`] takes.
+    /// Returns the words, the nodes and the root, which [`Diagram::new`] takes.
     pub(crate) fn parts(&self) -> (&[u64], impl Iterator<Item = Node> + '_, u32) {
         let nodes = (0..self.levels.len()).map(|node| {
             (
@@ -179,7 +183,7 @@ impl Diagram {
         }
     }
 
-    /// The number of the node that stands there, unless it is a word.
+    /// Returns the index of a node, or `None` if the number denotes a word.
     #[inline]
     fn node(&self, is: u32) -> Option<u64> {
         u64::from(is).checked_sub(self.words.len() as u64)
@@ -190,7 +194,7 @@ impl Diagram {
         self.node(is).map_or(0, |node| self.levels.get(node))
     }
 
-    /// The lower half of a node that stands at its own level, and the upper one.
+    /// Returns the lower and the upper half of a node. `part` must be at the level of the node.
     #[inline]
     fn halves(&self, node: u64, part: Part) -> (Part, Part) {
         let (level, below) = (part.level - 1, u64::from(self.below.get(node)));
@@ -209,14 +213,15 @@ impl Diagram {
         (low, high)
     }
 
-    /// The word that holds the member with an index, and the member's index in it.
+    /// Returns the word that contains the member with an index, and the index of the member in this
+    /// word.
     #[inline]
     fn locate(&self, index: u64) -> (Part, u32) {
         let (mut part, mut rest) = (self.whole(), index);
         loop {
             let level = self.level(part.is);
             if level < part.level {
-                // As many copies as there are ways to choose the bits in between.
+                // The ranks repeat for each value of the bits in between.
                 let count = part.count >> (part.level - level);
                 let copy = rest / count;
                 rest -= copy * count;
@@ -240,14 +245,14 @@ impl Diagram {
         }
     }
 
-    /// The member with an index.
+    /// Returns the member with an index.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         let (part, rest) = self.locate(u64::from(index));
         part.base as u32 + select_in_word(self.words[part.is as usize], rest)
     }
 
-    /// How many members are smaller than a number, and whether it is one.
+    /// Returns the number of members below a number, and whether the number is a member.
     #[inline]
     pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
         if rank >> WORD >> self.height != 0 {
@@ -282,7 +287,7 @@ impl Diagram {
         }
     }
 
-    /// Members from an index on.
+    /// Reads members from an index on.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         let mut at = 0;
         while at < out.len() {
@@ -298,7 +303,8 @@ impl Diagram {
         }
     }
 
-    /// Its members from one index up to before another, as ranges; neighbours may be given one after the other.
+    /// Gives the members from index `from` up to `to` (exclusive) as ranges. Ranges can be
+    /// adjacent.
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let to = to.min(self.len);
         if from < to {
@@ -340,14 +346,14 @@ impl Diagram {
         self.each_of(high, from, to, give);
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let packed = [&self.levels, &self.low, &self.high, &self.below];
         size_of_val(&*self.words) + packed.map(Packed::bytes).iter().sum::<usize>()
     }
 }
 
-/// The members of a word from one index up to before another.
+/// Gives the members of a word from index `from` up to `to` (exclusive).
 fn ranges_of(word: u64, base: u64, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
     let (mut bits, mut index) = (word, 0);
     while bits != 0 && index < to {
@@ -361,7 +367,7 @@ fn ranges_of(word: u64, base: u64, from: u64, to: u64, give: &mut dyn FnMut(Prog
             ));
         }
         index += len;
-        // In two steps, since a run may end with the word.
+        // In two steps, because a run may end with the word.
         bits = bits >> (start + len - 1) >> 1 << 1 << (start + len - 1);
     }
 }

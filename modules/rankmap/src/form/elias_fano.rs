@@ -1,4 +1,4 @@
-//! Ascending ranks with their gaps encoded by Elias and Fano.
+//! Ascending ranks with gaps in Elias-Fano code.
 
 mod unary;
 
@@ -6,42 +6,46 @@ use crate::bits::{Packed, words_for};
 use crate::error::Error;
 use crate::form::elias_fano::unary::Unary;
 
-/// Over how many numbers with the same high bits is walked before halving pays.
+/// Number of entries with the same high bits up to which a linear search is faster than a binary
+/// search.
 const NEAR: u64 = 8;
 
-/// A non-descending sequence of `n` numbers below `u` in `n * (2 + log2(u / n))` bits and samples of at most
-/// 2.9 bits a number.
+/// A non-descending sequence of `n` numbers below `u` in `n * (2 + log2(u / n))` bits, plus samples
+/// of at most 2.9 bits a number.
 ///
-/// Each number is cut in two: its low bits stand side by side, and the high ones are written in unary as the
-/// distance to the number before (P. Elias, *Efficient storage and retrieval by content and address of static
-/// files*, 1974; R. Fano, 1971). SELECT strikes off at most three set bits behind the sample before it, RANK a bit that is not set,
-/// in constant time but where the numbers crowd, and then in the logarithm of their number (S. Vigna,
-/// *Quasi-succinct indices*, 2013).
+/// The low bits of the numbers are packed. The high bits are encoded in unary, as the difference to
+/// the previous number (P. Elias, *Efficient storage and retrieval by content and address of static
+/// files*, 1974; R. Fano, 1971). SELECT skips at most three set bits after a sample, and RANK finds
+/// an unset bit. Both take constant time, or the logarithm of the number of clustered numbers (S.
+/// Vigna, *Quasi-succinct indices*, 2013).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EliasFano {
     low: Packed,
-    /// The high part: a set bit for each number, and before it as many others as the high bits grew.
+    /// The high part: a set bit for each number, after as many unset bits as the high bits
+    /// increased.
     high: Unary,
     len: u64,
-    /// One more than the largest.
+    /// One more than the largest number.
     end: u64,
 }
 
-/// How many bits are low: with them the whole is the smallest, a bit of the high part that is not set being counted with
-/// half a bit for its sample and for what is walked over. Then two thirds to four thirds of these lie between one that is set and the next.
+/// Returns the width of the low part for which the whole is smallest. An unset bit of the high part
+/// counts as 1.5 bits, because it also needs a share of a sample and of the search. With this
+/// width, there are 2/3 to 4/3 unset bits for each set bit.
 fn low_width(len: u64, end: u64) -> u32 {
     (3 * end / (2 * len.max(1))).max(1).ilog2().min(32)
 }
 
 fn high_bits(len: u64, end: u64) -> u64 {
-    // A bit for each number and each step of the high bits, and one to end the last.
+    // One bit for each number and for each step of the high bits, and one to end the last.
     len + (end >> low_width(len, end)) + 1
 }
 
 impl EliasFano {
-    /// `len` numbers that do not descend, all below `end`, which is one more than the last, or 0.
+    /// Encodes `len` non-descending numbers. `end` must be one more than the last number, or 0 for
+    /// an empty sequence.
     ///
-    /// The numbers are given by calling back, so that nobody has to hold them.
+    /// `each` calls back with the numbers, so that they need no array.
     pub(crate) fn collect(len: u64, end: u64, each: impl FnOnce(&mut dyn FnMut(u32))) -> Self {
         let width = low_width(len, end);
         let mut low = Packed::zeros(width, len);
@@ -70,7 +74,7 @@ impl EliasFano {
         self.len
     }
 
-    /// One more than the largest number, or 0.
+    /// Returns one more than the largest number, or 0.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
@@ -79,10 +83,12 @@ impl EliasFano {
         self.low.width()
     }
 
-    /// The number at an index, if there are so many. A call and not a part of its caller, who may ask other forms.
+    /// Returns the number at an index, or `None` beyond the end. Not inlined, because callers
+    /// handle other forms too.
     #[inline(never)]
     pub(crate) fn select(&self, index: u32) -> Option<u32> {
-        // Whether there are so many is not asked first: the set bits and the low ones tell.
+        // The length is not compared first, because a missing set bit or low part shows that the
+        // index is too large.
         match self.select_near(index) {
             None => self.select_scattered(index),
             number => number,
@@ -96,20 +102,20 @@ impl EliasFano {
         Some(self.join(index, place, low))
     }
 
-    // The last that is done, so that nothing has to be kept over the call.
+    // A tail call, so that no registers are saved around it.
     #[cold]
     #[inline(never)]
     fn select_scattered(&self, index: u32) -> Option<u32> {
         (u64::from(index) < self.len).then(|| self.at(index))
     }
 
-    /// The number at an index.
+    /// Returns the number at an index.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.number(index, self.high.one(u64::from(index)))
     }
 
-    /// The number at an index whose set bit is at a place.
+    /// Returns the number at an index whose set bit is at `place`.
     #[inline(always)]
     fn number(&self, index: u32, place: u64) -> u32 {
         self.join(index, place, self.low.get(u64::from(index)))
@@ -121,14 +127,14 @@ impl EliasFano {
         high as u32 | low
     }
 
-    /// How many numbers are smaller, and whether the next one is equal.
+    /// Returns the number of smaller numbers, and whether the next number is equal.
     #[inline]
     pub(crate) fn find(&self, number: u64) -> (u64, bool) {
         if number >= self.end {
             return (self.len, false);
         }
         let bucket = number >> self.width();
-        // The numbers with these high bits stand between two bits that are not set.
+        // The numbers with these high bits are between two unset bits.
         let first = match bucket {
             0 => 0,
             _ => self.high.zero(bucket - 1) + 1,
@@ -158,7 +164,7 @@ impl EliasFano {
         (from, false)
     }
 
-    /// Numbers from an index on.
+    /// Reads numbers from an index on.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         if out.is_empty() {
             return;
@@ -169,33 +175,33 @@ impl EliasFano {
         }
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.low.bytes() + self.high.bytes()
     }
 
-    /// Whether so many numbers below `end` are few enough.
+    /// Returns true if this form can represent `len` numbers below `end`.
     pub(crate) fn fits(len: u64, end: u64) -> bool {
         high_bits(len, end) <= Unary::MOST
     }
 
-    /// How many bytes so many numbers below `end` take.
+    /// Returns the size in bytes for `len` numbers below `end`.
     pub(crate) fn bytes_for(len: u64, end: u64) -> usize {
         Packed::bytes_for(low_width(len, end), len) + Unary::bytes_for(high_bits(len, end), len)
     }
 
-    /// The low and the high bits, to be written down.
+    /// Returns the low and the high bits for the encoding as bytes.
     pub(crate) fn parts(&self) -> (&[u8], &[u8]) {
         (self.low.as_bytes(), self.high.filled_bytes())
     }
 
-    /// Of what [`EliasFano::parts`] gave; the numbers may still be any that do not descend but in their low
-    /// bits, and the last any below `end`.
+    /// Decodes the result of [`EliasFano::parts`]. Only the high bits are checked: numbers with the
+    /// same high bits may descend, and the last number may be any below `end`.
     pub(crate) fn from_parts(len: u64, end: u64, low: &[u8], high: &[u8]) -> Result<Self, Error> {
         let bits = high_bits(len, end);
         let low = Packed::from_bytes(low_width(len, end), len, low)?;
         let ones: u64 = high.iter().map(|byte| u64::from(byte.count_ones())).sum();
-        // Of the last bit and those behind it none is set.
+        // The last bit and the padding after it must be unset.
         let (last, before) = ((bits - 1) / 8, (bits - 1) % 8);
         let ended = high.len() == 8 * words_for(bits)
             && high[last as usize] >> before == 0
@@ -208,7 +214,7 @@ impl EliasFano {
         Ok(EliasFano::with(low, all, len, end))
     }
 
-    /// How many words of low and of high bits there are.
+    /// Returns the number of words of low and of high bits.
     pub(crate) fn words_for(len: u64, end: u64) -> (usize, usize) {
         let low = words_for(u64::from(low_width(len, end)) * len);
         (low, words_for(high_bits(len, end)))
@@ -258,7 +264,7 @@ mod tests {
         agree(&[5, 5, 5, 9]);
         agree(&(0..5000).collect::<Vec<_>>());
         agree(&(0..5000).map(|n| n * 7919).collect::<Vec<_>>());
-        // Crowds with deserts between them, and the other way round.
+        // Clusters with large gaps between them, and the opposite.
         let crowds = (0..4).flat_map(|k| (0..3000).map(move |n| k * 1_000_000_000 + n));
         agree(&crowds.collect::<Vec<_>>());
         let squares: Vec<u32> = (0..3000_u32).map(|n| n * n * 400).collect();

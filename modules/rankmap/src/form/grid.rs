@@ -1,4 +1,4 @@
-//! Regular sections: the closed form of what Cartesian topologies make.
+//! Regular sections: the closed form of groups in Cartesian topologies.
 
 mod axis;
 mod derived;
@@ -12,22 +12,23 @@ use crate::progression::Progression;
 
 pub use crate::form::grid::axis::Axis;
 
-/// A regular section (Havlak and Kennedy, *An implementation of interprocedural bounded regular section
-/// analysis*, 1991) of the world: nested ranges with strides, the first axis being the slowest.
+/// A regular section of the world (Havlak and Kennedy, *An implementation of interprocedural
+/// bounded regular section analysis*, 1991): nested ranges with strides, the first axis being the
+/// slowest.
 ///
-/// SELECT and RANK take one multiplication by a reciprocal for each axis, of which there are at most 32; those
-/// of SELECT do not wait for each other (`grid/steps.rs`).
+/// SELECT and RANK take one multiplication by a reciprocal for each axis, and there are at most 32
+/// axes. The multiplications of SELECT are independent of each other (`grid/steps.rs`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     steps: Steps,
-    /// The rank whose coordinates are all those of the smallest rank.
+    /// The rank at the lowest position of each axis.
     base: u32,
     len: u64,
     scales: Box<[Scale]>,
     ascending: bool,
 }
 
-/// What axes come to: often less than a grid.
+/// Result of simplifying axes. Often it is only a progression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Closed {
     Progression(Progression),
@@ -43,18 +44,18 @@ impl Grid {
         self.ascending
     }
 
-    /// The axes, slowest first.
+    /// Returns the axes, slowest first.
     pub(crate) fn axes(&self) -> impl Iterator<Item = Axis> + '_ {
         self.scales.iter().map(|scale| scale.axis)
     }
 
-    /// The member at a group rank.
+    /// Returns the member at a group rank.
     #[inline(always)]
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.steps.at(index)
     }
 
-    /// The group rank of a world rank.
+    /// Returns the group rank of a world rank.
     #[inline]
     pub(crate) fn rank(&self, rank: u32) -> Option<u32> {
         let mut rest = rank.checked_sub(self.base)?;
@@ -84,7 +85,7 @@ impl Grid {
         (rest == 0 && index < self.len).then_some(index as u32)
     }
 
-    /// How many members of an ascending grid are below a number.
+    /// Returns the number of members below a number. The grid must ascend.
     pub(crate) fn below(&self, rank: u64) -> u64 {
         let Some(mut rest) = rank.checked_sub(u64::from(self.base)) else {
             return 0;
@@ -103,26 +104,26 @@ impl Grid {
         (index + u64::from(rest > 0)).min(self.len)
     }
 
-    /// The largest member.
+    /// Returns the largest member.
     pub(crate) fn max(&self) -> u32 {
         let axes: Vec<Axis> = self.axes().collect();
         (self.origin() + most(&axes, self.len)) as u32
     }
 
-    /// How long the progressions are that [`Grid::each`] gives.
+    /// Returns the largest length of the progressions that [`Grid::each`] gives.
     fn innermost(&self) -> u64 {
         self.scales
             .last()
             .map_or(1, |scale| u64::from(scale.axis.count))
     }
 
-    /// In how many progressions its members lie at the most.
+    /// Returns an upper bound for the number of progressions.
     pub(crate) fn pieces(&self) -> u64 {
         let parts = if self.steps.wraps() { 2 } else { 1 };
         self.len.div_ceil(self.innermost()) * parts
     }
 
-    /// Its members from one group rank up to before another, as progressions.
+    /// Gives the members from group rank `from` up to `to` (exclusive) as progressions.
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let Some(inner) = self.scales.last().map(|scale| scale.axis) else {
             return;
@@ -131,7 +132,7 @@ impl Grid {
         let to = to.min(self.len);
         while at < to {
             let coordinate = (at % u64::from(inner.count)) as u32;
-            // To the end of the innermost axis, or to where it wraps.
+            // Up to the end of the innermost axis, or to its seam.
             let position = u64::from(inner.shift) + u64::from(coordinate);
             let left = u64::from(inner.count - coordinate);
             let modulus = u64::from(inner.modulus);
@@ -146,13 +147,14 @@ impl Grid {
         }
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.scales) + self.steps.bytes()
     }
 }
 
-/// The most that the first `len` combinations of coordinates add to a rank, `len` being at least 1.
+/// Returns the largest offset of the first `len` combinations of coordinates. `len` must be at
+/// least 1.
 fn most(axes: &[Axis], len: u64) -> i64 {
     let Some((axis, inner)) = axes.split_first() else {
         return 0;
@@ -165,7 +167,8 @@ fn most(axes: &[Axis], len: u64) -> i64 {
     let (whole, rest) = (len / weight, len % weight);
     let mut best = i64::MIN;
     if whole > 0 {
-        // The first, the last, and those on either side of where the torus closes.
+        // The first and the last coordinate, and the coordinates on both sides of the seam of the
+        // torus.
         let seam = u64::from(axis.modulus - axis.shift);
         let ends = [
             0,

@@ -1,11 +1,11 @@
-//! Ranks one by one, each in as many bits as the largest needs.
+//! Single ranks, each with as many bits as the largest rank needs.
 
 use crate::bits::{Packed, width_of};
 
-/// A packed array of ranks (the thesis' optimised canonical representation), and, if they do not ascend, the
-/// group ranks in the order of the world ranks.
+/// A packed array of ranks (the thesis's optimised canonical representation). If the ranks do not
+/// ascend, also the group ranks in order of world rank.
 ///
-/// SELECT is one look; RANK halves.
+/// SELECT is one access. RANK is a binary search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List {
     base: u32,
@@ -14,7 +14,7 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Ascending ranks, which are called back with, from `base` to `max`.
+    /// Collects ascending ranks from `base` to `max`.
     pub(crate) fn ascending(
         len: u64,
         base: u32,
@@ -30,7 +30,7 @@ impl List {
         List::packed(base, ranks)
     }
 
-    /// Ranks in any order, and their order; none twice.
+    /// Stores ranks in any order, with their ascending order. The ranks must be distinct.
     pub(crate) fn ordered(ranks: &[u32], order: &[u32]) -> Self {
         let (min, max) = match order {
             [] => (0, 0),
@@ -49,7 +49,7 @@ impl List {
         }
     }
 
-    /// Ascending ranks, less a base.
+    /// Creates a list of ascending ranks, from which `base` was subtracted.
     pub(crate) fn packed(base: u32, ranks: Packed) -> Self {
         List {
             base,
@@ -75,7 +75,7 @@ impl List {
         self.base + self.ranks.get(u64::from(index))
     }
 
-    /// How many ranks are smaller, and the group rank of the next one if that is this one.
+    /// Returns the number of smaller ranks, and the group rank of `rank` if it is a member.
     #[inline]
     pub(crate) fn find(&self, rank: u64) -> (u64, Option<u32>) {
         let Some(rest) = rank.checked_sub(u64::from(self.base)) else {
@@ -100,14 +100,14 @@ impl List {
         (low, equal.map(|index| index as u32))
     }
 
-    /// Ranks from an index on.
+    /// Reads ranks from an index on.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         for (index, out) in (from..).zip(out) {
             *out = self.base + self.ranks.get(index);
         }
     }
 
-    /// The member with a number among those in ascending order.
+    /// Returns the member with an index in ascending order.
     pub(crate) fn in_order(&self, index: u64) -> u32 {
         let index = self
             .order
@@ -116,12 +116,12 @@ impl List {
         self.base + self.ranks.get(index)
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.ranks.bytes() + self.order.as_ref().map_or(0, Packed::bytes)
     }
 
-    /// How many bytes so many ranks from one to another take.
+    /// Returns the size in bytes for `len` ranks from `min` to `max`.
     pub(crate) fn bytes_for(len: u64, min: u32, max: u32, ordered: bool) -> usize {
         let ranks = Packed::bytes_for(width_of(u64::from(max - min)), len);
         let order = Packed::bytes_for(width_of(len.saturating_sub(1)), len);

@@ -1,4 +1,4 @@
-//! A permutation as a packed array, with a way back.
+//! A permutation as a packed array, with an inverse or shortcuts to it.
 
 pub(crate) mod images;
 
@@ -7,15 +7,16 @@ use crate::bits::{width_of, words_for};
 use crate::error::Error;
 use crate::form::permutation::images::Images;
 
-/// How far apart shortcuts are on a cycle.
+/// Distance between shortcuts on a cycle.
 const APART: u64 = 8;
 
-/// A permutation of `0..n`: where each goes, and either where each comes from, or shortcuts back.
+/// A permutation of `0..n`: the images, and either the images of the inverse or shortcuts.
 ///
-/// With shortcuts, on every cycle longer than eight each eighth element knows the one eight steps before, so
-/// that the inverse takes at most some sixteen steps: `n log n (1 + 1/8) + 1.1 n` bits (J. I. Munro,
-/// R. Raman, V. Raman, S. S. Rao, *Succinct representations of permutations*, 2003). All three arrays are cut into
-/// blocks that are compressed by themselves where that takes fewer bytes ([`Images`]).
+/// With shortcuts, each eighth element of a cycle longer than eight stores the element eight steps
+/// before it. The inverse then takes at most about sixteen steps, and the whole
+/// `n log n (1 + 1/8) + 1.1 n` bits (J. I. Munro, R. Raman, V. Raman, S. S. Rao, *Succinct
+/// representations of permutations*, 2003). All three arrays are divided into blocks, and each
+/// block is compressed separately if that takes fewer bytes ([`Images`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Permutation {
     to: Images,
@@ -29,7 +30,7 @@ enum Back {
 }
 
 impl Permutation {
-    /// What each of `0..n` becomes. An error if two become the same.
+    /// Stores the images of `0..n`. Returns an error if they are not a permutation.
     pub(crate) fn new(to: &[u32], inverse: bool) -> Result<Self, Error> {
         let len = to.len() as u64;
         let width = width_of(len.saturating_sub(1));
@@ -70,7 +71,7 @@ impl Permutation {
         matches!(self.back, Back::Inverse(_))
     }
 
-    /// Where each goes.
+    /// Returns the images.
     pub(crate) fn images(&self) -> &Images {
         &self.to
     }
@@ -80,7 +81,7 @@ impl Permutation {
         self.to.get(u64::from(index))
     }
 
-    /// What goes there.
+    /// Returns the element whose image is `image`.
     #[inline]
     pub(crate) fn rank(&self, image: u32) -> Option<u32> {
         if u64::from(image) >= self.len() {
@@ -113,7 +114,7 @@ impl Permutation {
         }
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let back = match &self.back {
             Back::Inverse(from) => from.bytes(),
@@ -122,13 +123,14 @@ impl Permutation {
         self.to.bytes() + back
     }
 
-    /// How many bytes a permutation of so many takes, if it is like most; in blocks it has so many pieces.
+    /// Returns the size in bytes for a typical permutation of `len` elements. `pieces` is its size
+    /// in blocks.
     pub(crate) fn bytes_for(len: u64, inverse: bool, pieces: u64) -> usize {
         let width = width_of(len.saturating_sub(1));
         let to = Images::bytes_for(width, len, pieces);
         match inverse {
             true => 2 * to,
-            // Nearly all of a random permutation is on long cycles.
+            // Nearly all elements of a random permutation are on long cycles.
             false => {
                 let jumps = Images::bytes_for(width, len / APART, pieces / APART);
                 to + BitVector::bytes_for(len, len / APART) + jumps
@@ -139,7 +141,7 @@ impl Permutation {
 
 fn shortcuts(to: &[u32], width: u32, unseen: Vec<u64>) -> Back {
     let len = to.len() as u64;
-    // Reused: set where a cycle was not walked yet.
+    // Reused: a bit is set if its element is not yet visited.
     let mut unseen = unseen;
     let mut marks = vec![0_u64; words_for(len)];
     let mut jumps: Vec<(u32, u32)> = Vec::new();
@@ -202,7 +204,7 @@ mod tests {
                 }
             }
         }
-        // Permuted within ranges: a block needs as many bits as a range is long.
+        // Permuted within ranges: a block needs as many bits as the length of a range.
         let mut within: Vec<u32> = (0..100_000).collect();
         for range in within.chunks_mut(100) {
             range.sort_by_key(|k| k.wrapping_mul(0x9E37_79B9));

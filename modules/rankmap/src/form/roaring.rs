@@ -1,18 +1,21 @@
-//! Roaring bitmaps, of the crate `roaring`: ascending ranks in chunks of 2^16, each in the form that suits it.
+//! Roaring bitmaps of the crate `roaring`: ascending ranks in chunks of 2^16, each in the form that
+//! suits it.
 
 use roaring::RoaringBitmap;
 
 use crate::error::Error;
 
-/// What the crate keeps for each chunk beside its members: the key, the kind, and a vector.
+/// Bytes that the crate uses for each chunk in addition to its members: the key, the kind, and a
+/// vector.
 const CHUNK: usize = 40;
-/// A chunk as a bitmap.
+/// Bytes of a chunk that is a bitmap.
 const BITMAP: u64 = 8192;
 
-/// Ascending ranks: arrays of 16 bits, bitmaps or ranges by chunks of 2^16 ranks (D. Lemire, O. Kaser, N. Kurz et al., *Roaring
-/// bitmaps: implementation of an optimized software library*, 2018).
+/// Ascending ranks in chunks of 2^16 ranks, each as an array of 16-bit numbers, a bitmap, or ranges
+/// (D. Lemire, O. Kaser, N. Kurz et al., *Roaring bitmaps: implementation of an optimized software
+/// library*, 2018).
 ///
-/// SELECT and RANK go through the chunks one after the other, and through the bits or ranges of one.
+/// SELECT and RANK visit the chunks in order, and then the bits or ranges of one chunk.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Roaring {
     bitmap: RoaringBitmap,
@@ -20,14 +23,14 @@ pub(crate) struct Roaring {
 }
 
 impl Roaring {
-    /// Ascending ranks, which are called back with.
+    /// Collects ascending ranks.
     pub(crate) fn collect(each: impl FnOnce(&mut dyn FnMut(u32))) -> Self {
         let mut bitmap = RoaringBitmap::new();
         each(&mut |rank| {
             bitmap.insert(rank);
         });
         bitmap.optimize();
-        // A clone has room for its members and no more.
+        // A clone has no spare capacity.
         Roaring::of(bitmap.clone())
     }
 
@@ -40,12 +43,12 @@ impl Roaring {
         self.len
     }
 
-    /// The member at an index that there is.
+    /// Returns the member at an index, which must exist.
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.bitmap.select(index).unwrap_or(0)
     }
 
-    /// How many members are below a number, and whether the number is one.
+    /// Returns the number of members below a number, and whether the number is a member.
     pub(crate) fn find(&self, number: u64) -> (u64, bool) {
         let Ok(number) = u32::try_from(number) else {
             return (self.len, false);
@@ -54,7 +57,7 @@ impl Roaring {
         (self.bitmap.rank(number) - u64::from(is), is)
     }
 
-    /// Members from an index on.
+    /// Reads members from an index on.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         let Some(first) = self.bitmap.select(from as u32) else {
             return;
@@ -66,32 +69,33 @@ impl Roaring {
         }
     }
 
-    /// How many chunks of 2^16 have a member.
+    /// Returns the number of chunks with members.
     pub(crate) fn chunks(&self) -> u64 {
         u64::from(self.bitmap.statistics().n_containers)
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let all = self.bitmap.statistics();
-        // Two bytes a member of an array, of which the crate counts four.
+        // An array takes two bytes a member. The crate reports four.
         let members = 2 * u64::from(all.n_values_array_containers)
             + BITMAP * u64::from(all.n_bitset_containers)
             + all.n_bytes_run_containers;
         all.n_containers as usize * CHUNK + members as usize
     }
 
-    /// How many bytes so many members in so many ranges take at the most, and in how many chunks they are at the most.
+    /// Returns upper bounds of the size in bytes and of the number of chunks, for `len` members in
+    /// `ranges` ranges.
     pub(crate) fn bytes_for(len: u64, ranges: u64, min: u32, max: u32) -> (usize, u64) {
         let span = u64::from(max >> 16) - u64::from(min >> 16) + 1;
         let chunks = span.min(len);
-        // A range is cut where a chunk ends.
+        // A range is divided at the end of a chunk.
         let members = (4 * (ranges + chunks)).min(2 * len).min(BITMAP * chunks);
-        // Vectors have room for four at the least.
+        // A vector has a capacity of at least four.
         (chunks as usize * (CHUNK + 16) + members as usize, chunks)
     }
 
-    /// As the crate writes it down.
+    /// Returns the serialization of the crate.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bitmap.serialized_size());
         // Writing into a vector does not fail.
@@ -99,7 +103,7 @@ impl Roaring {
         bytes
     }
 
-    /// Of what [`Roaring::to_bytes`] gave; looked at by the crate.
+    /// Decodes the result of [`Roaring::to_bytes`]. The crate validates it.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut rest = bytes;
         match RoaringBitmap::deserialize_from(&mut rest) {

@@ -1,13 +1,14 @@
-//! Ascending ranges by where they begin and how long they are, both encoded by Elias and Fano.
+//! Ascending ranges by their starts and lengths, both in Elias-Fano code.
 
 use crate::error::Error;
 use crate::form::elias_fano::EliasFano;
 use crate::progression::Progression;
 
-/// Ranges of neighbouring ranks, ascending: the ranks at which they begin and the group ranks at which they
-/// begin, both as gaps. Some `2 * (2 + log2(u / r))` bits for each of `r` ranges.
+/// Ascending ranges of neighbours: the world ranks and the group ranks at which they begin, both as
+/// gaps. They take about `2 * (2 + log2(u / r))` bits for each of `r` ranges.
 ///
-/// SELECT and RANK ask each of the two once or twice: constant time but where the ranges crowd.
+/// SELECT and RANK access each sequence once or twice. They take constant time, unless the ranges
+/// are clustered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunLengths {
     starts: EliasFano,
@@ -16,7 +17,8 @@ pub(crate) struct RunLengths {
 }
 
 impl RunLengths {
-    /// `count` ranges, ascending and apart, of `len` ranks together, up to before `end`; called back twice.
+    /// Collects `count` ascending ranges that are not adjacent, with `len` ranks in total. `each`
+    /// is called twice.
     pub(crate) fn collect(
         count: u64,
         len: u64,
@@ -53,7 +55,8 @@ impl RunLengths {
         (&self.starts, &self.firsts)
     }
 
-    /// Of two sequences that came from elsewhere: are they ranges, ascending and apart?
+    /// Decodes two sequences. Returns an error unless they are ascending ranges that are not
+    /// adjacent.
     pub(crate) fn from_parts(
         starts: EliasFano,
         firsts: EliasFano,
@@ -78,7 +81,7 @@ impl RunLengths {
             if size == 0 || start < free || start + size > 1 << 32 {
                 return wrong;
             }
-            // Neighbours would be one range.
+            // Adjacent ranges would be a single range.
             (free, first) = (start + size + 1, next);
         }
         Ok(runs)
@@ -91,7 +94,7 @@ impl RunLengths {
         }
     }
 
-    /// The number of the range that begins at a number or is the last before it.
+    /// Returns the index of the last range that begins at or before a number.
     #[inline]
     fn last_not_above(numbers: &EliasFano, number: u32) -> Option<u32> {
         let (below, equal) = numbers.find(u64::from(number));
@@ -108,7 +111,7 @@ impl RunLengths {
         self.starts.at(run) + (index - self.firsts.at(run))
     }
 
-    /// How many ranks are below a number, and whether it is one.
+    /// Returns the number of ranks below a number, and whether the number is a member.
     #[inline]
     pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
         let (below, equal) = self.starts.find(rank);
@@ -126,7 +129,7 @@ impl RunLengths {
         }
     }
 
-    /// Its members from one group rank up to before another.
+    /// Gives the members from group rank `from` up to `to` (exclusive).
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let (mut from, to) = (from, to.min(self.len));
         if from >= to {
@@ -143,12 +146,12 @@ impl RunLengths {
         }
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.starts.bytes() + self.firsts.bytes()
     }
 
-    /// How many bytes so many ranges take.
+    /// Returns the size in bytes for `count` ranges.
     pub(crate) fn bytes_for(count: u64, len: u64, last_start: u32, last_len: u64) -> usize {
         EliasFano::bytes_for(count, u64::from(last_start) + 1)
             + EliasFano::bytes_for(count, len - last_len + 1)

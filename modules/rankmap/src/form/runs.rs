@@ -1,19 +1,19 @@
-//! Runs: progressions of ranks one after the other.
+//! Runs: a sequence of progressions.
 
 use crate::error::Error;
 use crate::progression::Progression;
 
 /// Runs whose spans do not overlap, in any order.
 ///
-/// SELECT halves the group ranks at which runs begin, RANK the smallest ranks of the runs: the logarithm of
-/// the number of runs.
+/// SELECT is a binary search for the group rank at which a run begins. RANK is a binary search for
+/// the smallest rank of a run. Both take the logarithm of the number of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Runs {
-    /// The group rank at which each run begins.
+    /// Group rank at which each run begins.
     first: Box<[u32]>,
     start: Box<[u32]>,
     step: Steps,
-    /// The runs by their smallest rank, if that is not the order they are in.
+    /// Runs in order of their smallest ranks, if that differs from the order of the group.
     order: Option<Box<[u32]>>,
     len: u64,
 }
@@ -25,7 +25,8 @@ enum Steps {
 }
 
 impl Runs {
-    /// Of runs in the order of the group, none empty. An error if two overlap, or have an element in common.
+    /// Creates runs in the order of the group. No run may be empty. Returns an error if the spans
+    /// of two runs overlap.
     pub(crate) fn new(runs: &[Progression]) -> Result<Self, Error> {
         let mut first = Vec::with_capacity(runs.len());
         let mut len = 0_u64;
@@ -87,7 +88,7 @@ impl Runs {
         rising && self.order.is_none()
     }
 
-    /// The run with a number, in the order of the group.
+    /// Returns the run with an index, in the order of the group.
     pub(crate) fn run(&self, index: usize) -> Progression {
         let next = self
             .first
@@ -130,7 +131,7 @@ impl Runs {
         Some(self.first[run] + self.run(run).index_of(rank)?)
     }
 
-    /// How many ranks of ascending runs are below a number.
+    /// Returns the number of ranks below a number. The runs must ascend.
     pub(crate) fn below(&self, rank: u64) -> u64 {
         let found = partition(self.count(), |k| u64::from(self.start[k]) < rank);
         match found.checked_sub(1) {
@@ -139,7 +140,7 @@ impl Runs {
         }
     }
 
-    /// Its members from one group rank up to before another.
+    /// Gives the members from group rank `from` up to `to` (exclusive).
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let (mut from, to) = (from, to.min(self.len));
         if from >= to {
@@ -155,14 +156,14 @@ impl Runs {
         }
     }
 
-    /// The same runs by their smallest ranks, each ascending.
+    /// Returns the same runs in order of their smallest ranks, each ascending.
     pub(crate) fn sorted(&self) -> Vec<Progression> {
         let mut runs: Vec<_> = (0..self.count()).map(|k| self.run(k).ascending()).collect();
         runs.sort_unstable_by_key(Progression::start);
         runs
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let steps = match &self.step {
             Steps::Same(_) => 0,
@@ -172,18 +173,19 @@ impl Runs {
         self.count() * 8 + steps + order
     }
 
-    /// How many bytes so many runs take.
+    /// Returns the size in bytes for `count` runs.
     pub(crate) fn bytes_for(count: u64, steps: bool, order: bool) -> usize {
         count as usize * (8 + 4 * usize::from(steps) + 4 * usize::from(order))
     }
 }
 
 fn narrow(step: i64) -> Result<i32, Error> {
-    // Three terms or more have no longer steps, and two can be two runs.
+    // With three terms or more, a step always fits. Two terms can be two runs.
     i32::try_from(step).map_err(|_| Error::Unsuitable)
 }
 
-/// How many of `0..len` satisfy what the first ones do and the others do not.
+/// Returns the number of leading indices in `0..len` that satisfy the predicate. The others must
+/// not satisfy it.
 fn partition(len: usize, first: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, len);
     while low < high {
@@ -197,10 +199,11 @@ fn partition(len: usize, first: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// The last of ascending numbers, of which the first is not above it, that is not above a number.
+/// Returns the index of the last number that is not above `number`. The numbers must ascend, and
+/// the first must not be above `number`.
 #[inline]
 fn last_not_above(numbers: &[u32], number: u32) -> usize {
-    // Without a branch that could be predicted wrongly.
+    // Without branches that could be mispredicted.
     let (mut base, mut len) = (0, numbers.len());
     while len > 1 {
         let half = len / 2;

@@ -1,22 +1,23 @@
-//! A permutation of few ascending sequences: the wavelet tree on runs.
+//! The wavelet tree on runs: a permutation of few ascending sequences.
 
 use crate::bit_vector::BitVector;
 use crate::bits::words_for;
 use crate::error::Error;
 use std::ops::Range;
 
-/// A permutation that is `k` ascending sequences one after the other, as the merges that would sort it.
+/// A permutation that consists of `k` ascending sequences, as the merges that would sort it.
 ///
-/// Each node of a balanced tree over the sequences merges what is on its left with what is on its right, and
-/// keeps a bit for each element: from which side it came. SELECT goes up from the sequence, RANK down from the
-/// root: the logarithm of `k`, one look at a directory each; `n log k` bits and the directories (J. Barbay and
-/// G. Navarro, *Compressed representations of permutations, and applications*, STACS 2009; here the tree is
-/// balanced by elements, not by a code of Hu and Tucker).
+/// Each node of a balanced tree over the sequences merges its left and its right side. It stores a
+/// bit for each element: the side from which the element comes. SELECT goes up from the sequence,
+/// and RANK goes down from the root. Both access a directory once for each of log `k` levels. The
+/// bits take `n log k` and their directories (J. Barbay and G. Navarro, *Compressed representations
+/// of permutations, and applications*, STACS 2009). Here the tree is balanced by elements, and is
+/// not a Hu-Tucker code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wavelet {
-    /// At which index each sequence begins.
+    /// Index at which each sequence begins.
     first: Box<[u32]>,
-    /// The bits of all nodes, one behind the other.
+    /// Bits of all nodes, in the order of the nodes.
     bits: BitVector,
     nodes: Box<[Node]>,
     len: u64,
@@ -24,20 +25,20 @@ pub(crate) struct Wavelet {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Node {
-    /// Where its bits begin, and how many of those before are set.
+    /// Position of its first bit, and number of set bits before that position (`ones`).
     begin: u64,
     ones: u64,
-    /// The first of the sequences below it, the first on its right, and the first that is no longer below it.
+    /// First sequence of the node, first sequence on its right side, and end of its sequences.
     from: u32,
     middle: u32,
     end: u32,
-    /// The numbers of the nodes on either side; 0, the root, where there is a sequence.
+    /// Indices of the nodes on both sides. 0, the root, denotes a single sequence.
     left: u32,
     right: u32,
 }
 
 impl Wavelet {
-    /// What each of `0..n` becomes; none twice. The sequences are found.
+    /// Stores the images of `0..n`, which must be distinct. Determines the ascending sequences.
     pub(crate) fn new(to: &[u32]) -> Result<Self, Error> {
         let mut first: Vec<u32> = Vec::new();
         for (index, image) in to.iter().enumerate() {
@@ -58,9 +59,11 @@ impl Wavelet {
         }
     }
 
-    /// Of sequences that begin there, with what `merge` tells of each node: it is called with the sequences on its left
-    /// and on its right, and says of each of their elements, the least first, whether it comes from the right.
-    /// Nothing but the bits is held.
+    /// Creates the tree for sequences that begin at the indices `first`.
+    ///
+    /// `merge` is called for each node, with the sequences on its left and on its right side. It
+    /// must report, for each of their elements in ascending order, whether the element comes from
+    /// the right. Only the bits are stored.
     pub(crate) fn of_merges(
         first: Vec<u32>,
         len: u64,
@@ -93,17 +96,18 @@ impl Wavelet {
         }
     }
 
-    /// Where the sequences begin, and the bits, to be written down.
+    /// Returns the starts of the sequences and the bits, for the encoding as bytes.
     pub(crate) fn parts(&self) -> (&[u32], &[u64]) {
         (&self.first, self.bits.words())
     }
 
-    /// How many bits there are for sequences that begin there.
+    /// Returns the number of bits for sequences that begin at the indices `first`.
     pub(crate) fn bit_count(first: &[u32], len: u64) -> u64 {
         Shape::of(first, len).bits
     }
 
-    /// Of what [`Wavelet::parts`] gave; with as many from each side of a node as there are, any bits are merges.
+    /// Decodes the result of [`Wavelet::parts`]. All bits are valid merges if the number of
+    /// elements from each side matches.
     pub(crate) fn from_parts(first: Vec<u32>, words: Vec<u64>, len: u64) -> Result<Self, Error> {
         let shape = Shape::of(&first, len);
         let made = Wavelet::with(first, shape, words, len);
@@ -121,7 +125,7 @@ impl Wavelet {
         Ok(made)
     }
 
-    /// At which index a sequence begins.
+    /// Returns the index at which a sequence begins.
     fn begin(&self, sequence: u32) -> u64 {
         begin(&self.first, self.len, sequence as usize)
     }
@@ -130,7 +134,7 @@ impl Wavelet {
         self.len
     }
 
-    /// How many ascending sequences there are.
+    /// Returns the number of ascending sequences.
     pub(crate) fn sequences(&self) -> usize {
         self.first.len()
     }
@@ -139,7 +143,8 @@ impl Wavelet {
     pub(crate) fn at(&self, index: u32) -> u32 {
         let sequence = self.first.partition_point(|first| *first <= index) as u32 - 1;
         let mut place = u64::from(index - self.first[sequence as usize]);
-        // Down to the sequence, to know the way up; every second node on it has at most half of the elements.
+        // Descends to the sequence to find the path. Each second node on it has at most half of the
+        // elements.
         let mut path = [0_u32; 72];
         let mut depth = 0;
         let mut node = 0;
@@ -197,12 +202,12 @@ impl Wavelet {
         }
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.first) + self.bits.bytes() + size_of_val(&*self.nodes)
     }
 
-    /// How many bytes a permutation of `0..len` takes that is so many sequences of much the same length.
+    /// Returns the size in bytes of a permutation of `0..len` that has sequences of similar length.
     pub(crate) fn bytes_for(len: u64, sequences: u64) -> usize {
         let levels = (sequences.max(1) as f64).log2();
         let bits = (len as f64 * levels) as u64;
@@ -218,7 +223,7 @@ fn begin(first: &[u32], len: u64, sequence: usize) -> u64 {
     first.get(sequence).map_or(len, |first| u64::from(*first))
 }
 
-/// The nodes, each before those below it, and where their bits are.
+/// Nodes, each before its children, and the positions of their bits.
 struct Shape {
     nodes: Vec<Node>,
     bits: u64,
@@ -236,12 +241,12 @@ impl Shape {
         shape
     }
 
-    /// Divides some sequences until there is one; gives the number of the node.
+    /// Divides sequences until one is left. Returns the index of the node.
     fn divide(&mut self, first: &[u32], len: u64, from: usize, end: usize) -> u32 {
         if end - from == 1 {
             return 0;
         }
-        // As many elements on either side as can be, and a sequence at the least.
+        // Balances the elements of both sides, with at least one sequence each.
         let (low, high) = (begin(first, len, from), begin(first, len, end));
         let half = (low + high) / 2;
         let middle = first.partition_point(|first| u64::from(*first) < half);
@@ -262,7 +267,7 @@ impl Shape {
         node as u32
     }
 
-    /// Merges the sequences below a node; sets its bits.
+    /// Merges the sequences of a node and sets its bits.
     fn merge(
         &self,
         first: &[u32],
@@ -304,7 +309,7 @@ mod tests {
     fn what_is_merged_is_found_again() {
         for len in [0, 1, 2, 9, 64, 1000_u32] {
             for sequences in [1, 2, 3, 5, 8, 100] {
-                // Each number goes to one of so many sequences, which stand in the opposite order.
+                // Each number is in one of `sequences` sequences, which are in reverse order.
                 let mut to: Vec<u32> = (0..len).collect();
                 to.sort_by_key(|k| sequences - (k.wrapping_mul(0x9E37_79B9) >> 7) % sequences);
                 let made = Wavelet::new(&to).unwrap();

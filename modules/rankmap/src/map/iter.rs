@@ -1,12 +1,12 @@
-//! The world ranks of a map one by one.
+//! Iteration over the world ranks of a map.
 
 use super::RankMap;
 use super::walk::CHUNK;
 
 impl RankMap {
-    /// The world ranks in the order of the group, at the speed of memory.
+    /// Returns an iterator over the world ranks in group order.
     ///
-    /// Cost: `O(n)`, with the room of 64 ranks. Source: own.
+    /// Cost: `O(n)`; the iterator holds a buffer of 64 ranks. Source: this crate.
     pub fn iter(&self) -> Iter<'_> {
         Iter {
             map: self,
@@ -18,7 +18,7 @@ impl RankMap {
     }
 }
 
-/// The world ranks of a [`RankMap`] in the order of the group.
+/// Iterator over the world ranks of a [`RankMap`] in group order.
 #[derive(Clone)]
 pub struct Iter<'a> {
     map: &'a RankMap,

@@ -1,8 +1,9 @@
-//! SELECT and RANK: whichever form there is is asked, and one that is made of maps asks these.
+//! SELECT and RANK: calls are forwarded to the form. A combined map calls these functions of its
+//! parts.
 
 use super::{Complement, Composition, Concatenation, Form, RankMap};
 
-/// Runs an expression for whichever form there is.
+/// Evaluates an expression with the form that the map has.
 macro_rules! each_form {
     ($form:expr, $inner:ident => $do:expr) => {
         match $form {
@@ -26,26 +27,29 @@ macro_rules! each_form {
 }
 
 impl RankMap {
-    /// How many members there are.
+    /// Returns the number of members.
     ///
-    /// Cost: constant time. Source: the form knows it.
+    /// Cost: constant time. Source: stored in the form.
     pub fn len(&self) -> u64 {
         each_form!(&self.form, form => form.len())
     }
 
-    /// Whether there is none.
+    /// Returns true if the map has no members.
     ///
-    /// Cost: constant time. Source: the form knows it.
+    /// Cost: constant time. Source: stored in the form.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// SELECT: the world rank of a rank of the group, if the group has so many.
+    /// SELECT: returns the world rank of a rank of the group, or `None` if the group has no such
+    /// rank.
     ///
-    /// Cost: see the table of the [crate](crate), by form. Source: there, by form; the name as Jacobson 1989.
+    /// Cost: see the table of the [crate](crate), by form. Source: there, by form. The name is by
+    /// Jacobson 1989.
     #[inline(always)]
     pub fn select(&self, rank: u32) -> Option<u32> {
-        // One look at the form, not two, where that is most of the cost.
+        // One match instead of two (length, then look-up) for the forms in which the match
+        // dominates the cost.
         let known = u64::from(rank);
         match &self.form {
             Form::Progression(form) => (known < form.len()).then(|| form.at(rank)),
@@ -55,21 +59,22 @@ impl RankMap {
         }
     }
 
-    /// SELECT of the forms that are not so short that they are a part of their caller.
+    /// Calls SELECT of the forms that are too large to inline into the caller.
     #[inline(never)]
     fn select_else(&self, rank: u32) -> Option<u32> {
         (u64::from(rank) < self.len()).then(|| self.at(rank))
     }
 
-    /// SELECT of a rank that there is.
+    /// Returns the world rank of a rank that must exist.
     #[inline]
     pub(crate) fn at(&self, rank: u32) -> u32 {
         each_form!(&self.form, form => form.at(rank))
     }
 
-    /// RANK: the rank in the group of a world rank, if it is a member.
+    /// RANK: returns the rank in the group of a world rank, or `None` if it is not a member.
     ///
-    /// Cost: see the table of the [crate](crate), by form. Source: there, by form; the name as Jacobson 1989.
+    /// Cost: see the table of the [crate](crate), by form. Source: there, by form. The name is by
+    /// Jacobson 1989.
     #[inline]
     pub fn rank(&self, world: u32) -> Option<u32> {
         match &self.form {
@@ -94,9 +99,9 @@ impl RankMap {
         }
     }
 
-    /// Whether a world rank is a member.
+    /// Returns true if a world rank is a member.
     ///
-    /// Cost: at most that of RANK. Source: there, by form.
+    /// Cost: at most one RANK. Source: as RANK, by form.
     pub fn contains(&self, world: u32) -> bool {
         match &self.form {
             Form::Bitmap(bitmap) => bitmap.contains(world),
@@ -104,9 +109,10 @@ impl RankMap {
         }
     }
 
-    /// Whether the world ranks ascend with the ranks of the group: whether it is a set.
+    /// Returns true if the world ranks ascend with the ranks of the group, so that the map is a
+    /// set.
     ///
-    /// Cost: constant time, of a composition that of both. Source: Mir Taheri 2011, 3.5.
+    /// Cost: constant time; the sum of both maps for a composition. Source: Mir Taheri 2011 (3.5).
     pub fn is_ascending(&self) -> bool {
         match &self.form {
             Form::Progression(progression) => progression.step() > 0,
@@ -127,7 +133,8 @@ impl RankMap {
         }
     }
 
-    /// Of an ascending map: how many members are below a number, and whether the number is one.
+    /// Returns the number of members below `world`, and whether `world` is a member. The map must
+    /// ascend.
     pub(crate) fn find(&self, world: u64) -> (u64, bool) {
         let is = |world: u64| u32::try_from(world).is_ok_and(|world| self.rank(world).is_some());
         match &self.form {
@@ -144,7 +151,7 @@ impl RankMap {
                 let (below, equal) = list.find(world);
                 (below, equal.is_some())
             }
-            // Of such, only the identity ascends.
+            // Of these forms, only the identity ascends.
             Form::Permutation(_) | Form::Wavelet(_) => (world.min(self.len()), is(world)),
             Form::Complement(complement) => complement.find(world),
             Form::Composition(both) => both.find(world),
@@ -152,18 +159,18 @@ impl RankMap {
         }
     }
 
-    /// The smallest rank of an ascending map.
+    /// Returns the smallest rank of an ascending map.
     pub(crate) fn first(&self) -> Option<u32> {
         self.select(0)
     }
 
-    /// The largest rank of an ascending map.
+    /// Returns the largest rank of an ascending map.
     pub(crate) fn last(&self) -> Option<u32> {
         self.len().checked_sub(1).map(|last| self.at(last as u32))
     }
 }
 
-/// What [`RankMap::find`] says, as RANK.
+/// Converts the result of [`RankMap::find`] to the result of RANK.
 #[inline]
 fn found((below, equal): (u64, bool)) -> Option<u32> {
     equal.then_some(below as u32)
@@ -176,7 +183,7 @@ impl Complement {
 
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
-        // Before the k-th member of the map, `member - k` are not in it.
+        // `member - k` ranks are missing from the map before its k-th member.
         let (mut low, mut high) = (0, self.of.len());
         while low < high {
             let middle = (low + high) / 2;
@@ -225,7 +232,7 @@ impl Composition {
 }
 
 impl Concatenation {
-    /// Parts of which none is empty and no two have a member in common.
+    /// Creates a concatenation. The parts must be non-empty and disjoint.
     pub(crate) fn new(parts: Vec<RankMap>) -> Self {
         let (mut first, mut len) = (Vec::with_capacity(parts.len()), 0);
         for part in &parts {

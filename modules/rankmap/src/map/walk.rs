@@ -1,13 +1,14 @@
-//! Going through the members of a map in the order of the group, as progressions or written out.
+//! Walks through the members of a map in group order, as progressions or as single ranks.
 
 use super::{Complement, Composition, Concatenation, Form, RankMap};
 use crate::progression::{Grouping, Progression};
 
-/// How many ranks are read at a time.
+/// Number of ranks that are read at a time.
 pub(super) const CHUNK: usize = 64;
 
 impl RankMap {
-    /// The world ranks from a rank of the group on; there are so many.
+    /// Fills `out` with the world ranks from group rank `from` on. The map must have at least
+    /// `from + out.len()` members.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         match &self.form {
             Form::Bitmap(bitmap) => bitmap.read(from, out),
@@ -39,8 +40,8 @@ impl RankMap {
         }
     }
 
-    /// The world ranks from a rank of the group up to before another, as progressions, without writing them
-    /// out.
+    /// Gives the world ranks from group rank `from` up to `to` (exclusive) as progressions, without
+    /// storing them.
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let to = to.min(self.len());
         if from >= to {
@@ -72,12 +73,13 @@ impl RankMap {
         }
     }
 
-    /// All world ranks as progressions.
+    /// Gives all world ranks as progressions.
     pub(crate) fn all(&self, give: &mut dyn FnMut(Progression)) {
         self.each(0, self.len(), give);
     }
 
-    /// At most how many progressions [`RankMap::each`] gives: what it costs to go through the map.
+    /// Returns an upper bound for the number of progressions of [`RankMap::each`]: the cost of a
+    /// walk.
     pub(crate) fn pieces(&self) -> u64 {
         match &self.form {
             Form::Progression(_) => 1,
@@ -98,7 +100,7 @@ impl RankMap {
         }
     }
 
-    /// Whether [`RankMap::each`] knows progressions without reading rank by rank.
+    /// Returns true if [`RankMap::each`] has progressions without reading rank by rank.
     pub(crate) fn in_pieces(&self) -> bool {
         #[cfg(feature = "roaring")]
         if let Form::Roaring(_) = self.form {
@@ -168,7 +170,7 @@ impl Complement {
 
     pub(crate) fn pieces(&self) -> u64 {
         match self.of.in_pieces() && self.of.pieces() < self.of.len() / 8 {
-            // At most as many gaps as terms, and one behind.
+            // At most one gap before each member, and one after the last.
             true => (self.of.len() + 1).min(self.len()),
             false => self.of.len() + 1,
         }
@@ -192,7 +194,8 @@ impl Composition {
         });
     }
 
-    /// What the outer map has at descending indices: piece by piece where these are few.
+    /// Gives the world ranks of the outer map at descending indices. Reverses whole progressions of
+    /// the outer map.
     fn backwards(&self, piece: Progression, give: &mut dyn FnMut(Progression)) {
         const SOME: u64 = 1024;
         let mut high = u64::from(piece.start()) + 1;
@@ -229,7 +232,7 @@ impl Composition {
     }
 
     pub(crate) fn pieces(&self) -> u64 {
-        // Pieces of the inner map may be cut by those of the outer, or be read term by term.
+        // The outer map may cut the pieces of the inner map, or they are read term by term.
         match self.inner.pieces() {
             1 if matches!(self.inner.in_step(), Some(1 | -1)) => self.outer.pieces(),
             _ => self.len(),

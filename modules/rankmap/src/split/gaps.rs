@@ -1,30 +1,33 @@
-//! The members of each colour while a group is split: by their gaps, as they come.
+//! The members of each colour during a split, stored as gaps.
 
 use std::collections::HashMap;
 
 use crate::progression::Progression;
 
-/// Of each colour the gaps between its members, seven bits in a byte: a byte a member where a colour has one of a hundred.
+/// Gaps between the members of each colour, with seven bits in a byte. A colour with one member in
+/// a hundred takes a byte a member.
 pub(super) struct Gaps {
     bytes: Vec<u8>,
-    /// Ascending by colour: how many bytes there are up to the end of its gaps, and whether its keys ascend.
+    /// For each colour, in ascending order: the end of its gaps in `bytes`, and whether its keys
+    /// ascend.
     colours: Vec<(u32, usize, bool)>,
 }
 
-/// What is known of a colour so far.
+/// State of a colour during a walk.
 #[derive(Clone, Copy)]
 struct Colour {
     /// The rank after the last member.
     next: u64,
-    /// How many bytes its gaps take; and when that is known, where the next one is put.
+    /// Number of bytes of its gaps in the first walk. Position of its next gap in the second walk.
     bytes: usize,
-    /// Of the last member.
+    /// Key of the last member.
     key: i64,
     ascends: bool,
 }
 
 impl Gaps {
-    /// What is called back with, twice: ranks that ascend, the colour of each and its key.
+    /// Collects the members. `each` is called twice, and gives ascending ranks with their colours
+    /// and keys.
     pub(super) fn collect(each: impl Fn(&mut dyn FnMut(u32, u32, i64))) -> Gaps {
         let mut known: HashMap<u32, Colour> = HashMap::new();
         each(&mut |rank, colour, key| {
@@ -59,7 +62,7 @@ impl Gaps {
             };
             let mut gap = u64::from(rank).saturating_sub(of_it.next);
             for left in (0..bytes_of(gap)).rev() {
-                // There, unless another answer was given than before.
+                // The byte exists, unless the second walk returned different values.
                 if let Some(byte) = bytes.get_mut(of_it.bytes) {
                     *byte = (gap & 0x7F) as u8 | u8::from(left > 0) << 7;
                 }
@@ -71,7 +74,7 @@ impl Gaps {
         Gaps { bytes, colours }
     }
 
-    /// The colours, ascending: what gives the members of each, and whether its keys ascend.
+    /// Returns the colours in ascending order, with their members and whether their keys ascend.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, Members<'_>, bool)> {
         let mut from = 0;
         self.colours.iter().map(move |(colour, end, ascends)| {
@@ -82,18 +85,18 @@ impl Gaps {
     }
 }
 
-/// How many bytes a gap takes.
+/// Returns the number of bytes of a gap.
 fn bytes_of(gap: u64) -> usize {
     (64 - (gap | 1).leading_zeros()).div_ceil(7) as usize
 }
 
-/// The members of one colour.
+/// Members of one colour.
 pub(super) struct Members<'a> {
     bytes: &'a [u8],
 }
 
 impl Members<'_> {
-    /// Gives them, ascending.
+    /// Gives the members in ascending order.
     pub(super) fn give(&self, give: &mut dyn FnMut(Progression)) {
         let (mut next, mut gap, mut shift) = (0_u64, 0_u64, 0);
         for byte in self.bytes {

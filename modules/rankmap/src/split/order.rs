@@ -1,4 +1,4 @@
-//! A set in the order of keys, without writing its members out where the keys have an order of their own.
+//! A set in the order of keys, without an array of its members if the keys have a simple order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -8,12 +8,12 @@ use crate::error::Error;
 use crate::map::RankMap;
 use crate::progression::Progression;
 
-/// Up to so many different keys there is a walk through the set for each.
+/// Largest number of different keys for which the set is walked once for each key.
 const KEYS: usize = 16;
-/// What may be held of runs beside a byte a member.
+/// Number of bytes that runs may take beyond a byte a member.
 const HELD: u64 = 64 << 10;
 
-/// Ranks of the set whose keys do not descend; or do, each smaller than the one before.
+/// Consecutive members whose keys do not descend, or whose keys strictly descend.
 #[derive(Clone, Copy)]
 struct Run {
     from: u32,
@@ -21,10 +21,12 @@ struct Run {
     descends: bool,
 }
 
-/// The members of an ascending map by their keys, equal ones in the order they are in.
+/// Returns the members of an ascending map in the order of their keys. Members with equal keys keep
+/// their order.
 ///
-/// Keys that ascend or descend in few runs are merged as they come, `O(n log r)` for `r` runs; of few different keys there
-/// is a walk for each. Else the members are sorted in place, `O(n log n)` and four bytes a member while it lasts.
+/// The set is walked once for each key if there are few different keys. Keys that ascend or descend
+/// in `r` runs, with a small `r`, are merged in `O(n log r)`. Otherwise the members are sorted in
+/// an array, in `O(n log n)` and with four bytes a member.
 pub(super) fn ordered(
     builder: &Builder,
     set: &RankMap,
@@ -56,7 +58,7 @@ fn few_keys(set: &RankMap, key: &dyn Fn(u32) -> i64) -> Option<BTreeSet<i64>> {
     Some(keys)
 }
 
-/// The runs, unless these are many.
+/// Returns the runs, or `None` if there are too many.
 fn runs(set: &RankMap, key: &dyn Fn(u32) -> i64) -> Option<Vec<Run>> {
     let most = (set.len() + HELD) / size_of::<(Run, Reverse<(i64, u32, usize)>)>() as u64;
     let mut runs: Vec<Run> = Vec::new();
@@ -66,7 +68,7 @@ fn runs(set: &RankMap, key: &dyn Fn(u32) -> i64) -> Option<Vec<Run>> {
         let (from, last) = (index, index);
         let full = runs.len() as u64 == most;
         match runs.last_mut() {
-            // The second says in which direction it goes.
+            // The second member determines the direction of the run.
             Some(run) if run.from == run.last => {
                 (run.last, run.descends) = (index, key < before);
             }
@@ -83,7 +85,7 @@ fn runs(set: &RankMap, key: &dyn Fn(u32) -> i64) -> Option<Vec<Run>> {
     Some(runs)
 }
 
-/// All runs at once, the smallest key next, of equal ones the first.
+/// Merges all runs. Of equal keys, the first in the set comes first.
 fn merged(
     set: &RankMap,
     key: &dyn Fn(u32) -> i64,

@@ -1,4 +1,4 @@
-//! A rank map out of bytes, of which nothing is believed.
+//! Decodes a rank map from untrusted bytes.
 
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ use crate::wire::tags::{
     INVERSE, LIST, PROGRESSION, RUN_LENGTHS, RUNS, SHORTCUTS, WAVELET,
 };
 
-/// How many progressions may be gone through in all to see whether maps that are made of maps are right.
+/// Largest number of progressions that validating the combined maps may walk through, in total.
 const CHECKED: u64 = 1 << 26;
 
 pub(super) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
-    /// How many progressions may still be gone through.
+    /// Number of progressions that may still be walked through.
     left: u64,
 }
 
@@ -42,7 +42,8 @@ impl<'a> Reader<'a> {
         Reader { bytes, left }
     }
 
-    /// Before so many progressions are gone through: an error where that would be too many.
+    /// Reserves a walk through the given number of progressions, or returns an error if the limit
+    /// is exceeded.
     fn afford(&mut self, progressions: u64) -> Result<(), Error> {
         match self.left.checked_sub(progressions) {
             Some(left) => self.left = left,
@@ -84,7 +85,7 @@ impl<'a> Reader<'a> {
         u32::try_from(self.number()?).or(wrong("a number is too large"))
     }
 
-    /// A number of members.
+    /// Reads a number of members.
     fn len(&mut self) -> Result<u64, Error> {
         match self.number()? {
             len if len <= 1 << 32 => Ok(len),
@@ -92,7 +93,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The bytes of so many words.
+    /// Reads the bytes of `count` words.
     fn raw(&mut self, count: usize) -> Result<&'a [u8], Error> {
         if self.bytes.len() / 8 < count {
             return wrong("they end too early");
@@ -113,7 +114,7 @@ impl<'a> Reader<'a> {
         Ok(words.chunks_exact(8).map(word).collect())
     }
 
-    /// Numbers that ascend; the last is `end - 1`.
+    /// Reads ascending numbers. The last must be `end - 1`.
     fn gaps(&mut self) -> Result<EliasFano, Error> {
         let (len, end) = (self.len()?, self.len()?);
         if !EliasFano::fits(len, end) {
@@ -184,7 +185,7 @@ impl<'a> Reader<'a> {
                 let (first, count) = (self.small()?, self.number()?);
                 let count = usize::try_from(count).or(wrong("they end too early"))?;
                 let words = self.words(count)?;
-                // Up to the last bit that is set.
+                // The bits end with the last set bit.
                 let Some(last) = words.last().filter(|word| **word != 0) else {
                     return wrong("bits that are not needed");
                 };
@@ -250,7 +251,7 @@ impl<'a> Reader<'a> {
         Ok(RankMap::of(form))
     }
 
-    /// The numbers of a permutation.
+    /// Reads the images of a permutation.
     fn images(&mut self, len: u64) -> Result<Vec<u32>, Error> {
         if self.byte()? == 0 {
             let width = width_of(len.saturating_sub(1));
@@ -279,7 +280,7 @@ impl<'a> Reader<'a> {
             return wrong("a packed array");
         }
         let bytes = self.raw(words_for(u64::from(width) * len))?;
-        // Integers without bits take no bytes: only one of them is no duplicate.
+        // Integers of width 0 take no bytes, and only a single one is not a duplicate.
         if width == 0 && len > 1 {
             return Err(Error::Duplicate(base));
         }

@@ -1,4 +1,4 @@
-//! The version of the bytes, and the byte of each form.
+//! The version of the encoding, and the tag of each form.
 
 pub(super) const VERSION: u8 = 2;
 

@@ -1,11 +1,12 @@
-//! Random maps beside what they should hold, written out.
+//! Random maps, together with the ranks that they must contain.
 
-// Each test takes of these what it needs.
+// No test uses all of these functions.
 #![allow(dead_code)]
 
 use graphmap_rankmap::{Axis, Builder, Cartesian, RankMap, Representation, Strategy};
 
-/// Numbers that decide what comes out; when they run out they are 0, the simplest there is.
+/// Random numbers that determine the generated maps. At the end, all numbers are 0, which gives the
+/// simplest map.
 pub(crate) struct Tape<'a> {
     numbers: std::slice::Iter<'a, u32>,
 }
@@ -21,7 +22,7 @@ impl<'a> Tape<'a> {
         self.numbers.next().copied().unwrap_or(0)
     }
 
-    /// A number below another, which is at least 1.
+    /// Returns a number below `end`, which must be at least 1.
     pub(crate) fn below(&mut self, end: u32) -> u32 {
         self.any() % end
     }
@@ -71,13 +72,13 @@ pub(crate) fn builder(tape: &mut Tape<'_>) -> Builder {
     })
 }
 
-/// Whether a bitmap over these would be too large for a test.
+/// Returns true if a bitmap of these ranks would be too large for a test.
 fn far(ranks: &[u32]) -> bool {
     let span = ranks.iter().max().unwrap_or(&0) - ranks.iter().min().unwrap_or(&0);
     span > 1 << 20
 }
 
-/// The ranks in a representation that is drawn, or the one chosen for them.
+/// Returns the ranks in a random representation, or in the representation that the builder chooses.
 fn represented(tape: &mut Tape<'_>, ranks: &[u32]) -> RankMap {
     let builder = builder(tape);
     let kind = REPRESENTATIONS.get(tape.below(16) as usize);
@@ -91,7 +92,7 @@ fn represented(tape: &mut Tape<'_>, ranks: &[u32]) -> RankMap {
     forced.unwrap_or_else(|| builder.slice(ranks).expect("no rank is there twice"))
 }
 
-/// A map that is not made of others, and its ranks.
+/// Returns a map that does not contain other maps, and its ranks.
 pub(crate) fn leaf(tape: &mut Tape<'_>) -> (RankMap, Vec<u32>) {
     match tape.below(10) {
         0 => {
@@ -143,7 +144,7 @@ pub(crate) fn leaf(tape: &mut Tape<'_>) -> (RankMap, Vec<u32>) {
             (map, ranks)
         }
         6 => {
-            // Ranges, some of them backwards, in any order.
+            // Ranges in any order, some of them descending.
             let mut ranks = Vec::new();
             for k in 0..tape.below(9) {
                 let range: Vec<u32> = (0..tape.below(40)).map(|i| k * 100 + i).collect();
@@ -170,7 +171,7 @@ pub(crate) fn leaf(tape: &mut Tape<'_>) -> (RankMap, Vec<u32>) {
 fn grid(tape: &mut Tape<'_>) -> (RankMap, Vec<u32>) {
     let sides: Vec<u32> = (0..1 + tape.below(4)).map(|_| 1 + tape.below(5)).collect();
     let cartesian = Cartesian::new(&sides).unwrap();
-    // The coordinates of all members, slowest first, each given as a list.
+    // The coordinates of all members, slowest first, each as a list.
     let each = |lists: &[Vec<u32>]| {
         let mut ranks = vec![0];
         for (list, side) in lists.iter().zip(&sides) {
@@ -231,7 +232,7 @@ fn grid(tape: &mut Tape<'_>) -> (RankMap, Vec<u32>) {
             (map, ranks)
         }
         _ => {
-            // Axes that go down as well.
+            // Some axes descend.
             let mut axes = Vec::new();
             let mut ranks: Vec<i64> = vec![5000];
             let strides: Vec<i64> = (0..sides.len())
@@ -251,7 +252,7 @@ fn grid(tape: &mut Tape<'_>) -> (RankMap, Vec<u32>) {
     }
 }
 
-/// A map that may be made of others by any operation, and its ranks.
+/// Returns a map, possibly composed by any operations, and its ranks.
 pub(crate) fn map(tape: &mut Tape<'_>, depth: u32) -> (RankMap, Vec<u32>) {
     if depth == 0 || tape.below(3) == 0 {
         return leaf(tape);
@@ -341,7 +342,7 @@ pub(crate) fn map(tape: &mut Tape<'_>, depth: u32) -> (RankMap, Vec<u32>) {
     }
 }
 
-/// Some different numbers below one, in any order.
+/// Returns some distinct numbers below `end`, in any order.
 fn indices(tape: &mut Tape<'_>, end: usize) -> Vec<u32> {
     let mut all: Vec<u32> = (0..end as u32).collect();
     if tape.below(2) == 0 {
@@ -356,7 +357,7 @@ fn indices(tape: &mut Tape<'_>, end: usize) -> Vec<u32> {
     all.into_iter().skip(skip).step_by(every).collect()
 }
 
-/// Ranges with strides that have nothing in common, and what they name.
+/// Returns disjoint ranges with strides, and the ranks in them.
 fn triplets(tape: &mut Tape<'_>, end: usize) -> (Vec<(u32, u32, i64)>, Vec<u32>) {
     let (mut triplets, mut ranks): (Vec<(u32, u32, i64)>, Vec<u32>) = (Vec::new(), Vec::new());
     for _ in 0..tape.below(6) {
@@ -378,7 +379,7 @@ fn triplets(tape: &mut Tape<'_>, end: usize) -> (Vec<(u32, u32, i64)>, Vec<u32>)
     (triplets, ranks)
 }
 
-/// Asks a map everything there is to ask, and compares with its ranks written out.
+/// Compares the results of all queries with the expected ranks.
 pub(crate) fn agree(map: &RankMap, ranks: &[u32]) {
     assert_eq!(map.len(), ranks.len() as u64);
     assert_eq!(map.is_empty(), ranks.is_empty());

@@ -1,21 +1,21 @@
-//! Decision diagrams in the making: no word and no node twice.
+//! Construction of decision diagrams with distinct words and nodes.
 
 use std::collections::HashMap;
 
 use crate::form::diagram::{Diagram, HIGHEST, Node, WORD};
 use crate::progression::Progression;
 
-/// A word by its number, or a node by its number and this bit.
+/// Bit that distinguishes the number of a node from the number of a word.
 const NODE: u32 = 1 << 31;
-/// Pairs of nodes that are looked at before two diagrams count as too different to be combined.
+/// Number of pairs of nodes above which two diagrams are considered too different to be combined.
 const PAIRS: usize = 1 << 20;
 
-/// What two sets become.
+/// Operation on two sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combination {
-    /// What both have.
+    /// The members of both sets.
     Intersection,
-    /// What the first has and the second has not.
+    /// The members of the first set that are not in the second.
     Difference,
 }
 
@@ -28,18 +28,18 @@ impl Combination {
     }
 }
 
-/// The words and nodes there are so far, none of them twice, and a limit to what they take.
+/// The distinct words and nodes so far, with a limit to their size.
 pub(crate) struct Unique {
     words: Vec<u64>,
     nodes: Vec<Node>,
     numbers_of_words: HashMap<u64, u32>,
     numbers_of_nodes: HashMap<Node, u32>,
-    /// How many bytes there may be.
+    /// Largest size in bytes, approximately.
     limit: usize,
 }
 
 impl Unique {
-    /// Nothing so far, and no more than about so many bytes.
+    /// Creates an empty diagram with a limit of about `limit` bytes.
     fn new(limit: usize) -> Self {
         Unique {
             words: Vec::new(),
@@ -50,8 +50,11 @@ impl Unique {
         }
     }
 
-    /// The diagram of ascending ranks below `end`, unless it takes more than about so many bytes. Linear in the number
-    /// of words from one rank to another that are neither empty nor full, and the logarithm of those that are.
+    /// Returns the diagram of ascending ranks below `end`, or `None` if it takes more than about
+    /// `limit` bytes.
+    ///
+    /// The cost is linear in the number of words that are neither empty nor full, plus a logarithm
+    /// for each run of other words.
     pub(crate) fn collect(
         end: u64,
         limit: usize,
@@ -71,7 +74,8 @@ impl Unique {
         spine.finish(height)
     }
 
-    /// What becomes of two diagrams, unless they are too different. At most their sizes multiplied, often their sum.
+    /// Combines two diagrams, unless they are too different. The size is at most the product of
+    /// their sizes, and often their sum.
     pub(crate) fn combine(with: Combination, a: &Diagram, b: &Diagram) -> Option<Diagram> {
         let mut pairs = Pairs {
             unique: Unique::new(usize::MAX),
@@ -80,7 +84,8 @@ impl Unique {
             b,
             known: HashMap::new(),
         };
-        // What lies beyond the second diagram is nothing there; beyond the first, nothing is asked.
+        // The second set has no ranks beyond its diagram. Its ranks beyond the first diagram are
+        // irrelevant.
         let mut of_b = Some(b.root);
         for level in (a.height + 1..=b.height).rev() {
             of_b = of_b.map(|is| halves(b, is, level).0);
@@ -127,17 +132,18 @@ impl Unique {
     }
 }
 
-/// What a node takes where there are some thousand, a little less.
+/// Bytes of a node in a diagram of some thousand nodes, rounded down.
 const BYTES_OF_NODE: usize = 6;
 
-/// How many halvings lead from the ranks below `end` to words.
+/// Returns the number of halvings from the ranks below `end` to words.
 pub(crate) fn height_of(end: u64) -> u32 {
     end.saturating_sub(1)
         .checked_ilog2()
         .map_or(0, |bit| (bit + 1).saturating_sub(WORD))
 }
 
-/// The halves of what stands at a level: the same twice, where its bit is free.
+/// Returns the halves of a node or word at a level. Both are the same if the bit of this level is
+/// free.
 fn halves(of: &Diagram, is: u32, level: u32) -> (u32, u32) {
     match of.node(is).filter(|node| of.levels.get(*node) == level) {
         Some(node) => (of.low.get(node), of.high.get(node)),
@@ -145,12 +151,12 @@ fn halves(of: &Diagram, is: u32, level: u32) -> (u32, u32) {
     }
 }
 
-/// Words one after the other, and the lower halves that wait for their upper ones.
+/// A sequence of words, and the lower halves that wait for their upper halves.
 struct Spine {
     unique: Unique,
-    /// What waits on each level.
+    /// The lower half that waits at each level.
     waiting: [Option<u32>; HIGHEST as usize + 1],
-    /// How many words there have been, and the one that is being filled.
+    /// Number of complete words. `word` is the current one.
     next: u64,
     word: u64,
 }
@@ -180,7 +186,7 @@ impl Spine {
         }
     }
 
-    /// Ends the word that is being filled, if it is before an index, and leaves those before it empty.
+    /// Completes the current word if it is before `index`, and adds empty words up to `index`.
     fn up_to(&mut self, index: u64) {
         if self.next == index {
             return;
@@ -190,11 +196,11 @@ impl Spine {
         self.same(0, index - self.next);
     }
 
-    /// The same word so many times.
+    /// Adds the same word several times.
     fn same(&mut self, word: u64, times: u64) {
         let mut left = times;
         while left > 0 {
-            // As many at once as stand under one node.
+            // As many words at once as one node covers.
             let level = self.next.trailing_zeros().min(left.ilog2()).min(HIGHEST);
             let word = self.unique.word(word);
             self.put(word, level);
@@ -228,12 +234,12 @@ struct Pairs<'a> {
     with: Combination,
     a: &'a Diagram,
     b: &'a Diagram,
-    /// What became of two nodes or words.
+    /// Results for pairs of nodes or words.
     known: HashMap<(Option<u32>, Option<u32>), u32>,
 }
 
 impl Pairs<'_> {
-    /// What becomes of the ranks of a level where the second diagram may know only the lower ones.
+    /// Combines the ranks of a level, of which the second diagram may cover only the lower ones.
     fn beyond(&mut self, level: u32, a: Option<u32>, b: Option<u32>) -> Option<u32> {
         if level <= self.b.height {
             return self.pair(a, b);

@@ -1,35 +1,37 @@
-//! Bits about half of which are set: where the set bit with a number is, and the one that is not.
+//! Bits of which about half are set, with SELECT of set and of unset bits.
 
 use std::hint::select_unpredictable;
 use std::num::NonZeroU64;
 
 use crate::bits::{eight, select_in_word, words_for};
 
-/// From how many set bits on the next place is told: so few that the others are struck off one by one, and lie in 57 bits.
+/// Number of set bits for each stored position. It is small, so that the bits in between can be
+/// skipped one by one, and are usually within 57 bits.
 const STEP: u64 = 4;
-/// How many such steps a sample holds: its own place and how far the others are from it.
+/// Number of steps in a sample, each with its distance from the position of the sample.
 const STEPS: usize = 16;
 const ONES: u64 = STEP * STEPS as u64;
-/// In the place of a sample whose steps are too far apart to be told. There are no bits so far behind, which who looks for
-/// them finds out anyway: so nobody has to ask whether a sample is such a one.
+/// Position in a sample whose steps are too far apart to store. It is beyond all bits, so that
+/// reading there fails. Look-ups therefore need no check for such samples.
 const SCATTERED: u32 = u32::MAX;
-/// The place of every so many bits that are not set is noted.
+/// Number of unset bits for each sample.
 const ZEROS: u64 = 128;
-/// Over how many words between two samples is walked before halving pays.
+/// Number of words between two samples up to which a linear walk is faster than a binary search.
 const NEAR: u64 = 8;
 
-/// The bits, and samples of two and a half bits for each that is set and a quarter of one for each that is not.
+/// Bits with samples, which take 2.5 bits for each set bit and a quarter of a bit for each unset
+/// bit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unary {
-    /// Eight more than the bits fill: what is looked at from any byte on is eight of them.
+    /// Eight bytes more than the bits need, because a read from any byte takes eight.
     bytes: Box<[u8]>,
     ones: Box<[Sample]>,
-    /// Where the 0th, 128th, 256th bit is that is not set.
+    /// Position of every 128th unset bit, from the first on.
     zeros: Box<[u32]>,
 }
 
-/// Where every 64th set bit is, and how far those are from it that are 4, 8, 12 after it. All in one, so that mostly one
-/// line of the cache is fetched.
+/// Position of every 64th set bit, and the distances to the set bits 4, 8, 12 and so on after it.
+/// They are in one structure, so that a look-up usually fetches one cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sample {
     place: u32,
@@ -37,13 +39,14 @@ struct Sample {
 }
 
 impl Sample {
-    /// Of the places of the first set bit and those 4, 8, 12 after it, of which there is at least one; and how many
-    /// bits there are.
+    /// Creates a sample from the positions of a set bit and of the set bits 4, 8, 12 and so on
+    /// after it. There must be at least one position. `bits` is the number of all bits.
     fn new(places: &[u32], bits: u64) -> Self {
         let place = places[0];
         let mut ahead = [0; STEPS];
         for (step, ahead) in ahead.iter_mut().enumerate() {
-            // From the end on no bit is set: who asks for one that there is not is told so.
+            // Missing steps are at the end, where no bit is set, so that a look-up beyond the last
+            // set bit fails.
             let there = places.get(step).map_or(bits, |there| u64::from(*there));
             match u8::try_from(there - u64::from(place)) {
                 Ok(bits) => *ahead = bits,
@@ -62,7 +65,7 @@ impl Sample {
         }
     }
 
-    /// Where the first set bit is.
+    /// Returns the position of the first set bit.
     fn first(&self) -> u64 {
         let [a, b, c, d, ..] = self.ahead;
         u64::from(match self.place {
@@ -71,7 +74,7 @@ impl Sample {
         })
     }
 
-    /// Where the last step before a set bit begins, or a place behind all bits.
+    /// Returns the position of the last step before a set bit, or a position beyond all bits.
     #[inline(always)]
     fn step_of(&self, index: u64) -> u64 {
         u64::from(self.place) + u64::from(self.ahead[(index / STEP) as usize % STEPS])
@@ -79,20 +82,22 @@ impl Sample {
 }
 
 impl Unary {
-    /// So many bits at the most: places take 32 bits, and [`SCATTERED`] is behind all that are looked at.
+    /// Largest number of bits. Positions take 32 bits, and [`SCATTERED`] must be beyond all bits
+    /// that are read.
     pub(super) const MOST: u64 = SCATTERED as u64 - 256;
 
-    /// Bytes for so many bits, none of which is set.
+    /// Returns bytes for the given number of bits, all unset.
     pub(super) fn unset(bits: u64) -> Vec<u8> {
         vec![0; Unary::filled(bits) + 8]
     }
 
-    /// How many bytes so many bits fill, in whole words.
+    /// Returns the number of bytes for the given number of bits, in whole words.
     fn filled(bits: u64) -> usize {
         words_for(bits) * 8
     }
 
-    /// So many bits, at most [`Unary::MOST`], in bytes as [`Unary::unset`] gave them; those behind the bits are not set.
+    /// Creates the samples. There must be at most [`Unary::MOST`] bits, in bytes from
+    /// [`Unary::unset`], with unset padding.
     pub(super) fn new(bytes: Vec<u8>, bits: u64) -> Self {
         let filled = &bytes[..Unary::filled(bits)];
         let (mut ones, mut places) = (Vec::new(), Vec::with_capacity(STEPS));
@@ -121,20 +126,21 @@ impl Unary {
         }
     }
 
-    /// The bytes they were made of, in whole words of which the lowest byte is the first.
+    /// Returns the bytes of the bits, as whole words in little-endian order.
     pub(super) fn filled_bytes(&self) -> &[u8] {
         &self.bytes[..self.bytes.len() - 8]
     }
 
-    /// The place of the set bit with a number, of which there are more.
+    /// Returns the position of the set bit with the given index. There must be more set bits than
+    /// `index`.
     #[inline]
     pub(super) fn one(&self, index: u64) -> u64 {
         self.near_one(index)
             .unwrap_or_else(|| self.scattered_one(index))
     }
 
-    /// [`Unary::one`] where the bit is among the 57 from the step before it on, as mostly. `None`, too, where there are not
-    /// so many set bits.
+    /// Does the same as [`Unary::one`] if the bit is among the 57 bits from its step on, which is
+    /// the usual case. Otherwise, or if there are too few set bits, returns `None`.
     #[inline(always)]
     pub(super) fn near_one(&self, index: u64) -> Option<u64> {
         let place = self.ones.get((index / ONES) as usize)?.step_of(index);
@@ -142,7 +148,7 @@ impl Unary {
         Some(place + u64::from(further))
     }
 
-    /// At least 57 bits from a place on, if it is not behind all bits.
+    /// Returns at least 57 bits from a position on, or `None` beyond the end.
     #[inline(always)]
     fn bits_from(&self, place: u64) -> Option<u64> {
         eight(&self.bytes, (place / 8) as usize).map(|bits| bits >> (place % 8))
@@ -167,7 +173,7 @@ impl Unary {
         self.walk(place, rest, |word| word)
     }
 
-    /// The place of the bit with a number among those that are not set.
+    /// Returns the position of the unset bit with the given index.
     #[inline]
     pub(super) fn zero(&self, index: u64) -> u64 {
         let sample = (index / ZEROS) as usize;
@@ -181,9 +187,12 @@ impl Unary {
         self.walk(place, rest, |word| !word)
     }
 
-    /// From where on, and over how many bits of a kind, to walk to the one with a number, of which the samples around
-    /// it are given. Where a stretch of the `others` lies between, their samples (how many, where, how far apart) tell
-    /// how many of ours are before them.
+    /// Returns the position at which to start a walk to the bit with number `index`, and the number
+    /// of bits of its kind to skip.
+    ///
+    /// `from` and `next` are the samples around the bit. If they are far apart, there may be a long
+    /// run of bits of the other kind between them. The samples of that kind (their number,
+    /// positions and distance) then show how many wanted bits precede the run.
     #[inline]
     fn skip(
         &self,
@@ -212,7 +221,8 @@ impl Unary {
         }
     }
 
-    /// The place of the bit with a number among those from a place on that are set after `flip`.
+    /// Returns the position of the bit with number `rest` among the bits from `place` on that are
+    /// set after `flip`.
     #[inline]
     fn walk(&self, place: u64, rest: u64, flip: impl Fn(u64) -> u64) -> u64 {
         let (mut word, mut rest) = ((place / 64) as usize, rest);
@@ -228,8 +238,8 @@ impl Unary {
         }
     }
 
-    /// How many bits are set from a place on without one between that is not; `None` where they reach beyond what is seen
-    /// at once.
+    /// Returns the number of consecutive set bits from a position on, or `None` if they extend
+    /// beyond the bits that are read at once.
     #[inline]
     pub(super) fn set_from(&self, place: u64) -> Option<u64> {
         let bits = self.bits_from(place)?;
@@ -237,7 +247,8 @@ impl Unary {
         (count < 64 - place % 8).then_some(count)
     }
 
-    /// The places of the set bits from the one with a number on, of which there are more.
+    /// Returns the positions of the set bits from the given index on. There must be more set bits
+    /// than `index`.
     pub(super) fn ones_from(&self, index: u64) -> impl Iterator<Item = u64> + '_ {
         let place = self.one(index);
         let mut words = self.bytes[(place / 64) as usize * 8..].chunks_exact(8);
@@ -258,30 +269,31 @@ impl Unary {
         })
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len() + size_of_val(&*self.ones) + size_of_val(&*self.zeros)
     }
 
-    /// How many bytes so many bits take, of which so many are set.
+    /// Returns the size in bytes of `bits` bits, of which `ones` are set.
     pub(super) fn bytes_for(bits: u64, ones: u64) -> usize {
         let samples = ones.div_ceil(ONES) as usize * size_of::<Sample>();
         Unary::filled(bits) + 8 + samples + (bits - ones).div_ceil(ZEROS) as usize * 4
     }
 }
 
-/// Among the bits from a step on, the position of the set bit with a number: as many as were since the step are struck off.
-/// `None` if it is not there. Constant time.
+/// Returns the position of the set bit with an index, in the bits from its step on. Skips the set
+/// bits between the step and the index. Returns `None` if the bit is not there. Constant time.
 #[inline(always)]
 pub(super) fn set_bit(bits: u64, index: u32) -> Option<u32> {
-    // Each time the lowest, for each bit of the index; which cannot be foreseen.
+    // Clears the lowest set bits, as many as `index % 4`. The count is unpredictable, so there are
+    // no branches.
     let next = |bits: u64| bits & bits.wrapping_sub(1);
     let bits = select_unpredictable(index & 2 != 0, next(next(bits)), bits);
     let bits = select_unpredictable(index & 1 != 0, next(bits), bits);
     NonZeroU64::new(bits).map(NonZeroU64::trailing_zeros)
 }
 
-/// The words that bytes are, with their numbers.
+/// Returns the words of the bytes, with their indices.
 fn words(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
     let words = bytes
         .chunks_exact(8)
@@ -289,7 +301,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
     (0..).zip(words.map(u64::from_le_bytes))
 }
 
-/// Gives where every `step`th bit is that is set after `flip`.
+/// Gives the position of every `step`th bit that is set after `flip`.
 fn samples(
     bytes: &[u8],
     bits: u64,

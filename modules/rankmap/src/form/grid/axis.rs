@@ -1,24 +1,25 @@
-//! The axes of a regular section.
+//! Axes of a regular section.
 
 use crate::division::Divisor;
 
 /// One axis of a regular section.
 ///
-/// A coordinate `c` from 0 to `count - 1` adds `((c + shift) mod modulus) * stride` to the world rank.
+/// A coordinate `c` from 0 to `count - 1` adds `((c + shift) mod modulus) * stride` to the world
+/// rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// How many coordinates there are.
+    /// Number of coordinates.
     pub count: u32,
-    /// What a step along the axis adds to the world rank; negative where it goes down.
+    /// Difference in world rank for one step along the axis. Negative for a descending axis.
     pub stride: i64,
-    /// Where on the torus the first coordinate lies.
+    /// Position of the first coordinate on the torus.
     pub shift: u32,
-    /// The circumference of the torus; `count` or more.
+    /// Circumference of the torus. Must be at least `count`.
     pub modulus: u32,
 }
 
 impl Axis {
-    /// An axis that does not wrap.
+    /// Creates an axis that does not wrap.
     ///
     /// Cost: constant time. Source: Havlak and Kennedy 1991.
     pub fn line(count: u32, stride: i64) -> Self {
@@ -30,9 +31,9 @@ impl Axis {
         }
     }
 
-    /// An axis around a torus, whose first coordinate is `shift`.
+    /// Creates an axis on a torus, with its first coordinate at `shift`.
     ///
-    /// Cost: constant time. Source: Havlak and Kennedy 1991; around a torus, own.
+    /// Cost: constant time. Source: Havlak and Kennedy 1991, this crate for a torus.
     pub fn ring(count: u32, stride: i64, shift: u32, modulus: u32) -> Self {
         Axis {
             count,
@@ -47,13 +48,13 @@ impl Axis {
     }
 }
 
-/// An axis as it is asked.
+/// An axis, prepared for look-ups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale {
     pub(super) axis: Axis,
-    /// How many members one coordinate of this axis stands for.
+    /// Number of members for each coordinate of this axis.
     pub(super) weight: u32,
     pub(super) by_stride: Divisor,
-    /// Which axis has the stride at this place in the order from the largest to the smallest.
+    /// Index of the axis whose stride has this position in descending order of the strides.
     pub(super) next: u32,
 }

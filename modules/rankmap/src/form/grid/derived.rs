@@ -1,16 +1,16 @@
-//! Grids out of grids.
+//! Grids that are derived from grids.
 
 use crate::error::Error;
 use crate::form::grid::{Axis, Closed, Grid};
 
 impl Grid {
-    /// The first `len` of its members.
+    /// Returns the first `len` members.
     pub(crate) fn prefix(&self, len: u64) -> Result<Closed, Error> {
         let axes: Vec<Axis> = self.axes().collect();
         Grid::closed(self.origin(), &axes, len.min(self.len))
     }
 
-    /// The same grid with every world rank `r` turned into `start + step * r`.
+    /// Returns the grid in which each world rank `r` is replaced by `start + step * r`.
     pub(crate) fn scaled(&self, start: u32, step: i64) -> Result<Closed, Error> {
         let first = i64::from(start) + step * self.origin();
         let axes: Vec<Axis> = self
@@ -23,7 +23,8 @@ impl Grid {
         Grid::closed(first, &axes, self.len)
     }
 
-    /// The rank all of whose positions are 0; where an axis wraps it need not be a member, nor a rank.
+    /// Returns the rank at which all positions are 0. It need not be a member, or a rank, if an
+    /// axis wraps.
     pub(crate) fn origin(&self) -> i64 {
         let down = self.axes().filter(|axis| axis.stride < 0);
         i64::from(self.base)
@@ -32,7 +33,7 @@ impl Grid {
                 .sum::<i64>()
     }
 
-    /// The same members in ascending order, if that too is a grid.
+    /// Returns the same members in ascending order, if they form a grid.
     pub(crate) fn sorted(&self) -> Option<Closed> {
         if self.len
             < self

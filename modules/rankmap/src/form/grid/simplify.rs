@@ -1,4 +1,4 @@
-//! Axes that say the same in fewer, and whether they are a grid.
+//! Simplification of axes, and the check that they form a grid.
 
 use crate::division::Divisor;
 use crate::error::Error;
@@ -7,10 +7,10 @@ use crate::form::grid::{Axis, Closed, Grid, Scale, ranked};
 use crate::progression::Progression;
 
 impl Grid {
-    /// The first `len` members of the section that begins at `start`, simplified.
+    /// Returns the first `len` members of the section that begins at `start`, in simplified form.
     ///
-    /// An error if a member is no rank, or if a stride is not larger than all that the smaller ones reach
-    /// together, since then RANK would have to search.
+    /// Returns an error if a member is not a rank, or if a stride is not larger than the reach of
+    /// all smaller strides together. RANK would need a search in that case.
     pub(crate) fn closed(start: i64, axes: &[Axis], len: u64) -> Result<Closed, Error> {
         let mut start = start;
         let mut kept: Vec<Axis> = Vec::new();
@@ -42,7 +42,7 @@ impl Grid {
                     let count = u64::from(outer.count) * u64::from(axis.count);
                     *outer = match u32::try_from(count) {
                         Ok(count) => Axis::line(count, axis.stride),
-                        // All ranks that there are.
+                        // All 2^32 ranks.
                         Err(_) if kept.len() == 1 && len >= count && axis.stride.abs() == 1 => {
                             return Progression::new(ranked(start)?, axis.stride, count)
                                 .map(Closed::Progression);
@@ -60,14 +60,14 @@ impl Grid {
             .filter(|all| *all <= 1 << 32)
             .ok_or(Error::BeyondRanks)?;
         let len = len.min(product);
-        // No more of the slowest axis than is needed.
+        // The slowest axis is cut to the needed length.
         if let Some(first) = kept.first().copied() {
             let weight = product / u64::from(first.count);
             let needed = len.div_ceil(weight) as u32;
             if needed < first.count {
                 kept[0].count = needed;
                 if !kept[0].wraps() {
-                    // Simplified again, now that it is shorter.
+                    // The shorter axis may allow further simplification.
                     return Grid::closed(start, &kept, len);
                 }
             }
@@ -116,7 +116,7 @@ impl Grid {
                 by_stride: Divisor::new(axis.stride.unsigned_abs() as u32),
                 next: order[k] as u32,
             });
-            // The slowest of all has no need of it.
+            // May wrap after the slowest axis, but is not used then.
             weight = weight.wrapping_mul(axis.count);
         }
         scales.reverse();

@@ -1,46 +1,48 @@
-//! SELECT on a regular section: which axes were stepped how often, and what that adds.
+//! SELECT of a regular section, from the number of steps of each axis.
 
 use std::hint::select_unpredictable;
 
 use crate::division::Divisor;
 use crate::form::grid::axis::{Axis, Scale};
 
-/// How many axes are looked at without a loop: beside the fastest, or all of a torus.
+/// Number of axes that are evaluated without a loop: all but the fastest, or all of a torus.
 const INLINE: usize = 3;
 
-/// What a step of an axis adds beyond all steps of the next one, modulo 2^32.
+/// The amount that a step of an axis adds beyond all steps of the next axis, modulo 2^32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Jump {
-    /// By how many members one coordinate of the axis stands for; of one by all, which never goes into any, where
+    /// Divides by the number of members for each coordinate of the axis. [`Divisor::NEVER`] if
     /// there is no such axis.
     divisor: Divisor,
     jump: u32,
 }
 
-/// No axis: adds nothing.
+/// Placeholder for an axis that does not exist. Adds nothing.
 const NO_JUMP: Jump = Jump {
     divisor: Divisor::NEVER,
     jump: 0,
 };
 
 impl Jump {
-    /// What is added at an index.
+    /// Returns the amount to add at an index.
     #[inline]
     fn at(&self, index: u32) -> u32 {
         self.divisor.divide_by_more(index).wrapping_mul(self.jump)
     }
 }
 
-/// A jump of an axis one coordinate of which stands for a power of two of members: whole steps are upper bits.
+/// A jump of an axis with a power of two as its number of members for each coordinate. The upper
+/// bits of an index give the number of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Masked {
     mask: u32,
-    /// What is added for each member in whole steps, modulo 2^32.
+    /// The amount for each member in complete steps, modulo 2^32.
     factor: u32,
 }
 
 impl Masked {
-    /// Of a jump for so many members, if it can be told by them.
+    /// Converts the jump of an axis with `weight` members for each coordinate. Returns `None` if
+    /// `weight` is not a power of two, or does not divide the jump.
     fn new(jump: Jump, weight: u32) -> Option<Self> {
         let whole = weight.is_power_of_two() && jump.jump.is_multiple_of(weight);
         whole.then(|| Masked {
@@ -49,47 +51,49 @@ impl Masked {
         })
     }
 
-    /// What is added at an index.
+    /// Returns the amount to add at an index.
     #[inline(always)]
     fn at(&self, index: u32) -> u32 {
         (index & self.mask).wrapping_mul(self.factor)
     }
 }
 
-/// Where an axis of a whole torus closes.
+/// The seam of an axis in a torus that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Lap {
-    /// Of the axis before.
+    /// Divisor of the axis before it.
     divisor: Divisor,
     seam: Seam,
 }
 
 impl Lap {
-    /// What is to be taken off at an index.
+    /// Returns the amount to subtract at an index.
     #[inline(always)]
     fn at(&self, index: u32) -> u32 {
         self.seam.taken_off(self.divisor.rest(index))
     }
 }
 
-/// Where an axis of a torus closes.
+/// The point at which an axis of a torus wraps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seam {
-    /// From where on the shifted coordinate is beyond the circumference: of the slowest axis an index, of the
-    /// others a part of the round in which the axis before makes a step, as [`Divisor::divide_and_rest`] gives it;
+    /// Limit from which the shifted coordinate is beyond the circumference. For the slowest axis,
+    /// it is an index. For other axes, it is a scaled remainder of [`Divisor::divide_and_rest`],
+    /// with the divisor of the axis before.
     from: u64,
-    /// which is so long in ranks, modulo 2^32; 0 where nothing wraps.
+    /// Circumference in ranks, modulo 2^32. It is 0 if the axis does not wrap.
     circumference: u32,
 }
 
-/// Of an axis that does not wrap: nothing is taken off.
+/// Seam of an axis that does not wrap.
 const NO_SEAM: Seam = Seam {
     from: 0,
     circumference: 0,
 };
 
 impl Seam {
-    /// Of an axis one coordinate of which stands for so many members, and the divisor of the axis before.
+    /// Creates the seam of an axis with `weight` members for each coordinate. `before` is the
+    /// divisor of the axis before it.
     fn new(axis: &Axis, weight: u32, before: Option<Divisor>) -> Self {
         if !axis.wraps() {
             return NO_SEAM;
@@ -97,7 +101,7 @@ impl Seam {
         let members = u64::from(axis.modulus - axis.shift) * u64::from(weight);
         Seam {
             from: match before {
-                // Less than a step of the axis before stands for, and that is at most 2^31.
+                // Below the weight of the axis before, which is at most 2^31.
                 Some(before) => before.rest_of(members as u32),
                 None => members,
             },
@@ -105,36 +109,39 @@ impl Seam {
         }
     }
 
-    /// What is to be taken off.
+    /// Returns the amount to subtract.
     #[inline(always)]
     fn taken_off(&self, at: u64) -> u32 {
-        // On which side of the seam cannot be foreseen: a branch would be taken wrongly half of the time.
+        // The side of the seam is unpredictable. A branch would be mispredicted half of the time.
         select_unpredictable(at >= self.from, self.circumference, 0)
     }
 }
 
-/// What is added beside what the fastest axis would come to alone.
+/// Terms that are added to the contribution of the fastest axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Added {
-    /// By at most [`INLINE`] axes, so many, none of which wraps.
+    /// At most [`INLINE`] axes that do not wrap, and their number.
     Few(u32, [Jump; INLINE]),
-    /// By the seams of a whole torus, shifted, of at most [`INLINE`] axes, of which the fastest goes by single ranks.
+    /// Seams of a complete torus, shifted, with at most [`INLINE`] axes. The fastest axis has
+    /// stride 1.
     Torus(Seam, [Lap; INLINE - 1]),
-    /// By [`INLINE`] axes that do not wrap, as of a face of a hypercube.
+    /// [`INLINE`] axes that do not wrap, with powers of two, as in a face of a hypercube.
     Bits([Masked; INLINE]),
-    /// By axes none of which wraps.
+    /// Axes that do not wrap.
     Many(Box<[Jump]>),
-    /// By a section that wraps somewhere: the seam of the slowest axis, and each axis but the fastest with the seam of the
-    /// one after it: one multiplication tells both.
+    /// Axes of which some wrap: the seam of the slowest axis, and each axis except the fastest with
+    /// the seam of the axis after it. One multiplication serves both.
     Seams(Box<(Seam, Vec<(Jump, Seam)>)>),
 }
 
-/// From the rank in the group to the world rank: one multiplication by a reciprocal for each axis but the fastest,
-/// none of which waits for another. Where `q` is how often an axis was stepped in all, a world rank is the sum of `q`
-/// times what such a step adds beyond all those of the next axis.
+/// SELECT of a grid, with one multiplication by a reciprocal for each axis except the fastest.
+///
+/// The multiplications are independent of each other. If `q` is the total number of steps of an
+/// axis, a world rank is the sum of `q` times the amount that such a step adds beyond all steps of
+/// the next axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Steps {
-    /// The first member, modulo 2^32: the sums begin with it.
+    /// The first member, modulo 2^32. The sums begin with it.
     start: u32,
     /// The stride of the fastest axis.
     step: u32,
@@ -142,7 +149,8 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Of two axes or more, or one that wraps, with the rank at which all coordinates are 0.
+    /// Prepares at least two axes, or one axis that wraps. `start` is the rank at which all
+    /// coordinates are 0.
     pub(super) fn new(start: u32, axes: &[Axis], scales: &[Scale]) -> Self {
         let pairs = axes.iter().zip(&axes[1..]).zip(scales);
         let jumps = pairs.map(|((axis, next), scale)| Jump {
@@ -161,12 +169,12 @@ impl Steps {
         Steps { start, step, added }
     }
 
-    /// Whether an axis wraps.
+    /// Returns true if an axis wraps.
     pub(super) fn wraps(&self) -> bool {
         matches!(self.added, Added::Torus(..) | Added::Seams(_))
     }
 
-    /// The member at a group rank.
+    /// Returns the member at a group rank.
     #[inline(always)]
     pub(super) fn at(&self, index: u32) -> u32 {
         match &self.added {
@@ -188,14 +196,14 @@ impl Steps {
         }
     }
 
-    /// What the fastest axis would come to alone.
+    /// Returns the contribution of the fastest axis.
     #[inline(always)]
     fn of_fastest(&self, index: u32) -> u32 {
         self.start.wrapping_add(index.wrapping_mul(self.step))
     }
 
-    /// [`Steps::at`] by a loop.
-    // Not a part of its caller: what is short would pay for its registers.
+    /// Does the same as [`Steps::at`] for the cases that need a loop.
+    // Not inlined, because the short cases would pay for its registers.
     #[inline(never)]
     fn of_many(&self, index: u32) -> u32 {
         let rank = self.of_fastest(index);
@@ -210,7 +218,7 @@ impl Steps {
         }
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(super) fn bytes(&self) -> usize {
         match &self.added {
             Added::Few(..) | Added::Torus(..) | Added::Bits(_) => 0,
@@ -222,7 +230,7 @@ impl Steps {
     }
 }
 
-/// Of axes none of which wraps, that are stepped every so many members and add so much each time.
+/// Returns the terms of axes that do not wrap. `scales` has the number of members for each step.
 fn added_by_jumps(scales: &[Scale], jumps: Vec<Jump>) -> Added {
     if let [slowest, next, last] = *jumps {
         let masked = |axis: usize, jump| Masked::new(jump, scales[axis].weight);
@@ -241,7 +249,8 @@ fn added_by_jumps(scales: &[Scale], jumps: Vec<Jump>) -> Added {
     }
 }
 
-/// Of a section that wraps somewhere, the fastest axis of which goes by so many ranks.
+/// Returns the terms of a section in which some axis wraps. `step` is the stride of the fastest
+/// axis.
 fn added_by_seams(step: u32, axes: &[Axis], scales: &[Scale], jumps: Vec<Jump>) -> Added {
     let slowest = Seam::new(&axes[0], scales[0].weight, None);
     let after = axes.iter().zip(scales).skip(1);
@@ -266,15 +275,15 @@ fn added_by_seams(step: u32, axes: &[Axis], scales: &[Scale], jumps: Vec<Jump>) 
     Added::Torus(slowest, laps)
 }
 
-/// Whether no step of an axis adds more than all those of the next one.
+/// Returns true if no step of an axis adds more than all steps of the next axis.
 fn are_whole(others: &[(Jump, Seam)]) -> bool {
     others.iter().all(|(jump, _)| jump.jump == 0)
 }
 
-/// What so many of some jumps add at an index.
+/// Returns the sum of the first `count` jumps at an index.
 #[inline(always)]
 fn of_few(count: u32, [slowest, next, last]: &[Jump; INLINE], index: u32) -> u32 {
-    // How many there are is foreseen by the processor after a few look-ups of the same map.
+    // The processor predicts the number after a few look-ups of the same map.
     let added = slowest.at(index);
     if count == 1 {
         return added;
@@ -286,7 +295,8 @@ fn of_few(count: u32, [slowest, next, last]: &[Jump; INLINE], index: u32) -> u32
     added.wrapping_add(last.at(index))
 }
 
-/// What the steps of an axis add at an index, less the circumference of the next one where that has closed.
+/// Returns the contribution of an axis at an index, less the circumference of the next axis if that
+/// has wrapped.
 #[inline]
 fn of_seam((jump, seam): &(Jump, Seam), index: u32) -> u32 {
     let (steps, rest) = jump.divisor.divide_and_rest(index);

@@ -1,25 +1,29 @@
-//! The numbers of a permutation: side by side, or in blocks each of which is compressed by itself.
+//! The images of a permutation, either packed or in blocks that are compressed separately.
 
 use crate::bits::{Packed, width_of};
 use crate::error::Error;
 
-/// How many numbers a block has.
+/// Number of images in a block.
 pub(crate) const BLOCK: u64 = 128;
-/// The bits of a head that say how many a number of the block takes,
+/// Number of bits of a head for the width of the images of the block.
 const WIDTH: u64 = 6;
-/// and where the block begins, in pieces of as many bits as the block has numbers.
+/// Number of bits of a head for the start of the block, in pieces.
 const PLACE: u64 = 26;
-/// What holds the numbers of a block: a piece for each of their bits.
+/// Bytes of a piece. A piece has one bit for each image of a block, and a block has a piece for
+/// each bit of its width.
 const PIECE: usize = BLOCK as usize / 8;
 
-/// Numbers, each found in constant time, in whichever way takes fewer bytes.
+/// Numbers with access in constant time, in the representation that takes fewer bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Images {
-    /// All as wide as the largest.
+    /// All numbers have the width of the largest.
     Packed(Packed),
-    /// For each block its least number, and what the others are more than that in as many bits as the block needs: frames of
-    /// reference (J. Goldstein, R. Ramakrishnan, U. Shaft, *Compressing relations and indexes*, 1998). Half a bit a
-    /// number for the heads; what is permuted within ranges takes as many bits as the ranges are long, wherever they lie.
+    /// Each block has its least number, and the differences to it in as many bits as the block
+    /// needs: frames of reference (J. Goldstein, R. Ramakrishnan, U. Shaft, *Compressing relations
+    /// and indexes*, 1998).
+    ///
+    /// The heads take half a bit a number. If a permutation stays within ranges, a number takes the
+    /// bits for the length of a range, independent of its position.
     Framed {
         heads: Box<[u64]>,
         bytes: Box<[u8]>,
@@ -28,7 +32,7 @@ pub(crate) enum Images {
 }
 
 impl Images {
-    /// `len` numbers of at most `width` bits, given again when the iterator is cloned.
+    /// Stores `len` numbers of at most `width` bits. The iterator is cloned.
     pub(crate) fn collect(width: u32, len: u64, values: impl Iterator<Item = u32> + Clone) -> Self {
         let mut heads = Vec::with_capacity(len.div_ceil(BLOCK) as usize);
         let (mut all, mut pieces) = (values.clone(), 0_u64);
@@ -68,7 +72,7 @@ impl Images {
         }
     }
 
-    /// The number at an index. Constant time.
+    /// Returns the number at an index. Constant time.
     #[inline]
     pub(crate) fn get(&self, index: u64) -> u32 {
         match self {
@@ -86,7 +90,7 @@ impl Images {
         }
     }
 
-    /// The bytes on the heap.
+    /// Returns the size on the heap in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Images::Packed(packed) => packed.bytes(),
@@ -94,7 +98,8 @@ impl Images {
         }
     }
 
-    /// The least numbers and widths of the blocks, and the bytes that hold the rest; `None` where there are no blocks.
+    /// Returns the least number and the width of each block, and the bytes of the differences.
+    /// Returns `None` if there are no blocks.
     pub(crate) fn frames(&self) -> Option<(impl Iterator<Item = (u32, u32)> + '_, &[u8])> {
         match self {
             Images::Packed(_) => None,
@@ -107,7 +112,8 @@ impl Images {
         }
     }
 
-    /// The numbers of such blocks, still any; an error if they are no blocks of different numbers.
+    /// Decodes the numbers of blocks, without checking that they are a permutation. Returns an
+    /// error if the blocks are inconsistent, or too narrow for distinct numbers.
     pub(crate) fn of_frames(
         len: u64,
         frames: &[(u32, u32)],
@@ -117,7 +123,7 @@ impl Images {
         let (mut heads, mut pieces) = (Vec::with_capacity(frames.len()), 0_u64);
         let mut rest = len;
         for (least, width) in frames {
-            // No number is there twice, so that few bytes are not many numbers.
+            // All numbers are distinct, so a few bytes cannot claim to encode many numbers.
             let count = rest.min(BLOCK);
             rest -= count;
             if *width > 32 || 1_u64 << width < count {
@@ -142,19 +148,20 @@ impl Images {
         Ok((0..len).map(|index| images.get(index)).collect())
     }
 
-    /// How many bytes `len` numbers take, each as wide as `width`, or in blocks so many pieces together.
+    /// Returns the size in bytes of `len` numbers, either of `width` bits or in blocks of `pieces`
+    /// pieces in total.
     pub(crate) fn bytes_for(width: u32, len: u64, pieces: u64) -> usize {
         Packed::bytes_for(width, len).min(framed_bytes(len, pieces))
     }
 
-    /// Whether the blocks are what there is.
+    /// Returns true if the numbers are stored in blocks.
     #[cfg(test)]
     pub(crate) fn is_framed(&self) -> bool {
         matches!(self, Images::Framed { .. })
     }
 }
 
-/// In how many pieces a block of numbers from the least to the most is.
+/// Returns the number of pieces for a block of numbers from `least` to `most`.
 pub(crate) fn frame_width(least: u32, most: u32) -> u32 {
     match most - least {
         0 => 0,
@@ -166,7 +173,7 @@ fn framed_bytes(len: u64, pieces: u64) -> usize {
     len.div_ceil(BLOCK) as usize * 8 + pieces as usize * PIECE + 8
 }
 
-/// At which byte a block begins.
+/// Returns the byte at which a block begins.
 fn place_of(head: u64) -> usize {
     (head as u32 >> WIDTH) as usize * PIECE
 }
