@@ -1,4 +1,4 @@
-//! The command that starts a mapped network: a script for `sh`, with the files it needs.
+//! The command that starts a mapped network: a shell script and the files that it needs.
 
 use crate::launch::{Launch, shell_quoted};
 use crate::start::{self, Way};
@@ -6,12 +6,12 @@ use crate::{codes, fgmpi, intel, mpich, openmpi, slurm};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 
-/// What starts the OS processes.
+/// Program that starts the OS processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
     /// MPICH's `mpiexec`.
     Mpich,
-    /// Open MPI's `mpiexec`, 4 or 5.
+    /// Open MPI's `mpiexec`, version 4 or 5.
     OpenMpi,
     /// Intel MPI's `mpiexec`.
     Intel,
@@ -22,7 +22,7 @@ pub enum Launcher {
 }
 
 impl Launcher {
-    /// All of them, with the names users say.
+    /// All launchers, with the names that users write.
     pub const ALL: [(&'static str, Launcher); 5] = [
         ("mpich", Launcher::Mpich),
         ("openmpi", Launcher::OpenMpi),
@@ -31,10 +31,10 @@ impl Launcher {
         ("fgmpi", Launcher::FgMpi),
     ];
 
-    /// The launcher of a name.
+    /// Returns the launcher with a name.
     ///
     /// # Errors
-    /// `G0437`, with the names there are and the nearest.
+    /// `G0437` for an unknown name. The diagnostic lists the known names, and the nearest one.
     pub fn from_name(name: &str) -> Result<Launcher, Box<Diagnostic>> {
         let found = Launcher::ALL.into_iter().find(|(n, _)| *n == name);
         found.map(|(_, launcher)| launcher).ok_or_else(|| {
@@ -50,31 +50,33 @@ impl Launcher {
     }
 }
 
-/// The files that start a launch.
+/// Files that start a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The script. It finds the other files beside itself; its arguments go to the launcher; the
-    /// variable `MPIEXEC` (`SRUN`) names another launcher.
+    /// The script. It finds the other files in its own folder, and passes its arguments to the
+    /// launcher. The variable `MPIEXEC` (for Slurm, `SRUN`) names another launcher.
     pub script: String,
-    /// The files beside it: name and content.
+    /// Names and contents of the other files.
     pub files: Vec<(&'static str, String)>,
 }
 
-/// Whether a file beside a script is itself one that is started.
+/// Returns true if a file beside a script is executable.
 pub fn is_started(name: &str) -> bool {
     name == mpich::AGENT
 }
 
-/// The script for a launcher, and its files. What a launcher cannot be told is a warning in `out`.
+/// Returns the script for a launcher, and its other files. Adds warnings to `out` about properties
+/// of the launch that the files cannot contain.
 ///
 /// # Errors
-/// Whatever keeps one of the files from being written.
+/// Any error of one of the files, such as `G0430` or `G0441`.
 pub fn command(
     launch: &Launch,
     launcher: Launcher,
     out: &mut Diagnostics,
 ) -> Result<Command, Diagnostics> {
-    // The sections of an appfile name hosts, and Open MPI then does not heed its hostfile.
+    // The sections for Open MPI name hosts, so that Open MPI ignores users and ports of its
+    // hostfile.
     let says = match launcher {
         Launcher::Mpich | Launcher::FgMpi => mpich::SAYS,
         Launcher::Intel => intel::SAYS,
@@ -90,7 +92,7 @@ pub fn command(
         Launcher::Mpich | Launcher::Intel => Some(Way::HYDRA),
         Launcher::OpenMpi => Some(Way::OPEN_MPI),
         Launcher::Slurm => Some(Way::SLURM),
-        // Its sections say how many processes each OS process has.
+        // Sections of FG-MPI contain the number of processes of each OS process.
         Launcher::FgMpi => None,
     };
     if let Some(way) = way {
@@ -151,7 +153,7 @@ pub fn command(
     let label = match launcher {
         _ if !launch.label => "",
         Launcher::Mpich | Launcher::Intel | Launcher::FgMpi => " -prepend-rank",
-        // Of version 4; version 5 takes it as well.
+        // The option of version 4, which version 5 accepts as well.
         Launcher::OpenMpi => " --tag-output",
         Launcher::Slurm => " --label",
     };
@@ -163,12 +165,12 @@ pub fn command(
     Ok(Command { script, files })
 }
 
-/// The lines that have the launcher call the agent.
+/// Returns the lines of a script that make the launcher call the agent.
 fn calls(launch: &Launch, launcher: Launcher, out: &mut Diagnostics) -> String {
     let Some(agent) = &launch.agent else {
         return String::new();
     };
-    // Each line is for a version, and others pass over it.
+    // Each variable is for some versions of the launcher. The others ignore it.
     let variables: &[(&str, &str)] = match launcher {
         Launcher::Mpich | Launcher::FgMpi => {
             &[("HYDRA_LAUNCHER", "ssh"), ("HYDRA_LAUNCHER_EXEC", agent)]
@@ -192,12 +194,12 @@ fn calls(launch: &Launch, launcher: Launcher, out: &mut Diagnostics) -> String {
     variables.iter().map(line).collect()
 }
 
-// Where both MPIs are installed `mpiexec` is either: Debian's own names say which.
+// If both MPIs are installed, `mpiexec` may be either one. Names with a suffix are Debian's.
 const MPICH: &str = "\"${MPIEXEC:-$(command -v mpiexec.mpich || echo mpiexec)}\"";
 const OPEN_MPI: &str = "\"${MPIEXEC:-$(command -v mpiexec.openmpi || echo mpiexec)}\"";
-// Without hosts the user has chosen how many OS processes this host gets. Open MPI would refuse more
-// of them than there are cores; MPICH does not. A value that is set already is kept. The first is for
-// version 4, the second for version 5.
+// If there are no hosts, the user has chosen the number of OS processes on this host. Open MPI
+// would refuse more OS processes than cores, but MPICH does not. A value that is already set is
+// kept. The first variable is for version 4, the second for version 5.
 const OVERSUBSCRIBE: &str = "\
 OMPI_MCA_rmaps_base_oversubscribe=${OMPI_MCA_rmaps_base_oversubscribe-1}
 PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy-:oversubscribe}
@@ -206,7 +208,7 @@ export OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy
 const MPIEXEC: &str = "\"${MPIEXEC:-mpiexec}\"";
 const SRUN: &str = "\"${SRUN:-srun}\"";
 
-/// Warns that cores of the mapping are not in what Slurm reads.
+/// Warns if the mapping binds to cores, which Slurm's files do not contain.
 pub(crate) fn cores_lost_by_slurm(launch: &Launch, out: &mut Diagnostics) {
     let why = match slurm::cpu_bind(launch) {
         Some(bind) => format!("if whole hosts are allocated, pass `{bind}` to the script"),
@@ -215,7 +217,7 @@ pub(crate) fn cores_lost_by_slurm(launch: &Launch, out: &mut Diagnostics) {
     lost(launch, &why, out);
 }
 
-/// Warns that cores of the mapping are not in the files.
+/// Warns if the mapping binds to cores, which the files do not contain. `why` is the reason.
 fn lost(launch: &Launch, why: &str, out: &mut Diagnostics) {
     if launch.unbound() {
         return;

@@ -1,4 +1,4 @@
-//! The emitters: each of this crate's files under the name a user says.
+//! The emitters of this crate, by the names that users write.
 
 use crate::command::{self, Launcher};
 use crate::launch::{LABEL, Launch, alone};
@@ -13,20 +13,21 @@ use std::path::Path;
 struct Row {
     name: &'static str,
     about: &'static str,
-    /// Names of files that ask for it, alone or after a dot: `hostfile`, `farm.hostfile`.
+    /// File names that select the emitter, alone or after a dot: `hostfile`, `farm.hostfile`.
     files: &'static [&'static str],
-    /// What of the access to hosts the file says; `None`: it names no hosts, or checks by itself.
+    /// Facts about the access to hosts that the file contains. `None` if it names no hosts, or if
+    /// its emitter checks them itself.
     says: Option<&'static [&'static str]>,
     write: Write,
 }
 
-/// What an emitter writes.
+/// Output of an emitter.
 enum Write {
-    /// A text about what is started where.
+    /// A text about the launch.
     Launch(fn(&Launch, &mut Diagnostics) -> Result<String, Diagnostics>),
     /// A text about the whole mapping.
     Mapping(fn(&Mapped) -> String),
-    /// A script, with files beside it.
+    /// A script, with other files.
     Script,
 }
 
@@ -129,9 +130,10 @@ const ALL: &[Row] = &[
     },
 ];
 
-/// Options of what says what is started; those of launchers may be in any of a set of files.
+/// Options of emitters that describe a launch. Each accepts all of them, even if only another file
+/// of the same launch uses an option.
 const OPTIONS: &[&str] = &["program", "args", "env.", "agent", FIRST_RANK, MAIN];
-/// Options of the script.
+/// Options of the emitter that writes the script.
 const SCRIPT_OPTIONS: &[&str] = &[
     "program",
     "args",
@@ -143,8 +145,8 @@ const SCRIPT_OPTIONS: &[&str] = &[
     "launcher",
     MAPPING_FUNCTION,
 ];
-/// The option that names the file with FG-MPI's mapping function, where the script is not to bring
-/// it along.
+/// Option that names the file with FG-MPI's mapping function. If it is set, the script does not
+/// write that file.
 pub const MAPPING_FUNCTION: &str = "fgmpi";
 
 impl Emitter for &'static Row {
@@ -209,7 +211,7 @@ impl Emitter for &'static Row {
     }
 }
 
-/// What is to be started.
+/// Returns the launch of a mapped network, and warns of hosts with too many OS processes.
 fn launch(mapped: &Mapped, context: &mut EmitContext<'_>) -> Result<Launch, Diagnostics> {
     let launch = Launch::of(mapped, context.options, context.platform)?;
     facts::check_limits(&launch.os_processes, &launch.facts, context.diagnostics);
@@ -219,7 +221,7 @@ fn launch(mapped: &Mapped, context: &mut EmitContext<'_>) -> Result<Launch, Diag
     Ok(launch)
 }
 
-/// The script that starts the launcher.
+/// Adds the script that starts the launcher, and its other files, to `files`.
 fn script(
     mapped: &Mapped,
     context: &mut EmitContext<'_>,
@@ -252,12 +254,13 @@ fn script(
     Ok(())
 }
 
-/// All emitters of this crate.
+/// Returns all emitters of this crate.
 pub fn emitters() -> Vec<Box<dyn Emitter + Send + Sync>> {
     ALL.iter().map(|row| Box::new(row) as _).collect()
 }
 
-/// Whether the emitter of a name writes what is to be started where, so that it heeds the options of [`Launch::of`].
+/// Returns true if the named emitter describes a launch, so that it reads the options of
+/// [`Launch::of`].
 pub fn starts(name: &str) -> bool {
     let row = ALL.iter().find(|row| row.name == name);
     row.is_some_and(|row| !matches!(row.write, Write::Mapping(_)))

@@ -1,4 +1,5 @@
-//! What is known of hosts beyond their names, and which of it a launch file cannot say.
+//! Facts about hosts beyond their names, and warnings about facts that a launch file cannot
+//! contain.
 
 use crate::codes;
 use crate::os_process::OsProcess;
@@ -7,16 +8,16 @@ use graphmap_kpn::hardware::{Access, Hardware};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// What is known of a host beyond its name.
+/// Facts about a host beyond its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFacts {
-    /// How a launcher reaches it and binds on it.
+    /// How a launcher reaches the host, and binds OS processes on it.
     pub access: Access,
-    /// The most OS processes that it takes.
+    /// Largest number of OS processes that the host accepts.
     pub max_slots: Option<u32>,
 }
 
-/// Returns the facts of each host of a platform that has any.
+/// Returns the facts of those hosts of a platform that have any.
 pub(crate) fn of(platform: Option<&Hardware>) -> BTreeMap<String, HostFacts> {
     let hosts = platform.map_or(&[][..], |platform| &platform.hosts);
     let facts = hosts.iter().map(|host| {
@@ -31,8 +32,9 @@ pub(crate) fn of(platform: Option<&Hardware>) -> BTreeMap<String, HostFacts> {
         .collect()
 }
 
-/// Warns of users, ports, interfaces and bindings of hosts that a file does not say (`G0445`), each
-/// kind once. `file` is the file with an article, `says` what the file does say.
+/// Warns of users, ports, interfaces and bindings of hosts that a file does not contain (`G0445`).
+/// There is one warning for each kind of fact. `file` is a description of the file with its
+/// article, and `says` lists the facts that the file contains.
 pub(crate) fn check<'h>(
     hosts: impl Iterator<Item = &'h str>,
     facts: &BTreeMap<String, HostFacts>,
@@ -44,7 +46,7 @@ pub(crate) fn check<'h>(
         return;
     }
     let mut seen: FxHashMap<&str, ()> = FxHashMap::default();
-    // The kind of fact, the first host that has one, and how many others.
+    // The kind of fact, the first host with such a fact, and the number of other hosts.
     let mut lost: Vec<(&str, &str, u32)> = Vec::new();
     for host in hosts {
         let Some(facts) = facts.get(host).filter(|_| seen.insert(host, ()).is_none()) else {
@@ -92,7 +94,7 @@ pub(crate) fn check<'h>(
     }
 }
 
-/// Warns of hosts that are to start more OS processes than they take at most (`G0440`).
+/// Warns of hosts that start more OS processes than their limit (`G0440`).
 pub(crate) fn check_limits(
     os_processes: &[OsProcess],
     facts: &BTreeMap<String, HostFacts>,

@@ -1,10 +1,11 @@
 //! FG-MPI: `-nfg` sections, and the mapping function in C.
 //!
-//! FG-MPI numbers its ranks through the sections: the processes of OS process 0, then those of OS
-//! process 1. So rank of FG-MPI and rank of the network are equal only where the OS processes hold
-//! the processes in the order of their ranks, which a stack on hosts that come up again does not;
-//! the C file has both. The function FG-MPI asks which function a rank runs (`FG_MapPtr_t`) is written
-//! with one run of ranks a line.
+//! FG-MPI numbers its ranks through the sections: first the processes of OS process 0, then those
+//! of OS process 1, and so on. The rank of FG-MPI and the rank of the network are equal only if the
+//! OS processes contain the processes in rank order. This does not hold for the strategy `stack` if
+//! a host occurs again later, so the C file contains both ranks. FG-MPI calls a function
+//! (`FG_MapPtr_t`) to look up the function of each rank. Its table has one line for each run of
+//! ranks.
 
 use crate::codes;
 use crate::launch::{Launch, shell_quoted};
@@ -15,8 +16,9 @@ use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::{KindId, ProcessId};
 use std::fmt::Write;
 
-/// What FG-MPI can start: the OS processes that hold processes. Others are left out, with a note in
-/// `out` (`G0438`): `-nfg 0` is none of its sections.
+/// Returns the part of a launch that FG-MPI can start: the OS processes that run processes.
+///
+/// Adds a note (`G0438`) to `out` if there are others, because a section with `-nfg 0` is invalid.
 pub fn started(launch: &Launch, out: &mut Diagnostics) -> Launch {
     let mut started = launch.clone();
     started.os_processes.retain(|p| p.processes > 0);
@@ -33,7 +35,7 @@ pub fn started(launch: &Launch, out: &mut Diagnostics) -> Launch {
     started
 }
 
-/// The sections of the command: `-n 2 -nfg 4 ./farm : -n 1 -nfg 3 ./farm`.
+/// Returns the sections of the command: `-n 2 -nfg 4 ./farm : -n 1 -nfg 3 ./farm`.
 pub fn sections(launch: &Launch) -> String {
     let words = launch.shell_words();
     let runs = launch
@@ -45,17 +47,17 @@ pub fn sections(launch: &Launch) -> String {
     runs.map(section).collect::<Vec<_>>().join(" : ")
 }
 
-/// The command line, complete but for the launcher's own options.
+/// Returns the command line, without the launcher's own options.
 ///
 /// # Errors
-/// `G0430` when some hosts are missing.
+/// `G0430` if only some OS processes have a host.
 pub fn command_line(launch: &Launch, hostfile: Option<&str>) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let hosts = hostfile.map_or(String::new(), |h| format!("-f {} ", shell_quoted(h)));
     Ok(format!("mpiexec {hosts}{}", sections(launch)))
 }
 
-/// Ranks of FG-MPI that follow each other as ranks of the network do, of one kind.
+/// Consecutive ranks of FG-MPI that are consecutive in the network as well, and of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stretch {
     first: usize,
@@ -63,11 +65,12 @@ struct Stretch {
     kind: KindId,
 }
 
-/// The mapping function in C, with a `main` unless `GRAPHMAP_NO_MAIN` is defined.
+/// Returns the mapping function in C, with a `main` unless `GRAPHMAP_NO_MAIN` is defined.
 ///
-/// Each kind is a function `int KIND_process(int argc, char **argv)`, so that no kind is called as a
-/// function of the C library. `KIND` is what wiring in C calls the kind; a comment has the original
-/// name where that is another. `graphmap_network_rank` gives the rank in the network.
+/// Each kind is a function `int KIND_process(int argc, char **argv)`, so that its name differs from
+/// functions of the C library. `KIND` is the name of the kind in wiring in C. If that is not the
+/// original name, a comment contains the latter. `graphmap_network_rank` returns the rank in the
+/// network.
 pub fn mapping_function(mapped: &Mapped) -> String {
     let (network, mapping) = (mapped.network(), mapped.mapping());
     let mut by_os_process: Vec<Vec<usize>> = vec![Vec::new(); mapping.bindings.len()];

@@ -1,23 +1,26 @@
 //! Intel MPI: machinefile and configfile.
 //!
-//! What its launcher (2021.18) does, as the tests show: the machinefile is MPICH's
-//! hostfile, but for `user=`, which it ignores (`bob@node1` it takes, in both files), and `binding=`
-//! and `ifhn=`, which it refuses; in a configfile `-host` of each section **is** obeyed, so one file says all, and quotes
-//! are understood. Its own lists of cores hold for all OS processes of a host, whichever section they
-//! stand in; so its binding is turned off (`I_MPI_PIN`) where sections bind by `taskset`.
+//! The tests show how its launcher (2021.18) behaves:
+//!
+//! * The machinefile is MPICH's hostfile with three exceptions. `user=` is ignored, but `bob@node1`
+//!   is accepted, in both files. `binding=` and `ifhn=` are refused.
+//! * In a configfile, `-host` of each section **is** obeyed, so one file is sufficient. The
+//!   configfile may contain quotes.
+//! * A list of cores for the launcher holds for all OS processes of a host, in any section.
+//!   Therefore the sections bind by `taskset`, and turn the launcher's binding off (`I_MPI_PIN`).
 
 use crate::launch::{Launch, on_cores};
 use crate::mpich::configfile_variables;
 use graphmap_kpn::diagnostic::Diagnostics;
 use std::fmt::Write;
 
-/// What of the access to hosts a machinefile and a configfile say.
+/// Facts about the access to hosts that a machinefile and a configfile contain.
 pub(crate) const SAYS: &[&str] = &["user"];
 
-/// The machinefile: runs of OS processes on one host as `host:n`, in rank order.
+/// Returns the machinefile: runs of OS processes on one host as `host:n`, in rank order.
 ///
 /// # Errors
-/// `G0430` when hosts are missing.
+/// `G0430` if an OS process has no host.
 pub fn machinefile(launch: &Launch) -> Result<String, Diagnostics> {
     launch.needed_hosts("a machinefile")?;
     let mut text = format!("# {}\n", launch.title());
@@ -28,8 +31,8 @@ pub fn machinefile(launch: &Launch) -> Result<String, Diagnostics> {
     Ok(text)
 }
 
-/// The sections of a command: one for each run of OS processes of one host, all of the same words. Where
-/// OS processes are bound to cores they bind themselves.
+/// Returns the sections of a command, one for each run of OS processes on one host. All have the
+/// same words. If OS processes are bound to cores, they bind themselves.
 pub(crate) fn sections(launch: &Launch, words: &str) -> String {
     let off = match launch.unbound() {
         true => "",
@@ -44,13 +47,15 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> String {
     sections.collect::<Vec<_>>().join(" : ")
 }
 
-/// The configfile: a section for each run of OS processes of one host with the same cores and equally
-/// many processes, a number they find in the variable `GRAPHMAP_PROCESSES`.
+/// Returns the configfile, which has a section for each run of OS processes with the same host, the
+/// same cores, and the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that
+/// number.
 ///
-/// A variable whose value it cannot say is a warning (`G0433`) in `out`.
+/// Adds a warning (`G0433`) to `out` for each variable whose value cannot be written.
 ///
 /// # Errors
-/// `G0430` when some hosts are missing, `G0433` when the program or an argument cannot be written.
+/// `G0430` if only some OS processes have a host, `G0433` if the program or an argument cannot be
+/// written.
 pub fn configfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let words = launch.plain_words("a configfile")?;

@@ -1,4 +1,4 @@
-//! What is to be started where, as plain data.
+//! OS processes, hosts and program of a launch, as plain data.
 
 use crate::facts::HostFacts;
 use crate::os_process::OsProcess;
@@ -9,51 +9,52 @@ use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::placed::processes_hash;
 use std::collections::BTreeMap;
 
-/// The variable that says which processes a program was placed by.
+/// Variable that contains a hash of the processes for which the mapping was made.
 const PLACED: &str = "GRAPHMAP_PLACED";
 
-/// The option of a script that has the launcher label lines of output.
+/// Option that makes the launcher label the lines of output.
 pub(crate) const LABEL: &str = "label";
 
-/// A program to be started as so many OS processes. OS process `i` is rank `i` of the launcher.
+/// A program, and the OS processes in which it is started. OS process `i` is rank `i` of the
+/// launcher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
     /// Name of the network, for comments.
     pub network: String,
-    /// What made the mapping, for comments.
+    /// Strategy that made the mapping, for comments.
     pub strategy: String,
     /// The program.
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables that all OS processes are to have: names and values.
+    /// Variables that are set for all OS processes: names and values.
     pub environment: Vec<(String, String)>,
-    /// What the launcher calls, instead of its own choice, to start something on another host: as
-    /// `ssh`, it takes the name of a host and a command.
+    /// Command that the launcher calls to start something on another host, instead of its default.
+    /// It takes the name of a host and a command, as `ssh` does.
     pub agent: Option<String>,
-    /// The launcher labels each line of output with the rank that wrote it.
+    /// True if the launcher labels each line of output with the rank that wrote it.
     pub label: bool,
     /// The OS processes, in rank order.
     pub os_processes: Vec<OsProcess>,
-    /// What is known of hosts beyond their names, by name.
+    /// Properties of hosts beyond their names, by name.
     pub facts: BTreeMap<String, HostFacts>,
 }
 
-/// OS processes that follow each other in rank order and have something in common.
+/// OS processes that are consecutive in rank order and have an equal property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run<'a, T> {
-    /// The first of them.
+    /// Number of the first OS process.
     pub first: usize,
-    /// What they have in common.
+    /// The property that they have in common.
     pub value: T,
-    /// The OS processes.
+    /// The OS processes, in rank order.
     pub members: &'a [OsProcess],
 }
 
-/// Reads the option `label`.
+/// Returns the value of the option `label`.
 ///
 /// # Errors
-/// `G0437` for another value than `yes` and `no`.
+/// `G0437` if the value is neither `yes` nor `no`.
 fn label(options: &BTreeMap<String, String>) -> Result<bool, Diagnostics> {
     match options.get(LABEL).map(String::as_str) {
         Some("yes") => Ok(true),
@@ -66,13 +67,16 @@ fn label(options: &BTreeMap<String, String>) -> Result<bool, Diagnostics> {
 }
 
 impl Launch {
-    /// What a mapped network is to be started as, with the options `program`, `args`, `env.NAME`,
-    /// `agent`, `first_rank`, `label` and `main`, on the hosts of `platform` where it is known.
-    /// Where processes have ranks of their own ([`crate::ranks`]) the program is told by
-    /// `GRAPHMAP_PLACED` which they are.
+    /// Returns the launch of a mapped network, with the options `program`, `args`, `env.NAME`,
+    /// `agent`, `first_rank`, `label` and `main`. Facts of hosts come from `platform`, if it is
+    /// known.
+    ///
+    /// If processes have ranks of their own ([`crate::ranks`]), the variable `GRAPHMAP_PLACED`
+    /// identifies them to the program.
     ///
     /// # Errors
-    /// Names of hosts that no launcher takes (`G0433`), ranks that cannot be (`G0437`).
+    /// `G0433` for names of hosts or variables, or a program, that no launcher accepts. `G0437` for
+    /// options with an invalid value.
     pub fn of(
         mapped: &Mapped,
         options: &BTreeMap<String, String>,
@@ -115,7 +119,7 @@ impl Launch {
         Ok(launch)
     }
 
-    /// Refuses a program that a launcher would take for one of its options, or for nothing.
+    /// Refuses an empty program, and one that a launcher would read as an option.
     fn check_program(&self) -> Result<(), Diagnostics> {
         let program = &self.program;
         let (why, help) = match program {
@@ -130,7 +134,7 @@ impl Launch {
         Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
     }
 
-    /// Refuses names of hosts that would break the line they are written on.
+    /// Refuses names of hosts that are not valid in the line of a file.
     fn check_hosts(&self) -> Result<(), Diagnostics> {
         let bad = |host: &&str| !is_host(host);
         let mut found = Diagnostics::new();
@@ -150,7 +154,7 @@ impl Launch {
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 
-    /// Refuses names of variables that no shell takes.
+    /// Refuses names of variables that a shell does not accept.
     fn check_environment(&self) -> Result<(), Diagnostics> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let bad = |name: &str| {
@@ -169,7 +173,7 @@ impl Launch {
         }
     }
 
-    /// The lines of a script that set the variables.
+    /// Returns the lines of a script that set and export the variables.
     pub(crate) fn exports(&self) -> String {
         let set = |(name, value): &(String, String)| {
             format!("{name}={}\nexport {name}\n", shell_quoted(value))
@@ -177,10 +181,11 @@ impl Launch {
         self.environment.iter().map(set).collect()
     }
 
-    /// The host of each OS process, in rank order; `None` when no OS process has one.
+    /// Returns the host of each OS process, in rank order, or `None` if no OS process has one.
     ///
     /// # Errors
-    /// `G0430` when some have a host and some have none: no file can say "anywhere" between hosts.
+    /// `G0430` if only some OS processes have a host, because a file that names hosts must name
+    /// all.
     pub fn hosts(&self) -> Result<Option<Vec<&str>>, Diagnostics> {
         let without = self.os_processes.iter().position(|p| p.host.is_none());
         let Some(without) = without else {
@@ -199,10 +204,10 @@ impl Launch {
         Err(alone(Diagnostic::error(codes::NO_HOSTS, what).help(help)))
     }
 
-    /// The same where hosts are needed: `file` says for what.
+    /// Returns the host of each OS process for a file that requires hosts. `file` describes it.
     ///
     /// # Errors
-    /// `G0430` when an OS process has no host.
+    /// `G0430` if an OS process has no host.
     pub fn needed_hosts(&self, file: &str) -> Result<Vec<&str>, Diagnostics> {
         self.hosts()?.ok_or_else(|| {
             let what = format!("the mapping names no hosts, but {file} requires them");
@@ -210,24 +215,25 @@ impl Launch {
         })
     }
 
-    /// How a host is reached, where that is known.
+    /// Returns how a host is reached, if that is known.
     pub(crate) fn access(&self, host: &str) -> Option<&Access> {
         self.facts.get(host).map(|facts| &facts.access)
     }
 
-    /// The host as `ssh` takes it, with its user where one is known.
+    /// Returns the host as `ssh` takes it, with its user if one is known.
     pub(crate) fn login(&self, host: &str) -> String {
         let access = self.access(host);
         access.map_or_else(|| host.to_owned(), |access| access.login(host))
     }
 
-    /// Warns of what is known of hosts and `file` does not say, as it says `says` alone (`G0445`).
+    /// Warns (`G0445`) of known facts of hosts that `file` does not contain. `says` lists those
+    /// that it contains.
     pub(crate) fn check_facts(&self, file: &str, says: &[&str], out: &mut Diagnostics) {
         let hosts = self.os_processes.iter().filter_map(|p| p.host.as_deref());
         facts::check(hosts, &self.facts, file, says, out);
     }
 
-    /// OS processes in runs of equal `value`.
+    /// Divides the OS processes into runs with an equal `value`.
     pub fn runs<'a, T: PartialEq>(&'a self, value: impl Fn(&'a OsProcess) -> T) -> Vec<Run<'a, T>> {
         let mut first = 0;
         let same = |a: &&'a OsProcess, b: &&'a OsProcess| value(a) == value(b);
@@ -245,20 +251,21 @@ impl Launch {
         runs
     }
 
-    /// Whether every OS process is bound to cores.
+    /// Returns true if every OS process is bound to cores.
     pub fn bound(&self) -> bool {
         self.os_processes.iter().all(|p| !p.cores.is_empty())
     }
 
-    /// Whether no OS process is bound to cores.
+    /// Returns true if no OS process is bound to cores.
     pub fn unbound(&self) -> bool {
         self.os_processes.iter().all(|p| p.cores.is_empty())
     }
 
-    /// Program and arguments for a file that knows no quotes.
+    /// Returns program and arguments for a file whose format has no quotes.
     ///
     /// # Errors
-    /// `G0433` for what holds white space, a quote, a backslash, a `#`, a colon alone, or nothing.
+    /// `G0433` if a word is empty, is a single colon, or contains white space, a control character,
+    /// a quote, a backslash or a `#`.
     pub fn plain_words(&self, file: &str) -> Result<String, Diagnostics> {
         let words: Vec<&str> = self.words().collect();
         let odd = |c: char| c.is_whitespace() || c.is_control() || "\"'\\#".contains(c);
@@ -282,7 +289,7 @@ impl Launch {
         }
     }
 
-    /// Program and arguments, quoted for a shell.
+    /// Returns program and arguments, quoted for a shell.
     pub fn shell_words(&self) -> String {
         self.words().map(shell_quoted).collect::<Vec<_>>().join(" ")
     }
@@ -291,7 +298,7 @@ impl Launch {
         std::iter::once(self.program.as_str()).chain(self.args.iter().map(String::as_str))
     }
 
-    /// One line that says what a file is, for its first comment.
+    /// Returns one line that describes a file, for its first comment.
     pub(crate) fn title(&self) -> String {
         let (n, s) = (self.os_processes.len(), &self.strategy);
         let network = match self.network.as_str() {
@@ -303,12 +310,13 @@ impl Launch {
     }
 }
 
-/// Longest value of a variable that a configfile or a program file sets.
+/// Longest value of a variable that a configfile or a program file sets, in bytes.
 pub(crate) const LONGEST_VALUE: usize = 1000;
 
-/// Returns variables as a file without quotes sets them, each as `write` writes its name and its
-/// value; the value is `None` if the file cannot say it. A warning (`G0433`) in `out` names each of
-/// those.
+/// Returns the text that sets variables in a file whose format has no quotes.
+///
+/// `write` formats each name and value. The value is `None` if the file cannot contain it. Each
+/// such variable adds a warning (`G0433`) to `out`.
 pub(crate) fn plain_variables<'a>(
     variables: impl IntoIterator<Item = &'a (String, String)>,
     file: &str,
@@ -332,14 +340,14 @@ pub(crate) fn plain_variables<'a>(
     text
 }
 
-/// Warns that `file` does not set a variable (`G0433`).
+/// Returns the warning that `file` does not set a variable (`G0433`).
 pub(crate) fn not_set(name: &str, file: &str) -> Diagnostic {
     let what = format!("the value of the variable `{name}` is not written into {file}");
     let help = format!("export `{name}` where you start the launcher, which passes it on");
     Diagnostic::warning(codes::NOT_PLAIN, what).help(help)
 }
 
-/// One finding as all findings.
+/// Returns a collection of one diagnostic.
 pub(crate) fn alone(diagnostic: Diagnostic) -> Diagnostics {
     let mut all = Diagnostics::new();
     all.push(diagnostic);
@@ -349,11 +357,11 @@ pub(crate) fn alone(diagnostic: Diagnostic) -> Diagnostics {
 /// Returns true if a text can be the name or the address of a host.
 pub(crate) fn is_host(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    // As long as names may be in the domain name system.
+    // Longest name in the domain name system.
     (1..=253).contains(&name.len()) && !name.starts_with(['-', '.']) && name.chars().all(fits)
 }
 
-/// How names of hosts look.
+/// Help text about valid names of hosts.
 pub(crate) const HOST_HELP: &str =
     "use 1 to 253 letters, digits, `-`, `.` and `_`, and do not begin with `-` or `.`";
 
@@ -387,7 +395,7 @@ fn split(text: &str) -> Result<Vec<String>, Diagnostics> {
     Ok(words)
 }
 
-/// A word for a POSIX shell.
+/// Quotes a word for a POSIX shell, if it needs quotes.
 pub fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -396,8 +404,9 @@ pub fn shell_quoted(word: &str) -> String {
     }
 }
 
-/// The words that start a program on cores, as all hosts of Linux know them: no launcher's own way
-/// of binding can say every binding, or the operating system's numbers, and `taskset` can.
+/// Returns the words that start a program on cores, which have the numbers of the operating system.
+///
+/// They use `taskset`, because no launcher's own option can express every binding in these numbers.
 pub(crate) fn on_cores(cores: &[u32], words: &str) -> String {
     match cores {
         [] => words.to_string(),
@@ -411,7 +420,7 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Numbers as a list of ranges: `0-3,8`.
+/// Formats numbers as a list of ranges: `0-3,8`.
 pub(crate) fn ranges(numbers: &[u32]) -> String {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();

@@ -1,8 +1,9 @@
-//! Writes what launchers read: hostfiles, configfiles, rankfiles, mapping.json.
+//! Writes input files of launchers: hostfiles, configfiles, rankfiles, `mapping.json`.
 //!
-//! A mapping says which OS process each process is in, and on which host and cores each OS process
-//! runs. Every launcher wants that said in its own way, and what one obeys another ignores; so there
-//! is an [`Emitter`] for each file, and `mpiexec` writes a script with the files it needs.
+//! A mapping assigns each process to an OS process, and each OS process to a host and cores. Each
+//! launcher has its own file formats, and a directive that one launcher obeys is ignored by
+//! another. Therefore each file has its own [`Emitter`], and the emitter `mpiexec` writes a script
+//! with the files that it needs.
 //!
 //! | emitter | writes | for |
 //! |---|---|---|
@@ -12,14 +13,24 @@
 //! | `multi-prog`, `slurm-hostfile` | [`slurm`] | `srun -m arbitrary --multi-prog` |
 //! | `fgmpi` | [`fgmpi`] | `-nfg` sections of FG-MPI, and its mapping function in C |
 //! | `mapping` | [`mapping_json`] | `graphmap` itself, and any program |
-//! | `mpiexec` | [`command`] | a script that starts it all |
+//! | `mpiexec` | [`command`] | a script that starts the launcher |
 //!
-//! In all of them OS process `i` of the mapping is rank `i` of the launcher (but for FG-MPI, which
-//! has a rank for each process, and for programs whose processes are OS processes: [`ranks`]). The functions work on a [`Launch`], plain data, and need no network.
+//! In all files, OS process `i` of the mapping is rank `i` of the launcher. There are two
+//! exceptions: FG-MPI has a rank for each process, and in some programs each process is an OS
+//! process ([`ranks`]). The functions work on a [`Launch`], which is plain data, and need no
+//! network.
 //!
-//! Options the emitters read: `program` (what to start; `./NAME` of the network unless given),
-//! `args` (words for it, which may be quoted as for a shell), `env.NAME` (variables that the script gives to all OS processes), `agent` (what the launcher calls instead of ssh), `launcher` (of `mpiexec`: `mpich`, `openmpi`, `intel`, `slurm`, `fgmpi`;
-//! `mpich` unless given), `fgmpi` (the file with FG-MPI's mapping function: the script then brings none), `first_rank` and `main` ([`ranks`]).
+//! Options that the emitters read:
+//!
+//! * `program`: the program to start (default: `./NAME` of the network)
+//! * `args`: its arguments, which may be quoted as for a shell
+//! * `env.NAME`: a variable that is set for all OS processes
+//! * `agent`: the command that the launcher calls instead of ssh
+//! * `label`: `yes` to label each line of output with its rank (default: `no`)
+//! * `launcher`: `mpich`, `openmpi`, `intel`, `slurm` or `fgmpi`, for `mpiexec` (default: `mpich`)
+//! * `fgmpi`: the file that contains FG-MPI's mapping function, which the script then does not
+//!   write
+//! * `first_rank` and `main`: see [`ranks`]
 
 pub mod codes;
 pub mod command;

@@ -17,15 +17,16 @@
 //! }
 //! ```
 //!
-//! `os_processes` are in the order of the launcher's ranks; a host of `null` leaves the choice to
-//! the launcher, no cores means not bound, cores are numbered as the operating system does.
-//! `processes` are in the order of the network's ranks, and their names are what ties the mapping
-//! to a network: one that moved its processes about is still the same. The hash is over names,
-//! kinds and channels ([`network_hash`]); it notices a changed graph, it resists no forger.
+//! `os_processes` are in the order of the launcher's ranks. If `host` is `null`, the launcher
+//! chooses the host. An empty list of cores means that the OS process is not bound. Cores have the
+//! numbers of the operating system.
 //!
-//! A reader refuses another `format`, a `version` it does not know ([`version`]), and fields it
-//! does not know. The schema is in `mapping.schema.json`
-//! ([`SCHEMA`]).
+//! `processes` are in rank order of the network. Their names relate the mapping to a network, so a
+//! network with the same processes in another order still fits. The hash depends on names, kinds
+//! and channels ([`network_hash`]). It detects a changed graph, but it is not cryptographic.
+//!
+//! A reader refuses another `format`, an unknown `version` ([`version`]), and unknown fields. The
+//! schema is in `mapping.schema.json` ([`SCHEMA`]).
 
 use crate::codes;
 use crate::launch::{HOST_HELP, is_host};
@@ -41,14 +42,14 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use std::fmt::Write;
 
-/// The version written, and the newest that is read.
+/// Version that is written, and the newest that can be read.
 pub const VERSION: u32 = 1;
-/// What `format` says.
+/// Value of `format`.
 pub const FORMAT: &str = "graphmap-mapping";
-/// The JSON schema of the file (draft 2020-12).
+/// JSON schema of the file (draft 2020-12).
 pub const SCHEMA: &str = include_str!("../mapping.schema.json");
 
-/// Writes a mapping, a line for each OS process and each process.
+/// Returns a mapping as JSON, with a line for each OS process and each process.
 pub fn write(mapped: &Mapped) -> String {
     let (network, mapping) = (mapped.network(), mapped.mapping());
     let mut text = String::new();
@@ -89,11 +90,11 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The hash of a network: FNV-1a of 64 bits, in hexadecimal, over the names and kinds of processes
-/// in the order of ranks, and over the ends of channels (process and port) in source order, each
-/// text followed by a zero byte.
+/// Returns the hash of a network: 64-bit FNV-1a, in hexadecimal.
 ///
-/// Loads, traffic and all else that measurement changes are left out.
+/// It depends on names and kinds of processes in rank order, and on the ends of channels (process
+/// and port) in source order. Each text is followed by a zero byte. Loads, traffic and other values
+/// that measurement changes are not included.
 pub fn network_hash(network: &Network) -> String {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     let mut add = |text: &str| {
@@ -121,54 +122,54 @@ struct Head {
     version: Option<u64>,
 }
 
-/// A `mapping.json` as it was read, before it is held against a network.
+/// Contents of a `mapping.json`, before they are compared with a network.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     format: String,
     version: u64,
-    /// The network it was made for.
+    /// The network for which the mapping was made.
     pub network: Made,
-    /// What made it.
+    /// Strategy that made the mapping.
     pub strategy: String,
     /// The OS processes, in the order of the launcher's ranks.
     pub os_processes: Vec<BindingJson>,
-    /// The processes, in the order of ranks of the network it was made for.
+    /// The processes, in rank order of the network for which the mapping was made.
     pub processes: Vec<ProcessJson>,
 }
 
-/// The network a mapping was made for.
+/// The network for which a mapping was made.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Made {
-    /// Its name.
+    /// Name of the network.
     pub name: String,
-    /// Its hash, as [`network_hash`] makes it.
+    /// Hash of the network, as [`network_hash`] returns it.
     pub hash: String,
 }
 
-/// Where an OS process runs.
+/// Host and cores of an OS process.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BindingJson {
-    /// Its host; `None` leaves the choice to the launcher.
+    /// Host. If it is `None`, the launcher chooses.
     pub host: Option<String>,
-    /// Cores it is bound to; none: not bound.
+    /// Cores to which the OS process is bound. Empty if it is not bound.
     #[serde(default)]
     pub cores: Vec<u32>,
 }
 
-/// Where a process is.
+/// The OS process of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessJson {
-    /// Its name.
+    /// Name of the process.
     pub name: String,
-    /// Its OS process.
+    /// Number of its OS process.
     pub os_process: u32,
 }
 
-/// Reads a `mapping.json`; `None` means that there is an error in `out`.
+/// Reads a `mapping.json`. Returns `None` if it is invalid, and then adds an error to `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
     let text = source.text();
     let head: Head = match serde_json::from_str(text) {
@@ -229,7 +230,7 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
     (out.len() == before).then_some(document)
 }
 
-/// The first place where a name stands as a string.
+/// Returns the first position of a name as a JSON string, or [`Span::NONE`].
 fn find(source: &Source, name: &str) -> Span {
     let quoted = quoted(name);
     source.text().find(&quoted).map_or(Span::NONE, |at| {
@@ -240,7 +241,7 @@ fn find(source: &Source, name: &str) -> Span {
 
 fn refuse(source: &Source, wrong: &serde_json::Error, out: &mut Diagnostics) -> Option<Document> {
     let text = source.text();
-    // Lines from 1; columns are bytes from 1, and 0 at the start of a line.
+    // Errors count lines from 1. Columns are bytes from 1, and 0 at the start of a line.
     let line = text
         .split_inclusive('\n')
         .take(wrong.line().saturating_sub(1));
@@ -276,8 +277,8 @@ fn refuse(source: &Source, wrong: &serde_json::Error, out: &mut Diagnostics) -> 
 }
 
 impl Document {
-    /// The OS process each process of a network had, in the order of its ranks; `None` for one that
-    /// the mapping does not know. This is what an incremental mapping starts from.
+    /// Returns the OS process that each process of a network had, in rank order. An entry is `None`
+    /// if the mapping does not contain the process. An incremental mapping starts from this.
     pub fn by_name(&self, network: &Network) -> Vec<Option<OsProcessId>> {
         let known: FxHashMap<&str, OsProcessId> = self
             .processes
@@ -294,10 +295,11 @@ impl Document {
             .collect()
     }
 
-    /// The mapping for a network of the same processes. `source` is what the document was read from.
+    /// Returns the mapping for a network with the same processes, which are matched by name.
+    /// `source` must be the source of this document.
     ///
-    /// Processes are found by name. That channels or kinds changed since is a warning in `out`; that
-    /// a process is missing or too many is an error (`G0436`), and then the result is `None`.
+    /// If channels or kinds have changed, a warning is added to `out`. If a process is missing or
+    /// superfluous, an error (`G0436`) is added, and the result is `None`.
     pub fn fit(
         &self,
         network: &Network,
@@ -351,7 +353,8 @@ impl Document {
                 "the mapping lacks {n} process{more} of the network, such as `{first}`"
             ));
             let names = self.processes.iter().map(|p| p.name.as_str());
-            // Only to hint at a renamed process: not worth a search through a million names.
+            // Only a hint at a renamed process, which does not justify a search through a million
+            // names.
             if let Some(near) = nearest(first, names.take(10_000)) {
                 error = error.with_note(format!("the mapping has a process `{near}`"));
             }

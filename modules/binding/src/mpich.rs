@@ -1,26 +1,34 @@
 //! MPICH: hostfile and configfile.
 //!
-//! What its launcher (hydra 4.0.2 and 5.0.2) does, as the tests show: the hostfile's order is rank
-//! order and a host may come up again; sections of a configfile are taken in order; `-host` in a
-//! section is **not** obeyed (the host of the first section takes all), so placement is the hostfile's
-//! alone. A configfile knows no quotes. `-bind-to user:` has one list of cores for all lines of the
-//! hostfile, so the sections bind by `taskset`. A script has one section, whose OS processes choose by
-//! rank (`start.rs`).
+//! The tests show how its launcher (hydra 4.0.2 and 5.0.2) behaves:
+//!
+//! * The order of the hostfile is rank order, and a host may occur several times. Sections of a
+//!   configfile are used in order.
+//! * `-host` in a section is **not** obeyed. The host of the first section gets all OS processes,
+//!   so only the hostfile places OS processes.
+//! * A configfile has no quotes.
+//! * `-bind-to user:` has one list of cores for all lines of the hostfile, so the sections bind by
+//!   `taskset`.
+//!
+//! A script has one section, in which each OS process looks up its cores by its rank (`start.rs`).
 
 use crate::codes;
 use crate::launch::{LONGEST_VALUE, Launch, on_cores, plain_variables, shell_quoted};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
-/// Most words of a configfile: MPICH 4.0.2 writes beyond its memory at some more.
+/// Largest number of words in a configfile. With a few more, MPICH 4.0.2 writes beyond its memory.
 const MOST_WORDS: usize = 900;
 
-/// What the script has `mpiexec` call instead of ssh, beside the script.
+/// File name of the agent, which `mpiexec` calls instead of ssh. It is beside the script.
 pub(crate) const AGENT: &str = "agent.sh";
 
-/// The lines of a script that have `mpiexec` call [`AGENT`]: where it is ssh that it would call, or what somebody has named
-/// instead, and not what starts programs in a job of Slurm and others. Options of the command line hold. What has been named may be
-/// the agent of a launch around this one, which would call itself without end: then it is what that one calls.
+/// Lines of a script that make `mpiexec` call [`AGENT`].
+///
+/// They replace only ssh, or an agent that the user has named. They do not replace the launcher in
+/// a job of Slurm and similar systems. Options of the command line take precedence.
+/// `HYDRA_LAUNCHER_EXEC` may name the agent of an enclosing launch, which would then call itself
+/// without end. In that case, the agent that the enclosing one calls is used.
 pub(crate) const CALLS_AGENT: &str = "\
 case ${HYDRA_LAUNCHER:-ssh${SLURM_JOB_ID-}${PBS_JOBID-}${LSB_JOBID-}${PE_HOSTFILE-}${LOADL_STEP_ID-}${COBALT_JOBID-}} in ssh)
     case ${GRAPHMAP_AGENT:+${HYDRA_LAUNCHER_EXEC-}} in
@@ -32,11 +40,17 @@ case ${HYDRA_LAUNCHER:-ssh${SLURM_JOB_ID-}${PBS_JOBID-}${LSB_JOBID-}${PE_HOSTFIL
 esac
 ";
 
-/// The text of [`AGENT`]. `mpiexec` (4.0.2) waits for ever for a host that cannot be reached, and for one that lacks the
-/// program: this tells which it is, and ends `mpiexec`, after a second in which daemons on other hosts come up and can be told.
-/// Of what the daemon ends with nothing follows, so it is hidden: what is not 0 is the agent's own, or asked for here.
+/// Returns the text of [`AGENT`].
+///
+/// `mpiexec` (4.0.2) waits forever for a host that cannot be reached, and for one that lacks the
+/// program. The agent reports the reason, and ends `mpiexec` after one second. Daemons on other
+/// hosts need that second to start, so that they can be stopped.
+///
+/// The agent hides the exit status of the daemon, because nothing depends on it. A status other
+/// than 0 comes from ssh, or from the checks that the agent adds to the command.
 pub(crate) fn agent(launch: &Launch) -> String {
-    // What is not said by a whole path is looked for by the daemon, where it has been told to be.
+    // Only an absolute path is checked. The daemon itself looks up other names in its working
+    // folder.
     let look = match launch.program.starts_with('/') {
         true => {
             let program = shell_quoted(&launch.program);
@@ -46,7 +60,7 @@ pub(crate) fn agent(launch: &Launch) -> String {
     };
     let (title, program) = (launch.title(), shell_quoted(&launch.program));
     let look = shell_quoted(&look);
-    // What one of them has is not looked at again.
+    // `format!` does not search the inserted texts for placeholders, unlike repeated `replace`.
     format!(
         "#!/bin/sh\n# {title}\n{AGENT_ABOUT}here=$(dirname -- \"$0\")\nprogram={program}\nlook={look}\n{AGENT_TEXT}"
     )
@@ -106,13 +120,13 @@ kill "$PPID" 2>/dev/null
 exit $code
 "#;
 
-/// What of the access to hosts a hostfile says.
+/// Facts about the access to hosts that a hostfile contains.
 pub(crate) const SAYS: &[&str] = &["user", "binding"];
 
-/// The hostfile: runs of OS processes on one host as `host:n`, in rank order.
+/// Returns the hostfile: runs of OS processes on one host as `host:n`, in rank order.
 ///
 /// # Errors
-/// `G0430` when hosts are missing.
+/// `G0430` if an OS process has no host.
 pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     launch.needed_hosts("a hostfile")?;
     let mut text = format!("# {}\n", launch.title());
@@ -130,7 +144,7 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     Ok(text)
 }
 
-/// Returns the variables as a section of a configfile sets them.
+/// Returns the variables in the form in which a section of a configfile sets them.
 pub(crate) fn configfile_variables(launch: &Launch, out: &mut Diagnostics) -> String {
     let set = |name: &str, value: Option<&str>| {
         value.map_or(String::new(), |value| format!(" -env {name} {value}"))
@@ -138,14 +152,14 @@ pub(crate) fn configfile_variables(launch: &Launch, out: &mut Diagnostics) -> St
     plain_variables(&launch.environment, "a configfile", LONGEST_VALUE, set, out)
 }
 
-/// The configfile: a section for each run of OS processes that have the same cores and hold equally
-/// many processes, a number they find in the variable `GRAPHMAP_PROCESSES`.
+/// Returns the configfile, which has a section for each run of OS processes with the same cores and
+/// the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that number.
 ///
-/// More words than `mpiexec` 4.0.2 reads are a warning (`G0441`) in `out`, and so is a variable whose
-/// value it cannot say (`G0433`).
+/// Adds a warning to `out` if there are more words than `mpiexec` 4.0.2 reads (`G0441`), and for
+/// each variable whose value cannot be written (`G0433`).
 ///
 /// # Errors
-/// `G0433` when the program or an argument cannot be written.
+/// `G0433` if the program or an argument cannot be written.
 pub fn configfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     let words = launch.plain_words("a configfile")?;
     let set = configfile_variables(launch, out);

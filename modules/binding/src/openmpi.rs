@@ -1,11 +1,15 @@
 //! Open MPI: hostfile, rankfile and appfile.
 //!
-//! What Open MPI 4.1 and 5.0 do, as the tests show: a hostfile only says how much room there is, in no
-//! order. A rankfile says where each rank goes and **always binds** it (`slot=*` means core 0); the
-//! number of a core is the operating system's in 4 when told so, and in 5 never. An appfile places
-//! without binding, so its sections bind by `taskset`. None of them knows quotes. Sections name each host
-//! with **all** the slots that the launch has there (`-host h:8`): Open MPI 4.1 takes the number of one section
-//! for all of them, and refuses the next section of the host as there is no slot left.
+//! The tests show how Open MPI 4.1 and 5.0 behave:
+//!
+//! * A hostfile contains only the slots of each host, in no order.
+//! * A rankfile places each rank and **always binds** it (`slot=*` means core 0). Version 4 uses
+//!   the operating system's numbers of cores if a parameter says so. Version 5 never does.
+//! * An appfile places without binding, so its sections bind by `taskset`.
+//! * None of these files has quotes.
+//! * Each section names its host with **all** the slots that the launch uses there (`-host h:8`).
+//!   Open MPI 4.1 applies the number of one section to all of them. With a smaller number, it would
+//!   refuse the next section of the host because no slot is left.
 
 use crate::codes;
 use crate::launch::{Launch, alone, not_set, on_cores, plain_variables, ranges};
@@ -14,8 +18,8 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// Warns of names of hosts that Open MPI 4 refuses, or cuts at the first dot and takes for one
-/// (`G0439`): 4.1 does both.
+/// Warns of names of hosts (`G0439`) that Open MPI 4.1 refuses, or that it confuses because it cuts
+/// names at the first dot.
 pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
     let hosts = launch.os_processes.iter().filter_map(|p| p.host.as_deref());
     let mut refused: Option<&str> = None;
@@ -43,14 +47,15 @@ pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
     }
 }
 
-/// What of the access to hosts a hostfile says. An appfile and a rankfile say nothing of it, and with
-/// them Open MPI 4 and 5 do not heed what the hostfile says.
+/// Facts about the access to hosts that a hostfile contains. An appfile and a rankfile contain
+/// none, and with them Open MPI 4 and 5 ignore the facts of the hostfile.
 pub(crate) const SAYS: &[&str] = &["user", "port"];
 
-/// The hostfile: each host once, in the order of its first OS process, with a slot for each.
+/// Returns the hostfile: each host once, in the order of its first OS process. A host has one slot
+/// for each of its OS processes.
 ///
 /// # Errors
-/// `G0430` when hosts are missing.
+/// `G0430` if an OS process has no host.
 pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     let hosts = launch.needed_hosts("a hostfile")?;
     let mut slots = slots(launch);
@@ -61,7 +66,8 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
         };
         write!(text, "{} slots={slots}", launch.login(host)).expect("a String takes all");
         let facts = launch.facts.get(host);
-        // Open MPI refuses a limit below the slots, and a warning says that the limit is passed.
+        // Open MPI refuses a limit below the slots. In that case, a warning reports that the limit
+        // is exceeded.
         let most = facts.and_then(|facts| facts.max_slots);
         if let Some(most) = most.filter(|most| *most >= slots) {
             write!(text, " max_slots={most}").expect("a String takes all");
@@ -74,7 +80,7 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     Ok(text)
 }
 
-/// How many OS processes each host has.
+/// Returns the number of OS processes on each host.
 fn slots(launch: &Launch) -> FxHashMap<&str, u32> {
     let mut slots = FxHashMap::default();
     for host in launch.os_processes.iter().filter_map(|p| p.host.as_deref()) {
@@ -83,27 +89,30 @@ fn slots(launch: &Launch) -> FxHashMap<&str, u32> {
     slots
 }
 
-/// The host of a section, with all the slots that it has.
+/// Returns the option that places a section on a host, with all its slots.
 fn on_host(host: Option<&str>, slots: &FxHashMap<&str, u32>) -> String {
     host.map_or(String::new(), |h| format!(" -host {h}:{}", slots[h]))
 }
 
-/// Whether a variable is a parameter of the launcher, which has those from its own environment.
+/// Returns true if a variable is a parameter of the launcher, which reads it from its own
+/// environment.
 fn is_parameter(name: &str) -> bool {
     name.starts_with("OMPI_MCA_") || name.starts_with("PRTE_MCA_")
 }
 
-/// Most bytes of a command. Linux takes 2 MiB for the words and the variables together.
+/// Largest length of a command in bytes. Linux limits words and variables together to 2 MiB.
 const MOST: usize = 1_500_000;
 
-/// The sections of a command: one for each run of OS processes of one host, all of the same words.
+/// Returns the sections of a command, one for each run of OS processes on one host. All have the
+/// same words.
 ///
 /// # Errors
-/// `G0430` when some hosts are missing, `G0441` when there are too many sections for a command.
+/// `G0430` if only some OS processes have a host, `G0441` if the sections are too long for a
+/// command.
 pub(crate) fn sections(launch: &Launch, words: &str) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let slots = slots(launch);
-    // OS processes have the variables that are named, and no others.
+    // OS processes get only the variables that the section names.
     let names = launch.environment.iter().map(|(name, _)| &**name);
     let names = names.chain([start::VARIABLE]);
     let handed: String = names
@@ -126,21 +135,23 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> Result<String, Diagnosti
     Err(alone(Diagnostic::error(codes::TOO_LONG, what).help(help)))
 }
 
-/// The rankfile: host and cores of each rank. Cores are the operating system's numbers, which Open
-/// MPI 4 reads with `--mca rmaps_rank_file_physical 1`. Open MPI 5 (`--map-by rankfile:FILE=`) counts
-/// cores in its own way, socket by socket, so that it is right there only where Linux counts so too.
+/// Returns the rankfile: host and cores of each rank.
 ///
-/// Where the mapping binds an OS process to no core, the cores of its host are taken in turn, and a
-/// warning (`G0431`) in `out` says so. Several OS processes on one core are a warning (`G0440`), because
-/// Open MPI 5 refuses them unless told otherwise.
+/// Cores have the operating system's numbers, which Open MPI 4 reads with
+/// `--mca rmaps_rank_file_physical 1`. Open MPI 5 (`--map-by rankfile:FILE=`) counts cores itself,
+/// socket by socket. There the file is correct only if Linux counts in the same way.
+///
+/// If the mapping does not bind an OS process, the file uses the cores of its host in turn, and a
+/// warning (`G0431`) in `out` reports it. Several OS processes on one core are a warning (`G0440`),
+/// because Open MPI 5 refuses them unless an option allows it.
 ///
 /// # Errors
-/// `G0430` when hosts are missing.
+/// `G0430` if an OS process has no host.
 pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     let hosts = launch.needed_hosts("a rankfile")?;
     let mut next: FxHashMap<&str, u32> = FxHashMap::default();
     let mut assumed = 0;
-    // The rank that has a core of a host, and the first two ranks that share one.
+    // The first rank on each core of a host, and the first two ranks that share a core.
     let mut taken: FxHashMap<(&str, u32), usize> = FxHashMap::default();
     let mut shared: Option<(usize, usize, u32, &str)> = None;
     let mut text = format!("# {}\n", launch.title());
@@ -186,21 +197,24 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
     Ok(text)
 }
 
-/// The appfile: a section for each run of OS processes of one host with the same cores and equally
-/// many processes, a number they find in the variable `GRAPHMAP_PROCESSES`. To be read with `--bind-to
-/// none`: the launcher would bind on its own account, to cores in turn.
+/// Returns the appfile, which has a section for each run of OS processes with the same host, the
+/// same cores, and the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that
+/// number.
 ///
-/// No comment says what it is: Open MPI 5.0.11 ends without a word at a line that starts none.
+/// The launcher needs the option `--bind-to none`, because it would otherwise bind to cores in
+/// turn. The file has no comments, because Open MPI 5.0.11 exits without a message at a line that
+/// starts no program.
 ///
-/// A line that is longer than Open MPI reads is a warning (`G0441`) in `out`, and so is a variable whose
-/// value it cannot say (`G0433`).
+/// Adds a warning to `out` for lines that are too long for Open MPI 5 (`G0441`), and for each
+/// variable whose value cannot be written (`G0433`).
 ///
 /// # Errors
-/// `G0430` when some hosts are missing, `G0433` when the program or an argument cannot be written.
+/// `G0430` if only some OS processes have a host, `G0433` if the program or an argument cannot be
+/// written.
 pub fn appfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let words = launch.plain_words("an appfile")?;
-    // Its OS processes have the variables that are named, and no others of the launcher but its own parameters.
+    // OS processes get only the variables that the section names, and the launcher's parameters.
     let (parameters, others): (Vec<_>, Vec<_>) = launch
         .environment
         .iter()
@@ -210,7 +224,7 @@ pub fn appfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnos
         out.push(not_set(name, "an appfile").with_note(note));
     }
     let hand = |name: &str, value: Option<&str>| match value {
-        // So that the file says all by itself.
+        // With the value in the file, the launcher's environment is not needed.
         Some(value) => format!(" -x {name}={value}"),
         None => format!(" -x {name}"),
     };
@@ -242,8 +256,8 @@ pub fn appfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnos
     Ok(text)
 }
 
-/// Longest value of a variable that an appfile has itself: a line has room for some.
+/// Longest value of a variable in an appfile, in bytes. A line has space for several variables.
 const LONGEST_VALUE: usize = 32;
-/// Most bytes of a line of an appfile in Open MPI 5.0 and 4.1.
+/// Largest length of a line of an appfile in Open MPI 5.0 and 4.1, in bytes.
 const LINE_OF_5: usize = 1_000;
 const LINE_OF_4: usize = 8_190;

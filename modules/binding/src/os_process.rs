@@ -1,12 +1,12 @@
-//! One of what a launcher starts.
+//! An OS process that a launcher starts.
 
-/// One OS process.
+/// An OS process of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OsProcess {
-    /// Its host; `None` leaves the choice to the launcher.
+    /// Host. If it is `None`, the launcher chooses.
     pub host: Option<String>,
-    /// Cores it is bound to, as the operating system numbers them; empty: not bound.
+    /// Cores to which it is bound, as the operating system numbers them. Empty if it is not bound.
     pub cores: Vec<u32>,
-    /// How many processes of the network it holds.
+    /// Number of processes of the network that it runs.
     pub processes: u32,
 }

@@ -1,10 +1,11 @@
-//! Which ranks of MPI a program has: its OS processes, or, as in Pilot, its processes.
+//! The MPI ranks of a program: its OS processes or, as in Pilot, its processes.
 //!
-//! The runtime of graphmap has many processes in an OS process, and OS process `i` of the mapping is rank `i`. In a program
-//! whose processes are OS processes of their own, the option `first_rank` says which rank is the first of them; the
-//! others follow in the order of the network's ranks, each on the host and the cores of the OS process that the mapping
-//! has it in. The ranks before belong to the program itself: Pilot's `PI_MAIN` is rank 0, and with its deadlock
-//! detector, which is rank 1, processes begin at 2.
+//! In graphmap's runtime, an OS process runs many processes, and OS process `i` of the mapping is
+//! rank `i`. In other programs, each process is an OS process of its own. For these, the option
+//! `first_rank` contains the rank of the first process. The others follow in rank order of the
+//! network, each on the host and cores of its OS process in the mapping. The ranks before belong to
+//! the program itself. In Pilot, `PI_MAIN` is rank 0. With Pilot's deadlock detector, which is rank
+//! 1, processes begin at rank 2.
 
 use crate::codes;
 use crate::os_process::OsProcess;
@@ -14,18 +15,18 @@ use graphmap_kpn::mapping::{Binding, Mapped};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// The option that says which rank the first process is; `none`, and where it is not given: processes have no ranks of
-/// their own.
+/// Option that contains the rank of the first process. If it is `none` or absent, processes have no
+/// ranks of their own.
 pub const FIRST_RANK: &str = "first_rank";
-/// The option that names the host of the ranks before the first process.
+/// Option that names the host of the ranks before the first process.
 pub const MAIN: &str = "main";
-/// Most ranks that a program can have for itself.
+/// Largest number of ranks before the first process.
 const MOST_BEFORE: u32 = 64;
 
-/// The rank of the first process, where processes have ranks of their own.
+/// Returns the rank of the first process, or `None` if processes have no ranks of their own.
 ///
 /// # Errors
-/// `G0437` for what is no such number.
+/// `G0437` if the option is neither `none` nor a rank in range.
 pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Diagnostics> {
     let Some(said) = options.get(FIRST_RANK).filter(|said| *said != "none") else {
         return Ok(None);
@@ -42,10 +43,11 @@ pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Dia
     }
 }
 
-/// What is to be started, in the order of the launcher's ranks.
+/// Returns the OS processes to start, in the order of the launcher's ranks.
 ///
 /// # Errors
-/// Those of [`first_rank`]; `G0437` for a host of ranks that there are not.
+/// Errors of [`first_rank`], and `G0437` if the option `main` is set but no rank precedes the
+/// processes.
 pub(crate) fn os_processes(
     mapped: &Mapped,
     options: &BTreeMap<String, String>,
@@ -73,7 +75,8 @@ pub(crate) fn os_processes(
         return Ok(bindings.map(|(binding, n)| one(binding, n)).collect());
     };
     let bindings = mapping.os_process.iter().map(|o| &mapping.bindings[*o]);
-    // Where the first process is, since that is a host of the mapping; not on its cores, which would be shared.
+    // The default is the host of the first process, because the mapping uses it. Its cores are not
+    // used, because they would be shared.
     let beside = bindings.clone().next().and_then(|first| first.host.clone());
     let before = OsProcess {
         host: main.cloned().or(beside),
@@ -85,8 +88,8 @@ pub(crate) fn os_processes(
         .collect())
 }
 
-/// Warns of hosts that are to start more than they have slots for, where each process is an OS process: what the mapping
-/// keeps within the slots are OS processes that hold many.
+/// Warns of hosts that start more OS processes than they have slots, if each process is an OS
+/// process. The mapping limits only OS processes that run many processes to the slots.
 pub(crate) fn check_slots(
     os_processes: &[OsProcess],
     platform: Option<&Hardware>,

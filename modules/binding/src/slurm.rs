@@ -1,23 +1,25 @@
 //! Slurm: the program file of `srun --multi-prog`, and the file of hosts for the arbitrary
 //! distribution (`SLURM_HOSTFILE`, `srun -m arbitrary`).
 //!
-//! What `srun` 22.05 does, as the tests show: in the program file `%t` stands for the rank and `%o`
-//! for the rank within its line, and every other `%` is lost, doubled or not; so a word with a `%`
-//! is refused. A list of cores (`--cpu-bind`) outside of what is allocated ends the job; so it is
-//! not part of the script but left to who knows that whole hosts are allocated.
+//! The tests show how `srun` 22.05 behaves:
+//!
+//! * In the program file, `%t` is replaced by the rank and `%o` by the rank within its line. Every
+//!   other `%` is lost, even if it is doubled, so a word with a `%` is refused.
+//! * A list of cores (`--cpu-bind`) outside the allocation ends the job. Therefore the script
+//!   contains no list, and users can pass one if they have allocated whole hosts.
 
 use crate::codes;
 use crate::launch::{LONGEST_VALUE, Launch, alone, plain_variables};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
-/// The program file: a line for each run of ranks with equally many processes. The program finds
-/// that number in the variable `GRAPHMAP_PROCESSES`, set by `env`.
+/// Returns the program file, which has a line for each run of ranks with the same number of
+/// processes. The variable `GRAPHMAP_PROCESSES`, which `env` sets, contains that number.
 ///
-/// A variable whose value it cannot say is a warning (`G0433`) in `out`.
+/// Adds a warning (`G0433`) to `out` for each variable whose value cannot be written.
 ///
 /// # Errors
-/// `G0433` when the program or an argument cannot be written.
+/// `G0433` if the program or an argument cannot be written.
 pub fn multi_prog(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     let words = launch.plain_words("a --multi-prog file")?;
     if words.contains('%') {
@@ -43,10 +45,11 @@ pub fn multi_prog(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diag
     Ok(text)
 }
 
-/// The file of hosts: a line for each rank, without comments, which Slurm would take for hosts.
+/// Returns the file of hosts, with a line for each rank. It has no comments, because Slurm would
+/// read them as hosts.
 ///
 /// # Errors
-/// `G0430` when hosts are missing.
+/// `G0430` if an OS process has no host.
 pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     let mut text = String::new();
     for host in launch.needed_hosts("a file for SLURM_HOSTFILE")? {
@@ -56,9 +59,12 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     Ok(text)
 }
 
-/// Cores as an option of `srun`, when each rank of a host can be given its own: the list is taken
-/// from its start on each host. It ends the job unless those cores are allocated to it. `None` when
-/// nothing is bound, when hosts would need different lists, or when no command line would hold it.
+/// Returns the cores of all ranks as an option of `srun`, or `None` if that is not possible.
+///
+/// Slurm uses the list from its start on each host, so the list of each host must be a prefix of
+/// the longest one. It ends the job unless these cores are allocated to it. The option is not
+/// possible if an OS process is not bound, if hosts need different lists, or if the list is too
+/// long for a command line.
 pub fn cpu_bind(launch: &Launch) -> Option<String> {
     if !launch.bound() {
         return None;
@@ -81,12 +87,12 @@ pub fn cpu_bind(launch: &Launch) -> Option<String> {
     Some(format!("--cpu-bind=mask_cpu:{}", masks.join(",")))
 }
 
-/// How many hexadecimal digits a set of cores has.
+/// Returns the number of hexadecimal digits of a set of cores.
 fn digits(cores: &[u32]) -> usize {
     cores.iter().max().map_or(1, |m| *m as usize / 4 + 1)
 }
 
-/// A set of cores as one hexadecimal number.
+/// Formats a set of cores as a hexadecimal number.
 fn mask(cores: &[u32]) -> String {
     let mut bits = vec![0u8; digits(cores)];
     for &core in cores {

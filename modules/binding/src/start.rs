@@ -1,38 +1,41 @@
-//! How an OS process that a launcher has made becomes the program.
+//! The shell line by which each OS process of a launcher becomes the program.
 //!
-//! The files of launchers know no quotes, and their lengths are limited: `mpiexec` of MPICH 4.0.2 crashes
-//! at about 900 words of a configfile, and lines of an appfile end at 8 KiB (Open MPI 4) or 1 KiB (5). So a
-//! script starts the same few words everywhere, [`WORDS`]. They evaluate the variable [`VARIABLE`], a line
-//! for a shell: it looks up what its rank is given, binds itself to cores, and becomes the program.
+//! Files of launchers have no quotes, and their lengths are limited. `mpiexec` of MPICH 4.0.2
+//! crashes at about 900 words of a configfile. Lines of an appfile end at 8 KiB (Open MPI 4) or 1
+//! KiB (Open MPI 5). Therefore a script starts the same few words in each OS process, [`WORDS`].
+//! They evaluate the variable [`VARIABLE`], which contains a line for a shell. This line looks up
+//! the values for its rank, binds itself to cores, and executes the program.
 
 use crate::codes;
 use crate::launch::{Launch, alone, ranges, shell_quoted};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
-/// The variable with the line.
+/// Variable that contains the line.
 pub(crate) const VARIABLE: &str = "GRAPHMAP_START";
-/// The words of a script that have a launcher evaluate it in each OS process.
+/// Words of a script that make each OS process evaluate the line.
 pub(crate) const WORDS: &str = r#"sh -c 'eval "$GRAPHMAP_START"'"#;
-/// Most bytes of the line. Linux takes 128 KiB for one variable with its name.
+/// Largest length of the line in bytes. Linux limits a variable with its name to 128 KiB.
 const MOST: usize = 130_000;
 
-/// What differs between launchers.
+/// Differences between launchers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
-    /// The rank, for a shell.
+    /// The rank, as a shell expression.
     pub(crate) rank: &'static str,
-    /// Whether OS processes are bound to cores.
+    /// True if the line binds OS processes to cores.
     pub(crate) binds: bool,
-    /// Ends the job, for a shell. Empty where the launcher does when an OS process ends with an error.
+    /// Shell commands that end the job. Empty if the launcher ends it when an OS process fails.
     pub(crate) ends: &'static str,
 }
 
 impl Way {
-    /// MPICH and launchers derived from it. `mpiexec` waits for ever for an OS process that ends
-    /// before `MPI_Init`, so that process asks PMI 1 to abort the job. Not each `sh` can write to a
-    /// descriptor above 9. Without a PMI socket it kills the daemon that started it. It sleeps first,
-    /// because a daemon that aborts no longer forwards the stderr of its processes.
+    /// MPICH and launchers derived from it.
+    ///
+    /// `mpiexec` waits forever for an OS process that ends before `MPI_Init`, so that process asks
+    /// PMI 1 to abort the job. Some versions of `sh` cannot write to a descriptor above 9, so
+    /// `bash` is tried as well. Without a PMI socket, it kills the daemon that started it. It
+    /// sleeps first, because a daemon that aborts no longer forwards the stderr of its processes.
     pub(crate) const HYDRA: Way = Way {
         rank: "${PMI_RANK:-$PMI_ID}",
         binds: true,
@@ -44,7 +47,7 @@ impl Way {
         binds: true,
         ends: "",
     };
-    /// Slurm, which binds by itself.
+    /// Slurm, which binds OS processes itself.
     pub(crate) const SLURM: Way = Way {
         rank: "$SLURM_PROCID",
         binds: false,
@@ -52,11 +55,13 @@ impl Way {
     };
 }
 
-/// The line. OS process 0 alone has the variable `GRAPHMAP_RUNNING`, where there is one: it names a file in which the program
-/// says that it runs.
+/// Returns the line for a launch.
+///
+/// Only OS process 0 keeps the variable `GRAPHMAP_RUNNING`, if it is set. That variable names a
+/// file to which the program reports that it runs.
 ///
 /// # Errors
-/// `G0441` when it is too long for a variable.
+/// `G0441` if the line is too long for a variable.
 pub(crate) fn line(launch: &Launch, way: Way) -> Result<String, Diagnostics> {
     let cores = |cores| {
         if way.binds {
@@ -66,7 +71,7 @@ pub(crate) fn line(launch: &Launch, way: Way) -> Result<String, Diagnostics> {
         }
     };
     let mut runs = String::new();
-    // The last rank, the number of processes, and the cores of each run.
+    // The last rank, the number of processes and the cores of each run.
     for run in launch.runs(|p| (p.processes, cores(&p.cores))) {
         let last = run.first + run.members.len() - 1;
         write!(runs, " {last}:{}:{}", run.value.0, run.value.1).expect("a String takes all");

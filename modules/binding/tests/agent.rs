@@ -1,4 +1,5 @@
-//! `agent.sh`, which MPICH's `mpiexec` calls for ssh: started by a shell in the place of `mpiexec`, on hosts that a script knows.
+//! Tests of `agent.sh`, which MPICH's `mpiexec` calls instead of ssh. A shell takes the place of
+//! `mpiexec`, and a script that of ssh.
 
 mod common;
 
@@ -10,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
-/// In the place of ssh. Who is called by nobody's name is not reached, and who is killed is not told.
+/// Replacement for ssh. Some hosts cannot be reached, and others end it by a signal.
 const SSH: &str = "#!/bin/sh
 echo \"$*\" >>\"$0.log\"
 while :; do case $1 in -[lpo]) shift 2 ;; -*) shift ;; *) break ;; esac; done
@@ -36,7 +37,7 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
     let hosts = ["h1", "nobody", "refused", "killed", "no-host", "no.host"];
     let hosts = hosts.map(|host| (host, &[][..], 1));
     let mut launch = common::launch(&hosts);
-    // Nothing that the path has is taken for what the text has.
+    // The words in the path must not be mistaken for parts of the script's template.
     launch.program = at("LOOK-PROGRAM-TITLE").display().to_string();
     let made = command(&launch, Launcher::Mpich, &mut Diagnostics::new()).unwrap();
     for (name, text) in &made.files {
@@ -52,7 +53,7 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
     for (is_there, words, proxy, told) in [
         (true, "-x h1", &*proxy, None),
         (true, "-x -l me h1", &proxy, None),
-        // As somebody has said by HYDRA_LAUNCHER_EXTRA_ARGS, and no name of a file.
+        // From HYDRA_LAUNCHER_EXTRA_ARGS. `A=*` must not expand to the name of a file.
         (true, "-x -p 22 -o A=* h1", &proxy, None),
         (
             false,
@@ -86,7 +87,7 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
             &proxy,
             Some((4, format!("{reached} 1"))),
         ),
-        // Another name has a character where this one has a dot.
+        // This line's dot must not match the `-` in the line of another host.
         (
             true,
             "-x no.host",
@@ -94,17 +95,17 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
             Some((7, format!("{reached} 255"))),
         ),
         (true, "-x interrupted", &proxy, None),
-        // What was killed has been reached, or somebody wants it so.
+        // The agent reports no error if a signal has ended ssh.
         (true, "-x killed", &proxy, None),
     ] {
         let _ = fs::remove_file(&program);
         if is_there {
             executable(Path::new(&program), "");
         }
-        // Whoever runs the tests in the background of a shell has interrupts ignored.
+        // Shells make background jobs ignore interrupts, and the tests may be such a job.
         let mut mpiexec = Command::new("env");
         mpiexec.args(["--default-signal=INT", "sh"]);
-        // It waits for ever.
+        // If an error is expected, the shell waits until the agent ends it.
         let waits = "\"$@\"; case $told in '') exit 42 ;; *) exec sleep 1000 ;; esac";
         mpiexec.args(["-c", waits, "mpiexec"]).arg(at("agent.sh"));
         mpiexec.args(words.split(' ')).args([proxy, "--port", "1"]);
@@ -139,7 +140,8 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
     assert!(log.contains("-x -p 22 -o A=* h1 "), "{log}");
 }
 
-/// Not by `echo`, which takes `\n` for the end of a line in some shells; also where no hostfile is beside it.
+/// Tests that the message is not written by `echo`, which replaces `\n` in some shells. There is no
+/// hostfile beside the agent.
 #[test]
 fn a_path_with_a_backslash_is_told_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -159,7 +161,8 @@ fn a_path_with_a_backslash_is_told_as_it_is() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), told);
 }
 
-/// The script has it called where ssh would be, and leaves alone what somebody else has said.
+/// Tests that the script keeps an agent of the user for its own agent to call, and does not replace
+/// another launcher.
 #[test]
 fn the_agent_is_called_where_ssh_would_be() {
     let folder = tempfile::tempdir().unwrap();
@@ -177,7 +180,7 @@ fn the_agent_is_called_where_ssh_would_be() {
         (&[][..], format!("{own} ssh\n")),
         (&[("HYDRA_LAUNCHER", "ssh")], format!("{own} ssh\n")),
         (&[("HYDRA_LAUNCHER_EXEC", "mine")], format!("{own} mine\n")),
-        // A launch within another one has the agent of that.
+        // A launch within another launch uses the agent of that.
         (
             &[
                 ("HYDRA_LAUNCHER", "ssh"),
@@ -216,7 +219,6 @@ fn the_agent_is_called_where_ssh_would_be() {
     assert!(!made.script.contains("agent.sh"), "{}", made.script);
 }
 
-/// A program that may not be executed is not one that is missing.
 #[test]
 fn a_program_without_the_right_to_be_executed_is_reported_as_that() {
     let folder = tempfile::tempdir().unwrap();
@@ -233,7 +235,7 @@ fn a_program_without_the_right_to_be_executed_is_reported_as_that() {
     mpiexec.args(["-c", "\"$@\"; exec sleep 1000", "mpiexec"]);
     mpiexec.arg(at("agent.sh")).args(["h1", "/bin/sh"]);
     mpiexec.env("GRAPHMAP_AGENT", at("ssh"));
-    // The files of a run are gone when somebody reads this.
+    // `graphmap run` removes its files at the end, so the message does not refer to the hostfile.
     for (run, place) in [
         ("", format!(" (line 2 of {})", at("hostfile").display())),
         ("running", String::new()),

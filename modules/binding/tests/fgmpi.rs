@@ -1,5 +1,5 @@
-//! The C mapping function, compiled against a header that declares FG-MPI's part of the API, asked
-//! for every rank. Where there is no C compiler the test says so and passes.
+//! Compiles the C mapping function against a header with FG-MPI's part of the API, and calls it for
+//! every rank. If there is no C compiler, the test is skipped with a message.
 mod common;
 use common::mapped;
 use graphmap_binding::{fgmpi, mapping_json};
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
-/// The names of FG-MPI that the generated file uses, as its manual gives them.
+/// FG-MPI's types and functions in the generated file, as its manual declares them.
 const HEADER: &str = "
 typedef int (*FG_ProcessPtr_t)(int argc, char **argv);
 typedef FG_ProcessPtr_t (*FG_MapPtr_t)(int argc, char **argv, int rank);
@@ -31,12 +31,12 @@ fn every_rank_finds_its_function() {
         return;
     }
     let anywhere = [(None, &[] as &[u32]); 4];
-    // By hand: ranks of the network are manager, w1, w2, w3, w4, the sink. FG-MPI numbers them
-    // through the OS processes, of which one is empty.
+    // Computed by hand. Ranks of the network are manager, w1, w2, w3, w4, the sink. FG-MPI numbers
+    // them through the OS processes, one of which is empty.
     let farm = mapped(FARM, &[1, 0, 0, 3, 1, 0], &anywhere);
     assert_eq!(order(&farm), [1, 2, 5, 0, 4, 3]);
     compiled_agrees(&farm);
-    // Dealt in turn, in blocks, in a heap where only one OS process has anything to do, and mixed.
+    // Distributed in turn, in blocks, all in one OS process, and mixed.
     let mut chain = String::from("digraph chain { NULL -> MPI_part1; read60 -> NULL;");
     for i in 1..60 {
         write!(
@@ -56,7 +56,7 @@ fn every_rank_finds_its_function() {
     }
 }
 
-/// Kinds whose names C, its library, POSIX, MPI or the generated file has itself.
+/// Kinds with names that C, its library, POSIX, MPI or the generated file uses.
 const KINDS: [&str; 8] = [
     "int",
     "MPI_part",
@@ -68,7 +68,7 @@ const KINDS: [&str; 8] = [
     "p",
 ];
 
-/// Ranks of the network in the order of FG-MPI's ranks, as `mapping.json` says it.
+/// Returns the ranks of the network in the order of FG-MPI's ranks, computed from `mapping.json`.
 fn order(mapped: &Mapped) -> Vec<usize> {
     let json: serde_json::Value = serde_json::from_str(&mapping_json::write(mapped)).unwrap();
     let processes = json["processes"].as_array().unwrap();
@@ -78,7 +78,8 @@ fn order(mapped: &Mapped) -> Vec<usize> {
     order
 }
 
-/// Compiles the mapping function and asks it for every rank, and for some that are none.
+/// Compiles the mapping function, and checks its result for every rank and for numbers out of
+/// range.
 fn compiled_agrees(mapped: &Mapped) {
     let network = mapped.network();
     let text = fgmpi::mapping_function(mapped);
@@ -90,7 +91,8 @@ fn compiled_agrees(mapped: &Mapped) {
     let mut user = String::from(
         "#include <errno.h>\n#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\n#include \"fgmpi.h\"\nint graphmap_network_rank(int rank);\n",
     );
-    // Each kind as the declarations call it; one that C would not take has its own name beside it.
+    // The declared name of each kind. If C does not accept the original name, a comment contains
+    // it.
     let mut kinds = BTreeMap::new();
     for line in text.lines().filter_map(|l| l.strip_prefix("int ")) {
         let Some((function, rest)) = line.split_once("(int argc, char **argv);") else {
@@ -134,7 +136,8 @@ fn compiled_agrees(mapped: &Mapped) {
     assert_eq!(String::from_utf8_lossy(&ran.stdout), expected, "{text}");
 }
 
-/// A stand-in for FG-MPI's start: asks the mapping function for each rank, and runs what it gives.
+/// Replacement for FG-MPI's start, which calls the mapping function for each rank, and then the
+/// result.
 const ASK: &str =
     "int FGmpiexec(int *argc, char ***argv, FG_MapPtr_t (*lookup)(int, char **, char *)) {
     for (int rank = -2; rank < LAST; rank++) {
@@ -155,6 +158,6 @@ fn the_table_grows_with_stretches_not_with_ranks() {
     chain.push('}');
     let stack: Vec<u32> = (0..2000).map(|rank| rank / 500).collect();
     let text = fgmpi::mapping_function(&mapped(&chain, &stack, &[(None, &[] as &[u32]); 4]));
-    // p1 and p2000 come first: two lines, and a line for each OS process that goes on.
+    // p1 and p2000 come first, in two lines. Each OS process adds one line.
     assert!(text.matches("    {").count() < 10, "{text}");
 }

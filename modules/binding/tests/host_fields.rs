@@ -1,8 +1,8 @@
-//! Nothing that is known of a host is lost in silence: for each field of a host and each emitter, the
-//! files carry the field, or a warning names it.
+//! Checks that no field of a host is lost without a warning. For each field and each emitter,
+//! either the files contain the field, or a warning names it.
 //!
-//! A new field of a host does not compile here until it is listed; a new emitter, launcher or field
-//! fails until the table says what becomes of it.
+//! A new field of a host does not compile here until it is listed. A new emitter, launcher or field
+//! fails until the table contains it.
 
 mod common;
 use common::{mapped, show};
@@ -31,30 +31,31 @@ enum Field {
 }
 use Field::*;
 
-/// What becomes of a field in what an emitter writes.
+/// How an emitter handles a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
-    /// The files have the text of the field's value.
+    /// The files contain the value of the field.
     Carried,
-    /// A warning of this code names it.
+    /// A warning with this code names the field.
     Warned(&'static str),
-    /// The files name no hosts, or no cores; those of this emitter, which go with them, do.
+    /// The files contain no hosts, or no cores. Files of this other emitter, which are used
+    /// together with them, do.
     With(&'static str),
-    /// The mapping was made by it; no launcher has a word for it.
+    /// The mapping has used the field, and launchers do not need it.
     Mapped,
 }
 use Fate::*;
 
 const LOST: Fate = Warned("G0445");
 
-/// What becomes of a field; `emitter` is the name, for the script with the launcher.
+/// Returns how an emitter handles a field. For the script, `emitter` also names the launcher.
 fn fate(emitter: &str, field: Field) -> Fate {
     match (emitter, field) {
         (_, Slots | Speed | Memory | Group) => Mapped,
         ("openmpi-hostfile", MaxSlots) => Carried,
-        // The script for Open MPI has that file.
+        // The script for Open MPI comes with that file.
         ("mpiexec openmpi", MaxSlots) => Carried,
-        // Files start as many as are mapped, and more than the limit is a warning.
+        // Files start the mapped OS processes. A warning reports more than the limit.
         (_, MaxSlots) => Mapped,
 
         ("hostfile", Name | User | Binding) => Carried,
@@ -91,7 +92,7 @@ fn fate(emitter: &str, field: Field) -> Fate {
         ("mpiexec fgmpi", Name | User | Binding) => Carried,
         ("mpiexec fgmpi", Port | Interface) => LOST,
         ("mpiexec fgmpi", Cores) => Warned("G0432"),
-        // The functions of ranks; what starts them is the script.
+        // It contains functions of ranks. The script starts them.
         ("fgmpi", _) => With("mpiexec fgmpi"),
 
         ("mapping", Name | Cores) => Carried,
@@ -101,7 +102,7 @@ fn fate(emitter: &str, field: Field) -> Fate {
     }
 }
 
-/// A host of which everything is known, in values that nothing else has.
+/// Returns a host with all fields, whose values occur nowhere else in the files.
 fn host() -> Host {
     let core = |cpu| Core {
         socket: 0,
@@ -126,9 +127,9 @@ fn host() -> Host {
     }
 }
 
-/// Each field with the text of its value.
+/// Returns each field, with the text of its value.
 fn fields(host: &Host) -> Vec<(Field, String)> {
-    // Without `..`: a new field has to be listed.
+    // There is no `..`, so that a new field must be listed.
     let Host {
         name,
         slots,
@@ -167,7 +168,7 @@ fn fields(host: &Host) -> Vec<(Field, String)> {
     ]
 }
 
-/// What an emitter writes for two OS processes on the host, and what it reports.
+/// Returns the text that an emitter writes for two OS processes on the host, and its diagnostics.
 fn written(emitter: &str, launcher: Option<&str>, host: &Host) -> (String, Vec<String>) {
     let platform = Hardware {
         os_processes: None,
@@ -193,7 +194,7 @@ fn written(emitter: &str, launcher: Option<&str>, host: &Host) -> (String, Vec<S
     let all = emitters();
     let emitter = all.iter().find(|e| e.name() == emitter).unwrap();
     emitter.emit(&mapped, &mut context, &mut files).unwrap();
-    // Not the agent, which is a program of many words.
+    // The agent is left out, because it is a program with many words.
     let texts = files.iter().filter(|(path, _)| !path.ends_with("agent.sh"));
     let text = texts.map(|(_, file)| String::from_utf8_lossy(&file.content).into_owned());
     (text.collect(), show(&out))

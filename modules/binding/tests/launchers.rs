@@ -1,10 +1,12 @@
-//! The real launchers obey what is written: each rank prints its host and cores.
+//! Checks that real launchers obey the files: each rank prints its host and cores.
 //!
-//! Hosts are made up on this machine: instead of ssh the launchers get a script that gives the
-//! command a host name of its own (`unshare --uts`). Where a launcher, or the right to do that, is
-//! missing, the test says so and passes. `MPICH_MPIEXEC`, `OPENMPI_MPIEXEC` and `INTEL_MPIEXEC` name
-//! further launchers, of other versions than Debian's `mpiexec.mpich` and `mpiexec.openmpi`; a Slurm
-//! with hosts `h1`, `h2` and `h3` is found by `SLURM_CONF` (`slurm_cluster.sh` beside this file starts one).
+//! Hosts are simulated on this machine. Instead of ssh, the launchers call a script that gives the
+//! command its own host name (`unshare --uts`). If a launcher or the permission is missing, the
+//! test is skipped with a message.
+//!
+//! `MPICH_MPIEXEC`, `OPENMPI_MPIEXEC` and `INTEL_MPIEXEC` name further launchers, of versions other
+//! than Debian's `mpiexec.mpich` and `mpiexec.openmpi`. `SLURM_CONF` names the configuration of a
+//! Slurm with hosts `h1`, `h2` and `h3` (`slurm_cluster.sh` in this folder starts one).
 mod common;
 use common::{launch, show};
 use graphmap_binding::command::{Launcher, command};
@@ -20,7 +22,8 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// Prints the rank, the host, `GRAPHMAP_PROCESSES`, the allowed cores and the arguments. It sleeps
-/// because MPICH's `mpiexec` forwards the end of stdin, and dies of SIGPIPE if all ranks have ended.
+/// because MPICH's `mpiexec` forwards the end of stdin, and dies of SIGPIPE if all ranks have
+/// ended.
 const SHOW: &str = "#!/bin/sh\n\
     rank=${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-$PMI_RANK}}\n\
     cores=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)\n\
@@ -28,14 +31,14 @@ const SHOW: &str = "#!/bin/sh\n\
     echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $args ${GRAPHMAP_START-}\"\n\
     sleep 0.3\n";
 
-/// A folder with the programs of a test.
+/// Folder with the programs of a test.
 struct Field {
     folder: TempDir,
 }
 
 impl Field {
-    /// `None`, with the reason printed, when there is no such launcher or a process may not have a
-    /// host name of its own.
+    /// Returns `None`, and prints the reason, if the launcher is missing or a process may not have
+    /// its own host name.
     fn new(need: Need, launcher: &str) -> Option<Field> {
         if let Err(wrong) = Command::new(launcher).arg("--version").output() {
             skip(need, format!("{launcher} does not start: {wrong}"));
@@ -104,7 +107,7 @@ impl Field {
         self.output(&mut command)
     }
 
-    /// Runs a command; what it prints, sorted.
+    /// Runs a command, and returns its lines in rank order.
     fn output(&self, command: &mut Command) -> (Vec<String>, Output) {
         command.current_dir(self.path());
         for name in [
@@ -124,13 +127,13 @@ impl Field {
         (lines, output)
     }
 
-    /// Holds what the ranks print against the launch.
+    /// Runs a launch, and compares the output of the ranks with it.
     fn check(&self, launch: &Launch, launcher: Launcher, mpiexec: &str, options: &[&str]) {
         let (lines, output) = self.run(launch, launcher, mpiexec, options);
         Self::compare(launch, &lines, &output, true);
     }
 
-    /// All plans of this test, on hosts that an agent makes up, and on this one.
+    /// Checks all launches of this test, on simulated hosts and on this one.
     fn check_all(&self, launcher: Launcher, mpiexec: &str, options: &[&str]) {
         let launches = [Some(unbound()), bound()].into_iter().flatten();
         for launch in launches.chain(with_sections()) {
@@ -140,7 +143,7 @@ impl Field {
                 .iter_mut()
                 .for_each(|p| p.host = Some("localhost".to_owned()));
             let (mut lines, output) = self.run(&here, launcher, mpiexec, &[]);
-            // It has another name of its own.
+            // This host prints its real name.
             let name = format!(" {} ", this_host());
             lines
                 .iter_mut()
@@ -149,7 +152,7 @@ impl Field {
         }
     }
 
-    /// An OS process that cannot be started ends the job, with a message.
+    /// Checks that an OS process that cannot be started ends the job with a message.
     fn check_failure(&self, launcher: Launcher, mpiexec: &str) {
         self.program("waits", "#!/bin/sh\nexec sleep 300\n");
         let mut launch = launch(&[
@@ -177,7 +180,7 @@ impl Field {
         assert_eq!(output.status.code(), Some(2), "{said}");
     }
 
-    /// The same for the rankfile alone, which cannot tell a rank its number of processes.
+    /// Checks the rankfile alone, which cannot set the number of processes of a rank.
     fn check_rankfile(&self, launch: &Launch, mpiexec: &str, four: bool, options: &[&str]) {
         let mut out = Diagnostics::new();
         let write = |name: &str, text: String| fs::write(self.path().join(name), text).unwrap();
@@ -196,7 +199,7 @@ impl Field {
         Self::compare(launch, &lines, &output, false);
     }
 
-    /// The same for the appfile alone.
+    /// Checks the appfile alone.
     fn check_appfile(&self, launch: &Launch, mpiexec: &str, options: &[&str]) {
         let mut out = Diagnostics::new();
         let write = |name: &str, text: String| fs::write(self.path().join(name), text).unwrap();
@@ -210,7 +213,8 @@ impl Field {
         Self::compare(launch, &lines, &output, true);
     }
 
-    /// Holds lines of the ranks against the launch; `told`: ranks know their number of processes.
+    /// Compares lines of the ranks with the launch. If `told` is true, the lines must contain the
+    /// number of processes.
     fn compare(launch: &Launch, lines: &[String], output: &Output, told: bool) {
         let all = &launch.os_processes;
         assert_eq!(lines.len(), all.len(), "{output:?}");
@@ -237,7 +241,7 @@ impl Field {
     }
 }
 
-/// A host that comes again, unequal numbers of processes.
+/// Returns a launch with a host that occurs again later, and different numbers of processes.
 fn unbound() -> Launch {
     let mut launch = launch(&[
         ("h3", &[], 4),
@@ -250,8 +254,8 @@ fn unbound() -> Launch {
     launch
 }
 
-/// The same on two cores: told in an order that is not that of numbers, one core twice, an OS process
-/// on both, and one on none.
+/// Returns a launch on two cores. One core occurs twice, the cores are not in order, one OS process
+/// is on both, and one is on none.
 fn bound() -> Option<Launch> {
     if std::thread::available_parallelism().map_or(1, |n| n.get()) < 2 {
         skip(Need::Cores, "binding is only seen with two cores");
@@ -269,8 +273,9 @@ fn bound() -> Option<Launch> {
     Some(launch)
 }
 
-/// One, two and three sections for each host, of uneven numbers of OS processes, where there are two cores with cores as well. Words
-/// are such as no file could hold.
+/// Returns launches with one, two and three sections for each host, and different numbers of OS
+/// processes. If there are two cores, they bind to cores as well. No file format could contain
+/// their words.
 fn with_sections() -> Vec<Launch> {
     let cores: &[&[u32]] = match std::thread::available_parallelism().map_or(1, |n| n.get()) {
         1 => &[&[]],
@@ -303,7 +308,7 @@ fn with_sections() -> Vec<Launch> {
         .to_vec()
 }
 
-/// Its own name.
+/// Returns the name of this host.
 fn this_host() -> String {
     let output = Command::new("uname")
         .arg("-n")
@@ -312,7 +317,7 @@ fn this_host() -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// The launcher that a variable names, with what it is needed for.
+/// Returns the launcher that a variable names, together with `need`.
 fn named(need: Need, variable: &str) -> Option<(Need, String)> {
     let named = std::env::var(variable).ok().filter(|m| !m.is_empty());
     if named.is_none() {
@@ -321,7 +326,7 @@ fn named(need: Need, variable: &str) -> Option<(Need, String)> {
     named.map(|mpiexec| (need, mpiexec))
 }
 
-/// Options with which a launcher of MPICH's family takes `agent` for ssh.
+/// Returns options that make a launcher of MPICH's family call `agent` instead of ssh.
 fn by_agent(agent: &str) -> [&str; 4] {
     ["-launcher", "ssh", "-launcher-exec", agent]
 }
@@ -338,7 +343,7 @@ fn mpich_obeys() {
         let options = by_agent(agent.to_str().unwrap());
         field.check_all(Launcher::Mpich, &mpiexec, &options);
         field.check_failure(Launcher::Mpich, &mpiexec);
-        // A section for each core was more than `mpiexec` 4.0.2 read.
+        // A section for each core would be more than `mpiexec` 4.0.2 reads.
         let cores: Vec<_> = (0..256).map(|core| ("h1", &[0][..], core % 3)).collect();
         let mut large = launch(&cores);
         large.program = "./show".into();
@@ -358,7 +363,7 @@ fn open_mpi_obeys() {
         let Some(field) = Field::new(need, &mpiexec) else {
             continue;
         };
-        // Open MPI 5 hands its options over to another launcher, which calls it otherwise.
+        // Open MPI 5 passes options to another launcher, PRRTE, which has other names for them.
         let version = Command::new(&mpiexec).arg("--version").output().unwrap();
         let four = String::from_utf8_lossy(&version.stdout).contains(" 4.");
         let agent = field.path().join("agent");
@@ -374,7 +379,7 @@ fn open_mpi_obeys() {
         let mut here = launch(&vec![("", &[][..], 1); cores + 1]);
         here.program = "./show".into();
         field.check(&here, Launcher::OpenMpi, &mpiexec, &[]);
-        // Standing alone, the appfile has all slots of a host in each section, too.
+        // The appfile alone must have all slots of a host in each section, too.
         for mut launch in with_sections() {
             (launch.program, launch.args) = ("./show".into(), vec!["-v".into()]);
             field.check_appfile(&launch, &mpiexec, &options);
@@ -386,7 +391,7 @@ fn open_mpi_obeys() {
     }
 }
 
-/// Two hosts, one of which has a user, and maybe a port.
+/// Returns a launch on two hosts, of which one has a user, and a port if one is given.
 fn of_users(port: Option<u16>) -> Launch {
     let mut launch = launch(&[("h1", &[], 1), ("h2", &[], 1), ("h1", &[], 1)]);
     launch.program = "./show".into();
@@ -404,7 +409,7 @@ fn of_users(port: Option<u16>) -> Launch {
 }
 
 impl Field {
-    /// Holds what the agent was called with, by user, host and port, against what is expected.
+    /// Compares the users, hosts and ports with which the agent was called.
     fn check_said(&self, expected: &[&str]) {
         let said = fs::read_to_string(self.path().join("said")).unwrap_or_default();
         let said: BTreeSet<&str> = said.lines().collect();
@@ -441,7 +446,7 @@ fn users_and_ports_reach_the_agent() {
         let mut command = Command::new(&mpiexec);
         let agent = field.path().join("agent");
         command.args(["--hostfile", "hosts", "-n", "3", "./show"]);
-        // One of the two is for the version.
+        // Each version reads one of these variables.
         command.env("OMPI_MCA_plm_rsh_agent", &agent);
         command.env("PRTE_MCA_plm_ssh_agent", &agent);
         let (lines, output) = field.output(&mut command);
@@ -490,7 +495,7 @@ fn intel_mpi(field: &Field, mpiexec: &str) {
         let (lines, output) = field.output(&mut command);
         Field::compare(&launch, &lines, &output, true);
     }
-    // The machinefile alone places as well.
+    // The machinefile alone must place OS processes as well.
     let launch = unbound();
     fs::write(
         field.path().join("machinefile"),
@@ -570,7 +575,7 @@ fn slurm_obeys() {
     srun.env("SLURM_HOSTFILE", "hosts");
     let (lines, output) = field.output(&mut srun);
     Field::compare(&launch, &lines, &output, true);
-    // Hosts left to Slurm.
+    // Slurm chooses the hosts.
     let mut anywhere = unbound();
     anywhere.os_processes.iter_mut().for_each(|p| p.host = None);
     field.check(&anywhere, Launcher::Slurm, "", &[]);

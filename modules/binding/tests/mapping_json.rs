@@ -1,4 +1,5 @@
-//! `mapping.json` reads back; what is no mapping, or one for another network, is told apart.
+//! Tests that `mapping.json` reads back, and that invalid mappings and mappings for other networks
+//! are reported.
 
 mod common;
 use common::{mapped, network, show};
@@ -21,7 +22,7 @@ fn source(text: &str) -> (SourceMap, Arc<Source>) {
     (sources, source)
 }
 
-/// The findings, with places: `G0434 error 2:4 the message`.
+/// Returns the document and its diagnostics with positions: `G0434 error 2:4 the message`.
 fn read(text: &str) -> (Option<Document>, Vec<String>) {
     let (sources, source) = source(text);
     let mut out = Diagnostics::new();
@@ -73,7 +74,7 @@ fn what_it_says() {
 "#
     );
     assert_eq!(written(), expected);
-    // Pinned: files written by one version are read by the next.
+    // The hash must not change, because a later version must read files of this one.
     assert_eq!(hash, "a6bf6f74f0041e03");
 }
 
@@ -95,7 +96,8 @@ fn it_reads_back() {
 
 #[test]
 fn processes_are_found_by_name() {
-    // The same processes in another order, a load changed: another order of ranks, and told.
+    // The same processes in another order with another load: ranks change, and a warning is
+    // reported.
     let moved = network("digraph chain { b [load=9]; b -> c; a -> b; }");
     let (mapping, out) = fit(&written(), &moved);
     assert!(mapping.unwrap().numbers().eq([0, 1, 1]));
@@ -131,7 +133,7 @@ fn a_mapping_for_another_network() {
             "the mapping has 1 process that the network lacks"
         ]
     );
-    // A renamed process is hinted at.
+    // The diagnostic hints at a renamed process.
     let text = written().replace("\"c\"", "\"manager\"");
     let renamed = network("digraph chain { a -> b; b -> manger; }");
     let (_, out) = fit(&text, &renamed);
@@ -139,7 +141,7 @@ fn a_mapping_for_another_network() {
         out.iter().next().unwrap().notes[2],
         "the mapping has a process `manager`"
     );
-    // An incremental mapping starts from what is known.
+    // An incremental mapping starts from the known processes.
     let (document, _) = read(&written());
     let known = document.unwrap().by_name(&other);
     let known = known.iter().map(|o| o.map(OsProcessId::index));
@@ -260,7 +262,7 @@ fn large_mappings_are_read_in_linear_time() {
         (mapping.unwrap().numbers().collect(), out.len()),
         (os_process, 0)
     );
-    // None of its processes is known.
+    // The mapping contains no process of the network.
     let (_, out) = fit(&text, &network(CHAIN));
     assert_eq!(
         show(&out),

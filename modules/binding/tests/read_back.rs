@@ -1,6 +1,6 @@
-//! What is written reads back: from each file, read as its launcher reads it, comes the launch it was
-//! written for. Hostfiles are read by the readers of `graphmap-platform`; the others by the few
-//! lines here, which know nothing of the writers.
+//! Checks that each file reads back as the launch for which it was written. Hostfiles are read by
+//! the readers of `graphmap-platform`. Other files are read by a few functions below, which share
+//! no code with the writers.
 
 use graphmap_binding::{HostFacts, Launch, OsProcess, codes, intel, mpich, openmpi, slurm};
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -40,7 +40,7 @@ fn launches() -> impl Strategy<Value = Launch> {
     })
 }
 
-/// What is known of hosts: more of those with long names.
+/// Returns facts about hosts. Hosts with longer names have more facts.
 fn facts(os_processes: &[OsProcess]) -> BTreeMap<String, HostFacts> {
     let hosts = os_processes.iter().filter_map(|p| p.host.clone());
     let facts = |host: String| {
@@ -55,7 +55,7 @@ fn facts(os_processes: &[OsProcess]) -> BTreeMap<String, HostFacts> {
     hosts.map(facts).collect()
 }
 
-/// Whether the hosts of a text have the users and ports that are known, as far as it says them.
+/// Returns true if the hosts of a text have the known users, and the known ports if `port` is true.
 fn says(platform: &Platform, launch: &Launch, port: bool) -> bool {
     platform.hosts().iter().all(|host| {
         let known = &launch.facts[&host.name].access;
@@ -70,7 +70,7 @@ fn hosts(dialect: Dialect, text: &str) -> Platform {
     platform.unwrap_or_else(|| panic!("{out:?} in {text}"))
 }
 
-/// The host of each slot, in rank order.
+/// Returns the host of each slot, in rank order.
 fn ranks(platform: &Platform) -> Vec<&str> {
     let places = platform.slots();
     let name = |host| platform[host].name.as_str();
@@ -82,7 +82,7 @@ fn wanted(launch: &Launch) -> Vec<&str> {
     hosts.map(|p| p.host.as_deref().unwrap()).collect()
 }
 
-/// Numbers from a list such as `0-3,8`.
+/// Parses a list of numbers such as `0-3,8`.
 fn numbers(list: &str) -> Vec<u32> {
     let range = |piece: &str| {
         let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
@@ -91,7 +91,8 @@ fn numbers(list: &str) -> Vec<u32> {
     list.split(',').flat_map(range).collect()
 }
 
-/// The OS processes of a file of sections; the options that say how many, where and with what.
+/// Returns the OS processes of a file with sections. `count`, `host` and `set` are the options for
+/// the number of OS processes, the host and variables.
 fn sections(text: &str, count: &str, host: &str, set: &str, launch: &Launch) -> Vec<OsProcess> {
     let mut all = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -178,7 +179,7 @@ proptest! {
             prop_assert_eq!(Some(host), p.host.as_deref());
             prop_assert!(p.cores.is_empty() || numbers(cores) == p.cores, "{line}");
         }
-        // A core for several ranks is another warning.
+        // There may be another warning for a core with several ranks.
         let unbound = out.iter().any(|warning| warning.code == codes::ASSUMED_CORES);
         prop_assert_eq!(!unbound, launch.bound());
     }

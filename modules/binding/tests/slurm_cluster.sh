@@ -1,10 +1,10 @@
 #!/bin/sh
-# Starts, or stops, a Slurm of three hosts h1, h2 and h3 on this machine, for tests/launchers.rs:
+# Starts or stops a Slurm with three hosts h1, h2 and h3 on this machine, for tests/launchers.rs:
 #
 #     slurm_cluster.sh start DIR && SLURM_CONF=DIR/slurm.conf cargo test -p graphmap-binding
 #     slurm_cluster.sh stop DIR
 #
-# Wants root, and slurmctld, slurmd, slurm-client and munge (Debian's packages of these names).
+# Requires root, and Debian's packages slurmctld, slurmd, slurm-client and munge.
 set -eu
 [ $# = 2 ] || { echo "usage: $0 start|stop DIR" >&2; exit 2; }
 mkdir -p "$2"

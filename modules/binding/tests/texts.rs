@@ -1,4 +1,4 @@
-//! What each file says, word for word, and what is refused.
+//! Tests of the text of each file, word for word, and of refused input.
 
 mod common;
 use common::{launch, mapped, show};
@@ -94,7 +94,7 @@ fn intel() {
              -n 1 -host h3 -env GRAPHMAP_PROCESSES 3 -env I_MPI_PIN off taskset -c 2,4-5 ./farm -v\n"
         )
     );
-    // What is not bound is left to the launcher.
+    // OS processes that are not bound are left to the launcher.
     let unbound = common::launch(&[("a", &[], 1), ("a", &[], 1)]);
     assert!(
         intel::configfile(&unbound, &mut Diagnostics::new())
@@ -163,11 +163,11 @@ fn open_mpi_hands_on_what_is_set_but_its_own_parameters() {
         assert_eq!(appfile.contains(name), name == "NAME", "{appfile}");
         assert_eq!(line.contains(name), name == "NAME", "{line}");
     }
-    // A line has no room for it.
+    // The value is too long for a line of an appfile.
     launch.environment = vec![("NAME".to_owned(), "1".repeat(33))];
     let appfile = openmpi::appfile(&launch, &mut Diagnostics::new()).unwrap();
     assert!(appfile.contains(" -x NAME ./"), "{appfile}");
-    // What an appfile cannot say, as it knows no quotes, is left to the script.
+    // The value needs quotes, which an appfile cannot have.
     launch.environment = vec![("NAME".to_owned(), "a b".to_owned())];
     let appfile = openmpi::appfile(&launch, &mut Diagnostics::new()).unwrap();
     assert!(appfile.contains(" -x NAME ./"), "{appfile}");
@@ -284,7 +284,7 @@ fn the_command() {
     );
 }
 
-/// MPICH 4.0.2 crashes at a configfile of some more words, and Open MPI 5 reads 1 KiB of a line.
+/// MPICH 4.0.2 crashes at a configfile with a few more words. Open MPI 5 reads 1 KiB of a line.
 #[test]
 fn files_that_launchers_do_not_read_are_reported() {
     let many: Vec<(&str, &[u32], u32)> = (0..2)
@@ -306,7 +306,7 @@ fn files_that_launchers_do_not_read_are_reported() {
             "G0441 warning a line of the appfile has 1144 bytes, which is too long for Open MPI 5",
         ]
     );
-    // A script has no such limit but that of the system.
+    // The only limit of a script is the limit of the system.
     for (_, launcher) in Launcher::ALL {
         let mut out = Diagnostics::new();
         command(&launch, launcher, &mut out).unwrap();

@@ -9,7 +9,7 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{expand, infer, resolve, verify};
 
-/// A network drawn in DOT, which must be right.
+/// Returns the network of a graph in DOT, which must be valid.
 pub(crate) fn network(dot: &str) -> Verified {
     let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
     let declared = graphmap_dot::dialect::load(&mut sources, "test.dot", dot.into(), &mut out);
@@ -22,7 +22,8 @@ pub(crate) fn network(dot: &str) -> Verified {
         .0
 }
 
-/// A network in a mapping: the OS process of each rank, and of each OS process host and cores.
+/// Returns a mapped network, from the OS process of each rank, and the host and cores of each OS
+/// process.
 pub(crate) fn mapped(dot: &str, os_process: &[u32], bindings: &[(Option<&str>, &[u32])]) -> Mapped {
     let binding = |(host, cores): &(Option<&str>, &[u32])| Binding {
         host: host.map(str::to_string),
@@ -39,7 +40,7 @@ pub(crate) fn mapped(dot: &str, os_process: &[u32], bindings: &[(Option<&str>, &
     Mapped::new(network(dot), mapping).expect("it fits")
 }
 
-/// Host, cores and number of processes of each OS process.
+/// Returns a launch, from host, cores and number of processes of each OS process.
 pub(crate) fn launch(os_processes: &[(&str, &[u32], u32)]) -> Launch {
     let one = |(host, cores, processes): &(&str, &[u32], u32)| OsProcess {
         host: Some(host.to_string()).filter(|h| !h.is_empty()),
@@ -59,7 +60,7 @@ pub(crate) fn launch(os_processes: &[(&str, &[u32], u32)]) -> Launch {
     }
 }
 
-/// The findings, one a line: `G0430 error the message`.
+/// Formats diagnostics, one per line: `G0430 error the message`.
 pub(crate) fn show(out: &Diagnostics) -> Vec<String> {
     out.iter()
         .map(|d| format!("{} {} {}", d.code, d.severity, d.message))
