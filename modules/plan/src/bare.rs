@@ -1,4 +1,4 @@
-//! A plan for a graph that has no names: vertices and edges with weights, as partitioners read them.
+//! A plan for a graph without names: weighted vertices and edges, as partitioners read them.
 
 use crate::codes;
 use crate::failure::{count, of_engine};
@@ -14,84 +14,87 @@ use graphmap_partition::{
 };
 use graphmap_platform::Platform;
 
-/// Onto what, and how, a graph is mapped.
+/// The platform onto which a graph is mapped, and the options.
 #[derive(Clone, Debug)]
 pub struct BareRequest<'a> {
-    /// The hosts; none for blocks that are all at distance 1 of each other, so that what is minimised
-    /// is the cut.
+    /// Hosts. If it is `None`, all blocks are at distance 1 of each other, so that the cost is the
+    /// cut.
     pub platform: Option<&'a Platform>,
-    /// How many blocks there are; else one for each slot of the hosts.
+    /// Number of blocks. The default is the number of slots, or 1 without hosts.
     pub blocks: Option<usize>,
-    /// How to search.
+    /// Options of the search.
     pub options: Options,
-    /// What is to be small.
+    /// Quantity to minimize.
     pub objective: Objective,
-    /// By how much a block may exceed its share of the load: 0.03 is 3%.
+    /// Fraction by which a block may exceed its share of the load: 0.03 is 3%.
     pub imbalance: f64,
 }
 
-/// A partition and what is known about it. Weights are those of the graph; costs are these times the
-/// platform's distances.
+/// A partition and its properties. Weights are those of the graph. Costs are weights times the
+/// distances of the platform.
 #[derive(Clone, Debug)]
 pub struct BarePlan {
-    /// The block of each vertex.
+    /// Block of each vertex.
     pub block_of: Vec<u32>,
-    /// Where each block is; without a host where the request names none.
+    /// Host and cores of each block. Empty if the request names no hosts.
     pub bindings: Vec<Binding>,
-    /// How it is done by the strategy asked for.
+    /// Result of the requested strategy.
     pub own: Judged,
-    /// How it would be done by plain rules and by METIS.
+    /// Results of rules and of METIS, for comparison.
     pub others: Vec<Judged>,
     /// Load of each block.
     pub loads: Vec<u64>,
-    /// That load relative to the block's share, which follows from its speed.
+    /// Load of each block relative to its share, which depends on its speed.
     pub shares: Vec<f64>,
-    /// How many vertices each has.
+    /// Number of vertices in each block.
     pub vertices: Vec<u64>,
-    /// What is minimised.
+    /// Quantity that was minimized.
     pub objective: Objective,
-    /// No partition within the bounds has less of it; where that is a cost, in the platform's distances.
+    /// Lower bound of the minimized quantity, for partitions within the limits. A cost is in the
+    /// distances of the platform.
     pub lower_bound: f64,
-    /// (what it is - bound) / what it is.
+    /// Gap to the lower bound: (value - bound) / value, at most 1.
     pub gap: f64,
-    /// Proved to be the best.
+    /// True if the partition is proved to be optimal.
     pub proved: bool,
-    /// By what factor the balance bound was raised, where it had to be.
+    /// Largest factor by which a block may exceed the requested balance limit, if the limit had to
+    /// be raised.
     pub raised: Option<f64>,
-    /// More time may narrow the gap.
+    /// True if more time may narrow the gap.
     pub narrows: bool,
 }
 
-/// A partition in numbers.
+/// Properties of a partition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// The strategy it is of.
+    /// Name of the strategy that computed it.
     pub strategy: String,
-    /// Weight times distance, summed over edges; without hosts the weight of the edges between blocks.
+    /// Sum over edges of weight times distance. Without hosts, the weight of the edges between
+    /// blocks.
     pub cost: f64,
-    /// How many edges these are.
+    /// Number of edges between different blocks.
     pub edges_cut: u64,
     /// Largest load of a block relative to its share.
     pub balance: f64,
     /// Largest weight of edges that leave one host.
     pub bottleneck: u64,
-    /// Whether it keeps the balance limit, as far as that was raised.
+    /// True if it keeps the balance limit, as raised for the plan.
     pub feasible: bool,
 }
 
-/// One of so many parts of a time limit is for each of these.
+/// Each strategy for comparison gets 1/`PART` of the time limit.
 const PART: u32 = 50;
 
-/// Networks beyond this many vertices and ends of edges are not given to METIS in passing; nor are those
-/// for which it would take more than such a part of a time limit.
+/// METIS is not run for comparison on graphs with more vertices and ends of edges than this, or if
+/// it would take more than 1/`PASSING` of the time limit.
 const LARGE: usize = 1_000_000;
 const PASSING: u32 = 20;
 
-/// Maps a graph.
+/// Maps a graph. Diagnostics have no positions, because the graph has no source text.
 ///
 /// # Errors
-/// All findings if one is an error; [`codes::INFEASIBLE`] when no partition keeps the balance limit and
-/// the request is strict. Findings have no places: a graph knows none.
+/// [`codes::INFEASIBLE`] if no partition within the balance limit was found and the request is
+/// strict. [`codes::SOLVER`] or [`codes::WEIGHTS`] for other errors of the engine.
 pub fn plan_bare(
     graph: &Graph,
     request: &BareRequest<'_>,
@@ -172,13 +175,14 @@ pub fn plan_bare(
     Ok((plan, found))
 }
 
-/// What a graph is mapped onto.
+/// Blocks onto which a graph is mapped.
 struct Onto {
     machine: Machine,
-    /// The number of each block of the machine for users: that of an OS process on hosts.
+    /// Number of each block of the machine, as users see it. With hosts, it is the number of the OS
+    /// process.
     os_process_of: Vec<OsProcessId>,
     bindings: Vec<Binding>,
-    /// Engine's units of distance in one of the platform's.
+    /// Units of the engine's distances per unit of the platform's.
     distance: f64,
 }
 
@@ -228,7 +232,7 @@ fn others(
     let own = &request.options.strategy.name;
     let compared = strategies().filter(|s| s.compared && s.name != *own);
     let mut compared: Vec<&Strategy> = compared.filter(passing).collect();
-    // What people use first, then what is done without thought.
+    // The strategies that people use come first, then simple rules.
     compared.sort_by_key(|s| s.kind == Kind::Rule);
     let others = compared.into_iter().filter_map(|strategy| {
         let options = Options {

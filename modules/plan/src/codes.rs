@@ -1,18 +1,18 @@
-//! The codes of what keeps a network from being mapped.
+//! Codes of the diagnostics of this crate.
 
 use graphmap_kpn::diagnostic::Code;
 
-/// No strategy of this name.
+/// A strategy with this name does not exist.
 pub const UNKNOWN_STRATEGY: Code = Code(450);
-/// `host=` names no host of the platform.
+/// `host=` names a host that the platform lacks.
 pub const UNKNOWN_HOST: Code = Code(451);
-/// `osprocess=` names an OS process that there is not.
+/// `osprocess=` names an OS process that does not exist.
 pub const NO_OS_PROCESS: Code = Code(452);
 /// `host=` in a graph that is mapped without hosts (a warning).
 pub const HOST_IGNORED: Code = Code(453);
 /// More OS processes than slots (a warning).
 pub const OVERCOMMITTED: Code = Code(454);
-/// Fewer processes than OS processes were asked for (a warning).
+/// Fewer processes than requested OS processes (a warning).
 pub const FEWER_PROCESSES: Code = Code(455);
 /// No feasible mapping.
 pub const INFEASIBLE: Code = Code(456);
@@ -20,13 +20,13 @@ pub const INFEASIBLE: Code = Code(456);
 pub const IMBALANCE: Code = Code(457);
 /// Weights or options that the engine cannot compute with.
 pub const WEIGHTS: Code = Code(458);
-/// A solver, or a strategy of somebody's own, that failed.
+/// A solver, or a user's strategy, failed.
 pub const SOLVER: Code = Code(459);
 /// A previous mapping that is for another network or platform.
 pub const PREVIOUS: Code = Code(460);
-/// A strategy that did not do what its name says: a solver without time (a warning).
+/// A strategy that did not complete its search, such as a solver without time (a warning).
 pub const UNFINISHED: Code = Code(463);
-/// A rule that cannot be understood.
+/// A rule with a syntax error.
 pub const BAD_RULE: Code = Code(461);
-/// A rule about a process, kind or module that there is not.
+/// A rule about a process, kind or module that does not exist.
 pub const NOBODY: Code = Code(462);

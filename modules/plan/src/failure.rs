@@ -1,4 +1,4 @@
-//! What keeps a network from being mapped, in the words of the graph.
+//! Reasons why a network cannot be mapped, in terms of the graph.
 
 use crate::codes;
 use crate::rules::Rules;
@@ -11,17 +11,18 @@ use graphmap_kpn::source::Span;
 use graphmap_partition::{Conflict, Constraint, Error, Part, Strategy, strategies};
 use std::collections::BTreeMap;
 
-/// How many places of a conflict are shown.
+/// Largest number of positions of a conflict that are shown.
 const SHOWN: usize = 12;
 
-/// What the engine says of a mapping, but for conflicts.
+/// Returns the diagnostic for an error of the engine other than a conflict, for a mapping.
 pub(crate) fn of_mapping(error: &Error) -> Diagnostic {
     let help =
         "check `load=`, `mem=` and `traffic=` of the graph and the distances of the platform";
     of_engine(error, "mapping", help)
 }
 
-/// What the engine says, but for conflicts, of `what` it was to compute; `help` is of use where it cannot take weights.
+/// Returns the diagnostic for an error of the engine other than a conflict. `what` is the result
+/// that was to be computed. `help` is used if the engine refuses its input.
 pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
     let (code, message, help) = match error {
         Error::Solver(said) => (
@@ -34,7 +35,8 @@ pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
             error.to_string(),
             "correct the strategy, or use `--strategy auto`",
         ),
-        // Input that the engine refuses, and whatever else it may come to say, in its own words.
+        // Input that the engine refuses, or an error that is added later. Both keep the engine's
+        // text.
         _ => (
             codes::WEIGHTS,
             format!("the {what} cannot be computed: {error}"),
@@ -44,11 +46,12 @@ pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
     Diagnostic::error(code, message).help(help)
 }
 
-/// The strategy of a name: one of somebody's `own`, or of the engine.
+/// Returns the strategy with a name, from those in `own` or those of the engine.
 ///
 /// # Errors
-/// [`codes::UNKNOWN_STRATEGY`], with the name that is nearest; also where a strategy is not compiled in.
-#[allow(clippy::result_large_err)] // Once a plan.
+/// [`codes::UNKNOWN_STRATEGY`] if the name is unknown, with the nearest name, or if the strategy is
+/// not compiled in.
+#[allow(clippy::result_large_err)] // Called once per plan.
 pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
     if let Some(strategy) = own.iter().find(|s| s.name == name) {
         return Ok(strategy.clone());
@@ -72,9 +75,11 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
     Err(Diagnostic::error(codes::UNKNOWN_STRATEGY, message).help(help))
 }
 
-/// How many blocks there are: as many as are `asked` for, else one for each slot, and no more than the `most` that are of
-/// use; and what is to be said of that. `called` are they and what they hold, and `idle` is why there are no more of
-/// them than of that.
+/// Returns the number of blocks and the warnings about it.
+///
+/// The number is `asked` if it is given, otherwise the number of slots, but not more than `most`.
+/// The names of blocks and of their contents are for messages. `idle` is a note that says why more
+/// than `most` blocks are of no use.
 pub(crate) fn count(
     asked: Option<usize>,
     slots: Option<usize>,
@@ -100,7 +105,7 @@ pub(crate) fn count(
     (n, found)
 }
 
-/// Puts what the engine says into words.
+/// Formats errors of the engine in terms of the graph.
 pub(crate) struct Teller<'a> {
     pub(crate) rules: &'a Rules<'a>,
     pub(crate) numbers: &'a Numbers<'a>,
@@ -126,7 +131,7 @@ impl Teller<'_> {
         let mut bounds = ["memory", "slots", "balance limit"].map(|what| (what, Vec::new()));
         for part in &conflict.parts {
             match *part {
-                // What the platform says has no place in a text.
+                // A constraint of the platform has no position in a text.
                 Part::Constraint(c) if self.rules.spans[c] == Span::NONE => {
                     finding = finding.with_note(self.says(&[&self.rules.constraints[c]]));
                 }
@@ -194,14 +199,14 @@ impl Teller<'_> {
         })
     }
 
-    /// What the engine says of vertices and blocks, said of processes and OS processes.
+    /// Replaces vertices and blocks in a text of the engine by processes and OS processes.
     fn words(&self, reason: &str) -> String {
         let mut said: Vec<String> = Vec::new();
         let mut words = reason.split(' ').peekable();
         while let Some(word) = words.next() {
             let number = words.peek().and_then(|next| next.parse::<u32>().ok());
             said.push(match (word, number) {
-                // A strategy of somebody's own may speak of what is not there.
+                // A user's strategy may report a vertex or a block that does not exist.
                 ("vertex", Some(v)) if (v as usize) < self.numbers.network.processes.len() => {
                     words.next();
                     format!("process `{}`", self.name(v))
@@ -224,7 +229,7 @@ impl Teller<'_> {
         self.numbers.network.process_name(process(v))
     }
 
-    /// "`a`, `b` and 3 more".
+    /// Formats the names of processes: "`a`, `b` and 3 more".
     pub(crate) fn names(&self, vertices: &[u32]) -> String {
         let shown = if vertices.len() > 4 {
             3
@@ -240,7 +245,7 @@ impl Teller<'_> {
         listed(&names)
     }
 
-    /// "OS processes 0, 2-4 and 7".
+    /// Formats the numbers of OS processes: "OS processes 0, 2-4 and 7".
     pub(crate) fn os_processes(&self, blocks: &[u32]) -> String {
         let os_process_of = &self.numbers.spots.os_process_of;
         let numbers = blocks.iter().map(|&b| os_process_of[b as usize].index());
@@ -259,13 +264,15 @@ impl Teller<'_> {
         }
     }
 
-    /// The name of the host that all these OS processes are on.
+    /// Returns the host of these OS processes, in backticks. There must be at least one, and all
+    /// must be on one host.
     fn host(&self, blocks: &[u32]) -> String {
         let spots = &self.numbers.spots;
         format!("`{}`", spots.platform[spots.slot(blocks[0]).host].name)
     }
 
-    /// That name, where these are several and all that there are on it, but not all there are.
+    /// Returns the host, in backticks, if these are all OS processes on it. Returns `None` if it
+    /// has only one OS process, or if all OS processes are on it.
     fn whole_host(&self, blocks: &[u32]) -> Option<String> {
         let spots = &self.numbers.spots;
         let host = spots.slot(blocks[0]).host;
@@ -274,7 +281,7 @@ impl Teller<'_> {
         (whole && here > 1 && here < spots.slots.len()).then(|| self.host(blocks))
     }
 
-    /// "in each OS process", "on one of `node1`, `node2`".
+    /// Formats where a rule holds: "in each OS process", "on one of `node1`, `node2`".
     fn there(&self, which: &str, places: &[Vec<u32>]) -> String {
         if places.iter().any(|p| p.len() > 1) {
             let hosts: Vec<String> = places.iter().take(4).map(|p| self.host(p)).collect();
@@ -292,7 +299,7 @@ impl Teller<'_> {
         }
     }
 
-    /// What all constraints of one place say.
+    /// Describes the constraints that were written at one position.
     fn says(&self, constraints: &[&Constraint]) -> String {
         let mut pinned: Vec<(&[u32], Vec<u32>)> = Vec::new();
         let mut said = Vec::new();
@@ -360,7 +367,7 @@ pub(crate) fn process(vertex: u32) -> ProcessId {
     ProcessId::from_index(vertex as usize)
 }
 
-/// "a, b and c".
+/// Formats a list: "a, b and c".
 fn listed(all: &[String]) -> String {
     match all {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
@@ -368,7 +375,7 @@ fn listed(all: &[String]) -> String {
     }
 }
 
-/// "64G" as the rule says it, where that is exact.
+/// Formats a number of bytes: "64G" as rules write it if that is exact, otherwise in bytes.
 fn size(bytes: u64) -> String {
     let unit = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
     let exact = unit

@@ -1,4 +1,4 @@
-//! Rules as a user writes them on the command line or in a file, and their syntax.
+//! Rules of the command line and of rules files, and their syntax.
 //!
 //! ```text
 //! pin WHAT=WHERE             what may lie where
@@ -16,8 +16,9 @@
 //! PRICE    traffic over distance 1, or `mem`: as much as the process has of it
 //! ```
 //!
-//! `*` and `?` in names stand for any characters; names with other signs go in double quotes. White
-//! space is free around all signs. In a file there is one rule a line, and `#` starts a comment.
+//! `*` in names stands for any characters, `?` for one. Names with other special characters must be
+//! in double quotes. White space is allowed between all parts of a rule. A file has one rule per
+//! line, and `#` starts a comment.
 
 use crate::codes;
 use crate::pattern::Pattern;
@@ -26,12 +27,12 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::size;
 use graphmap_kpn::source::{Source, Span};
 
-/// The words that rules start with, each also the name of an option of the command.
+/// First words of rules. Each is also the name of an option of the command.
 pub const RULES: [&str; 8] = [
     "pin", "together", "apart", "hold", "whole", "prefer", "memory", "move",
 ];
 
-/// One rule, and where it is written.
+/// A rule and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     pub(crate) said: Said,
@@ -42,27 +43,27 @@ pub struct Rule {
 pub(crate) enum Said {
     Pin(Vec<Term>, Vec<Where>),
     Together(Vec<Term>),
-    /// And where: each OS process when empty.
+    /// Places follow. If there are none, the rule holds for each OS process.
     Apart(Vec<Term>, Vec<Where>),
-    /// Least, most, and where: each OS process when empty.
+    /// Minimum, maximum, and places. If there are no places, the rule holds for each OS process.
     Hold(Vec<Term>, u32, u32, Vec<Where>),
     Whole(Vec<Pattern>),
     Prefer(Vec<Pattern>, f64),
-    /// Bytes.
+    /// Limit in bytes.
     Memory(Vec<Where>, u64),
     Move(Vec<Term>, Price),
 }
 
-/// What it costs to move a process over distance 1.
+/// Cost of moving a process over distance 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Price {
-    /// So much traffic.
+    /// An amount of traffic.
     Traffic(f64),
-    /// Its `mem=`, all of which goes with it.
+    /// The `mem=` of the process, because all of it moves with the process.
     Mem,
 }
 
-/// What a name is the name of.
+/// Type of the element that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     Process,
@@ -70,31 +71,31 @@ pub(crate) enum Of {
     Module,
 }
 
-/// Some processes.
+/// A set of processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Term {
     pub(crate) of: Of,
     pub(crate) name: Pattern,
 }
 
-/// Some OS processes.
+/// A set of OS processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Where {
-    /// Those on the hosts of this name.
+    /// OS processes on the hosts with a matching name.
     Host(Pattern),
-    /// From one number to another.
+    /// OS processes from one number to another, both inclusive.
     OsProcess(u32, u32, Span),
 }
 
-/// Reads one rule: `word` is one of [`RULES`], the text is all that follows it.
+/// Reads one rule. `word` is one of [`RULES`], and `source` contains the rest of the rule.
 ///
 /// # Errors
-/// [`codes::BAD_RULE`] with the place in the text.
+/// [`codes::BAD_RULE`] with the position in the text.
 pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
     Reader::new(source.text(), source.base()).rule(word)
 }
 
-/// Reads places that stand in a text at a span.
+/// Reads a list of places from `text`, which is at `span` of a source.
 pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Where>, Box<Diagnostic>> {
     let help = "write hosts or OS processes, such as `node*` or `0-3`; `*` means all hosts";
     let mut reader = Reader::new(text, 0);
@@ -111,7 +112,8 @@ pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Where>, Box<Diagnosti
     Ok(places)
 }
 
-/// Reads a file of rules, one a line. What cannot be understood is left out, with an error in `out`.
+/// Reads a file of rules, one per line. Skips lines that are not valid, and adds an error for each
+/// to `out`.
 pub fn rules(source: &Source, out: &mut Diagnostics) -> Vec<Rule> {
     let mut rules = Vec::new();
     let mut base = source.base();
@@ -130,7 +132,8 @@ pub fn rules(source: &Source, out: &mut Diagnostics) -> Vec<Rule> {
     rules
 }
 
-/// Where the comment of a line starts; a `#` in quotes is none.
+/// Returns the index at which the comment of a line starts, or the length of the line. A `#` in
+/// quotes does not start a comment.
 fn comment(line: &str) -> usize {
     let mut quoted = false;
     let start = line.char_indices().find(|&(_, c)| {
@@ -140,14 +143,14 @@ fn comment(line: &str) -> usize {
     start.map_or(line.len(), |(at, _)| at)
 }
 
-/// A finding; large, so kept away from the good case.
+/// A diagnostic, boxed because it is large and the result is usually not an error.
 type Wrong = Box<Diagnostic>;
 
 struct Reader<'a> {
     text: &'a str,
     base: u32,
     at: usize,
-    /// How the rule is written.
+    /// Help text that shows the syntax of the rule.
     help: &'static str,
 }
 
@@ -174,7 +177,7 @@ impl<'a> Reader<'a> {
         Span::new(self.base + start as u32, self.base + self.at as u32)
     }
 
-    /// Takes a sign if it is the next.
+    /// Skips white space, and consumes a character if it is next. Returns true if it was.
     fn sign(&mut self, sign: char) -> bool {
         self.blank();
         let there = self.rest().starts_with(sign);
@@ -182,7 +185,7 @@ impl<'a> Reader<'a> {
         there
     }
 
-    /// Takes all that is before a sign that ends it.
+    /// Consumes the text before the first character for which `ends` is true.
     fn take(&mut self, ends: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let text = &rest[..rest.find(ends).unwrap_or(rest.len())];
@@ -190,7 +193,7 @@ impl<'a> Reader<'a> {
         text
     }
 
-    /// Takes what is left of the text, without white space around it.
+    /// Consumes the rest of the text, without white space around it.
     fn last(&mut self) -> (&'a str, Span) {
         self.blank();
         let start = self.at;
@@ -198,7 +201,7 @@ impl<'a> Reader<'a> {
         (&self.text[start..self.at], self.span(start))
     }
 
-    /// A finding at the next character.
+    /// Returns a diagnostic at the next character.
     fn wrong(&mut self, label: &str) -> Wrong {
         self.blank();
         let start = self.at;
@@ -206,7 +209,7 @@ impl<'a> Reader<'a> {
         bad(self.span(start), label, self.help)
     }
 
-    /// The rule of a word that has been read, if it was there.
+    /// Reads the rest of a rule. `word` has already been consumed if it was part of the text.
     fn rule(mut self, word: &str) -> Result<Rule, Wrong> {
         self.help = match word {
             "pin" => "write the rule as `pin WHAT=WHERE`, such as `worker*=node1` or `manager=0`",
@@ -259,7 +262,7 @@ impl<'a> Reader<'a> {
         Ok(Rule { said, span })
     }
 
-    /// What stands behind the sign of a rule that says something of what is before it.
+    /// Reads `=` and the value after it.
     fn equals<T>(&mut self, value: fn(&mut Self) -> Result<T, Wrong>) -> Result<T, Wrong> {
         match self.sign('=') {
             true => value(self),
@@ -267,7 +270,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where a rule holds, if that is said.
+    /// Reads `@` and the places after it, or returns an empty list if there is no `@`.
     fn at_places(&mut self) -> Result<Vec<Where>, Wrong> {
         match self.sign('@') {
             true => self.places(),
@@ -275,7 +278,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands between commas.
+    /// Reads a list with commas between its elements.
     fn list<T>(&mut self, one: impl Fn(&mut Self) -> Result<T, Wrong>) -> Result<Vec<T>, Wrong> {
         let mut list = Vec::new();
         loop {
@@ -325,7 +328,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// What stands before a colon, if it is one of these words.
+    /// Consumes one of `words` and the colon after it, if they are next.
     fn prefix<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
         self.blank();
         for (word, value) in words {
@@ -338,7 +341,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// A name up to the next sign, or in quotes.
+    /// Reads a name, either in quotes or up to white space or a character of the syntax.
     fn name(&mut self) -> Result<Pattern, Wrong> {
         self.blank();
         let start = self.at;
@@ -360,7 +363,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The least and the most of a range.
+    /// Reads a range, and returns its minimum and maximum.
     fn count(&mut self) -> Result<(u32, u32), Wrong> {
         self.blank();
         let start = self.at;

@@ -1,11 +1,11 @@
-//! From a verified network and a platform to a mapping, and all that a user wants to know of it.
+//! Maps a verified network onto a platform, and describes the result in terms of the graph.
 //!
-//! Translates the model into the plain numbers of the engine ([`graphmap_partition::solve`]) and back:
-//! OS processes become blocks in the tree of hosts, sockets and caches; constraints of the graph
-//! become constraints of the engine, each with the place where it was written, so that a conflict
-//! can be shown there. A graph without names goes another way ([`plan_bare`]).
+//! The crate translates the model into the numbers of the engine ([`graphmap_partition::solve`])
+//! and back. OS processes become blocks in the tree of hosts, sockets and caches. Constraints of
+//! the graph become constraints of the engine. Each keeps the position where it was written, so
+//! that a conflict can be reported there. Graphs without names are mapped by [`plan_bare`].
 
-// docs.rs says which feature an item comes with.
+// docs.rs shows which feature an item requires.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod bare;

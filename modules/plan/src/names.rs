@@ -1,4 +1,4 @@
-//! What names in rules are names of, and what is said of one that is a name of nothing.
+//! Names in rules, and diagnostics for names without a match in the network.
 
 use crate::codes;
 use crate::language::Of;
@@ -9,19 +9,20 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{Module, Network};
 use std::collections::BTreeSet;
 
-/// The most names that are told one by one.
+/// Largest number of names that a diagnostic lists.
 const MOST_TOLD: usize = 8;
-/// The most names that one is compared with: a hint is not worth a search through a million.
+/// Largest number of names that are compared for a hint, which does not justify a search through a
+/// million.
 const MOST_COMPARED: usize = 10_000;
 
-/// Whether a module has a name or a kind; `cluster_farm` may be called `farm`, too, since
-/// Graphviz wants the first word and nobody else does.
+/// Returns true if the pattern matches the name or the kind of a module. The name `cluster_farm`
+/// also matches as `farm`, because the prefix is only for Graphviz.
 pub(crate) fn is_called(network: &Network, module: &Module, called: &Pattern) -> bool {
     let (name, kind) = (network.name(module.name), network.name(module.kind));
     called.matches(name) || called.matches(kind) || called.matches(without_cluster(name))
 }
 
-/// A module's name without the word that Graphviz wants.
+/// Returns a module's name without the prefix that Graphviz requires.
 fn without_cluster(name: &str) -> &str {
     match declared::without_cluster(name) {
         Some(rest) => rest.strip_prefix('_').unwrap_or(rest),
@@ -29,7 +30,7 @@ fn without_cluster(name: &str) -> &str {
     }
 }
 
-/// A name of nothing.
+/// Returns the diagnostic for a name without a match, with a hint at similar names.
 pub(crate) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
     let kinds = || network.kinds.values().map(|k| network.name(k.name));
     let modules = || network.modules.values();
@@ -99,7 +100,10 @@ pub(crate) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
     }
 }
 
-/// A pattern with as much before its first wildcard as leads to names there are, if that is half of it, and such a name.
+/// Returns a shorter pattern that matches a known name, and that name.
+///
+/// The pattern is the longest part of the stem that begins a known name, and `*`. The result is
+/// `None` if that part is at most half of the stem.
 fn matching<'a>(name: &Pattern, known: &[&'a str]) -> Option<(String, &'a str)> {
     let stem = name.stem()?;
     let common = |other: &&str| {
@@ -109,14 +113,14 @@ fn matching<'a>(name: &Pattern, known: &[&'a str]) -> Option<(String, &'a str)> 
             .last()
             .map_or(0, |((at, a), _)| at + a.len_utf8())
     };
-    // The first of several.
+    // Of several equally good names, this selects the first.
     let found = known.iter().rev().max_by_key(|other| common(other))?;
     let kept = common(found);
     (kept * 2 > stem.len()).then(|| (format!("{}*", &stem[..kept]), *found))
 }
 
-/// A name that ends in a number, as the instances of what is repeated do: what is before the number
-/// and before a `_` between them, and the number.
+/// Splits a name that ends in a number, as names of instances do, into its base and the number. A
+/// `_` before the number is not part of the base.
 fn parts(name: &str) -> Option<(&str, u64)> {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name[base.len()..].parse().ok()?;
@@ -124,7 +128,7 @@ fn parts(name: &str) -> Option<(&str, u64)> {
     (!base.is_empty()).then_some((base, number))
 }
 
-/// Which numbers there are, of a name with one that there is not.
+/// Returns a hint at names with the same base, for a name whose number does not exist.
 fn numbered(name: &str, known: &[&str]) -> Option<String> {
     let (base, wanted) = parts(name)?;
     let mut alike: Vec<(u64, &str)> = known

@@ -1,32 +1,33 @@
-//! Names with `*` and `?` in them.
+//! Names that may contain `*` and `?`.
 
 use graphmap_kpn::source::Span;
 
-/// A name, or a pattern of names: `*` stands for any characters, `?` for one. In double quotes both
-/// stand for themselves.
+/// A name, or a pattern of names: `*` matches any characters, `?` matches one. In double quotes,
+/// both match only themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) text: String,
-    /// Written in quotes.
+    /// True if the name is in quotes.
     pub(crate) literal: bool,
     pub(crate) span: Span,
 }
 
-/// What stands for others in the patterns of shells and in regular expressions, and here for itself.
+/// Special characters of shell patterns and regular expressions, which match themselves here.
 const FOREIGN: [char; 10] = ['[', ']', '{', '}', '(', ')', '^', '$', '|', '\\'];
 
 impl Pattern {
-    /// Whether something in it stands for other characters.
+    /// Returns true if the pattern contains a wildcard.
     pub(crate) fn is_open(&self) -> bool {
         !self.literal && self.text.contains(['*', '?'])
     }
 
-    /// Whether it looks like a pattern of another language.
+    /// Returns true if the text looks like a pattern of another language.
     pub(crate) fn has_foreign_signs(&self) -> bool {
         !self.literal && self.text.contains(FOREIGN)
     }
 
-    /// What is before the first sign that stands for others, here or elsewhere; `None` where there is no such sign.
+    /// Returns the text before the first special character, here or in other languages. Returns
+    /// `None` if there is no such character, or if the name is in quotes.
     pub(crate) fn stem(&self) -> Option<&str> {
         let sign = |c: char| c == '*' || c == '?' || FOREIGN.contains(&c);
         let end = self.text.find(sign).filter(|_| !self.literal)?;
@@ -41,7 +42,9 @@ impl Pattern {
     }
 }
 
-/// Goes back to the last star only, so that the cost is at most the product of both lengths.
+/// Returns true if the pattern matches the whole name.
+///
+/// The search returns to the last star only, so the cost is at most the product of both lengths.
 fn glob(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
     let mut retry = None;
@@ -55,7 +58,7 @@ fn glob(pattern: &str, name: &str) -> bool {
             }
             (Some(sign), Some(c)) if sign == '?' || sign == c => (pattern, name) = (after, rest),
             _ => {
-                // The last star takes one character more.
+                // The last star matches one more character.
                 let Some((after, taken)) = &mut retry else {
                     return false;
                 };
@@ -81,7 +84,7 @@ mod tests {
         }
     }
 
-    /// By definition, in exponential time.
+    /// Matches by definition, in exponential time.
     fn naive(pattern: &[char], name: &[char]) -> bool {
         match pattern.split_first() {
             None => name.is_empty(),

@@ -1,4 +1,5 @@
-//! From a verified network and a platform to a mapping, and all that a user wants to know of it.
+//! Maps a verified network onto a platform, and collects the facts that a user needs about the
+//! mapping.
 
 use crate::codes;
 use crate::failure::{Teller, count, of_mapping};
@@ -19,19 +20,20 @@ use graphmap_partition::{
 };
 use graphmap_platform::{Class, Platform, Slot};
 
-/// The largest imbalance that the engine takes.
+/// Largest imbalance that the engine accepts.
 const MOST_IMBALANCE: f64 = 1000.0;
-/// One of so many parts of a time limit is for each strategy that a plan is compared with.
+/// Divisor of the time limit. The quotient is the limit of each strategy that a plan is compared
+/// with.
 const BESIDE: u32 = 50;
 
-/// A mapping and what is known about it. Costs and traffic are in the units of the graph and of
-/// the platform's distances.
+/// A mapping and facts about it. Costs and traffic are in the units of the graph and of the
+/// platform's distances.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Plan {
     /// The network with its mapping.
     pub mapped: Mapped,
-    /// Traffic times distance, summed over channels.
+    /// Sum over channels of traffic times distance.
     pub cost: f64,
     /// The sum that the search minimized besides the first objective: `cost`, plus the cost of
     /// preferences that do not hold and of moves. For [`Objective::RemoteChannels`] it begins with
@@ -40,80 +42,82 @@ pub struct Plan {
     /// True if the request has preferences or a price of moves. Only then `minimized` can be larger
     /// than `cost`.
     pub preferences: bool,
-    /// No feasible mapping has a smaller `minimized`. If the largest load is proved to be the
-    /// least, no mapping with that load has.
+    /// Lower bound: no feasible mapping has a smaller `minimized`. For [`Objective::LargestLoad`],
+    /// if the largest load is proved to be minimal, the bound holds for mappings with that load.
     pub lower_bound: f64,
     /// `(minimized - lower_bound) / minimized`.
     pub gap: f64,
-    /// Proved to be the best.
+    /// True if the mapping is proved to be optimal.
     pub proved: bool,
-    /// Whether it keeps all constraints and the balance bound, as far as that was raised.
+    /// True if the mapping keeps all constraints and the balance limit, raised if necessary.
     pub feasible: bool,
-    /// Whether no OS process is empty, or a mapping was found that keeps all constraints and leaves
-    /// none empty; the balance bound does not count for that one.
+    /// True if no OS process is empty, or if a mapping was found that keeps all constraints and
+    /// leaves none empty. The balance limit does not count for that mapping.
     pub fillable: bool,
-    /// Largest load of an OS process relative to its share.
+    /// Largest load of an OS process relative to its even share.
     pub balance: f64,
     /// Load of each OS process.
     pub loads: Vec<f64>,
-    /// That load relative to the OS process's share, which follows from its speed.
+    /// Load of each OS process relative to its even share, which depends on its speed.
     pub shares: Vec<f64>,
-    /// The most load that each OS process may have: its share rounded up to whole loads and
-    /// `imbalance`, or more where it must be.
+    /// Largest load that each OS process may have: its even share, rounded up to whole loads, and
+    /// the tolerance `imbalance`. It is larger if the balance limit was raised.
     pub allowed: Vec<f64>,
-    /// By how much an OS process may exceed its share, as it was asked for.
+    /// Requested tolerance: the part of its even share by which an OS process may exceed it.
     pub imbalance: f64,
-    /// Traffic by how far it goes, closest first.
+    /// Traffic by class of distance, closest first.
     pub traffic: Vec<(Class, f64)>,
-    /// The same for the channels at each OS process; what goes between two counts for both.
+    /// Traffic of the channels at each OS process, by the same classes. A channel between two OS
+    /// processes counts for both.
     pub traffic_of: Vec<Vec<f64>>,
     /// Largest traffic that enters or leaves one host.
     pub bottleneck: f64,
-    /// Channels between different OS processes.
+    /// Number of channels between different OS processes.
     pub remote_channels: u64,
-    /// What became of the previous mapping, where there is one.
+    /// Changes from the previous mapping, if the request has one.
     pub since: Option<Since>,
-    /// More time may narrow the gap.
+    /// True if more time may reduce the gap.
     pub narrows: bool,
-    /// What is minimised.
+    /// Quantity that the search minimizes.
     pub objective: Objective,
-    /// By what factor the balance bound was raised, where it had to be.
+    /// Factor by which the balance limit was raised, if it was.
     pub raised: Option<f64>,
-    /// It had to be: that no mapping keeps the wanted bound is proved.
+    /// True if it is proved that no mapping keeps the requested balance limit.
     pub unavoidable: bool,
-    /// What costs and loads may be off by, where weights had to be rounded.
+    /// Errors of cost and load that result from the rounding of weights.
     pub rounded: Rounded,
-    /// What the classical strategies give.
+    /// Results of the simple strategies, for comparison.
     pub others: Vec<Other>,
-    /// Hosts used, by name.
+    /// Names of the hosts that are used.
     pub hosts: Vec<String>,
-    /// What the engine did.
+    /// Log of the engine.
     pub log: Vec<String>,
 }
 
-/// What another strategy gives.
+/// Result of another strategy.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Other {
-    /// Its name.
+    /// Name of the strategy.
     pub strategy: &'static str,
-    /// Traffic times distance.
+    /// Sum over channels of traffic times distance.
     pub cost: f64,
     /// `cost`, plus the cost of preferences that do not hold and of moves.
     pub minimized: f64,
-    /// Whether it keeps all constraints and the balance bound, as far as that was raised for the
-    /// plan.
+    /// True if the mapping keeps all constraints and the balance limit, raised as for the plan.
     pub feasible: bool,
-    /// Largest load of an OS process relative to its share.
+    /// Largest load of an OS process relative to its even share.
     pub balance: f64,
     /// Largest traffic that enters or leaves one host.
     pub bottleneck: f64,
-    /// Channels between different OS processes.
+    /// Number of channels between different OS processes.
     pub remote_channels: u64,
 }
 
-/// What is wrong with the rules of a request, without a search: who or what does not exist. For a
-/// caller who knows already that there will be no mapping, and wants to say all that is wrong.
+/// Checks the rules of a request without a search, and reports names that do not exist.
+///
+/// This is for a caller that already knows that there will be no mapping, and that wants to report
+/// all errors.
 #[must_use]
 pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> Diagnostics {
     let mut found = Diagnostics::new();
@@ -127,7 +131,7 @@ pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> 
     found
 }
 
-/// How many OS processes there will be, and what is to be said of that.
+/// Returns the number of OS processes, and the warnings about it.
 fn os_processes(
     network: &Verified,
     platform: &Platform,
@@ -142,7 +146,8 @@ fn os_processes(
     )
 }
 
-/// The network and the platform in the plain numbers of the engine, and the bounds on the memory of hosts.
+/// Converts network and platform into the numbers of the engine. Also returns the memory limits of
+/// hosts.
 fn numbers<'a>(
     network: &'a Verified,
     platform: &'a Platform,
@@ -166,7 +171,7 @@ fn numbers<'a>(
     Ok((numbers, hosts))
 }
 
-/// Whether the numbers of a request mean something.
+/// Checks that the numbers of a request are valid.
 fn said_in(request: &Request<'_>) -> Result<(), Diagnostics> {
     let prefer = match request.modules {
         Modules::Prefer(traffic) => traffic,
@@ -178,7 +183,7 @@ fn said_in(request: &Request<'_>) -> Result<(), Diagnostics> {
         ("modules: prefer", prefer, f64::MAX),
         ("migration", migration, f64::MAX),
     ] {
-        // Nothing compares with NaN.
+        // The range also rejects NaN.
         if !(0.0..=most).contains(&number) {
             let message = format!("`{what}` of the request is {number}");
             let help = match most {
@@ -195,7 +200,8 @@ fn said_in(request: &Request<'_>) -> Result<(), Diagnostics> {
 /// Maps a network onto a platform.
 ///
 /// # Errors
-/// All findings if one is an error; [`codes::INFEASIBLE`] when no mapping keeps the rules.
+/// Returns all diagnostics if one of them is an error. The code is [`codes::INFEASIBLE`] if no
+/// mapping keeps the rules.
 pub fn plan(
     network: &Verified,
     platform: &Platform,
@@ -309,8 +315,8 @@ pub fn plan(
     Ok((plan, found))
 }
 
-/// Returns true if a mapping leaves no block empty, or if one was found that does not and that keeps
-/// all constraints.
+/// Returns true if a mapping leaves no block empty, or if another mapping was found that leaves
+/// none empty and keeps all constraints.
 fn is_fillable(problem: &Problem<'_>, block_of: &[u32]) -> bool {
     let blocks = 0..problem.machine.len() as u32;
     let mut empty = vec![true; blocks.len()];
@@ -331,7 +337,7 @@ fn is_fillable(problem: &Problem<'_>, block_of: &[u32]) -> bool {
     })
 }
 
-/// What plain rules give for the same problem.
+/// Returns the results of the simple strategies for the same problem.
 fn others(
     problem: &Problem<'_>,
     options: &Options,
@@ -342,7 +348,7 @@ fn others(
     let others = rules.filter_map(|rule| {
         let options = Options {
             strategy: rule.clone(),
-            // What they are mended with where they break a rule comes after the time is over.
+            // If the mapping of a strategy breaks a constraint, its repair runs after this time.
             time: options.time.map(|t| t / BESIDE),
             ..options.clone()
         };
@@ -360,8 +366,8 @@ fn others(
     others.collect()
 }
 
-/// Of each OS process its load relative to its share, and the most load that it may have, of the
-/// `limits` of blocks.
+/// Returns the load of each OS process relative to its even share, and its largest allowed load.
+/// `limits` contains the allowed load of each block.
 fn shares(
     loads: &[f64],
     limits: &[u64],
@@ -381,8 +387,8 @@ fn shares(
 }
 
 impl Plan {
-    /// Replaces a cost that was rounded by the exact one, and corrects the bound. `pulls` is the
-    /// cost of preferences and moves.
+    /// Replaces a rounded cost by the exact one, and corrects the lower bound. `pulls` is the cost
+    /// of preferences and moves.
     fn correct(&mut self, distances: &[f64; Class::ALL.len()], pulls: f64) {
         let error = self.rounded.cost;
         let costs = self
@@ -397,7 +403,7 @@ impl Plan {
     }
 }
 
-/// Traffic by class, of the whole and of each OS process.
+/// Returns the traffic by class of distance: in total, and for each OS process.
 fn traffic_by_class(mapped: &Mapped, slots: &[Slot]) -> (Vec<(Class, f64)>, Vec<Vec<f64>>) {
     const NONE: [f64; Class::ALL.len()] = [0.0; Class::ALL.len()];
     let (network, mapping) = (mapped.network(), mapped.mapping());

@@ -1,4 +1,4 @@
-//! From yesterday's mapping to today's: what stays, what moves, and what that is worth.
+//! Comparison with a previous mapping: processes that stay or move, and the costs of both.
 
 use crate::codes;
 use crate::spots::Spots;
@@ -12,53 +12,55 @@ use std::collections::BTreeMap;
 /// The mapping in use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Previous {
-    /// The OS process each process of today's network was in; `None` for a new one.
+    /// Previous OS process of each process of the network. `None` for a new process.
     pub os_process: Vec<Option<OsProcessId>>,
-    /// Where those OS processes were.
+    /// Hosts and cores of the previous OS processes.
     pub bindings: Arena<OsProcessId, Binding>,
-    /// What it costs to move a process over distance 1, in units of traffic, where no rule says it.
+    /// Cost of moving a process over distance 1, in units of traffic. A rule can replace it.
     pub migration: f64,
 }
 
-/// What became of a previous mapping. Costs are in the units of [`crate::Plan`].
+/// Changes from a previous mapping. Costs are in the units of [`crate::Plan`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Since {
-    /// Processes that are elsewhere now, and where they were.
+    /// Processes that move, with their previous OS process.
     pub moves: Vec<Move>,
-    /// Processes that have no place to stay in: they are new, or their host is gone.
+    /// Processes without a previous OS process, because they are new or their host is gone.
     pub placed: Vec<ProcessId>,
-    /// What the channels between the others would cost if nothing moved.
+    /// Cost of the channels between processes that are not in `placed`, if no process moved.
     pub staying: f64,
-    /// What they cost now.
+    /// Cost of the same channels now.
     pub now: f64,
-    /// Largest load of an OS process relative to its share, if nothing moved.
+    /// Largest load of an OS process relative to its even share, if no process moved.
     pub staying_balance: f64,
-    /// What the moves cost: distance times the price of a move.
+    /// Cost of the moves: distance times the price of a move.
     pub price: f64,
 }
 
 /// A process that moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Which.
+    /// The process.
     pub process: ProcessId,
-    /// OS process that it was in, by today's number.
+    /// Previous OS process, by its current number.
     pub from: OsProcessId,
-    /// OS process that it is in.
+    /// OS process in the new mapping.
     pub to: OsProcessId,
 }
 
 impl Previous {
-    /// Today's block for each of yesterday's OS processes: on hosts with names that of the one that is as
-    /// many as it was on the same host, else of the one of the same number.
+    /// Returns the current block of each previous OS process.
+    ///
+    /// On named hosts, the n-th previous OS process of a host becomes the n-th current one of that
+    /// host, or `None` if there are fewer. Otherwise the number of the OS process decides.
     fn blocks(&self, spots: &Spots<'_>) -> Vec<Option<u32>> {
         if !spots.named || self.bindings.values().any(|b| b.host.is_none()) {
             let same = |o: OsProcessId| spots.block_of.get(o.index()).copied();
             return self.bindings.ids().map(same).collect();
         }
         let mut on: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-        // Last first, to be taken from the end.
+        // In reverse order, because `take` removes entries from the end.
         for (slot, &block) in spots.slots.iter().zip(&spots.block_of).rev() {
             let host = spots.platform[slot.host].name.as_str();
             on.entry(host).or_default().push(block);
@@ -67,7 +69,7 @@ impl Previous {
         self.bindings.values().map(take).collect()
     }
 
-    /// Where each process was, as a block of today's machine.
+    /// Returns the block of the current machine in which each process was.
     pub(crate) fn homes(&self, numbers: &Numbers<'_>) -> Result<Vec<Option<u32>>, Diagnostics> {
         let (was, is) = (self.os_process.len(), numbers.network.processes.len());
         let beyond = |o: &&OsProcessId| o.index() >= self.bindings.len();
@@ -90,7 +92,8 @@ impl Previous {
 }
 
 impl Since {
-    /// Compares where each process `was` with where it `is`, by blocks; `price` is what the moves cost.
+    /// Compares the previous block of each process (`was`) with its current one (`is`). `price` is
+    /// the cost of the moves.
     pub(crate) fn of(numbers: &Numbers<'_>, was: &[Option<u32>], is: &[u32], price: u64) -> Since {
         let Numbers {
             network,

@@ -1,4 +1,4 @@
-//! The warning that the balance bound was raised, with its reason in terms of the graph.
+//! The warning that the balance limit was raised, with its reason in terms of the graph.
 
 use crate::codes;
 use crate::failure::{Teller, process};
@@ -7,7 +7,7 @@ use graphmap_kpn::source::Span;
 use graphmap_partition::{Constraint, Problem, Solution};
 use std::collections::BTreeMap;
 
-/// Returns the warning that the balance bound was raised. `what` names the result (a mapping), and
+/// Returns the warning that the balance limit was raised. `what` names the result (a mapping), and
 /// `block` its parts (an OS process).
 pub(crate) fn raised(
     solution: &Solution,
@@ -30,7 +30,7 @@ pub(crate) fn raised(
 
 impl Teller<'_> {
     /// Adds the reason to the warning: the heavy process, group or rule, the OS processes whose
-    /// bound was raised, and the bound of the others.
+    /// limit was raised, and the limit of the others.
     pub(crate) fn why_raised(
         &self,
         finding: Diagnostic,
@@ -47,7 +47,7 @@ impl Teller<'_> {
             let (least, most) = (of(bounds.clone().min()), of(bounds.max()));
             match least == most {
                 true => most,
-                // Bounds differ with the speed of the OS processes.
+                // Limits differ because the OS processes have different speeds.
                 false => format!("{least} to {most}"),
             }
         };
@@ -61,7 +61,7 @@ impl Teller<'_> {
                 .iter()
                 .map(|&v| self.numbers.network.processes[process(v)].load)
                 .sum();
-            // A group of one heavy process and light ones is too heavy as a group.
+            // The group is the reason even if it consists of one heavy process and some light ones.
             if load > most && heaviest.is_some_and(|p| load > p.load) {
                 let (load, most) = (limit(load), limit(most));
                 let whom = self.names(&vertices);
@@ -120,8 +120,8 @@ impl Teller<'_> {
         }
     }
 
-    /// Returns the group of processes with the largest load that rules keep together, and the place
-    /// of the first such rule.
+    /// Returns the heaviest group of processes that rules keep together, and the position of the
+    /// first such rule.
     fn heaviest_group(&self, problem: &Problem<'_>) -> Option<(Span, Vec<u32>)> {
         let group = problem.groups();
         let mut loads = vec![0; group.len()];
@@ -138,7 +138,7 @@ impl Teller<'_> {
         Some((span, members.map(|(v, _)| v).collect()))
     }
 
-    /// Returns a note on the OS processes that heavy processes occupy and on the bounds of the
+    /// Returns a note on the OS processes that heavy processes occupy and on the limits of the
     /// others.
     fn beside_heavy(
         &self,
@@ -148,7 +148,7 @@ impl Teller<'_> {
         largest: &dyn Fn(&[u32]) -> String,
     ) -> Option<String> {
         let (graph, limits) = (problem.graph, &solution.limits);
-        // The heaviest process of each OS process that holds more than counts.
+        // For each OS process: its load that the limits do not count, and its heaviest process.
         let mut heavy = BTreeMap::new();
         for (v, &b) in (0..).zip(&solution.block_of) {
             let (count, heaviest) = heavy.entry(b).or_insert((0, v));
@@ -192,7 +192,7 @@ impl Teller<'_> {
     }
 }
 
-/// A bound on loads, with enough digits to distinguish it from 0.
+/// Formats a limit of loads with enough digits to distinguish it from 0.
 fn limit(most: f64) -> String {
     let places = if most < 0.1 {
         2.0 - most.log10().floor()

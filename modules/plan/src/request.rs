@@ -1,31 +1,32 @@
-//! What is asked of a plan.
+//! The request for a plan.
 
 use crate::language::Rule;
 use crate::previous::Previous;
 use graphmap_kpn::source::SourceMap;
 use graphmap_partition::{Objective, Options};
 
-/// What is asked for.
+/// Input of the mapping besides the network and the platform.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// How many OS processes; by default one for each slot of the platform.
+    /// Number of OS processes. By default, one for each slot of the platform.
     pub os_processes: Option<usize>,
-    /// Whether the hosts have names that a launcher knows; `false` for a machine made up from `-n`.
+    /// True if launchers know the names of the hosts. False for a machine that `-n` describes.
     pub named_hosts: bool,
-    /// How to search.
+    /// Options of the search.
     pub options: Options,
-    /// What to minimise.
+    /// Quantity to minimize.
     pub objective: Objective,
-    /// Balance bound, 0.03 for 3%.
+    /// Tolerance of the balance limit. 0.03 is 3%.
     pub imbalance: f64,
-    /// What modules mean to the mapping.
+    /// Influence of modules on the mapping.
     pub modules: Modules,
-    /// Rules beside those of the graph.
+    /// Rules in addition to the constraints of the graph.
     pub rules: &'a [Rule],
-    /// The texts that the rules stand in, for whoever shows what is wrong with them: those of the network and, after
-    /// them, their own. By default there are those of the network alone.
+    /// Texts that contain the rules, so that diagnostics can show them. The texts of the network
+    /// come first, and the texts of the rules follow. By default, there are only texts of the
+    /// network.
     pub texts: Option<&'a SourceMap>,
-    /// The mapping in use, to stay near to.
+    /// The mapping in use. The new mapping stays close to it.
     pub previous: Option<&'a Previous>,
 }
 
@@ -45,14 +46,14 @@ impl Default for Request<'_> {
     }
 }
 
-/// What modules mean to the mapping.
+/// Influence of modules on the mapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Modules {
-    /// Nothing: their channels speak for themselves.
+    /// Modules have no influence.
     #[default]
     Ignore,
-    /// The processes of an innermost module are rather kept together, as if joined by channels of
-    /// this traffic.
+    /// The processes of an innermost module attract each other, as if channels with this traffic
+    /// joined them.
     Prefer(f64),
     /// The processes of an innermost module stay in one OS process.
     Atom,

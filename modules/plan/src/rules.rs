@@ -1,5 +1,5 @@
-//! What a mapping must obey, from the graph, the request and its rules, as constraints of the
-//! engine, each with the place where it is written.
+//! Constraints of a mapping. They come from the graph, from the request, and from its rules. Each
+//! has the position where it is written.
 
 use crate::language::{self, Of, Price, Rule, Said, Term};
 use crate::names::{is_called, nobody};
@@ -16,17 +16,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 use std::sync::Arc;
 
-/// The constraints of graph, request and rules, each with the place where it is written.
+/// Constraints of graph, request and rules, each with the position where it is written.
 pub(crate) struct Rules<'a> {
     pub(crate) constraints: Vec<Constraint>,
     pub(crate) spans: Vec<Span>,
-    /// What it costs to move each process, where a rule says so.
+    /// Cost of moving each process, if a rule sets it.
     pub(crate) prices: Vec<Option<f64>>,
     numbers: &'a Numbers<'a>,
 }
 
-/// What is counted beside the channels, in units of traffic: what draws processes together, more than all of it,
-/// and what the moves may cost, more than all of them over distance 1.
+/// Returns an upper bound on the sum of preferences and prices of moves at distance 1, and the
+/// single values. The unit is traffic.
 pub(crate) fn beside(network: &Verified, request: &Request<'_>) -> Beside {
     let mut beside = Beside::default();
     let all = network.processes.len();
@@ -40,7 +40,7 @@ pub(crate) fn beside(network: &Verified, request: &Request<'_>) -> Beside {
     }
     for rule in request.rules {
         if let Said::Prefer(_, traffic) = rule.said {
-            // A process is in as many modules as lie within each other.
+            // A process belongs to each of the modules that contain it.
             beside.add(traffic, all * (1 + deepest(network)));
         }
     }
@@ -62,7 +62,7 @@ pub(crate) fn beside(network: &Verified, request: &Request<'_>) -> Beside {
     beside
 }
 
-/// How many modules lie within each other at the most.
+/// Returns the maximum nesting depth of modules, from 0.
 fn deepest(network: &Verified) -> usize {
     let mut depth: Vec<usize> = Vec::with_capacity(network.modules.len());
     for module in network.modules.values() {
@@ -72,7 +72,7 @@ fn deepest(network: &Verified) -> usize {
 }
 
 impl<'a> Rules<'a> {
-    /// `hosts` are the bounds on their memory.
+    /// Collects all constraints. `hosts` are the memory limits of hosts.
     pub(crate) fn of(
         numbers: &'a Numbers<'a>,
         request: &Request<'_>,
@@ -126,7 +126,7 @@ impl<'a> Rules<'a> {
                 },
                 Declared::Whole => self.together(vertices, span),
                 Declared::Prefer(traffic) => self.prefer(vertices, *traffic, span),
-                // All that say the same of one kind say one thing.
+                // Equal limits for one kind are one constraint.
                 Declared::Hold { least, most } => {
                     for process in &constraint.processes {
                         let kind = network.processes[*process].kind;
@@ -151,7 +151,8 @@ impl<'a> Rules<'a> {
             vertices.dedup();
             match said {
                 Declared::Separate(name) if vertices.len() > 1 => {
-                    // `replicas@node*` is the group `replicas`, apart by those hosts.
+                    // `replicas@node*` is the group `replicas`, of which no two may be on the same
+                    // such host.
                     let places = name
                         .split_once('@')
                         .map(|(_, at)| language::places(at, span));
@@ -171,7 +172,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// What the request makes of all innermost modules.
+    /// Adds constraints for all innermost modules, as the request specifies.
     fn of_modules(&mut self, modules: Modules) {
         if modules == Modules::Ignore {
             return;
@@ -205,7 +206,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// No two in one of the places of each list; in one OS process where a list is empty.
+    /// Adds constraints that no two vertices are in the same place of a list, one for each list. If
+    /// a list is empty, its places are the OS processes.
     fn apart(&mut self, vertices: Vec<u32>, there: Vec<Vec<Vec<u32>>>, span: Span) {
         for places in there {
             let vertices = vertices.clone();
@@ -213,7 +215,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// So many in each of the places of each list.
+    /// Adds constraints on the number of vertices in each place of a list, one for each list.
     fn hold(
         &mut self,
         vertices: Vec<u32>,
@@ -239,7 +241,7 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// A rule of the request.
+    /// Adds the constraints of a rule of the request.
     fn add(&mut self, rule: &Rule, found: &mut Diagnostics) {
         let (network, spots) = (self.numbers.network, &self.numbers.spots);
         let span = rule.span;
@@ -287,12 +289,12 @@ impl<'a> Rules<'a> {
                     });
                 }
             }
-            // Part of the machine, not of the constraints.
+            // A property of the machine, not a constraint.
             Said::Memory(..) => {}
         }
     }
 
-    /// The processes that are meant, ascending. Each name must be that of at least one.
+    /// Returns the processes that the terms match, ascending. Reports a term that matches none.
     fn processes(&self, what: &[Term], found: &mut Diagnostics) -> Option<Vec<u32>> {
         let network = self.numbers.network;
         let (mut chosen, mut sound) = (Vec::new(), true);
@@ -321,7 +323,7 @@ impl<'a> Rules<'a> {
         sound.then_some(chosen)
     }
 
-    /// The processes of each module that is meant; a name that is none is told.
+    /// Returns the processes of each module that a name matches. Reports a name that matches none.
     fn modules(&self, names: &[Pattern], found: &mut Diagnostics) -> Vec<Vec<u32>> {
         for name in names {
             if self.members(slice::from_ref(name)).is_empty() {
@@ -331,12 +333,13 @@ impl<'a> Rules<'a> {
         self.members(names)
     }
 
-    /// The processes, those of modules within included, of each module of one of these names or
-    /// kinds.
+    /// Returns the processes of each module whose name or kind matches, including those of nested
+    /// modules.
     fn members(&self, names: &[Pattern]) -> Vec<Vec<u32>> {
         let network = self.numbers.network;
-        // Those that are meant, each as the place of the next one around it; and the place of the innermost of
-        // them that each module is in, or is.
+        // `around` contains, for each matching module, the index of the next matching module around
+        // it. `nearest` contains, for each module, the index of the innermost matching module that
+        // is or contains it.
         let mut around: Vec<Option<usize>> = Vec::new();
         let mut nearest: Vec<Option<usize>> = Vec::with_capacity(network.modules.len());
         for module in network.modules.values() {

@@ -1,4 +1,4 @@
-//! Where OS processes are, for those who name them, and which blocks of the engine they are.
+//! OS processes on their hosts, as rules name them, and the corresponding blocks of the engine.
 
 use crate::codes;
 use crate::language::{Rule, Said, Where};
@@ -14,21 +14,21 @@ use graphmap_platform::{Platform, Slot};
 /// OS processes on their hosts.
 pub(crate) struct Spots<'a> {
     pub(crate) platform: &'a Platform,
-    /// Whether the hosts have names that mean something.
+    /// True if launchers know the names of the hosts.
     pub(crate) named: bool,
-    /// How many processes there are: as many OS processes there are at the most.
+    /// Number of processes, which is the maximum number of OS processes.
     processes: usize,
     /// The slot of each OS process.
     pub(crate) slots: Vec<Slot>,
-    /// The OS process of each block: blocks are numbered along the tree of hosts, OS processes in the
-    /// order of the hostfile.
+    /// OS process of each block. Blocks are numbered along the tree of hosts, and OS processes in
+    /// the order of the hostfile.
     pub(crate) os_process_of: Vec<OsProcessId>,
-    /// The block of each OS process.
+    /// Block of each OS process.
     pub(crate) block_of: Vec<u32>,
 }
 
 impl<'a> Spots<'a> {
-    /// Those of `n` OS processes.
+    /// Creates the slots and blocks of `n` OS processes.
     pub(crate) fn of(platform: &'a Platform, n: usize, named: bool, processes: usize) -> Self {
         let slots = platform.slots_for(n);
         let mut os_process_of: Vec<OsProcessId> = (0..n).map(OsProcessId::from_index).collect();
@@ -50,12 +50,12 @@ impl<'a> Spots<'a> {
         }
     }
 
-    /// All blocks.
+    /// Returns all blocks.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = u32> + use<> {
         0..self.slots.len() as u32
     }
 
-    /// The slot of a block's OS process.
+    /// Returns the slot of a block's OS process.
     pub(crate) fn slot(&self, block: u32) -> &Slot {
         &self.slots[self.os_process_of[block as usize].index()]
     }
@@ -64,7 +64,7 @@ impl<'a> Spots<'a> {
         format!("OS process {}", self.os_process_of[block as usize])
     }
 
-    /// Where each OS process runs.
+    /// Returns the host and the cores of each OS process.
     pub(crate) fn bindings<T: FromIterator<Binding>>(&self) -> T {
         let binding = |slot: &Slot| Binding {
             host: self.named.then(|| self.platform[slot.host].name.clone()),
@@ -73,7 +73,7 @@ impl<'a> Spots<'a> {
         self.slots.iter().map(binding).collect()
     }
 
-    /// Names of the hosts that are used, in the order of their first OS process.
+    /// Returns the names of the used hosts, in the order of their first OS processes.
     pub(crate) fn hosts(&self) -> Vec<String> {
         let mut seen = vec![false; self.platform.hosts().len()];
         let hosts = self.slots.iter().map(|slot| slot.host);
@@ -81,8 +81,9 @@ impl<'a> Spots<'a> {
         first.map(|h| self.platform[h].name.clone()).collect()
     }
 
-    /// What memory is limited: by the platform, or by a rule, of which the last counts. That of each block,
-    /// and that of hosts, with where it is said.
+    /// Returns the memory limits of blocks, and those of hosts with the positions of their rules.
+    ///
+    /// The platform or a rule sets a limit. If several rules do, the last one applies.
     pub(crate) fn memory(
         &self,
         rules: &[Rule],
@@ -117,7 +118,7 @@ impl<'a> Spots<'a> {
         (own, hosts.collect())
     }
 
-    /// These blocks, those on one host together.
+    /// Groups blocks by host.
     fn by_host(&self, blocks: impl IntoIterator<Item = u32>) -> Vec<Vec<u32>> {
         let mut there = vec![Vec::new(); self.platform.hosts().len()];
         for block in blocks {
@@ -127,14 +128,16 @@ impl<'a> Spots<'a> {
         there
     }
 
-    /// Each OS process as a place.
+    /// Returns each OS process as a place.
     pub(crate) fn alone(&self) -> Vec<Vec<u32>> {
         self.blocks().map(|block| vec![block]).collect()
     }
 
-    /// Each place that is named, a host or an OS process, as the blocks in it: a list without
-    /// overlaps of all hosts, and one of all OS processes; without names `all` alone. `None`: one is
-    /// of nothing, and `found` says why.
+    /// Returns lists of places. A place is a host or an OS process, as the list of its blocks.
+    ///
+    /// The hosts among `places` form one list without overlaps, and the OS processes form another.
+    /// If `places` is empty, the only list is `all`. Returns `None`, with a diagnostic in `found`,
+    /// if a place does not exist.
     pub(crate) fn each(
         &self,
         places: &[Where],
@@ -159,7 +162,8 @@ impl<'a> Spots<'a> {
         Some(lists)
     }
 
-    /// The blocks at some places, ascending. `None`: there are none, and `found` says why.
+    /// Returns the blocks at some places, ascending. Returns `None`, with a diagnostic in `found`,
+    /// if a place does not exist.
     pub(crate) fn at<'w>(
         &self,
         places: impl IntoIterator<Item = &'w Where>,
@@ -182,7 +186,10 @@ impl<'a> Spots<'a> {
         Some(self.blocks().filter(|&b| here[b as usize]).collect())
     }
 
-    /// The blocks on the hosts of a name, ascending; `shown` is how it is said.
+    /// Returns the blocks on the hosts that a name matches, ascending. `shown` is the name in
+    /// messages.
+    ///
+    /// Returns `None`, with a diagnostic in `found`, if there are no such blocks.
     pub(crate) fn on(
         &self,
         name: &Pattern,
@@ -222,7 +229,7 @@ impl<'a> Spots<'a> {
             let first = all.position(|slot| fits[slot.host.index()]);
             let help = match first {
                 Some(first) => format!("use `-n {}` or more, or list this host earlier", first + 1),
-                // There are no more OS processes than processes.
+                // There are never more OS processes than processes.
                 None => "list this host earlier".to_owned(),
             };
             found.push(
@@ -236,7 +243,7 @@ impl<'a> Spots<'a> {
         Some(there)
     }
 
-    /// That there is no OS process of this number.
+    /// Returns the error that an OS process does not exist.
     pub(crate) fn no_os_process(&self, o: u32, span: Span) -> Diagnostic {
         let (count, processes) = (self.slots.len(), self.processes);
         let numbers = match count {
@@ -251,7 +258,7 @@ impl<'a> Spots<'a> {
         match (wanted <= processes as u64, processes) {
             (true, _) => finding.help(format!("use `-n {wanted}` or more, or another number")),
             (false, 0) => finding,
-            // One without a process is never made, whatever `-n` says.
+            // An OS process without a process is never created, even with a larger `-n`.
             (false, _) => finding.help(format!(
                 "use a number up to {}; there are never more OS processes than processes",
                 processes - 1

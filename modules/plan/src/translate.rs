@@ -1,4 +1,4 @@
-//! The model's words in the engine's numbers.
+//! Converts a network and a platform into the integers of the engine.
 
 use crate::codes;
 use crate::spots::Spots;
@@ -11,20 +11,22 @@ use graphmap_partition::{
 };
 use graphmap_platform::{Platform, Slot};
 
-/// Traffic times distance must stay far below what a `u64` takes; see [`graphmap_partition::Problem::check`].
+/// Limit of traffic times distance, far below the maximum of `u64`. See
+/// [`graphmap_partition::Problem::check`].
 const LARGEST_COST: f64 = (1u64 << 58) as f64;
 
-/// What weights are off by that could not be counted exactly: they have more digits than that. The cost
-/// of a plan is of the weights as they are said, and its bound holds for those.
+/// Errors of a plan that result from the rounding of weights with too many digits.
+///
+/// The cost of a plan uses the exact weights, and its lower bound is valid for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rounded {
-    /// By how much the cost of a mapping may differ from what the search counted.
+    /// Largest difference between the cost of a mapping and the cost that the search calculated.
     pub cost: f64,
-    /// By how much the loads of all processes together may.
+    /// Largest difference between the sum of all loads and the sum that the search calculated.
     pub load: f64,
 }
 
-/// A network and hosts, and both in the engine's numbers.
+/// A network and its hosts, and the integers of the engine for both.
 pub(crate) struct Numbers<'a> {
     pub(crate) network: &'a Verified,
     pub(crate) weights: Weights,
@@ -32,19 +34,19 @@ pub(crate) struct Numbers<'a> {
     pub(crate) machine: Machine,
 }
 
-/// The network's weights as integers.
+/// The weights of a network as integers.
 pub(crate) struct Weights {
     pub(crate) graph: Graph,
-    /// How traffic is counted.
+    /// Conversion of traffic.
     pub(crate) traffic: Scale,
-    /// Engine's units of distance in one of the platform's.
+    /// Units of distance of the engine per unit of the platform.
     pub(crate) distance: f64,
-    /// What they are off by.
+    /// Errors from rounding.
     pub(crate) rounded: Rounded,
 }
 
-/// What is counted in units of traffic beside the channels: prices of moves, and what draws processes
-/// together. All of it at distance 1, and the values that are said.
+/// Weights in units of traffic that are not traffic of channels: preferences and prices of moves.
+/// They consist of a sum at distance 1, and the single values.
 #[derive(Default)]
 pub(crate) struct Beside {
     pub(crate) total: f64,
@@ -52,18 +54,19 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// The same traffic for each of so many processes.
+    /// Adds the same traffic for each of `processes` processes.
     pub(crate) fn add(&mut self, traffic: f64, processes: usize) {
         self.total += traffic * processes as f64;
         self.values.push(traffic);
     }
 }
 
-/// The largest sum of loads, of memory, and of twice the traffic that the engine takes.
+/// Largest sum of loads, of memory, and of twice the traffic that the engine accepts.
 const LARGEST: f64 = LARGEST_TOTAL as f64;
 
 impl Weights {
-    /// What keeps the network's memory from being counted, at the process that needs most.
+    /// Returns an error if the sum of memory is too large. It refers to the process with the most
+    /// memory.
     pub(crate) fn check(network: &Verified) -> Result<(), Diagnostics> {
         let total: f64 = network.processes.values().map(|p| p.mem).sum();
         if total <= LARGEST {
@@ -90,11 +93,11 @@ impl Weights {
         let distances = platform.distances().as_array();
         let distance = distance_factor(platform);
         let diameter = distances[distances.len() - 1] * distance;
-        // Nothing of a million processes is written down but what the engine needs of them.
+        // Iterators instead of vectors, because a network may have a million processes.
         let loads = network.processes.values().map(|p| p.load);
         let said = network.channels.values().map(|c| c.traffic);
         let total: f64 = said.clone().sum();
-        // All that is counted along with the traffic takes its part of what can be counted.
+        // Preferences and prices of moves use a part of the range of the engine's integers.
         let share = match total > 0.0 {
             true => total / (total + beside.total),
             false => 1.0,
@@ -104,7 +107,7 @@ impl Weights {
         let load = scale(loads.clone(), &[], LARGEST)?;
         let off = |d: f64| ((d * distance).round() / distance - d).abs();
         let farthest = distances.iter().copied().map(off).fold(0.0, f64::max);
-        // Where rounding in floating point is all there is, it is exact.
+        // An error in the order of floating-point rounding is treated as exact.
         let exact = farthest <= 1e-12 * diameter / distance;
         let far = if exact { 0.0 } else { farthest };
         let error = traffic.error * diameter / distance + far * total;
@@ -131,14 +134,16 @@ impl Weights {
         })
     }
 
-    /// A cost of the engine in the user's units.
+    /// Converts a cost of the engine into the units of the user.
     pub(crate) fn cost(&self, cost: u64) -> f64 {
         cost as f64 / self.traffic.factor / self.distance
     }
 }
 
-/// The least power of ten that makes all distances whole; where that would make them too large, three
-/// digits more than the smallest of them needs.
+/// Returns the factor that converts distances into integers.
+///
+/// This is the smallest power of ten that makes all distances whole. If the largest distance would
+/// exceed 10^9, the smallest positive one becomes 1,000, or less if necessary.
 pub(crate) fn distance_factor(platform: &Platform) -> f64 {
     let distances = platform.distances().as_array();
     let largest = distances[distances.len() - 1];
@@ -147,13 +152,13 @@ pub(crate) fn distance_factor(platform: &Platform) -> f64 {
     if largest * exact < 1e9 {
         return exact;
     }
-    // They ascend.
+    // The distances ascend.
     let smallest = distances.into_iter().find(|&d| d > 0.0);
     (1000.0 / smallest.unwrap_or(largest)).min(1e9 / largest)
 }
 
-/// Of each OS process its load relative to its share of a total, which follows from its speed; `os_process_of` says
-/// which one each block is.
+/// Returns the load of each OS process relative to its share of `total`, which depends on its
+/// speed. `os_process_of` is the OS process of each block.
 pub(crate) fn shares(
     machine: &Machine,
     os_process_of: &[OsProcessId],
@@ -171,22 +176,23 @@ pub(crate) fn shares(
     shares
 }
 
-/// The OS processes as a machine; `memory` is that of each block, where it is limited, and `unit` the engine's units
-/// of distance in one of the platform's.
+/// Returns the OS processes as a machine. `memory` is the memory limit of each block, and `unit`
+/// the number of engine units per unit of distance.
 pub(crate) fn machine(
     spots: &Spots<'_>,
     memory: &[Option<u64>],
     unit: f64,
 ) -> Result<Machine, Error> {
     let (n, all) = (spots.slots.len(), spots.platform.slot_count());
-    // Overcommitted slots share their speed: the hostfile is gone through again and again.
+    // OS processes on the same slot share its speed. If slots are overcommitted, they are used
+    // repeatedly in the same order.
     let uses = |o: usize| (n - o % all).div_ceil(all) as f64;
     let speed = |o: &OsProcessId| spots.slots[o.index()].speed / uses(o.index());
     let speeds: Vec<f64> = spots.os_process_of.iter().map(speed).collect();
     let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
     let even = speeds.iter().all(|&s| s == slowest);
     let blocks = speeds.iter().zip(memory).map(|(speed, &memory)| Block {
-        // Two digits of a ratio are more than anybody knows of a machine.
+        // Speeds are rounded to 1% of the slowest, because they are not known more precisely.
         speed: match even {
             true => 1,
             false => (speed / slowest * 100.0).round() as u32,
@@ -201,8 +207,8 @@ pub(crate) fn machine(
     Machine::new(&tree, collocated)?.listed(spots.block_of.clone())
 }
 
-/// Groups neighbours in the same group of hosts, those on the same host, and so on down to `level` 0, where each
-/// has a cache of its own.
+/// Builds the tree of some neighbours: groups of hosts at the outermost level, then hosts, sockets
+/// and cache groups. At `level` 0, the blocks share a cache group.
 fn tree(placed: &[(&Slot, Block)], level: usize, distance: &[u32; 5]) -> Tree {
     let members: Vec<Tree> = match level.checked_sub(1) {
         None => placed.iter().map(|p| Tree::Block(p.1)).collect(),

@@ -1,4 +1,4 @@
-//! From a drawn network and hosts to a plan, and what is said when there is none.
+//! Maps networks onto hosts, and checks the plans and the diagnostics.
 
 use graphmap_dot::dialect::load;
 use graphmap_kpn::arena::Id;
@@ -26,7 +26,7 @@ fn network(text: &str) -> Verified {
         .0
 }
 
-/// Hosts of two slots each, with whole distances.
+/// Returns hosts of two slots each, with integer distances.
 fn hosts(names: &[&str]) -> Platform {
     let hosts = names.iter().map(|name| Host::new(*name, 2)).collect();
     let distances = Distances::new([0.0, 1.0, 1.0, 1.0, 10.0, 10.0]).unwrap();
@@ -45,7 +45,7 @@ fn refused(text: &str, platform: &Platform, request: &Request<'_>) -> Diagnostic
         .unwrap_err()
 }
 
-/// A short search: these networks are tiny.
+/// Returns a request for a short search, because these networks are tiny.
 fn quick() -> Request<'static> {
     let mut request = Request::default();
     request.options.steps = 50_000;
@@ -57,7 +57,7 @@ const PIPELINE: &str = "digraph { a -> b [traffic=9]; b -> c [traffic=1]; c -> d
 #[test]
 fn a_pipeline_is_cut_where_little_flows() {
     let (plan, found) = planned(PIPELINE, &hosts(&["x", "y"]), &quick());
-    // One process for each slot: a b on one host, c d on the other.
+    // One process per slot: `a` and `b` are on one host, `c` and `d` on the other.
     assert_eq!(plan.cost, 9.0 + 10.0 + 9.0);
     let far: f64 = plan
         .traffic
@@ -123,7 +123,7 @@ fn contradictions_are_shown_where_they_are_written() {
             .any(|s: &Span| (s.start as usize) < end && (s.end as usize) > start)
     };
     assert!(shown("osprocess=0") && shown("osprocess=1"), "{finding:#?}");
-    // In the words of the graph, not of the engine.
+    // The message uses terms of the graph, not of the engine.
     let said = &finding.message;
     assert!(
         said.contains("process `") && !said.contains("vert"),
@@ -185,7 +185,7 @@ fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
     let mut request = quick();
     request.options.strategy = graphmap_plan::strategy("round-robin", &[]).unwrap();
     let (dealt, _) = planned(PIPELINE, &platform, &request);
-    // Two and two exchanged: worse than the best.
+    // Two processes are exchanged, so this mapping is worse than the best.
     let mut previous = dealt.mapped.mapping().clone();
     previous.os_process.swap(1, 2);
     let yesterday = |migration| Previous {
@@ -214,7 +214,7 @@ fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
     );
     assert!(!since.moves.is_empty());
 
-    // A host came, one went, the others stand in another order; a process is new.
+    // One host is new, one is gone, and the order of the others differs. One process is new.
     let today = hosts(&["z", "y"]);
     let grown = PIPELINE.replace("c -> d", "c -> e");
     let half = Previous {
@@ -226,7 +226,8 @@ fn a_previous_mapping_is_kept_where_moving_costs_more_than_it_gains() {
     let name = |p: &graphmap_kpn::network::ProcessId| {
         plan_today.mapped.network().process_name(*p).to_owned()
     };
-    // `a` was on x, which is gone; `b` and `c` stay on y, whose OS processes have the same numbers.
+    // `a` was on `x`, which is gone. `b` and `c` stay on `y`, whose OS processes have the same
+    // numbers.
     assert_eq!(
         since.placed.iter().map(name).collect::<Vec<_>>(),
         ["a", "e"]
@@ -248,7 +249,7 @@ fn ruled(
     said: &str,
 ) -> Result<Plan, (Vec<String>, Diagnostics)> {
     let mut map = SourceMap::new();
-    // Spans of rules lie beyond those of the graph.
+    // Spans of rules come after those of the graph.
     map.add("g.dot", text).unwrap();
     let source = map.add("rules", said).unwrap();
     let mut found = Diagnostics::new();
@@ -268,7 +269,7 @@ fn ruled(
     })
 }
 
-/// How many of some processes are in each OS process.
+/// Returns the number of matching processes in each OS process.
 fn held(plan: &Plan, processes: impl Fn(&str) -> bool) -> Vec<usize> {
     let (network, mapping) = (plan.mapped.network(), plan.mapped.mapping());
     let mut held = vec![0; mapping.bindings.len()];
@@ -303,7 +304,7 @@ fn rules_are_kept() {
     assert_eq!(held(&plan, |n| four.contains(&n)), [1, 1, 1, 1]);
     let plan = of("hold kind:worker = 1-2");
     assert!(held(&plan, worker).iter().all(|n| (1..=2).contains(n)));
-    // Host x has OS processes 0 and 1.
+    // Host `x` has OS processes 0 and 1.
     let plan = of("hold kind:worker = 3 @ 2, 3\nhold kind:worker = 0 @ x");
     assert_eq!(held(&plan, worker), [0, 0, 3, 3]);
 }
@@ -350,7 +351,7 @@ fn modules_are_kept_whole_by_name_or_kind() {
         };
         assert!(of("p1") == of("q1") && of("p2") == of("q2"), "{rule}");
     }
-    // A preference that is dear enough does the same; a cheap one changes nothing.
+    // A strong preference does not lower the cost.
     let dear = ruled(FARM, &request, "prefer log = 1000").unwrap();
     let none = ruled(FARM, &request, "prefer log = 0").unwrap();
     assert!(dear.cost >= none.cost);
@@ -410,7 +411,7 @@ fn memory_is_that_of_the_host_shared_by_who_is_there() {
     assert_eq!(both.mapped.mapping().os_process.len(), 2);
     let (_, found) = ruled(text, &quick(), "memory * = 11").unwrap_err();
     assert_eq!(found.iter().next().unwrap().code, codes::INFEASIBLE);
-    // Alone there, one has all of it.
+    // A single OS process on `x` can use all its memory.
     let alone = Request {
         os_processes: Some(1),
         ..quick()
@@ -421,7 +422,7 @@ fn memory_is_that_of_the_host_shared_by_who_is_there() {
 
 #[test]
 fn fractions_are_counted_exactly() {
-    // The dearest and the cheapest by ten powers of ten.
+    // The largest and the smallest traffic differ by a factor of 10^10.
     let text = "digraph { a -> b [traffic=1000000000]; b -> c [traffic=0.1]; c -> d [traffic=1000000000] }";
     let mut request = quick();
     request.os_processes = Some(2);
@@ -432,7 +433,7 @@ fn fractions_are_counted_exactly() {
     assert!(plan.proved && plan.rounded.cost == 0.0);
     // Both OS processes are on the first host.
     assert_eq!((plan.cost, plan.lower_bound), (0.1, 0.1));
-    // Loads, too: 0.1 and 0.2 make 0.3.
+    // Loads are exact too: 0.1 and 0.2 are 0.3.
     let text = "digraph { a [load=0.1]; b [load=0.2]; c [load=0.3]; a -> c; b -> c }";
     let (plan, found) = planned(text, &hosts, &request);
     assert!(found.is_empty() && plan.rounded.load == 0.0, "{found:?}");
@@ -475,14 +476,14 @@ fn a_previous_mapping_with_fractions_of_a_price_is_exact() {
     request.os_processes = Some(2);
     request.previous = Some(&previous);
     let (plan, _) = plan(&network, &hosts, &request).unwrap();
-    // Two change places, and nothing goes over a channel any more.
+    // Two processes change places, so that no traffic leaves an OS process.
     let since = plan.since.unwrap();
     assert_eq!((since.price, plan.cost), (0.5, 0.0));
 }
 
 #[test]
 fn round_robin_follows_the_order_in_which_hosts_are_listed() {
-    // As the hostfile `x y x y` is read: the slots of a host are not next to each other.
+    // In the hostfile `x y x y`, the slots of a host are not consecutive.
     let mut found = Diagnostics::new();
     let source = SourceMap::new().add("hosts", "x\ny\nx\ny\n").unwrap();
     let platform = graphmap_platform::read(&source, None, &mut found).unwrap();

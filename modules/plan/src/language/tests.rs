@@ -1,4 +1,4 @@
-//! Rules are read as they are meant, and what is none is told at its place.
+//! Tests that rules are read as intended, and that errors are reported at their positions.
 
 use super::*;
 use graphmap_kpn::source::SourceMap;
