@@ -1,8 +1,8 @@
-//! Users, ports, interfaces and bindings of hosts: which values can be written into launch files.
+//! Users, ports, interfaces and bindings of hosts, and the values that launch files can contain.
 
 use graphmap_kpn::hardware::Access;
 
-/// One thing that a file says of a host.
+/// A property by which a launcher reaches a host or binds OS processes on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     User,
@@ -12,7 +12,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// Returns its name in messages.
+    /// Returns the name of the property for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Key::User => "user",
@@ -22,7 +22,7 @@ impl Key {
         }
     }
 
-    /// Returns whether a value can be written into any launch file unquoted.
+    /// Returns true if `value` can be written into any launch file without quotes.
     pub(crate) fn takes(self, value: &str) -> bool {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         let all = |more: &str| value.chars().all(|c| plain(c) || more.contains(c));
@@ -35,7 +35,7 @@ impl Key {
         }
     }
 
-    /// Says which values it takes.
+    /// Returns a sentence for messages that describes the allowed values.
     pub(crate) fn takes_what(self) -> &'static str {
         match self {
             Key::User => "a user is made of letters, digits, `-`, `.`, `_` and `+`",
@@ -46,7 +46,7 @@ impl Key {
     }
 }
 
-/// Returns what of it cannot be written into a launch file.
+/// Returns the first property whose value cannot be written into a launch file.
 pub(crate) fn odd(access: &Access) -> Option<Key> {
     let fits = |key: Key, value: &Option<String>| value.as_ref().is_none_or(|v| key.takes(v));
     let all = [

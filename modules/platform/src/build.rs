@@ -1,4 +1,4 @@
-//! What the readers share: putting hosts together line by line.
+//! Builder that the readers share. It adds hosts to a platform line by line.
 
 use crate::access::Key;
 use crate::codes;
@@ -12,7 +12,7 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
 use rustc_hash::FxHashMap;
 
-/// A platform in the making, slots in the order of the lines that give them.
+/// A platform under construction. The order of its slots is the order of the lines that add them.
 pub(crate) struct Build<'a> {
     pub(crate) dialect: Dialect,
     pub(crate) report: Report,
@@ -40,17 +40,20 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The host of a name, if it was named before.
+    /// Returns the host called `name` if an earlier line named it.
     pub(crate) fn known(&self, name: &str) -> Option<HostId> {
         self.index.get(name).copied()
     }
 
-    /// The host the line before this one named.
+    /// Returns the last run of slots: the host that the previous line named.
     pub(crate) fn last(&self) -> Option<Run> {
         self.order.last().copied()
     }
 
-    /// Gives `count` slots more to a host, which may be new.
+    /// Adds `count` slots to the host called `name`, and creates the host if it is new.
+    ///
+    /// Returns `None` if the platform would exceed its limits. The first such call reports an
+    /// error.
     pub(crate) fn add(&mut self, name: &'a str, count: u32, span: Span) -> Option<HostId> {
         self.slots += u64::from(count);
         let new = !self.index.contains_key(name);
@@ -80,13 +83,13 @@ impl<'a> Build<'a> {
         Some(host)
     }
 
-    /// Takes a user, port, interface or binding of a host.
+    /// Records the user, port, interface or binding of a host.
     pub(crate) fn say(&mut self, host: Word<'a>, key: Key, value: Word) {
         let said = self.said.entry(host.text).or_default();
         said.set(key, value, host, &mut self.report);
     }
 
-    /// Reports what another dialect writes this way, once for each dialect.
+    /// Reports a word that belongs to another format, once for each format.
     pub(crate) fn foreign(&mut self, word: Word, foreign: &Foreign, instead: Option<String>) {
         if self.foreign.contains(&foreign.dialect) {
             return;
@@ -110,7 +113,7 @@ impl<'a> Build<'a> {
         )));
     }
 
-    /// The platform, if nothing was wrong.
+    /// Returns the platform if no error was reported. Appends the diagnostics to `out`.
     pub(crate) fn finish(mut self, source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         if self.hosts.is_empty() && !self.report.failed() {
             self.report.push(no_host(source));
@@ -128,7 +131,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// That a text names no host.
+/// Returns the error for a text that names no host.
 pub(crate) fn no_host(source: &Source) -> Diagnostic {
     let at = Span::new(source.base(), source.base());
     Diagnostic::error(codes::NO_HOST, format!("`{}` names no host", source.name()))

@@ -1,12 +1,12 @@
-//! The codes of the diagnostics of this crate; each has a page in the book's error index.
+//! The codes of this crate's diagnostics. Each has a page in the error index of the book.
 
 use graphmap_kpn::diagnostic::Code;
 
 /// A file that names no host.
 pub const NO_HOST: Code = Code(410);
-/// A line of another dialect than the one the file is read as.
+/// A line in a format other than the one in which the file is read.
 pub const WRONG_DIALECT: Code = Code(411);
-/// A host given twice.
+/// A host that occurs twice.
 pub const DUPLICATE_HOST: Code = Code(412);
 /// A count of zero.
 pub const ZERO: Code = Code(413);
@@ -16,33 +16,34 @@ pub const NOT_A_NUMBER: Code = Code(414);
 pub const TOO_LARGE: Code = Code(415);
 /// A word that cannot be the name of a host.
 pub const BAD_NAME: Code = Code(416);
-/// A key or word the dialect does not know.
+/// A key or word that the format does not define.
 pub const UNKNOWN_WORD: Code = Code(417);
-/// A bracket without its partner.
+/// A bracket without its counterpart.
 pub const BRACKETS: Code = Code(418);
 /// A range of host numbers that is empty or malformed.
 pub const BAD_RANGE: Code = Code(419);
-/// Variables of the environment that are missing or contradict each other.
+/// Environment variables that are missing or contradict each other.
 pub const ENVIRONMENT: Code = Code(420);
 /// Levels of a synthetic platform in the wrong order, or lists of the wrong length.
 pub const LEVELS: Code = Code(421);
-/// Distances that are too many, too few, or shrink towards the outside.
+/// Distances that are too many, too few, or decrease towards the outermost level.
 pub const DISTANCES: Code = Code(422);
 /// A text that is not well-formed XML.
 pub const XML: Code = Code(423);
 /// XML that is not a topology of hwloc 2 or 3.
 pub const TOPOLOGY: Code = Code(424);
-/// A machine whose description cannot be read.
+/// A machine whose description in `/sys` and `/proc` cannot be read.
 pub const LOCAL: Code = Code(425);
-/// A host with fewer slots at most than at least.
+/// A host whose maximum number of slots is below its number of slots.
 pub const MAX_SLOTS: Code = Code(426);
-/// A host whose number of slots is not given and was assumed.
+/// A host whose number of slots is not given, so that it is assumed (a warning).
 pub const ASSUMED_SLOTS: Code = Code(427);
-/// A user, port, interface or binding of a host that no launcher takes, or a second one (a warning).
+/// A user, port, interface or binding that no launcher accepts, or a second, different one (a
+/// warning).
 pub const BAD_ACCESS: Code = Code(428);
-/// Cores of several kinds whose speeds are not known (a warning).
+/// Cores of several kinds whose speeds are unknown (a warning).
 pub const CORE_KINDS: Code = Code(429);
 /// A topology without the name of its host (a warning).
 pub const NO_HOST_NAME: Code = Code(448);
-/// A heterogeneous job of Slurm, of which `srun` starts on one component only (a warning).
+/// A heterogeneous Slurm job. `srun` starts programs on its first component only (a warning).
 pub const HET_JOB: Code = Code(447);

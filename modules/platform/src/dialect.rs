@@ -1,4 +1,4 @@
-//! The dialects, and how to tell them apart.
+//! The formats of host descriptions, and their detection.
 
 use crate::codes;
 use crate::keys::{MAX_SLOTS, MPICH, NEAR, PORT, SLOTS, USER};
@@ -7,25 +7,25 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Source;
 
-/// A way to describe hosts in a text.
+/// A format of host descriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
-    /// MPICH's hydra: `node1:4`.
+    /// Hostfile of MPICH's launcher, hydra: `node1:4`.
     Mpich,
-    /// Open MPI: `node1 slots=4`.
+    /// Hostfile of Open MPI: `node1 slots=4`.
     OpenMpi,
-    /// Intel MPI: `node1:4 ifhn=node1-ib`.
+    /// Machinefile of Intel MPI: `node1:4 ifhn=node1-ib`.
     Intel,
-    /// Slurm's node lists: `node[01-16]`.
+    /// Node list of Slurm: `node[01-16]`.
     Slurm,
-    /// The synthetic form: `hosts=4:cores=8`.
+    /// Synthetic platform: `hosts=4:cores=8`.
     Synthetic,
-    /// The XML of `lstopo`.
+    /// XML of hwloc's `lstopo`.
     Hwloc,
 }
 
 impl Dialect {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Dialect; 6] = [
         Dialect::Mpich,
         Dialect::OpenMpi,
@@ -35,7 +35,8 @@ impl Dialect {
         Dialect::Hwloc,
     ];
 
-    /// The word a user says: `mpich`, `openmpi`, `intel`, `slurm`, `synthetic`, `hwloc`.
+    /// Returns the name on the command line: `mpich`, `openmpi`, `intel`, `slurm`, `synthetic` or
+    /// `hwloc`.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Mpich => "mpich",
@@ -47,7 +48,7 @@ impl Dialect {
         }
     }
 
-    /// What it is, for messages.
+    /// Returns a noun phrase for messages, such as "an MPICH hostfile".
     pub fn about(self) -> &'static str {
         match self {
             Dialect::Mpich => "an MPICH hostfile",
@@ -59,10 +60,10 @@ impl Dialect {
         }
     }
 
-    /// The dialect of a name.
+    /// Returns the format called `name`.
     ///
     /// # Errors
-    /// A diagnostic that names the dialects and the nearest of them.
+    /// Returns a diagnostic that lists the formats and suggests the most similar name.
     pub fn from_name(name: &str) -> Result<Dialect, Box<Diagnostic>> {
         let found = Dialect::ALL.into_iter().find(|d| d.name() == name);
         found.ok_or_else(|| {
@@ -77,8 +78,12 @@ impl Dialect {
         })
     }
 
-    /// The dialect a text is written in: by its first line that only one dialect would have; a text
-    /// of bare names is MPICH's, where each line is a slot.
+    /// Detects the format of a text.
+    ///
+    /// A text that starts with `<` is XML of hwloc. A text with a comment that only Open MPI
+    /// accepts is an Open MPI hostfile. Otherwise the first line that is specific to one format
+    /// decides. A text that consists of names alone is an MPICH hostfile, in which each line is a
+    /// slot.
     pub fn detect(source: &Source) -> Dialect {
         let all = Word::all(source);
         if all.text.trim_start().starts_with('<') {
@@ -106,29 +111,31 @@ impl Dialect {
     }
 }
 
-/// What one dialect has and others have not.
+/// A format that a word belongs to, and a description of the word for messages.
 pub(crate) struct Foreign {
     pub(crate) dialect: Dialect,
     pub(crate) what: &'static str,
 }
 
-/// What gives a word away, if anything does; `first` says that it starts its line.
+/// Returns the format that a word belongs to, if the word is specific to one.
+///
+/// `first` is true if the word is the first of its line.
 pub(crate) fn foreign(word: Word, first: bool) -> Option<Foreign> {
     let key = word.text.split('=').next().unwrap_or("");
     let has = |list: &[&str]| list.contains(&key);
     let is = |dialect, what| Some(Foreign { dialect, what });
     if first {
         return match () {
-            // Nobody's: that no host is named so is told where its name is read.
+            // No format contains addresses. The reader of the host name reports them.
             () if is_address(word.text) => None,
             () if word.text.starts_with('<') => is(Dialect::Hwloc, "an XML tag"),
             () if word.text.starts_with("//") || word.text.starts_with("/*") => {
                 is(Dialect::OpenMpi, "a comment that starts with `/`")
             }
-            // Paths and variables are reported where the name is read.
+            // The reader of the host name reports paths and variables.
             () if word.text.contains(['/', '$']) => None,
             () if word.text.contains('=') => is(Dialect::Synthetic, "a level such as `hosts=`"),
-            // The list of a scheduler has no counts: `node[1-2]:4` is reported where its name is read.
+            // Lists of Slurm contain no counts. The reader of the host name reports `node[1-2]:4`.
             () if word.text.contains(['[', ']', ',']) && !word.text.contains("]:") => {
                 is(Dialect::Slurm, "a list of hosts")
             }

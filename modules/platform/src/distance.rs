@@ -1,6 +1,6 @@
-//! Classes of distance and what each costs.
+//! Classes of distance, and the cost of a message for each class.
 
-/// What the two ends of a channel have in common, closest first.
+/// Relation between the two ends of a channel, closest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Both processes are in one OS process.
@@ -9,7 +9,7 @@ pub enum Class {
     Cache,
     /// OS processes on one socket, without a common cache.
     Socket,
-    /// OS processes on one host, on different sockets, or nothing more is known.
+    /// OS processes on different sockets of one host, or on one host whose sockets are unknown.
     Host,
     /// OS processes on different hosts of one group (behind one switch).
     Group,
@@ -18,7 +18,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// All classes, closest first; a class is its index here.
+    /// All classes, closest first. The index of a class in this array is its discriminant.
     pub const ALL: [Class; 6] = [
         Class::Collocated,
         Class::Cache,
@@ -28,7 +28,7 @@ impl Class {
         Class::Apart,
     ];
 
-    /// How people call it.
+    /// Returns the name of the class for messages and reports.
     pub fn about(self) -> &'static str {
         match self {
             Class::Collocated => "same OS process",
@@ -41,67 +41,68 @@ impl Class {
     }
 }
 
-/// The cost of a message for each [`Class`]: never negative, never shrinking outwards.
+/// Cost of a message for each [`Class`]. Costs are not negative, and a more distant class does not
+/// cost less than a closer one.
 ///
-/// The unit is the user's; only ratios matter to a mapping. The default,
+/// The unit is up to the user, because only ratios influence a mapping. The default,
 /// [`Distances::MEASURED`], is in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distances([f64; 6]);
 
-/// Why numbers cannot be distances.
+/// Reason why numbers cannot be distances.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadDistances {
-    /// Negative, infinite or not a number.
+    /// A number that is negative, infinite or NaN.
     #[error("the distance for `{}` is {value}; it must be a number of at least 0", class.about())]
     NotADistance {
-        /// The class it is for.
+        /// Class of the number.
         class: Class,
-        /// The number.
+        /// Number that is not a distance.
         value: f64,
     },
-    /// A class costs less than a closer one.
+    /// A class that costs less than a closer one.
     #[error(
         "`{}` has distance {value}, but `{}`, which is closer, has distance {closer}",
         class.about(), inner.about()
     )]
     Shrinks {
-        /// The class that costs too little.
+        /// Class that costs too little.
         class: Class,
-        /// Its number.
+        /// Distance of `class`.
         value: f64,
-        /// The next closer class.
+        /// Next closer class.
         inner: Class,
-        /// Its number.
+        /// Distance of `inner`.
         closer: f64,
     },
 }
 
 impl Distances {
-    /// Nanoseconds, one way, of a message of 8 KiB.
+    /// One-way time of a message of 8 KiB, in nanoseconds.
     ///
-    /// Each figure but the last was measured; a span of figures is named with them:
+    /// All figures except the last are measured. Ranges are in parentheses:
     ///
-    /// * collocated, 45: the runtime's prototype, a channel within one OS process, payload moved
-    ///   (36 to 55 ns);
+    /// * collocated, 45: a channel within one OS process of the runtime's prototype, payload moved
+    ///   (36 to 55 ns).
     /// * same cache, 1,100: a ring in shared memory between two cores of one cache slice, two
-    ///   copies (900 to 1,300 ns);
-    /// * same socket, 2,900, and same host, 3,500: the ends of what the same ring took between
-    ///   cores of different cache slices (2,900 to 3,500 ns). No machine with two sockets was at
-    ///   hand: the upper end stands in for it;
-    /// * other host, 62,500: MPI over TCP between two nodes, from the thesis whose figures for the
-    ///   other two classes (1,410 collocated, 3,130 shared memory) come from the same sitting;
-    /// * other group, 125,000: not measured; twice the other host, for the way through more
-    ///   switches.
+    ///   copies (900 to 1,300 ns).
+    /// * same socket, 2,900, and same host, 3,500: the lower and the upper end of the range for the
+    ///   same ring between cores of different cache slices (2,900 to 3,500 ns). The upper end
+    ///   stands in for two sockets, because no machine with two sockets was available.
+    /// * other host, 62,500: MPI over TCP between two nodes, from the thesis. It measured 1,410
+    ///   (collocated) and 3,130 (shared memory) for the other two classes in the same session.
+    /// * other group, 125,000: not measured. It is twice the distance of another host, because the
+    ///   message passes more switches.
     ///
-    /// Measure your own and say them: `distance=` of the [synthetic](crate::synthetic) form, or
-    /// [`Platform::with_distances`](crate::Platform::with_distances).
+    /// To use your own measurements, set `distance=` in the [synthetic](crate::synthetic) format,
+    /// or call [`Platform::with_distances`](crate::Platform::with_distances).
     pub const MEASURED: Distances =
         Distances([45.0, 1_100.0, 2_900.0, 3_500.0, 62_500.0, 125_000.0]);
 
-    /// Distances from one number a class, in the order of [`Class::ALL`].
+    /// Creates distances from one number per class, in the order of [`Class::ALL`].
     ///
     /// # Errors
-    /// The first [`BadDistances`] found.
+    /// Returns a [`BadDistances`] for the first number that is not a distance or is too small.
     pub fn new(values: [f64; 6]) -> Result<Distances, BadDistances> {
         for (i, &value) in values.iter().enumerate() {
             let class = Class::ALL[i];
@@ -121,14 +122,16 @@ impl Distances {
         Ok(Distances(values))
     }
 
-    /// The distance of a class.
+    /// Returns the distance of a class.
     pub fn get(&self, class: Class) -> f64 {
         self.0[class as usize]
     }
 
-    /// The same as whole numbers, for those who count in them: divided by the smallest distance
-    /// above zero when all are multiples of it, else scaled so that the largest is 1,000,000 and
-    /// rounded (a distance above zero stays above zero).
+    /// Returns the distances as integers.
+    ///
+    /// If all distances are multiples of the smallest positive one, and at most 1,000,000 times as
+    /// large, they are divided by it. Otherwise they are scaled so that the largest is 1,000,000,
+    /// and rounded. A positive distance stays positive.
     pub fn whole(&self) -> [u32; 6] {
         const LARGEST: f64 = 1e6;
         let largest = self.0[5];
@@ -144,7 +147,7 @@ impl Distances {
         self.0.map(|d| (d / scale).round().max(least(d)) as u32)
     }
 
-    /// One number a class, in the order of [`Class::ALL`].
+    /// Returns one number per class, in the order of [`Class::ALL`].
     pub fn as_array(&self) -> [f64; 6] {
         self.0
     }

@@ -1,11 +1,12 @@
-//! A platform as passes and emitters are told it.
+//! Conversion of a platform into the plain data that passes and emitters receive.
 
 use crate::model::{Host, Platform};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::hardware::{self, Core, Distances, Hardware, Slots};
 
 impl Platform {
-    /// The platform as plain facts; `os_processes` is how many of its slots are asked for, where that is said.
+    /// Returns the platform as plain data. `os_processes` is the requested number of OS processes,
+    /// if any.
     pub fn hardware(&self, os_processes: Option<u32>) -> Hardware {
         let run = |run: &crate::Run| Slots {
             host: run.host.index() as u32,
@@ -29,10 +30,10 @@ impl Platform {
 }
 
 fn facts(host: &Host) -> hardware::Host {
-    // Without `..`: a new field must be passed on, or left out here on purpose.
+    // The pattern has no `..`, so that a new field must be passed on or ignored explicitly.
     let Host {
         name,
-        // Places in texts are for diagnostics.
+        // Positions in texts are for diagnostics only.
         span: _,
         access,
         group,
@@ -40,7 +41,7 @@ fn facts(host: &Host) -> hardware::Host {
         max_slots,
         speed,
         memory,
-        // As `cores` below.
+        // The field `cores` below contains them.
         sockets: _,
     } = host;
     let cores = host.cores().map(|(socket, cache, core)| Core {

@@ -1,9 +1,13 @@
-//! The XML of hwloc 2 and 3: what `lstopo --of xml` writes for one host.
+//! The XML of hwloc 2 and 3, as `lstopo --of xml` writes it for one host.
 //!
-//! Taken from it: the host's name, packages (sockets), for each core the outermost cache below its
-//! package (the cores that share it are a cache group), the numbers of hardware threads, the memory
-//! of all NUMA nodes but those of GPUs, the speeds of kinds of cores where `LinuxCapacity` says them. Hardware threads that are not in `allowed_cpuset` and NUMA nodes that are not
-//! in `allowed_nodeset` are left out: those of another cgroup. The host has a slot a core. For several hosts read a file each and [join](Platform::join) the platforms.
+//! The reader uses the name of the host, the packages (sockets), and the numbers of hardware
+//! threads. Cores that share the outermost cache below their package are a cache group. The memory
+//! of the host is the sum over its NUMA nodes, except the nodes of GPUs. `LinuxCapacity` gives the
+//! speeds of kinds of cores.
+//!
+//! Hardware threads outside `allowed_cpuset` and NUMA nodes outside `allowed_nodeset` belong to
+//! another cgroup, so they are ignored. The host has one slot per core. To describe several hosts,
+//! read one file for each host and [join](Platform::join) the platforms.
 
 use crate::codes;
 use crate::model::{CacheGroup, Core, Host, MAX_CORES, Platform, Socket};
@@ -16,7 +20,7 @@ use std::fmt::Write;
 
 /// Reads a topology of hwloc.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut report = Report::default();
     let text = Word::all(source);
@@ -24,7 +28,7 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         report.push(odd);
         return report.finish(None, out);
     }
-    // hwloc names its DTD, so declarations must be let through; the reader fetches none. A file of
+    // hwloc names its DTD, so the parser must allow declarations. It fetches no DTD. A file of
     // hwloc has a few thousand nodes.
     let options = ParsingOptions {
         allow_dtd: true,
@@ -48,8 +52,10 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     report.finish(made, out)
 }
 
-/// What hwloc never writes and the XML reader takes long for: entities, and tags of so many attributes
-/// that comparing each with each would show.
+/// Returns an error for XML that hwloc never writes and that takes the parser a long time.
+///
+/// This is the case for entities, and for tags with many attributes, because the parser compares
+/// each attribute with all others.
 fn odd_xml(text: Word) -> Option<Diagnostic> {
     let refuse = |at: Word, what: &str| {
         let found = Diagnostic::error(codes::TOPOLOGY, what).at(at.span(), "");
@@ -89,7 +95,7 @@ fn not_xml(text: Word, wrong: &roxmltree::Error) -> Diagnostic {
     error.help("write the file again: `lstopo --of xml host.xml`")
 }
 
-/// What an object stands in.
+/// Indices of the objects that contain an object.
 #[derive(Clone, Copy, Default)]
 struct Inside {
     package: Option<u32>,
@@ -97,13 +103,13 @@ struct Inside {
     core: Option<u32>,
 }
 
-/// What may be used of a machine; `None` is all.
+/// Hardware threads and NUMA nodes that may be used. `None` allows all.
 struct Allowed {
     cpus: Option<Vec<u32>>,
     nodes: Option<Vec<u32>>,
 }
 
-/// Whether a number is in a set of words of 32 bits, lowest first.
+/// Returns true if a set contains a number. The set consists of words of 32 bits, lowest first.
 fn is_in(set: Option<&[u32]>, number: u64) -> bool {
     set.is_none_or(|words| {
         let word = usize::try_from(number / 32).ok().and_then(|i| words.get(i));
@@ -118,7 +124,7 @@ struct Reader<'a, 'r> {
     caches: u32,
     cores: u32,
     memory: u64,
-    /// Each allowed hardware thread, in document order.
+    /// The allowed hardware threads, in document order.
     threads: Vec<(Inside, u32)>,
 }
 
@@ -137,7 +143,7 @@ impl<'a, 'r> Reader<'a, 'r> {
 
     fn span(&self, node: Node) -> Span {
         let range = node.range();
-        // The tag alone: an object's own range holds all that is in it.
+        // Only the tag, because the range of an element includes its children.
         let end = self.text.text[range.clone()]
             .find('>')
             .map_or(range.end, |at| range.start + at + 1);
@@ -185,7 +191,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             cpus: self.mask(machine, "allowed_cpuset"),
             nodes: self.mask(machine, "allowed_nodeset"),
         };
-        // An explicit stack: objects may be nested deeper than the call stack reaches.
+        // An explicit stack, because deeply nested objects would overflow the call stack.
         let mut open = vec![(machine, Inside::default())];
         while let Some((node, inside)) = open.pop() {
             let inside = self.enter(node, inside, &allowed);
@@ -200,7 +206,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         }
         let info =
             |n: &Node| n.tag_name().name() == "info" && n.attribute("name") == Some("HostName");
-        // Version 3 tells it of the topology, version 2 of the machine.
+        // Version 3 puts the host name into the topology, version 2 into the machine.
         let name = machine.children().chain(root.children()).find(info);
         let name = name.and_then(|n| n.attribute("value"));
         let name = name.unwrap_or_else(|| {
@@ -235,7 +241,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             "NUMANode" => {
                 let index = self.number(node, "os_index");
                 let allowed = index.is_none_or(|index| is_in(allowed.nodes.as_deref(), index));
-                // The memory of a GPU is a node of its own on some machines (Grace Hopper).
+                // On some machines (Grace Hopper) the memory of a GPU is a NUMA node.
                 if allowed && node.attribute("subtype") != Some("GPUMemory") {
                     let bytes = self.number(node, "local_memory").unwrap_or(0);
                     self.memory = self.memory.saturating_add(bytes);
@@ -250,7 +256,7 @@ impl<'a, 'r> Reader<'a, 'r> {
                 if is_in(allowed.cpus.as_deref(), cpu)
                     && let Ok(cpu) = u32::try_from(cpu)
                 {
-                    // A topology without cores (some virtual machines) has one a thread.
+                    // In a topology without cores (some virtual machines), each thread is a core.
                     let core = inside.core.or_else(|| next(&mut self.cores));
                     self.threads.push((Inside { core, ..inside }, cpu));
                 }
@@ -260,7 +266,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         inside
     }
 
-    /// Gives cores of several kinds the speeds that the kinds have, or says that these are not known.
+    /// Sets the speeds of cores of several kinds, or warns that the speeds are unknown.
     fn speeds(&mut self, root: Node, host: &mut Host) {
         let is = |name: &'static str| move |n: &Node| n.is_element() && n.tag_name().name() == name;
         let nodes: Vec<Node> = root.children().filter(is("cpukind")).collect();
@@ -271,7 +277,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             let capacity = node.children().filter(is("info")).find(info);
             let capacity = capacity.and_then(|n| n.attribute("value")?.parse::<f64>().ok());
             let capacity = capacity.filter(|c| c.is_finite() && *c > 0.0);
-            // Kinds of which no core is used here do not matter.
+            // A kind without an allowed core does not count.
             let has = |core: &Core| {
                 core.cpus
                     .first()
@@ -321,7 +327,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             .whole(attribute, self.report)
     }
 
-    /// A set of numbers as hwloc writes it: words of 32 bits in hexadecimal, highest first.
+    /// Reads a set of numbers in hwloc's format: words of 32 bits in hexadecimal, highest first.
     fn mask(&mut self, node: Node, attribute: &str) -> Option<Vec<u32>> {
         let found = node.attribute_node(attribute)?;
         let text = found.value();
@@ -356,7 +362,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             }
             let socket = sockets.last_mut().expect("the first thread opens a socket");
             let same_core = same(|i| i.core) && same_package;
-            // Without a shared cache a core is a group of its own.
+            // A core without a shared cache is a group of its own.
             let same_cache =
                 same(|i| i.cache) && same_package && (inside.cache.is_some() || same_core);
             if !same_cache {
@@ -376,7 +382,7 @@ impl<'a, 'r> Reader<'a, 'r> {
     }
 }
 
-/// Writes a host as hwloc would: readable by [`read`] and by `lstopo -i FILE`.
+/// Writes a host as XML that [`read`] and `lstopo -i FILE` accept.
 pub fn print(host: &Host) -> String {
     let cpus = |cores: &mut dyn Iterator<Item = &Core>| -> String {
         let mut words = vec![0u32];

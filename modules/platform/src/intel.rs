@@ -1,9 +1,9 @@
 //! The machinefile of Intel MPI.
 //!
-//! The form of MPICH's hostfile, from which Intel's launcher stems, with `ifhn=NAME` (the
-//! interface to use) as a further key after a host. A file without that key looks like one of MPICH:
-//! name the dialect. The launcher of 2021.18 takes `bob@node1:2`, ignores `user=`, and refuses
-//! `ifhn=` and `binding=`, which older ones take.
+//! Intel's launcher is derived from MPICH's and reads the same format. One more key may follow a
+//! host: `ifhn=NAME`, the network interface to use. A file without that key cannot be distinguished
+//! from an MPICH hostfile, so the caller must name the format. The launcher of 2021.18 accepts
+//! `bob@node1:2`, ignores `user=`, and rejects `ifhn=` and `binding=`, which older versions accept.
 
 use crate::dialect::Dialect;
 use crate::model::Platform;
@@ -16,12 +16,13 @@ const KEYS: &[&str] = &["ifhn", "user", "binding"];
 
 /// Reads an Intel MPI machinefile.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     mpich::read_colon(source, Dialect::Intel, KEYS, out)
 }
 
-/// Writes an Intel MPI machinefile: the slots in rank order, runs of one host as `name:count`.
+/// Writes an Intel MPI machinefile: the slots in the order of OS processes, each run of one host as
+/// `name:count`.
 pub fn print(platform: &Platform) -> String {
     mpich::print_colon(platform, |host| {
         let said = host.access.said().into_iter().filter_map(|(key, value)| {

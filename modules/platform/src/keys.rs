@@ -1,8 +1,8 @@
-//! The keys after a host in hostfiles of Open MPI and MPICH. They also tell the dialects apart.
+//! Keys that may follow a host in hostfiles of Open MPI and MPICH. They also identify the format.
 
-/// Spellings of the number of slots that Open MPI 4.1 and 5.0 take.
+/// Spellings of the number of slots that Open MPI 4.1 and 5.0 accept.
 pub(crate) const SLOTS: &[&str] = &["slots", "cpu", "count"];
-/// Spellings of the limit that Open MPI 4.1 and 5.0 take.
+/// Spellings of the maximum number of slots that Open MPI 4.1 and 5.0 accept.
 pub(crate) const MAX_SLOTS: &[&str] = &[
     "max_slots",
     "max-slots",
@@ -17,11 +17,11 @@ pub(crate) const MAX_SLOTS: &[&str] = &[
     "max_count",
     "max-count",
 ];
-/// Spellings of the user that Open MPI 4.1 and 5.0 take.
+/// Spellings of the user that Open MPI 4.1 and 5.0 accept.
 pub(crate) const USER: &[&str] = &["username", "user_name", "user-name"];
-/// The port of the ssh server, in Open MPI.
+/// Port of the ssh server, in Open MPI.
 pub(crate) const PORT: &str = "port";
-/// Spellings that look like Open MPI's, which it refuses, each with the right one.
+/// Misspelled keys that Open MPI rejects, each with the correct spelling.
 pub(crate) const NEAR: &[(&str, &str)] = &[
     ("slot", "slots"),
     ("cpus", "cpu"),
@@ -34,5 +34,5 @@ pub(crate) const NEAR: &[(&str, &str)] = &[
     ("max-slot", "max-slots"),
 ];
 
-/// Keys that may follow a host in MPICH's files.
+/// Keys that may follow a host in MPICH hostfiles.
 pub(crate) const MPICH: &[&str] = &["user", "binding"];

@@ -1,12 +1,10 @@
-//! Hosts, sockets and cores, and every dialect of hostfile that describes them.
+//! Hosts, sockets and cores, and readers and writers for the formats of host descriptions.
 //!
-//! A [`Platform`] says where OS processes can run: hosts with their [slots](Host::slots), inside
-//! them sockets, groups of cores that share a cache, and cores; what each can hold and how fast it
-//! is; and how far apart two slots are ([`Class`], [`Distances`]).
+//! A [`Platform`] lists the hosts that can run OS processes, with their [slots](Host::slots). A
+//! host contains sockets, groups of cores that share a cache, and cores, each with its speed. The
+//! platform also contains the distance between slots ([`Class`], [`Distances`]).
 //!
-//! Where it comes from:
-//!
-//! | dialect | reader | looks like |
+//! | format | reader | example |
 //! |---|---|---|
 //! | MPICH (hydra) | [`mpich`] | `node1:4` |
 //! | Open MPI | [`openmpi`] | `node1 slots=4 max_slots=8` |
@@ -16,14 +14,14 @@
 //! | hwloc | [`hwloc`] | `lstopo --of xml` |
 //! | this machine | [`local`] | `/sys/devices/system/cpu` |
 //!
-//! [`read`] tells the dialects of a file apart. No reader stops at the first mistake: all of a file
-//! are reported in one run, with their places, as
-//! [`Diagnostics`](graphmap_kpn::diagnostic::Diagnostics) (codes `G0410` to `G0429` and `G0447`, listed in
-//! [`codes`]), and a reader returns a platform only when there was no error.
+//! [`read`] detects the format of a file. A reader does not stop at the first error: it reports all
+//! errors of a file with their positions, as [`Diagnostics`](graphmap_kpn::diagnostic::Diagnostics)
+//! with the codes `G0410` to `G0429`, `G0447` and `G0448` ([`codes`]). It returns a platform only
+//! if it found no error.
 //!
-//! Who places OS processes asks for plain numbers: [`Platform::slots`] gives each slot its speed,
-//! its share of memory and a path of ids, [`Platform::distances`] one number a level, and
-//! [`TopologyTree::of`] turns slots into a tree.
+//! A partitioner reads the platform as plain numbers. [`Platform::slots`] returns the speed, the
+//! share of memory and a path of ids for each slot. [`Platform::distances`] returns one number per
+//! class of distance. [`TopologyTree::of`] groups slots into a tree.
 
 mod access;
 mod build;

@@ -1,9 +1,10 @@
-//! The machine this runs on, as Linux describes it under `/sys` and `/proc`.
+//! The local machine, as Linux describes it under `/sys` and `/proc`.
 //!
-//! Hardware threads are those that are online and that this OS process may use
-//! (`Cpus_allowed_list`), so a job confined to some cores sees only these. Cores of a package that
-//! share their last cache are a cache group. The host has a slot a core. Cores of several kinds have
-//! the speeds of their capacities (`cpu_capacity`), the fastest 1.
+//! The platform contains the hardware threads that are online and that this OS process may use
+//! (`Cpus_allowed_list`). So a job that is confined to some cores sees only these. Cores of a
+//! package that share their last cache are a cache group. The host has one slot per core. If the
+//! cores are of several kinds, their speeds are their capacities (`cpu_capacity`) relative to the
+//! fastest core.
 
 use crate::codes;
 use crate::model::{CacheGroup, Core, Host, MAX_CORES, Platform, Socket};
@@ -11,10 +12,10 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Reads the machine whose file system starts at `root`, which is `/` but for tests.
+/// Reads the machine whose file system is at `root`, which is `/` except in tests.
 ///
-/// What Linux does not tell is left out (a machine without caches listed has a cache group a core);
-/// when the hardware threads themselves cannot be read, that is an error in `out`, and `None`.
+/// Facts that Linux does not provide are omitted. If it lists no caches, each core is a cache
+/// group. Returns `None`, with an error in `out`, if the hardware threads cannot be read.
 pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
     let cpu = root.join("sys/devices/system/cpu");
     let list = match std::fs::read_to_string(cpu.join("online")) {
@@ -42,13 +43,13 @@ pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
             .as_ref()
             .is_none_or(|all| all.binary_search(n).is_ok())
     };
-    // Keyed by package and last cache, both named by a number Linux gives them; a core by its
-    // first hardware thread.
+    // The keys are the package id, the first hardware thread of the last cache, and the first
+    // hardware thread of the core.
     let mut packages: BTreeMap<u64, BTreeMap<u32, BTreeMap<u32, Core>>> = BTreeMap::new();
     for number in online.iter().copied().filter(may) {
         let dir = cpu.join(format!("cpu{number}"));
         let package = text(&dir.join("topology/physical_package_id"));
-        // Some virtual machines say -1: then all is one package.
+        // Some virtual machines report -1. All cores are then in one package.
         let package = package.and_then(|s| s.parse().ok()).unwrap_or(0);
         let siblings = text(&dir.join("topology/thread_siblings_list"));
         let core = siblings
@@ -63,7 +64,7 @@ pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
         let capacity = text(&dir.join("cpu_capacity")).and_then(|s| s.parse::<f64>().ok());
         let core = cores.entry(core).or_insert(Core {
             cpus: Vec::new(),
-            // Beside the fastest: the number is made a ratio below.
+            // A capacity, which `relative_speeds` converts into a ratio.
             speed: capacity
                 .filter(|c| c.is_finite() && *c > 0.0)
                 .unwrap_or(0.0),
@@ -101,7 +102,8 @@ pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
     }
 }
 
-/// Makes capacities speeds: 1 for the fastest core, and for all where one has no capacity.
+/// Converts capacities into speeds relative to the fastest core. If the capacity of a core is
+/// unknown, the speed of all cores is 1.
 fn relative_speeds<'c>(groups: impl Iterator<Item = &'c mut BTreeMap<u32, Core>>) {
     let mut cores: Vec<&mut Core> = groups.flat_map(|group| group.values_mut()).collect();
     let most = cores.iter().map(|core| core.speed).fold(0.0, f64::max);
@@ -122,10 +124,11 @@ fn text(path: &Path) -> Option<String> {
         .map(|s| s.trim().to_string())
 }
 
-/// The first hardware thread of those that share the outermost cache.
+/// Returns the first hardware thread that shares the outermost cache.
 fn last_cache(dir: &Path) -> Option<u32> {
     let mut last: Option<(u32, u32)> = None;
-    // A handful of caches a thread; the bound keeps a strange file system from holding us up.
+    // A thread has a handful of caches. The bound limits the time that an unusual file system
+    // costs.
     for index in 0..32 {
         let cache = dir.join(format!("index{index}"));
         let Some(level) = text(&cache.join("level")).and_then(|s| s.parse::<u32>().ok()) else {
@@ -145,7 +148,7 @@ fn last_cache(dir: &Path) -> Option<u32> {
     last.map(|(_, first)| first)
 }
 
-/// Linux's lists of numbers, `0-3,8`, sorted.
+/// Parses a list of numbers as Linux writes it, such as `0-3,8`, and sorts it.
 fn numbers(list: &str) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for piece in list.trim().split(',') {
@@ -161,7 +164,7 @@ fn numbers(list: &str) -> Option<Vec<u32>> {
     Some(all)
 }
 
-/// Bytes of memory, from `MemTotal:  123 kB`.
+/// Returns the bytes of memory from the line `MemTotal:  123 kB`.
 fn memory(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

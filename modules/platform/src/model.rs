@@ -1,4 +1,4 @@
-//! The platform: hosts and what is in them.
+//! The platform: hosts, sockets, groups of cores, and cores.
 
 use crate::distance::Distances;
 use graphmap_kpn::arena::Id;
@@ -8,65 +8,65 @@ use rustc_hash::FxHashMap;
 use std::ops::Index;
 
 graphmap_kpn::define_id!(
-    /// A host of a [`Platform`], which gives it: `platform[host]`.
+    /// Id of a host of a [`Platform`]. `platform[host]` is the host.
     pub HostId,
     "h"
 );
 
-/// Most hosts a platform can have.
+/// Maximum number of hosts of a platform.
 pub const MAX_HOSTS: usize = 1 << 20;
-/// Most slots, and most cores, a platform can have.
+/// Maximum number of slots of a platform, and of its cores.
 pub const MAX_CORES: usize = 1 << 22;
 
 /// A core.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Core {
-    /// The operating system's numbers of its hardware threads, in order; binding uses the first.
+    /// Numbers of its hardware threads in the operating system, in order. Binding uses the first.
     pub cpus: Vec<u32>,
-    /// How fast it is beside the other cores of its host; 1 is normal.
+    /// Speed relative to the other cores of its host. 1 is normal.
     pub speed: f64,
 }
 
-/// Cores that share their last cache. Where caches are not known, each core is a group of its own.
+/// Cores that share their last cache. If the caches are unknown, each core is a group of its own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CacheGroup {
-    /// At least one.
+    /// The cores, at least one.
     pub cores: Vec<Core>,
 }
 
 /// A socket (a package, a processor chip).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Socket {
-    /// At least one.
+    /// The groups of cores, at least one.
     pub caches: Vec<CacheGroup>,
 }
 
 /// A host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// Its name as launchers take it.
+    /// Name, as launchers accept it.
     pub name: String,
-    /// Where it is first named.
+    /// Position of the first mention.
     pub span: Span,
-    /// How a launcher reaches it and binds on it, where the file says so.
+    /// Means by which a launcher reaches the host and binds on it, as far as the file gives them.
     pub access: Access,
-    /// The group of hosts (behind one switch) it is in; a platform numbers its groups from 0 in
-    /// the order in which they come up.
+    /// Group of hosts (behind one switch) that contains the host. A platform numbers its groups
+    /// from 0, in the order of their first hosts.
     pub group: u32,
-    /// How many OS processes it takes; at least one.
+    /// Number of OS processes for which the host has space, at least one.
     pub slots: u32,
-    /// The most it can be made to take, when the file sets a limit.
+    /// Maximum to which the number of slots can be raised, if the file sets one.
     pub max_slots: Option<u32>,
-    /// How fast it is beside other hosts; 1 is normal.
+    /// Speed relative to other hosts. 1 is normal.
     pub speed: f64,
-    /// Its memory in bytes, if known.
+    /// Memory in bytes, if known.
     pub memory: Option<u64>,
-    /// What is in it; empty when only its slots are known.
+    /// The sockets. Empty if only the slots are known.
     pub sockets: Vec<Socket>,
 }
 
 impl Host {
-    /// A host of which only the name and the slots are known.
+    /// Creates a host of which only the name and the number of slots are known.
     pub fn new(name: impl Into<String>, slots: u32) -> Host {
         Host {
             name: name.into(),
@@ -81,8 +81,9 @@ impl Host {
         }
     }
 
-    /// Its cores, socket by socket and cache by cache, each with its socket and the number of its
-    /// cache group, counted through the host.
+    /// Returns the cores in the order of sockets and cache groups.
+    ///
+    /// An item is the index of the socket, the index of the cache group in the host, and the core.
     pub fn cores(&self) -> impl Iterator<Item = (u32, u32, &Core)> {
         let groups = self.sockets.iter().enumerate();
         groups
@@ -94,7 +95,7 @@ impl Host {
             })
     }
 
-    /// How many cores are known.
+    /// Returns the number of known cores.
     pub fn core_count(&self) -> usize {
         self.sockets
             .iter()
@@ -104,42 +105,42 @@ impl Host {
     }
 }
 
-/// Slots of one host that follow each other in rank order.
+/// Slots of one host that are consecutive in the order of OS processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The host.
     pub host: HostId,
-    /// How many slots.
+    /// Number of slots.
     pub count: u32,
-    /// The line that says so.
+    /// Position of the line that gives the slots.
     pub span: Span,
 }
 
-/// Why hosts do not make a platform.
+/// Reason why hosts do not form a platform.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPlatform {
-    /// No host at all.
+    /// There is no host.
     #[error("a platform needs at least one host")]
     Empty,
-    /// A host without slots, or with a name or speed that is none.
+    /// The name, slots, speed, access or sockets of a host are invalid.
     #[error("host `{0}` {1}")]
     BadHost(String, &'static str),
-    /// Two hosts of one name.
+    /// Two hosts have the same name.
     #[error("host `{0}` occurs twice")]
     Twice(String),
-    /// The order of slots does not use each host's slots exactly once.
+    /// The order of slots does not use each slot of a host exactly once.
     #[error("the order of slots lists {1} slots of host `{0}`, which has {2}")]
     Order(String, u64, u32),
-    /// Over [`MAX_HOSTS`] or [`MAX_CORES`].
+    /// The platform exceeds [`MAX_HOSTS`] or [`MAX_CORES`].
     #[error("a platform has at most {MAX_HOSTS} hosts, {MAX_CORES} slots and {MAX_CORES} cores")]
     TooLarge,
 }
 
-/// Where OS processes can run.
+/// Hosts and slots on which OS processes can run.
 ///
-/// Always holds at least one host, each with a name of its own (of letters, digits, `-`, `.` and
-/// `_`, so that it can be written into any file unquoted), at least one slot and a speed above zero.
-/// A user, interface or binding can be written unquoted as well.
+/// A platform has at least one host. Each host has a unique name, at least one slot and a positive
+/// speed. A name consists of letters, digits, `-`, `.` and `_`, so that any file can contain it
+/// without quotes. Users, interfaces and bindings need no quotes either.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
     hosts: Vec<Host>,
@@ -148,10 +149,10 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// A platform whose slots are used host by host.
+    /// Creates a platform that uses its slots host by host.
     ///
     /// # Errors
-    /// What [`BadPlatform`] lists.
+    /// Returns the first [`BadPlatform`] that applies.
     pub fn new(hosts: Vec<Host>) -> Result<Platform, BadPlatform> {
         let runs = hosts.iter().enumerate().map(|(i, h)| Run {
             host: HostId::from_index(i),
@@ -162,10 +163,11 @@ impl Platform {
         Platform::with_order(hosts, order)
     }
 
-    /// A platform whose slots are used in the order given (a host may come up several times).
+    /// Creates a platform that uses its slots in the given order, in which a host may occur more
+    /// than once.
     ///
     /// # Errors
-    /// What [`BadPlatform`] lists.
+    /// Returns the first [`BadPlatform`] that applies.
     pub fn with_order(mut hosts: Vec<Host>, mut order: Vec<Run>) -> Result<Platform, BadPlatform> {
         if hosts.is_empty() {
             return Err(BadPlatform::Empty);
@@ -215,14 +217,18 @@ impl Platform {
         })
     }
 
-    /// The same platform with other distances.
+    /// Replaces the distances.
     pub fn with_distances(mut self, distances: Distances) -> Platform {
         self.distances = distances;
         self
     }
 
-    /// The same platform where each host whose inside is not known is built like `node`: its
-    /// sockets, caches and cores, and, where not known either, its memory. Slots stay.
+    /// Gives each host without sockets the sockets of `node`, and its memory if unknown. The slots
+    /// do not change.
+    ///
+    /// # Errors
+    /// Returns a [`BadPlatform`] if there are too many cores or if the sockets of `node` are
+    /// invalid.
     pub fn with_node(mut self, node: &Host) -> Result<Platform, BadPlatform> {
         for host in self.hosts.iter_mut().filter(|h| h.sockets.is_empty()) {
             host.sockets = node.sockets.clone();
@@ -232,11 +238,14 @@ impl Platform {
         Platform::with_order(self.hosts, self.order).map(|p| p.with_distances(distances))
     }
 
-    /// This platform and another: the other's hosts and slots follow, its groups of hosts are
-    /// further groups if it has more than one. Distances stay.
+    /// Appends the hosts and slots of another platform.
+    ///
+    /// If `other` has more than one group of hosts, its groups become additional groups. Otherwise
+    /// its hosts join the first group. The distances of `self` are kept.
     ///
     /// # Errors
-    /// [`BadPlatform::Twice`] when a host is in both.
+    /// Returns [`BadPlatform::Twice`] if a host is in both platforms, and [`BadPlatform::TooLarge`]
+    /// if the result exceeds a limit.
     pub fn join(mut self, other: Platform) -> Result<Platform, BadPlatform> {
         let offset = self.hosts.len();
         let groups = match other.groups() {
@@ -255,42 +264,42 @@ impl Platform {
         Platform::with_order(self.hosts, self.order).map(|p| p.with_distances(distances))
     }
 
-    /// The hosts, in the order they were first named.
+    /// Returns the hosts in the order of their first mention.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
     }
 
-    /// The same with their ids.
+    /// Returns the ids of the hosts, in the same order as [`hosts`](Platform::hosts).
     pub fn host_ids(&self) -> impl ExactSizeIterator<Item = HostId> + use<> {
         (0..self.hosts.len()).map(HostId::from_index)
     }
 
-    /// The slots in rank order, as runs of slots of one host.
+    /// Returns the slots in the order of OS processes, as runs of slots of one host.
     pub fn order(&self) -> &[Run] {
         &self.order
     }
 
-    /// What a message costs over each class of distance.
+    /// Returns the cost of a message for each class of distance.
     pub fn distances(&self) -> &Distances {
         &self.distances
     }
 
-    /// How many slots all hosts have together.
+    /// Returns the number of slots of all hosts.
     pub fn slot_count(&self) -> usize {
         self.hosts.iter().map(|h| h.slots as usize).sum()
     }
 
-    /// How many groups of hosts there are.
+    /// Returns the number of groups of hosts.
     pub fn groups(&self) -> u32 {
         self.hosts.iter().map(|h| h.group + 1).max().unwrap_or(0)
     }
 
-    /// The host of a name.
+    /// Returns the host called `name`. Takes time linear in the number of hosts.
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|h| h.name == name)
     }
 
-    /// The same without places in source texts, for comparing.
+    /// Removes the positions in source texts, so that platforms can be compared.
     pub fn without_spans(mut self) -> Platform {
         self.hosts.iter_mut().for_each(|h| h.span = Span::NONE);
         self.order.iter_mut().for_each(|r| r.span = Span::NONE);

@@ -1,11 +1,12 @@
-//! The hostfile of MPICH's launcher (hydra).
+//! The hostfile of MPICH's launcher, hydra.
 //!
-//! One host a line, `name` or `name:slots`; `#` starts a comment. The order of lines is the order
-//! of ranks, and a host may come up again: `a:2`, `b:1`, `a:1` puts ranks 0, 1 and 3 on `a`. What
-//! follows a name may be `user=NAME` or `binding=...`; `bob@a:2` names the user as well.
+//! Each line names one host as `name` or `name:slots`. `#` starts a comment. The order of lines is
+//! the order of OS processes, and a host may occur again: `a:2`, `b:1`, `a:1` puts OS processes 0,
+//! 1 and 3 on `a`. `user=NAME` or `binding=...` may follow a name. `bob@a:2` names the user as
+//! well.
 //!
-//! Hydra itself (4.0.2) reads numbers carelessly: `a:2x` is 2, `a:x` and `a:0` crash it. Here all
-//! three are errors.
+//! Hydra itself (4.0.2) does not check numbers: it reads `a:2x` as 2, and `a:x` and `a:0` crash it.
+//! This reader reports an error for all three.
 
 use crate::access::Key;
 use crate::build::Build;
@@ -21,12 +22,13 @@ use std::fmt::Write;
 
 /// Reads an MPICH hostfile.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     read_colon(source, Dialect::Mpich, MPICH, out)
 }
 
-/// Writes an MPICH hostfile: the slots in rank order, runs of one host as `name:count`.
+/// Writes an MPICH hostfile: the slots in the order of OS processes, each run of one host as
+/// `name:count`.
 pub fn print(platform: &Platform) -> String {
     print_colon(platform, |host| {
         let user = host.access.user.as_ref();
@@ -37,7 +39,8 @@ pub fn print(platform: &Platform) -> String {
     })
 }
 
-/// Writes the slots in rank order, with what follows the number of a host.
+/// Writes the slots in the order of OS processes. `more` returns the text after the number of
+/// slots.
 pub(crate) fn print_colon(platform: &Platform, more: impl Fn(&Host) -> String) -> String {
     let mut text = String::new();
     for run in platform.order() {
@@ -47,7 +50,7 @@ pub(crate) fn print_colon(platform: &Platform, more: impl Fn(&Host) -> String) -
     text
 }
 
-/// Reads `name:slots key=value` lines, the form MPICH and Intel MPI share.
+/// Reads lines of the form `name:slots key=value`, which MPICH and Intel MPI share.
 pub(crate) fn read_colon(
     source: &Source,
     dialect: Dialect,
@@ -79,7 +82,8 @@ pub(crate) fn read_colon(
                 _ if at == 0 && word.text.bytes().all(|b| b.is_ascii_digit()) => {
                     bare_number(&mut build, first, word);
                     bare = true;
-                    // What follows belongs to the form that has a number here (PE_HOSTFILE of SGE).
+                    // A number here is part of another format (PE_HOSTFILE of SGE), and so is the
+                    // rest of the line.
                     break;
                 }
                 _ => unexpected(&mut build, first, word, keys),
@@ -93,17 +97,17 @@ pub(crate) fn read_colon(
         let counted = count.is_some();
         let count = match count {
             Some(word) if word.text.contains(':') => {
-                // Reported as a name: an IPv6 address is what this usually is.
+                // Reported as a bad name, because this is usually an IPv6 address.
                 named.host_name(&mut build.report);
                 continue;
             }
-            // Reported at the number that stands after it.
+            // Already reported at the number after it.
             Some(word) if word.text.is_empty() && bare => None,
             Some(word) => word.count("slots", &mut build.report),
             None => Some(1),
         };
         let host = name;
-        // A list with a number behind it: the advice is about both.
+        // For a list with a number after it, the help text is about both.
         let checked = if name.text.contains(['[', ',']) {
             named
         } else {

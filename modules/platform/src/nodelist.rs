@@ -1,9 +1,9 @@
 //! Slurm's node lists: `node[01-16,20],gpu[1-2]-ib`.
 //!
-//! Names with commas or white space between them; in a name, `[...]` stands for each of its
-//! numbers and ranges, and several brackets for all combinations, the last one fastest. A range
-//! whose first number has leading zeros keeps that width. A text after the bracket (`-ib`) is taken
-//! too, though `scontrol show hostnames` (22.05) refuses it.
+//! Commas or white space separate names. In a name, `[...]` stands for each of its numbers and
+//! ranges. Several brackets stand for all combinations, and the last one varies fastest. If the
+//! first number of a range has leading zeros, all its numbers have that width. Text after a bracket
+//! (`-ib`) is accepted too, although `scontrol show hostnames` (22.05) rejects it.
 
 use crate::build::Build;
 use crate::codes;
@@ -14,9 +14,9 @@ use crate::text::{MAX_NAME, Word};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
 
-/// Reads a node list as a platform of one slot a host; `#` starts a comment.
+/// Reads a node list as a platform with one slot per host. `#` starts a comment.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut names = Vec::new();
     let mut build = Build::new(Dialect::Slurm);
@@ -42,7 +42,8 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     build.finish(source, out)
 }
 
-/// Warns of `node1,4`, which some schedulers write for four slots of a host: here it is two hosts.
+/// Warns of `node1,4`, which some schedulers write for four slots of a host. Here it names two
+/// hosts.
 fn number_as_host(word: Word, report: &mut Report) {
     let digits = |w: Word| !w.text.is_empty() && w.text.bytes().all(|b| b.is_ascii_digit());
     let Some((host, number)) = word.cut(',').filter(|(h, n)| !digits(*h) && digits(*n)) else {
@@ -59,9 +60,9 @@ fn number_as_host(word: Word, report: &mut Report) {
     );
 }
 
-/// The hosts a node list names, in order, each with its place.
+/// Returns the hosts that a node list names, in order, each with its position.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn expand(source: &Source, out: &mut Diagnostics) -> Option<Vec<(String, Span)>> {
     let mut report = Report::default();
     let names = expand_all(Word::all(source), &mut report);
@@ -70,7 +71,7 @@ pub fn expand(source: &Source, out: &mut Diagnostics) -> Option<Vec<(String, Spa
     names.filter(|_| !failed)
 }
 
-/// The hosts of a list that may not name one twice.
+/// Returns the hosts of a list. Reports an error if it names a host twice.
 pub(crate) fn expand_all(list: Word, report: &mut Report) -> Option<Vec<(String, Span)>> {
     let mut names = Vec::new();
     list.words()
@@ -95,7 +96,7 @@ fn unique(names: &[(String, Span)], report: &mut Report) {
     }
 }
 
-/// Adds the hosts of one word, a list with commas.
+/// Appends the hosts of one word, which is a list with commas.
 fn expand_word(word: Word, names: &mut Vec<(String, Span)>, report: &mut Report) {
     let mut rest = word;
     loop {
@@ -141,7 +142,7 @@ fn unbalanced(at: Word, what: &str, report: &mut Report) {
     );
 }
 
-/// Adds the hosts of one entry, whose brackets are known to be balanced and not nested.
+/// Appends the hosts of one entry, whose brackets must be balanced and not nested.
 fn expand_entry(entry: Word, names: &mut Vec<(String, Span)>, report: &mut Report) {
     let mut made = vec![String::new()];
     let mut rest = entry;
@@ -156,7 +157,8 @@ fn expand_entry(entry: Word, names: &mut Vec<(String, Span)>, report: &mut Repor
         if made.len().saturating_mul(numbers.len()) + names.len() > MAX_HOSTS {
             return too_many(entry, report);
         }
-        // The longest so far; keeps thousands of brackets from costs that grow with their square.
+        // Length of the longest name so far. The check avoids quadratic time for thousands of
+        // brackets.
         let length = made.last().map_or(0, String::len) + before.text.len();
         if length > MAX_NAME {
             return entry.too_long(report);
@@ -172,7 +174,7 @@ fn expand_entry(entry: Word, names: &mut Vec<(String, Span)>, report: &mut Repor
     }
     let plain = rest.text.len() == entry.text.len();
     if plain || entry.text.starts_with(['-', '.']) {
-        // Also reports an entry with brackets whose start no name can have.
+        // This also rejects an entry with brackets whose first character no name can start with.
         let start = entry.text.find('[').unwrap_or(entry.text.len());
         if entry.to(start).host_name(report).is_none() {
             return;
@@ -192,7 +194,7 @@ fn expand_entry(entry: Word, names: &mut Vec<(String, Span)>, report: &mut Repor
     names.extend(whole);
 }
 
-/// Whether a text beside a bracket can be part of a name.
+/// Returns true if a text beside a bracket can be part of a name. Otherwise reports an error.
 fn name_part(part: Word, report: &mut Report) -> bool {
     part.text
         .chars()
@@ -209,7 +211,7 @@ fn too_many(entry: Word, report: &mut Report) {
     );
 }
 
-/// The numbers of a bracket, as they are written into names.
+/// Returns the numbers of a bracket, as they appear in names.
 fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
     let mut numbers = Vec::new();
     for piece in inside.pieces(',') {
@@ -222,7 +224,7 @@ fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
         let digits = |w: Word| !w.text.is_empty() && w.text.bytes().all(|b| b.is_ascii_digit());
         let address = |c: char| c.is_ascii_hexdigit() || ":.%".contains(c);
         if piece.text.contains(':') && piece.text.chars().all(address) {
-            // An address of IPv6 in brackets: told as the name that it is no part of.
+            // An IPv6 address in brackets, which is reported as a bad name.
             piece.host_name(report);
             return None;
         }
@@ -244,7 +246,7 @@ fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
             report.push(wrong("names too many hosts"));
             return None;
         }
-        // Also bounds what a single absurd width could cost.
+        // This also bounds the cost of a number with a very large width.
         let width = first.text.len();
         if width > 20 {
             report.push(wrong("has too many digits"));
@@ -255,8 +257,10 @@ fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
     Some(numbers)
 }
 
-/// Writes names as a node list, in order: neighbours that differ in a number at their end share a
-/// bracket, so that `scontrol show hostnames` gives the names back.
+/// Writes names as a node list, in order.
+///
+/// Consecutive names that differ in a number at their end share a bracket. From the list,
+/// `scontrol show hostnames` returns the original names.
 pub fn print<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut text = String::new();
     let mut open: Option<Entry> = None;
@@ -265,8 +269,8 @@ pub fn print<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         let (stem, number) = name.split_at(name.len() - digits.min(9));
         let value = number.parse::<u32>().ok();
         if let (Some(value), Some((before, width, ranges))) = (value, &mut open) {
-            // A number without leading zeros may be wider than the first of its bracket only
-            // where that one has none either; then its own width is the same in any bracket.
+            // All numbers of a bracket are written with the same width, so a number of another
+            // width needs an entry of its own.
             let fits = number.len() == *width;
             if *before == stem && fits {
                 match ranges.last_mut() {
@@ -293,7 +297,8 @@ fn push_entry(text: &mut String, entry: &str) {
     text.push_str(entry);
 }
 
-/// An entry being written: the name without its number, the number's width, ranges.
+/// An entry that is being written: the name without its number, the width of the number, and the
+/// ranges.
 type Entry<'a> = (&'a str, usize, Vec<(u32, u32)>);
 
 fn close(text: &mut String, open: Option<Entry>) {

@@ -1,12 +1,14 @@
 //! The hostfile of Open MPI.
 //!
-//! One host a line: `name slots=N max_slots=M`, blanks around `=` allowed. `#` and `//` start a
-//! comment, and `/* ... */` is one. `user@name` or `username=` is the user, `port=` the port of ssh.
-//! **The order of lines means nothing to Open MPI**: a rankfile says which rank runs where.
+//! Each line names one host: `name slots=N max_slots=M`. Blanks around `=` are allowed. `#` and
+//! `//` start a comment, and `/* ... */` is one. `user@name` or `username=` gives the user, and
+//! `port=` the port of ssh. **Open MPI ignores the order of lines**: a rankfile assigns ranks to
+//! hosts.
 //!
-//! As 4.1 and 5.0 count: the first line of a host gives `slots=`, else `max_slots=`, else one (the
-//! host's cores, which are not known here); each further line adds one, and must not have `slots=`.
-//! A host with `slots=0` is not used.
+//! Slots are counted as in 4.1 and 5.0. The first line of a host gives `slots=` or, without it,
+//! `max_slots=`. If it has neither, Open MPI uses the number of cores, which is unknown here, so
+//! one slot is assumed. Each further line adds one slot and must not have `slots=`. A host with
+//! `slots=0` is not used.
 
 use crate::access::Key;
 use crate::build::Build;
@@ -21,24 +23,24 @@ use graphmap_kpn::source::{Source, Span};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// What the lines of one host say.
+/// Content of the lines of one host.
 struct Lines {
-    /// Its first line.
+    /// Position of the first line.
     first: Span,
-    /// Where `slots=` is.
+    /// Position of `slots=`.
     slots: Option<Span>,
-    /// The limit, and where it is.
+    /// Maximum number of slots, and its position.
     most: Option<(u32, Span)>,
-    /// Whether the count is an assumption.
+    /// True if the number of slots is assumed.
     assumed: bool,
 }
 
-/// The hosts of a file by name.
+/// Lines of a file by the name of the host.
 type Named<'a> = FxHashMap<&'a str, Lines>;
 
 /// Reads an Open MPI hostfile.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut build = Build::new(Dialect::OpenMpi);
     let mut named = Named::default();
@@ -69,7 +71,7 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     build.finish(source, out)
 }
 
-/// Sets the limits of hosts, and reports those below the slots.
+/// Sets the maximum number of slots of each host. Reports a maximum below the number of slots.
 fn limits(build: &mut Build, named: &Named) {
     for at in 0..build.hosts.len() {
         let host = &mut build.hosts[at];
@@ -91,7 +93,7 @@ fn limits(build: &mut Build, named: &Named) {
     }
 }
 
-/// Reports the hosts whose slots no line gives, once for all of them.
+/// Warns once about all hosts whose number of slots is not given.
 fn assumed(build: &mut Build, named: &Named) {
     let assumed = |host: &&crate::Host| named[host.name.as_str()].assumed;
     let hosts: Vec<&crate::Host> = build.hosts.iter().filter(assumed).collect();
@@ -245,18 +247,19 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
         );
         return;
     }
-    // As Open MPI counts: a further line is one slot more.
+    // Open MPI counts a further line as one more slot.
     lines.assumed = false;
     lines.most = most.or(lines.most);
     build.add(name, 1, at);
 }
 
-/// The words of a line, where each `=` is a word of its own.
+/// Splits a line into words. Each `=` is a separate word.
 fn parts<'a>(line: Word<'a>) -> Vec<Word<'a>> {
     let mut parts = Vec::new();
     for (i, word) in line.words().enumerate() {
         let mut rest = word;
-        // The `=` of a first word is left in it: no host has one, and `hosts=4` is told apart so.
+        // The first word keeps its `=`. A host name has none, and `hosts=4` identifies another
+        // format.
         while let Some(at) = rest.text.find('=').filter(|_| i > 0) {
             parts.extend([rest.to(at)].into_iter().filter(|w| !w.text.is_empty()));
             parts.push(rest.from(at).to(1));
@@ -272,7 +275,7 @@ fn unknown(build: &mut Build, word: Word, what: &str) {
     let error = error.at(word.span(), "");
     let other = NEAR.iter().find(|(near, _)| *near == word.text);
     let keys = SLOTS.iter().chain(MAX_SLOTS).chain(USER);
-    // MPICH's key.
+    // MPICH has the key `user`.
     let user = (word.text == "user").then_some("username");
     let near = other.map(|(_, right)| *right).or(user);
     let near = near.or_else(|| nearest(word.text, keys.copied().chain([PORT])));
@@ -282,7 +285,7 @@ fn unknown(build: &mut Build, word: Word, what: &str) {
     });
 }
 
-/// Writes an Open MPI hostfile: one line a host, in the order hosts were first named.
+/// Writes an Open MPI hostfile: one line per host, in the order of their first mention.
 pub fn print(platform: &Platform) -> String {
     let mut text = String::new();
     for host in platform.hosts() {

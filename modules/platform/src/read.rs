@@ -1,4 +1,4 @@
-//! Reading a platform in whichever dialect it is.
+//! Reads a platform in any format.
 
 use crate::dialect::Dialect;
 use crate::model::Platform;
@@ -7,10 +7,10 @@ use crate::{codes, hwloc, intel, mpich, nodelist, openmpi, synthetic};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::Source;
 
-/// One error for a file of another purpose, where each of its lines would give several.
+/// Returns one error for a file of another kind, because each of its lines would cause several.
 fn misplaced(source: &Source) -> Option<Diagnostic> {
     let mut text = source.text().trim_start();
-    // Launch files begin with a comment that says what they are.
+    // Launch files begin with a comment that describes them.
     while let Some((_, after)) = text.split_once('\n').filter(|_| text.starts_with('#')) {
         text = after.trim_start();
     }
@@ -47,9 +47,9 @@ fn misplaced(source: &Source) -> Option<Diagnostic> {
     Some(Diagnostic::error(codes::NO_HOST, what).help(help))
 }
 
-/// Reads a platform from a text in the dialect said, or else in the one it seems to be in.
+/// Reads a platform from a text. If `dialect` is `None`, the format is detected.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, dialect: Option<Dialect>, out: &mut Diagnostics) -> Option<Platform> {
     if source.text().contains('\0') {
         let mut report = Report::default();

@@ -1,12 +1,12 @@
-//! Collecting the findings of one reading.
+//! Collects the diagnostics of one reader.
 
 use crate::model::Platform;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 
-/// Findings kept of one file; of the others only the number is told.
+/// Maximum number of diagnostics kept per text. The others are only counted.
 const KEPT: usize = 50;
 
-/// Collects the findings of one reading.
+/// Diagnostics of one reader.
 #[derive(Default)]
 pub(crate) struct Report {
     found: Diagnostics,
@@ -28,7 +28,7 @@ impl Report {
         self.errors
     }
 
-    /// Hands the findings over; the platform only if none of them is an error.
+    /// Appends the diagnostics to `out`. Returns the platform if none of them is an error.
     pub(crate) fn finish(self, made: Option<Platform>, out: &mut Diagnostics) -> Option<Platform> {
         let failed = self.errors;
         let last = self.found.iter().next_back().map(|d| d.code);

@@ -1,4 +1,4 @@
-//! What the lines of a file say of one host: user, port, interface and binding.
+//! User, port, interface and binding of one host, as the lines of a file give them.
 
 use crate::access::Key;
 use crate::codes;
@@ -8,7 +8,7 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::hardware::Access;
 use graphmap_kpn::source::Span;
 
-/// What a file says of one host, with the places.
+/// Access to one host, with the position of each value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Said {
     access: Access,
@@ -16,7 +16,8 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Takes a value. A second, different value holds, as in launchers, and is reported.
+    /// Sets a value. If it differs from an earlier one, it replaces that, as in launchers, and a
+    /// warning is reported.
     pub(crate) fn set(&mut self, key: Key, value: Word, host: Word, report: &mut Report) {
         if !key.takes(value.text) {
             let what = format!("`{}` cannot be the {} of a host", value.shown(), key.name());

@@ -1,58 +1,64 @@
-//! The slots of a platform as plain numbers, for whoever maps OS processes.
+//! The slots of a platform as plain data for partitioners.
 
 use crate::distance::Class;
 use crate::model::{HostId, Platform};
 use graphmap_kpn::arena::Id;
 use rustc_hash::FxHashMap;
 
-/// Where one OS process can stand: one slot of a host.
+/// One slot of a host, which can run one OS process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slot {
     /// The host.
     pub host: HostId,
-    /// Which slot of its host it is, from 0.
+    /// Index of the slot in its host.
     pub slot: u32,
-    /// The operating system's number of the hardware thread to bind to, when cores are known.
+    /// Number of the hardware thread to bind to in the operating system, if cores are known.
     pub cpu: Option<u32>,
-    /// Index of the core in its host, when cores are known.
+    /// Index of the core in its host, if cores are known.
     pub core: Option<u32>,
-    /// Relative speed: that of the host times that of the core, divided by the slots on the core.
+    /// Speed of the host times speed of the core, divided by the number of slots on the core.
     pub speed: f64,
-    /// Its share of the host's memory in bytes, if known.
+    /// Share of the host's memory in bytes, if known.
     pub memory: Option<u64>,
-    /// Ids, unique in the platform, of what it stands in: cache group, socket, host, group of
-    /// hosts. Two slots differ up to the level where they are apart and agree from there on; a
-    /// level that is not known has an id for each slot.
+    /// Ids of its cache group, socket, host and group of hosts.
+    ///
+    /// Ids are unique in the platform. The paths of two slots differ up to some level and agree
+    /// from there on. If the cores of a host are unknown, each of its slots has its own cache group
+    /// and socket.
     pub path: [u32; 4],
 }
 
 impl Slot {
-    /// The class of distance between two slots of one platform. A slot and itself are
-    /// [`Class::Cache`] apart: whether two processes share an OS process is not the slot's to say.
+    /// Returns the class of distance between two slots of one platform.
+    ///
+    /// The class between a slot and itself is [`Class::Cache`], because a slot does not know
+    /// whether two processes are collocated.
     pub fn class(&self, other: &Slot) -> Class {
         let level = self.path.iter().zip(&other.path).position(|(a, b)| a == b);
         level.map_or(Class::Apart, |level| Class::ALL[level + 1])
     }
 }
 
-/// Slots as a tree, outermost groups first: the form partitioners take.
+/// Slots as a tree with the outermost groups at the root, as partitioners expect them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TopologyTree {
-    /// Index of a slot in the slice the tree was made from.
+    /// Index of a slot in the slice from which the tree was created.
     Slot(u32),
-    /// At least two members that are a class of distance apart.
+    /// At least two members with the same class of distance between them.
     Group {
-        /// The class between slots of different members.
+        /// Class of distance between slots of different members.
         class: Class,
-        /// The members, each in the order of its first slot.
+        /// Members, in the order of their first slots.
         members: Vec<TopologyTree>,
     },
 }
 
 impl TopologyTree {
-    /// Groups slots by what they stand in. Groups of one member are left out. `None` for no slot.
+    /// Groups slots by their paths. A group of one member is replaced by that member.
+    ///
+    /// Returns `None` if there are no slots.
     pub fn of(slots: &[Slot]) -> Option<TopologyTree> {
-        // Joined from the inside out: at each level the trees with one id of it become one tree.
+        // From the inside out: trees with the same id at a level are joined into one tree.
         let mut trees: Vec<(u32, TopologyTree)> = (0..slots.len() as u32)
             .map(|i| (i, TopologyTree::Slot(i)))
             .collect();
@@ -60,7 +66,7 @@ impl TopologyTree {
             let mut index = FxHashMap::default();
             let mut joined: Vec<(u32, Vec<TopologyTree>)> = Vec::new();
             for (first, tree) in trees {
-                // Beyond the groups of hosts there is only the platform.
+                // The level outside the groups of hosts is the platform.
                 let id = slots[first as usize].path.get(level).copied().unwrap_or(0);
                 let slot = *index.entry(id).or_insert(joined.len());
                 if slot == joined.len() {
@@ -78,11 +84,11 @@ impl TopologyTree {
         trees.pop().map(|(_, tree)| tree)
     }
 
-    /// The indices of its slots, in the order of the tree.
+    /// Returns the indices of the slots in the order of the tree.
     pub fn leaves(&self) -> Vec<u32> {
         match self {
             TopologyTree::Slot(slot) => vec![*slot],
-            // Six levels at most: recursion is bounded.
+            // The recursion is bounded, because a tree has at most six levels.
             TopologyTree::Group { members, .. } => {
                 members.iter().flat_map(TopologyTree::leaves).collect()
             }
@@ -91,10 +97,11 @@ impl TopologyTree {
 }
 
 impl Platform {
-    /// All slots in rank order. On a host with `c` known cores, slot `i` stands on core `i mod c`.
+    /// Returns all slots, in the order of OS processes. On a host with `c` known cores, slot `i`
+    /// uses core `i mod c`.
     ///
-    /// This is all a partitioner needs: the hierarchy as `path`s with
-    /// [`distances`](Platform::distances) for the levels, speed and memory for the capacities.
+    /// A partitioner needs no other data: the paths and the [`distances`](Platform::distances) give
+    /// the hierarchy, and speed and memory give the capacities.
     pub fn slots(&self) -> Vec<Slot> {
         let mut next = vec![0u32; self.hosts().len()];
         let mut slots = Vec::with_capacity(self.slot_count());
@@ -120,8 +127,10 @@ impl Platform {
         slots
     }
 
-    /// `n` slots in rank order, starting again from the first slot when there are fewer, as MPICH
-    /// does: compare `n` with [`slot_count`](Platform::slot_count) to know whether hosts are overcommitted.
+    /// Returns `n` slots, in the order of OS processes. If the platform has fewer, the order
+    /// repeats from the first slot, as in MPICH.
+    ///
+    /// Hosts are overcommitted if `n` is larger than [`slot_count`](Platform::slot_count).
     pub fn slots_for(&self, n: usize) -> Vec<Slot> {
         let mut slots = self.slots();
         let all = slots.len();
@@ -132,7 +141,7 @@ impl Platform {
         slots
     }
 
-    /// The class of distance between two hosts.
+    /// Returns the class of distance between two hosts.
     pub fn host_class(&self, a: HostId, b: HostId) -> Class {
         match () {
             () if a == b => Class::Host,
@@ -142,8 +151,8 @@ impl Platform {
     }
 
     fn core_tables(&self) -> Vec<Cores> {
-        // Ids of cache groups and of sockets are counted through all hosts. A host without known
-        // cores takes one id a slot.
+        // Ids of cache groups and sockets are counted through all hosts. A host without known cores
+        // uses one id per slot.
         let (mut caches, mut sockets) = (0u32, 0u32);
         let mut tables = Vec::with_capacity(self.hosts().len());
         for host in self.hosts() {
@@ -172,7 +181,7 @@ impl Platform {
     }
 }
 
-/// The cores of one host: socket, cache group, hardware thread, speed.
+/// The cores of one host, as socket, cache group, hardware thread and speed.
 struct Cores {
     first_cache: u32,
     first_socket: u32,

@@ -1,19 +1,20 @@
 //! A platform from the environment of a Slurm job.
 //!
 //! The library does not read the environment: the caller passes the variables as a map. Each
-//! variable becomes a source text of its own, named `$SLURM_...`, so that a finding points into it.
+//! variable becomes a source text with the name `$SLURM_...`, so that a diagnostic can refer to a
+//! position in it.
 //!
-//! | variable | says |
+//! | variable | content |
 //! |---|---|
-//! | `SLURM_JOB_NODELIST` (else `SLURM_NODELIST`) | the hosts |
-//! | `SLURM_TASKS_PER_NODE` (else `SLURM_STEP_TASKS_PER_NODE`) | slots of each host: `2(x3),1` |
-//! | `SLURM_NTASKS_PER_NODE` | slots of every host, when the one above is missing |
-//! | `SLURM_JOB_CPUS_PER_NODE` | slots of each host, when no tasks are given |
-//! | `SLURM_CPUS_ON_NODE` | the same for the one host it is about: taken when there is only one |
-//! | `SLURM_MEM_PER_NODE` | memory of each host in megabytes |
+//! | `SLURM_JOB_NODELIST` (or `SLURM_NODELIST`) | the hosts |
+//! | `SLURM_TASKS_PER_NODE` (or `SLURM_STEP_TASKS_PER_NODE`) | slots of each host: `2(x3),1` |
+//! | `SLURM_NTASKS_PER_NODE` | slots of every host, if the previous variable is missing |
+//! | `SLURM_JOB_CPUS_PER_NODE` | slots of each host, if no tasks are given |
+//! | `SLURM_CPUS_ON_NODE` | slots of the host, if there is only one and no tasks are given |
+//! | `SLURM_MEM_PER_NODE` | memory of each host in units of 1024 x 1024 bytes |
 //!
-//! A heterogeneous job (`SLURM_HET_SIZE`) has each of them for each component, with `_HET_GROUP_0`,
-//! `_HET_GROUP_1` and so on after the name; all components are read.
+//! A heterogeneous job (`SLURM_HET_SIZE`) has these variables for each component, with the suffix
+//! `_HET_GROUP_0`, `_HET_GROUP_1` and so on. All components are read.
 
 use crate::build::Build;
 use crate::codes;
@@ -28,7 +29,7 @@ use graphmap_kpn::source::{Source, SourceMap, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Whether variables are those of a Slurm job.
+/// Returns true if the variables are those of a Slurm job.
 pub fn is_job(variables: &BTreeMap<String, String>) -> bool {
     let first = |infix: &&str| format!("{}_{infix}_0", NODELIST[0]);
     let groups = GROUPS.iter().map(|(_, infix)| infix);
@@ -38,17 +39,18 @@ pub fn is_job(variables: &BTreeMap<String, String>) -> bool {
 
 const NODELIST: &[&str] = &["SLURM_JOB_NODELIST", "SLURM_NODELIST"];
 const TASKS: &[&str] = &["SLURM_TASKS_PER_NODE", "SLURM_STEP_TASKS_PER_NODE"];
-/// How the components of a heterogeneous job are counted and named: now, and before Slurm 20.02.
+/// Variable with the number of components of a heterogeneous job, and infix of the names of their
+/// variables: now, and before Slurm 20.02.
 const GROUPS: [(&str, &str); 2] = [
     ("SLURM_HET_SIZE", "HET_GROUP"),
     ("SLURM_PACK_SIZE", "PACK_GROUP"),
 ];
-/// Most components that are read: Slurm takes 128.
+/// Maximum number of components that are read. Slurm allows 128.
 const MOST_COMPONENTS: u32 = 1024;
 
-/// Reads the platform of the Slurm job that variables of its environment describe.
+/// Reads the platform of a Slurm job from its environment variables.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(
     variables: &BTreeMap<String, String>,
     sources: &mut SourceMap,
@@ -92,8 +94,8 @@ pub fn read(
     build.finish(&first.nodes, out)
 }
 
-/// Returns what follows the names of variables of each component; nothing but an empty suffix where
-/// the job has one kind of nodes.
+/// Returns the suffix of the variables of each component. If the job is not heterogeneous, the only
+/// suffix is empty.
 fn components(
     variables: &BTreeMap<String, String>,
     sources: &mut SourceMap,
@@ -136,7 +138,7 @@ fn components(
     vec![String::new()]
 }
 
-/// What the variables of one component say.
+/// Content of the variables of one component.
 struct Component {
     nodes: Arc<Source>,
     hosts: Vec<(String, Span)>,
@@ -145,7 +147,7 @@ struct Component {
     memory: Option<u64>,
 }
 
-/// Reads one component; `None` where `report` has an error.
+/// Reads one component. Returns `None` if `report` contains an error.
 fn component(
     variables: &BTreeMap<String, String>,
     suffix: &str,
@@ -204,7 +206,7 @@ fn component(
                 )),
         );
     }
-    // Megabytes of Slurm are of 1024 x 1024 bytes; 0 means all there is.
+    // Slurm's megabytes are 1024 x 1024 bytes. 0 means all memory of the host.
     let memory = bytes.flatten().and_then(|m| m.checked_mul(1 << 20));
     Some(Component {
         nodes: nodes.source,
@@ -225,7 +227,7 @@ impl Variable {
         all.to(all.text.trim_end().len())
     }
 
-    /// One number a host.
+    /// Returns one number per host.
     fn per_host(&self, hosts: Option<usize>, report: &mut Report) -> Option<Vec<u32>> {
         let word = self.word();
         let list = repeated(word, "tasks", report, |w, r| w.count("tasks", r))?;
@@ -248,14 +250,15 @@ impl Variable {
     }
 }
 
-/// The variables by which a Slurm job would describe a platform: the reverse of [`read`].
+/// Returns variables with which a Slurm job would describe the platform. This is the inverse of
+/// [`read`].
 pub fn print(platform: &Platform) -> BTreeMap<String, String> {
     let names = platform.hosts().iter().map(|h| h.name.as_str());
     let slots: Vec<u32> = platform.hosts().iter().map(|h| h.slots).collect();
     let set = |name: &str, value| (name.to_string(), value);
     BTreeMap::from([
         set("SLURM_JOB_NODELIST", nodelist::print(names)),
-        // Slurm repeats even a list of one, and a single host says how often it is meant.
+        // Slurm writes the repetition even if all hosts have the same number of slots: `4(x2)`.
         set(
             "SLURM_TASKS_PER_NODE",
             match &slots[..] {

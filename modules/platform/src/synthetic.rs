@@ -1,4 +1,4 @@
-//! Platforms made up in one line: `hosts=4:sockets=2:cores=8 distance=100:10:1`.
+//! Synthetic platforms, described in one line: `hosts=4:sockets=2:cores=8 distance=100:10:1`.
 //!
 //! ```text
 //! platform = [levels] {option}                   white space between, line breaks allowed
@@ -15,17 +15,19 @@
 //!          | "graphmap=" N                       version of this form; 1 unless given
 //! ```
 //!
-//! A list has one number for all, or as many as there are elements of the level outside it, or of
-//! any level further out, whose elements then are alike inside. So three hosts of 12 cores and one
-//! of 64 are `hosts=4:cores=12(x3),64`, and in two groups `groups=2:hosts=1,3:cores=...`.
+//! A list has one number for all elements, or one for each element of the next outer level. It may
+//! also have one for each element of a level further out: the elements inside that element are then
+//! equal. So three hosts of 12 cores and one of 64 are `hosts=4:cores=12(x3),64`, and in two groups
+//! `groups=2:hosts=1,3:cores=...`.
 //!
-//! Without `groups` and `hosts` there is one of each. A host of which no level is named has slots
-//! and nothing known inside. `caches` counts the groups of cores with a common cache in a socket:
-//! without it each core is one by itself.
+//! Without `groups` there is one group. Without `hosts` there is one host, or one for each of the
+//! `names`. If no level inside a host is named, only its slots are known. `caches` is the number of
+//! groups of cores in a socket that share a cache. Without it, each core is a group of its own.
 //!
-//! `distance=` names the distance between elements of each named level: of `100:10:1` above, 100
-//! between hosts, 10 between sockets of a host, 1 between cores of a socket. What lies between two
-//! named levels costs what the inner one costs. Without it distances are the [measured ones](crate::Distances::MEASURED).
+//! `distance=` gives the distance between elements of each named level. `100:10:1` above means 100
+//! between hosts, 10 between sockets of a host, and 1 between cores of a socket. A level that is
+//! not named has the distance of the next inner one. Without `distance=`, the [measured
+//! distances](crate::Distances::MEASURED) are used.
 
 use crate::build::no_host;
 use crate::codes;
@@ -56,16 +58,16 @@ const OPTIONS: [&str; 7] = [
 const HOSTS: usize = 1;
 const CORES: usize = 4;
 
-/// Reads a synthetic platform; `#` starts a comment.
+/// Reads a synthetic platform. `#` starts a comment.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut report = Report::default();
     let made = parse(source, &mut report);
     report.finish(made, out)
 }
 
-/// Checks the version that a platform states. Returns true if it must not be read.
+/// Checks the version of a platform's text. Returns true if the text must not be read.
 fn other_version(source: &Source, report: &mut Report) -> bool {
     let lines = Word::all(source).lines();
     let words = lines.flat_map(|line| line.words().collect::<Vec<_>>());
@@ -86,7 +88,7 @@ fn other_version(source: &Source, report: &mut Report) -> bool {
     refused
 }
 
-/// The elements of all levels: of each, how many it has in each element of the level outside.
+/// Number of elements of each level, in each element of the next outer level.
 struct Tree {
     named: [Option<Span>; 5],
     counts: [Vec<u32>; 5],
@@ -108,7 +110,7 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
     for line in Word::all(source).lines() {
         let start = words.len();
         words.extend(line.words());
-        // A line that starts with a name is one of a hostfile, whatever follows the name.
+        // A line that starts with a name belongs to a hostfile, even if options follow.
         if !words[start].text.contains('=') {
             stray(&words[start..], report);
             words.truncate(start);
@@ -184,7 +186,7 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
     }
 }
 
-/// One value a host, or one for all.
+/// Reads one value per host, or one for all.
 fn per_host<T: Clone>(
     option: Option<Word>,
     of: &str,
@@ -248,7 +250,8 @@ fn read_levels(levels: Option<Word>, names: Option<usize>, report: &mut Report) 
         tree.counts[level] = match (&given[level], names) {
             (Some((word, list)), _) => spread(&tree, level, *word, list, report)?,
             (None, Some(hosts)) if level == HOSTS && tree.total(0) == 1 => vec![hosts as u32],
-            // Without caches the cores of a socket are groups of one: counted below.
+            // Without `caches`, a socket has one entry here. `build` makes each core a group of its
+            // own.
             (None, _) => vec![1; if level == 0 { 1 } else { tree.total(level - 1) }],
         };
         let most = if level <= HOSTS { MAX_HOSTS } else { MAX_CORES };
@@ -271,7 +274,7 @@ fn read_levels(levels: Option<Word>, names: Option<usize>, report: &mut Report) 
     Some(tree)
 }
 
-/// One count for each element of the level outside, from a list that may be shorter.
+/// Returns one count for each element of the next outer level, from a list that may be shorter.
 fn spread(
     tree: &Tree,
     level: usize,
@@ -279,7 +282,7 @@ fn spread(
     list: &[u32],
     report: &mut Report,
 ) -> Option<Vec<u32>> {
-    // Elements of the level `outer` that each element of the level outside stands in.
+    // Number of elements of the next outer level.
     let outside = if level == 0 { 1 } else { tree.total(level - 1) };
     if list.len() == 1 {
         return Some(vec![list[0]; outside]);
@@ -347,8 +350,9 @@ fn read_distances(
         )));
         return None;
     }
-    // Level `groups` (0) is the outermost class, `cores` (4) the one next to collocated. A class
-    // whose level is not named costs what the next class inside costs, or else the next outside.
+    // Level `groups` (0) is the outermost class, and `cores` (4) is next to collocated. A class
+    // whose level is not named has the distance of the next inner class. The innermost class has
+    // the distance of the innermost named level.
     let mut values = [f64::NAN; 6];
     values[0] = within.unwrap_or(Some(0.0))?;
     for (&level, &distance) in named.iter().zip(&given) {
@@ -423,7 +427,7 @@ fn build(tree: &Tree) -> Vec<Host> {
     hosts
 }
 
-/// Words that are not of this form, perhaps of another.
+/// Reports words that are not part of this format but may belong to another.
 fn stray(words: &[Word], report: &mut Report) {
     let telling = words
         .iter()

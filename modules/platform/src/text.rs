@@ -1,4 +1,4 @@
-//! Words with their places, and the numbers and names in them.
+//! Words with their positions, and the numbers and names that they contain.
 
 use crate::codes;
 use crate::model::MAX_CORES;
@@ -8,19 +8,19 @@ use graphmap_kpn::size;
 use graphmap_kpn::source::{Source, Span};
 use std::net::Ipv6Addr;
 
-/// The most characters of a name that the DNS can hold.
+/// Maximum length of a name in the DNS.
 pub(crate) const MAX_NAME: usize = 253;
 
 /// A piece of a source text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word<'a> {
     pub(crate) text: &'a str,
-    /// Offset of its first byte in the source map.
+    /// Offset of the first byte in the source map.
     pub(crate) start: u32,
 }
 
 impl<'a> Word<'a> {
-    /// The whole text of a source, without a byte order mark.
+    /// Returns the whole text of a source, without a byte order mark.
     pub(crate) fn all(source: &'a Source) -> Word<'a> {
         let text = source.text();
         let whole = Word {
@@ -34,7 +34,7 @@ impl<'a> Word<'a> {
         Span::new(self.start, self.start + self.text.len() as u32)
     }
 
-    /// From a byte on.
+    /// Returns the text from byte `at`.
     pub(crate) fn from(self, at: usize) -> Word<'a> {
         Word {
             text: &self.text[at..],
@@ -42,7 +42,7 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Up to a byte.
+    /// Returns the text before byte `at`.
     pub(crate) fn to(self, at: usize) -> Word<'a> {
         Word {
             text: &self.text[..at],
@@ -50,13 +50,13 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// What is before and after the first `mark`.
+    /// Returns the text before and after the first `mark`.
     pub(crate) fn cut(self, mark: char) -> Option<(Word<'a>, Word<'a>)> {
         let at = self.text.find(mark)?;
         Some((self.to(at), self.from(at + mark.len_utf8())))
     }
 
-    /// The pieces between `mark`s.
+    /// Returns the pieces between `mark`s.
     pub(crate) fn pieces(self, mark: char) -> impl Iterator<Item = Word<'a>> {
         let mut rest = Some(self);
         std::iter::from_fn(move || {
@@ -67,7 +67,7 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// The words between white space.
+    /// Returns the words, which white space separates.
     pub(crate) fn words(self) -> impl Iterator<Item = Word<'a>> {
         let mut rest = self;
         std::iter::from_fn(move || {
@@ -80,17 +80,18 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// The lines, without what follows a `#`, and without those that are then blank.
+    /// Returns the lines up to a `#`, without blank ones.
     pub(crate) fn lines(self) -> impl Iterator<Item = Word<'a>> {
         let bare = |line: Word<'a>| line.cut('#').map_or(line, |(before, _)| before);
         let lines = self.pieces('\n').map(bare);
         lines.filter(|line| !line.text.trim().is_empty())
     }
 
-    /// Returns the lines of an Open MPI hostfile that are not blank, and the `/*` that is never closed.
+    /// Returns the lines of an Open MPI hostfile that are not blank, and the first `/*` that is not
+    /// closed.
     ///
-    /// Comments are `#` and `//` up to the end of the line, and `/* ... */`. A comment of the last
-    /// kind ends the line where it starts, as in Open MPI 4 and 5.
+    /// A comment is `#` or `//` up to the end of the line, or `/* ... */`. As in Open MPI 4 and 5,
+    /// the last form ends the line in which it starts.
     pub(crate) fn open_mpi_lines(self) -> (Vec<Word<'a>>, Option<Word<'a>>) {
         let (mut lines, mut rest) = (Vec::new(), self);
         let mut add = |line: Word<'a>| {
@@ -129,7 +130,7 @@ impl<'a> Word<'a> {
         (lines, None)
     }
 
-    /// A count, at least one.
+    /// Parses a count of at least one, or reports an error. `of` names the counted objects.
     pub(crate) fn count(self, of: &str, report: &mut Report) -> Option<u32> {
         let value = self.count_or_zero(of, report)?;
         if value == 0 {
@@ -145,7 +146,7 @@ impl<'a> Word<'a> {
         Some(value)
     }
 
-    /// A count from zero on.
+    /// Parses a count that may be zero, or reports an error.
     pub(crate) fn count_or_zero(self, of: &str, report: &mut Report) -> Option<u32> {
         let value = self.whole(&format!("number of {of}"), report)?;
         u32::try_from(value).ok().or_else(|| {
@@ -154,7 +155,7 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// A number from 0 on.
+    /// Parses an integer of at least 0, or reports an error. `of` names the number.
     pub(crate) fn whole(self, of: &str, report: &mut Report) -> Option<u64> {
         if self.text.is_empty() || !self.text.bytes().all(|b| b.is_ascii_digit()) {
             self.not_a_number(of, report);
@@ -167,7 +168,7 @@ impl<'a> Word<'a> {
         value
     }
 
-    /// A decimal number above zero, or from zero on.
+    /// Parses a decimal number that is positive or, if `zero` is true, at least 0.
     pub(crate) fn real(self, of: &str, zero: bool, report: &mut Report) -> Option<f64> {
         let plain = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-');
         let value = self.text.parse::<f64>().ok();
@@ -186,7 +187,7 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// A number of bytes, with a unit such as `K`, `GiB` or `MB` after it if need be.
+    /// Parses a number of bytes. A unit such as `K`, `GiB` or `MB` may follow.
     pub(crate) fn bytes(self, of: &str, report: &mut Report) -> Option<u64> {
         let (number, unit) = size::split(self.text);
         let value = self.to(number.len()).whole(of, report)?;
@@ -197,7 +198,7 @@ impl<'a> Word<'a> {
         bytes
     }
 
-    /// A word that launchers take as the name of a host.
+    /// Returns the text if launchers accept it as the name of a host. Otherwise reports an error.
     pub(crate) fn host_name(self, report: &mut Report) -> Option<&'a str> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         let Some(wrong) = self.text.find(|c| !fits(c)) else {
@@ -225,7 +226,7 @@ impl<'a> Word<'a> {
         None
     }
 
-    /// Says what to do about a word that is not the name of a host.
+    /// Returns the help text for a word that is not the name of a host.
     fn help_for_name(self) -> &'static str {
         let text = self.text;
         let list = text.contains([',', '[', ']']);
@@ -263,7 +264,7 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Reports that this is, or stands for, a name longer than any host has.
+    /// Reports that the word is, or expands to, a name longer than a host name can be.
     pub(crate) fn too_long(self, report: &mut Report) {
         let what = format!("`{}` is too long for the name of a host", self.shown());
         report.push(
@@ -273,7 +274,7 @@ impl<'a> Word<'a> {
         );
     }
 
-    /// The text, cut to what fits into a message.
+    /// Returns the text, shortened to fit into a message.
     pub(crate) fn shown(self) -> String {
         let mut shown = String::new();
         for c in self.text.chars().take(60) {
@@ -309,7 +310,7 @@ impl<'a> Word<'a> {
     }
 }
 
-/// Whether a word is an address of IPv6, in brackets or not, maybe with a user or a port.
+/// Returns true if a word is an IPv6 address. Brackets, a user and a port are allowed.
 pub(crate) fn is_address(word: &str) -> bool {
     let word = word.split_once('@').map_or(word, |(_, host)| host);
     let inside = word
@@ -320,7 +321,7 @@ pub(crate) fn is_address(word: &str) -> bool {
     address.parse::<Ipv6Addr>().is_ok()
 }
 
-/// Counts such as `2(x3),1`, of which `(xK)` repeats the one before it K times.
+/// Reads a list such as `2(x3),1`, in which `(xK)` repeats the item before it K times.
 pub(crate) fn repeated<'a, T: Clone>(
     list: Word<'a>,
     of: &str,
@@ -361,7 +362,7 @@ pub(crate) fn repeated<'a, T: Clone>(
     good.then_some(all)
 }
 
-/// Writes a list so that [`repeated`] reads it back; a list of equals is one item.
+/// Writes a list that [`repeated`] reads. If all items are equal, only one is written.
 pub(crate) fn print_repeated<T: PartialEq>(list: &[T], show: impl Fn(&T) -> String) -> String {
     let runs: Vec<&[T]> = list.chunk_by(|a, b| a == b).collect();
     if let [only] = runs[..] {

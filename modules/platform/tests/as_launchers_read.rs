@@ -1,5 +1,5 @@
-//! Hostfiles are read as Open MPI 4.1.4 and 5.0.11 and hydra 4.0.2 and 5.0.2 read them, and what they
-//! say is kept.
+//! Hostfiles are read in the same way as by Open MPI 4.1.4 and 5.0.11 and by hydra 4.0.2 and 5.0.2.
+//! All information in them is kept.
 
 mod common;
 use common::{findings, good, slots, try_read};
@@ -23,7 +23,7 @@ fn the_limit_is_the_number_of_slots_where_no_other_is_given() {
     let platform = good(None, "a max_slots=8\nb slots=2\nc max_slots=9 slots=3\n");
     assert_eq!(slots(&platform), [("a", 8), ("b", 2), ("c", 3)]);
     assert_eq!(platform.hosts()[0].max_slots, Some(8));
-    // A further line adds a slot, whatever the first one says.
+    // A further line adds a slot, with or without `slots=` or `max_slots=` on the first one.
     let platform = good(
         None,
         "a slots=4\na\nb\nb max_slots=8\nc max_slots=8\nc max_slots=9\n",
@@ -105,7 +105,7 @@ fn a_host_with_no_slots_is_not_used() {
         findings(None, "head slots=0\n"),
         ["G0410 error 1:1 no host of `hosts` has a slot"]
     );
-    // hydra crashes at it.
+    // Hydra crashes on this file.
     assert_eq!(
         findings(None, "a:0\n"),
         ["G0413 error 1:3 the number of slots is zero"]
@@ -118,7 +118,7 @@ fn comments_of_open_mpi() {
     let text =
         "// two hosts\nnode1 slots=2\n/* spare:\nnode8 slots=8 */ node2 slots=1// x\n#\n/**/\n";
     assert_eq!(slots(&good(None, text)), [("node1", 2), ("node2", 1)]);
-    // A comment ends the line that it is in.
+    // A comment ends the line in which it starts.
     let text = "node1 slots=2 /* a */ node4 slots=3 # b\n";
     assert_eq!(slots(&good(None, text)), [("node1", 2), ("node4", 3)]);
     assert_eq!(
@@ -246,7 +246,7 @@ fn what_looks_like_slots_is_told_how_to_say_them() {
         let told = help(None, text);
         assert!(told.starts_with("give `--hosts` "), "{told}");
     }
-    // A comment of this form ends the line for Open MPI as well.
+    // In Open MPI, too, a comment of this form ends the line.
     for text in [
         "a slots=2 /* two */ max_slots=4\n",
         "a slots=2\nslots=4 b\n",
@@ -276,7 +276,7 @@ fn heterogeneous_jobs_of_slurm_are_read_whole() {
     let second = ("SLURM_JOB_NODELIST_HET_GROUP_1", "b[1-4]");
     let more = ("SLURM_TASKS_PER_NODE_HET_GROUP_1", "8(x4)");
     let size = ("SLURM_HET_SIZE", "2");
-    // With the variables of the first component, as `sbatch` sets them, and without.
+    // `sbatch` also sets the variables of the first component without a suffix.
     for own in [
         &[][..],
         &[

@@ -1,4 +1,4 @@
-//! Each code has a page in the book, and the example on the page draws that code.
+//! Each code has a page in the book, and the failing example on the page causes that code.
 
 mod common;
 use common::{findings, show};
@@ -44,7 +44,7 @@ fn the_example_of_each_page_draws_its_code() {
         );
         let blocks: Vec<&str> = page.split("```").skip(1).step_by(2).collect();
         let [fails, mended] = blocks[..] else {
-            // What is wrong there is a machine, not a text.
+            // This error is about a machine, so the page contains no text.
             assert_eq!(code, codes::LOCAL);
             continue;
         };
@@ -53,7 +53,7 @@ fn the_example_of_each_page_draws_its_code() {
     }
 }
 
-/// The codes that the text of a block draws, whose first line names its dialect.
+/// Returns the codes that the text of a block causes. The first line of a block names its format.
 fn drawn(block: &str) -> Vec<String> {
     let (language, text) = block.split_once('\n').expect("a block");
     let found = match language.trim_end_matches(",fails") {

@@ -1,4 +1,4 @@
-//! MPICH's, Open MPI's and Intel's hostfiles, Slurm's lists, and telling them apart.
+//! Hostfiles of MPICH, Open MPI and Intel MPI, Slurm's node lists, and detection of the format.
 
 mod common;
 use common::{findings, good, show, slots, try_read};
@@ -100,7 +100,7 @@ fn the_wrong_dialect_is_named_once() {
     assert!(found(Dialect::Mpich, "a:1 ifhn=b\n").contains("belongs in an Intel MPI machinefile"));
     assert!(found(Dialect::Slurm, "a:2 b:2\n").contains("belongs in an MPICH hostfile"));
     assert!(found(Dialect::Synthetic, "a slots=2\n").contains("belongs in an Open MPI hostfile"));
-    // Mixed in one file: the first telling line decides.
+    // If formats are mixed in one file, the first line that is specific to a format decides.
     assert_eq!(
         findings(None, "a\nb slots=2\nc:3\n"),
         [
@@ -268,7 +268,8 @@ fn addresses_of_ipv6_belong_to_no_dialect() {
     assert_eq!(findings(None, text), told);
     let told = ["G0416 error 1:1 `[fe80::1]` cannot be the name of a host"];
     assert_eq!(findings(None, "[fe80::1]\nnode2:4\n"), told);
-    // What is no address still tells whose list it is, and nobody is told to write it with `slots=`.
+    // A list of hosts that is not an address is reported as Slurm's, without advice to use
+    // `slots=`.
     let told = [
         "G0411 error 2:1 a list of hosts belongs in a Slurm node list, but this text is read as an Open MPI hostfile",
     ];
@@ -353,7 +354,7 @@ fn large_inputs_stay_linear_and_bounded() {
         text.push_str(&format!("host{i}:2\n"));
     }
     assert_eq!(good(None, &text).slot_count(), 400_000);
-    // Nothing but mistakes: the first are kept, the others counted.
+    // If every line is an error, the first errors are kept and the others counted.
     let found = findings(Some(Dialect::Mpich), &"a:0\n".repeat(100_000));
     assert_eq!(found.len(), 51);
     assert!(
@@ -366,8 +367,7 @@ fn large_inputs_stay_linear_and_bounded() {
         platform.is_none() && found[0].contains("too many"),
         "{found:?}"
     );
-    // What would take minutes if the time grew with the square: a line of many keys, a name of many
-    // brackets.
+    // A line with many keys, and a name with many brackets. Quadratic time would take minutes.
     let keys = format!("a slots=1{}", " username=me".repeat(200_000));
     assert_eq!(good(None, &keys).slot_count(), 1);
     let brackets = format!("a{}", "[1]".repeat(200_000));

@@ -1,4 +1,4 @@
-//! Synthetic platforms, hwloc's XML, and a machine faked as a folder.
+//! Synthetic platforms, XML of hwloc, and a folder in place of `/sys` and `/proc`.
 
 mod common;
 use common::{findings, good, show};
@@ -11,7 +11,7 @@ use graphmap_testing::{Need, skip};
 use std::fs;
 use std::path::Path;
 
-/// Sockets, cache groups and cores of a host.
+/// Returns the numbers of sockets, cache groups and cores of a host.
 fn inside(host: &Host) -> (usize, usize, usize) {
     let caches = host.sockets.iter().map(|s| s.caches.len()).sum();
     (host.sockets.len(), caches, host.core_count())
@@ -50,7 +50,7 @@ fn irregular_platforms() {
     );
     assert_eq!(*platform.distances(), Distances::MEASURED);
 
-    // Lists by group, by host, by socket.
+    // Lists per group, per host and per socket.
     let groups = good(
         None,
         "groups=2:hosts=1,2:sockets=2,1:cores=4,8,8 collocated=3",
@@ -215,8 +215,8 @@ fn a_topology_of_hwloc() {
     assert_eq!(cpus, expected);
 }
 
-/// As hwloc 3 writes it: what is known of the whole stands beside the machine. An irregular machine,
-/// of which a cgroup leaves a NUMA node and three cores; hardware thread 9 is off.
+/// XML of hwloc 3, in which the host name is beside the machine. The machine is irregular. A cgroup
+/// allows one NUMA node and three cores, and hardware thread 9 is offline.
 const XML_3: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE topology SYSTEM "hwloc2.dtd">
 <topology version="3.0">
@@ -318,7 +318,8 @@ fn deeply_nested_xml_overflows_no_stack() {
     assert_eq!(platform.map(|p| p.slot_count()), Some(1), "{found:?}");
 }
 
-/// A folder that looks like `/` of a machine: each cpu with its package, siblings, last cache.
+/// Creates a folder that looks like `/` of a machine. Each cpu has its package, siblings and last
+/// cache.
 fn fake(root: &Path, online: &str, cpus: &[(u32, &str, &str, &str)]) {
     let write = |path: &str, text: &str| {
         let path = root.join(path);
@@ -372,7 +373,7 @@ fn a_machine_under_sys() {
     assert_eq!(inside(host), (2, 3, 4));
     assert_eq!(host.sockets[0].caches[0].cores[1].cpus, [1, 5]);
 
-    // Only the hardware threads this OS process may use count.
+    // Only hardware threads that this OS process may use are counted.
     fs::create_dir_all(root.join("proc/self")).unwrap();
     fs::write(
         root.join("proc/self/status"),

@@ -1,4 +1,5 @@
-//! What is printed reads back, in every dialect; and no text makes a reader panic.
+//! In each format, a reader accepts the printed text and returns the same platform. No text causes
+//! a panic.
 
 mod common;
 use common::{good, try_read};
@@ -12,7 +13,7 @@ use graphmap_platform::{
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// Names that share stems and differ in width, dots and dashes.
+/// Returns names that share stems and differ in width, dots and dashes.
 fn names() -> impl Strategy<Value = Vec<String>> {
     let stem = prop::sample::select(vec!["n", "node", "gpu-", "r1n", "a.b", "_x", "10."]);
     let number = prop_oneof![
@@ -33,11 +34,12 @@ fn span() -> graphmap_kpn::source::Span {
     graphmap_kpn::source::Span::NONE
 }
 
-/// Hosts with slots only, in any order of slots.
+/// Returns hosts with slots only, in any order of slots.
 fn flat() -> impl Strategy<Value = Platform> {
     let runs = prop::collection::vec((any::<prop::sample::Index>(), 1u32..5), 0..12);
     (names(), runs).prop_map(|(names, runs)| {
-        // The first run of a host decides its place: hosts are numbered as they come up.
+        // The first run of a host determines its index, because hosts are numbered by first
+        // mention.
         let all = (0..names.len()).map(|i| (i, 1));
         let extra = runs.iter().map(|(i, count)| (i.index(names.len()), *count));
         let order: Vec<_> = all.chain(extra).collect();
@@ -56,7 +58,7 @@ fn flat() -> impl Strategy<Value = Platform> {
     })
 }
 
-/// Sockets with caches with cores, one size of cache group or all of one core.
+/// Returns sockets with cache groups of several cores, or of one core each.
 fn sockets() -> impl Strategy<Value = Vec<Socket>> {
     let counts = prop::collection::vec(prop::collection::vec(1u32..4, 1..4), 1..3);
     (counts, any::<bool>()).prop_map(|(counts, apart)| {
@@ -80,7 +82,7 @@ fn sockets() -> impl Strategy<Value = Vec<Socket>> {
     })
 }
 
-/// Hosts known inside, with groups, speeds, memory and distances.
+/// Returns hosts with known sockets, groups, speeds, memory and distances.
 fn deep() -> impl Strategy<Value = Platform> {
     let memory = prop::option::of(1u64..1 << 40);
     let host = (
@@ -113,7 +115,8 @@ fn deep() -> impl Strategy<Value = Platform> {
                 sum += f64::from(s) / 4.0;
                 sum
             });
-            // What the form cannot say: a distance of a level that is not there is that inside it.
+            // The format cannot express the distance of a missing level, so it is the next inner
+            // one.
             let apart = platform.hosts().iter().all(|h| {
                 h.sockets
                     .iter()

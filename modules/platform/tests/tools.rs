@@ -1,12 +1,12 @@
-//! The same texts read by the tools they come from: Slurm's `scontrol` and hwloc's `lstopo`.
-//! Where a tool is missing the test says so and passes.
+//! Compares the readers with Slurm's `scontrol` and hwloc's `lstopo`. If a tool is missing, the
+//! test reports that and passes.
 mod common;
 use common::try_read;
 use graphmap_platform::{Dialect, hwloc, nodelist};
 use graphmap_testing::{Need, skip};
 use std::process::Command;
 
-/// Runs a program; `None`, with the reason printed, when it is not installed.
+/// Runs a program. Returns `None`, and prints the reason, if it is not installed.
 fn run(need: Need, command: &mut Command) -> Option<(bool, String)> {
     match command.output() {
         Ok(output) => Some((
@@ -60,7 +60,7 @@ fn scontrol_expands_node_lists_alike() {
             return;
         };
         let (platform, found) = try_read(Some(Dialect::Slurm), list);
-        // It says "Invalid hostlist" and still exits with success.
+        // `scontrol` prints "Invalid hostlist" but exits with success.
         assert_eq!(
             platform.is_some(),
             accepted && !answer.is_empty(),
@@ -71,7 +71,7 @@ fn scontrol_expands_node_lists_alike() {
             assert_eq!(names, answer.lines().collect::<Vec<_>>(), "{list}");
         }
     }
-    // What is printed, it reads.
+    // `scontrol` reads the printed list.
     let names = [
         "n1", "n2", "n9", "n10", "n010", "n011", "x", "gpu1-ib", "gpu2-ib", "10.0.0.1", "10.0.0.2",
     ];
@@ -79,20 +79,20 @@ fn scontrol_expands_node_lists_alike() {
     assert_eq!(answer.lines().collect::<Vec<_>>(), names);
 }
 
-/// Topologies that `lstopo` makes up, so that the answer is known: its own description, then
-/// sockets, cache groups, cores, and hardware threads of each core.
+/// Synthetic topologies of `lstopo`: the description, then the numbers of sockets, cache groups and
+/// cores, and of hardware threads per core.
 const MADE: [(&str, [usize; 4]); 8] = [
     ("pack:2 numa:1 l3:2 core:3 pu:2", [2, 4, 12, 2]),
     ("pack:2 l3:2 core:4 pu:2", [2, 4, 16, 2]),
-    // Of several caches the outermost below the package counts.
+    // The outermost cache below the package determines the cache group.
     ("pack:2 l3:2 l2:2 core:2 pu:1", [2, 4, 16, 1]),
     ("pack:2 l2:4 l1d:1 core:2 pu:4", [2, 8, 16, 4]),
-    // Without a cache each core is a group of its own.
+    // Without a cache, each core is a group of its own.
     ("pack:4 core:2 pu:1", [4, 8, 8, 1]),
-    // What stands between or outside packages counts for nothing.
+    // Groups and NUMA nodes between or outside packages are ignored.
     ("group:2 pack:2 numa:2 l3:1 core:2 pu:1", [4, 8, 16, 1]),
     ("numa:2 pack:1 l3:1 core:5 pu:1", [2, 2, 10, 1]),
-    // A machine of which only hardware threads are told.
+    // A machine with hardware threads only.
     ("pu:6", [1, 6, 6, 1]),
 ];
 
@@ -134,7 +134,7 @@ fn lstopo_is_understood_and_understands() {
         );
         assert!(host.memory.is_some(), "{description}");
 
-        // What is written of it, lstopo reads; and reads the same.
+        // `lstopo` reads the printed host and finds the same objects.
         let ours = folder.path().join("ours.xml");
         std::fs::write(&ours, hwloc::print(host)).unwrap();
         for (object, count) in [("core", cores), ("pu", cores * threads)] {

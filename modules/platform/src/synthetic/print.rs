@@ -1,4 +1,4 @@
-//! Writing the synthetic form.
+//! Writes the synthetic format.
 
 use crate::distance::{Class, Distances};
 use crate::model::{CacheGroup, Platform, Socket};
@@ -6,14 +6,16 @@ use crate::nodelist;
 use crate::text::print_repeated;
 use std::fmt::Write;
 
-/// The version of the form that is written, and the newest that is read.
+/// Version of the format that [`print()`] writes, and the newest that [`read`](super::read)
+/// accepts.
 pub const VERSION: u32 = 1;
 
-/// Writes a platform in the synthetic form.
+/// Writes a platform in the synthetic format.
 ///
-/// What the form has no word for is left out: limits of slots, users, numbers of hardware threads,
-/// speeds of single cores, the order of slots and of groups where they interleave, and the inside
-/// of hosts when that of one of them is not known.
+/// The format cannot express limits of slots, access to hosts, numbers of hardware threads and
+/// speeds of single cores. It keeps the order of slots and groups only if they do not interleave.
+/// If the sockets of one host are unknown, the sockets of all hosts are omitted. The same applies
+/// to memory.
 pub fn print(platform: &Platform) -> String {
     let hosts = platform.hosts();
     let mut in_group = vec![0u32; platform.groups() as usize];

@@ -1,4 +1,4 @@
-//! Reads a text and shows what was found, one line a finding: `G0413 error 2:4 the message`.
+//! Reads a text and returns one line per diagnostic: `G0413 error 2:4 the message`.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -23,19 +23,19 @@ pub(crate) fn show(sources: &SourceMap, out: &Diagnostics) -> Vec<String> {
     out.iter().map(line).collect()
 }
 
-/// Reads a text that is right.
+/// Returns the platform of a text that causes no diagnostic, without positions.
 pub(crate) fn good(dialect: Option<Dialect>, text: &str) -> Platform {
     let (platform, found) = try_read(dialect, text);
     assert_eq!(found, Vec::<String>::new(), "in {text:?}");
     platform.expect("no finding").without_spans()
 }
 
-/// The findings of a text.
+/// Returns the diagnostics of a text.
 pub(crate) fn findings(dialect: Option<Dialect>, text: &str) -> Vec<String> {
     try_read(dialect, text).1
 }
 
-/// Names with their slots.
+/// Returns the names of hosts with their slots.
 pub(crate) fn slots(platform: &Platform) -> Vec<(&str, u32)> {
     platform
         .hosts()
