@@ -1,11 +1,12 @@
-//! What identifiers mean: quotes and escapes resolved, pieces joined.
+//! Values of identifiers: resolves escapes and joins the pieces of composed strings.
 
 use crate::lexer::Lexer;
 use crate::token::{Id, Shape, Text, TokenKind};
 use std::borrow::Cow;
 
 impl<'a> Text<'a> {
-    /// What an identifier of this text means: quotes and escapes resolved, pieces joined.
+    /// Returns the value of an identifier of this text: without quotes, with escapes resolved and
+    /// pieces joined.
     #[inline]
     pub fn value(self, id: Id) -> Cow<'a, str> {
         let raw = self.raw(id.span);
@@ -20,7 +21,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The value of strings that need work: one or several of them, joined by `+`.
+/// Returns the value of a string with escapes, or of strings joined by `+`.
 fn compose(raw: &str) -> String {
     let mut value = String::new();
     let mut lexer = Lexer::new(raw);
@@ -38,8 +39,10 @@ fn compose(raw: &str) -> String {
     }
 }
 
-/// `\"` is a quote and `\` before a line end is nothing; every other `\` stands for itself, as it
-/// means something to Graphviz's labels.
+/// Appends the text inside quotes to `value`, with escapes resolved.
+///
+/// `\"` is a quote, and `\` before a line end is removed. Any other `\` stays, because it has a
+/// meaning in Graphviz's labels.
 fn unescape(inner: &str, value: &mut String) {
     let mut rest = inner;
     while let Some(at) = rest.find('\\') {
@@ -53,7 +56,7 @@ fn unescape(inner: &str, value: &mut String) {
             value.push('"');
             text
         } else {
-            // A backslash escapes the next one, so that `\\"` ends a string.
+            // A backslash escapes the next character, so that `\\"` ends a string.
             let length = 1 + after.chars().next().map_or(0, char::len_utf8);
             value.push_str(&rest[at..at + length]);
             &rest[at + length..]

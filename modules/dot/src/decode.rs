@@ -1,22 +1,22 @@
-//! From the bytes of a file to text.
+//! Conversion of the bytes of a file to text.
 //!
-//! DOT files are UTF-8, or Latin-1 where they say `charset=latin1`. Names are the same for Graphviz
-//! when their bytes are, so the encoding only matters for what is shown. The rule here needs no
-//! look into the graph: bytes that are valid UTF-8 are UTF-8, all others are Latin-1, in which
-//! every byte is a character. A byte order mark is dropped.
+//! DOT files are UTF-8, or Latin-1 if they set `charset=latin1`. Graphviz compares names by their
+//! bytes, so the encoding matters only for display. This module decides without parsing the graph:
+//! valid UTF-8 is read as UTF-8, anything else as Latin-1, in which every byte is a character. A
+//! byte order mark is removed.
 
 use std::fmt;
 
-/// How the bytes were read.
+/// Encoding of a file, as [`decode`] recognised it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// As UTF-8.
     Utf8,
-    /// As Latin-1, since they are not UTF-8: offset of the first byte that is not.
+    /// Latin-1, because the bytes are not UTF-8. Contains the offset of the first invalid byte.
     Latin1(usize),
 }
 
-/// Why bytes are no text.
+/// Reason for which [`decode`] does not accept a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotText {
     /// A byte order mark of UTF-16 or UTF-32.
@@ -36,15 +36,16 @@ impl fmt::Display for NotText {
 
 impl std::error::Error for NotText {}
 
-/// Text from the bytes of a DOT file.
+/// Decodes the bytes of a DOT file.
 ///
 /// # Errors
-/// [`NotText`] for UTF-16 and for files with zero bytes: these are pictures, archives or programs.
+/// Returns [`NotText`] for UTF-16 and UTF-32, and for files with zero bytes, which are pictures,
+/// archives or programs.
 pub fn decode(bytes: Vec<u8>) -> Result<(String, Encoding), NotText> {
     if bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\xFF\xFE") {
         return Err(NotText::Utf16);
     }
-    // The least of a block is found many bytes at a time.
+    // The minimum of a block is computed many bytes at a time.
     let least = |block: &[u8]| block.iter().copied().fold(u8::MAX, u8::min);
     if bytes.chunks(1 << 12).any(|block| least(block) == 0) {
         let at = bytes.iter().position(|b| *b == 0).unwrap_or(0);

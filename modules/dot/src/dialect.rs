@@ -1,23 +1,23 @@
-//! The dialect: what a graph declares of a process network.
+//! The graph language: reads the declarations of a process network from a graph.
 //!
-//! [`load`] and [`declare`] read a file and give a [`Declared`]; the attributes are those of the
-//! table in `keys.rs`, in both spellings. What is Graphviz's own passes silently, what is nobody's
-//! is reported.
+//! [`load`] and [`declare`] read a file into a [`Declared`]. The table in `keys.rs` lists the
+//! attributes in both spellings. Attributes of Graphviz are accepted silently. Unknown attributes
+//! are reported.
 //!
-//! Decisions that the language leaves open:
+//! Decisions that DOT leaves open:
 //!
 //! - A subgraph is a cluster if its name begins with `cluster`, in any case, as Graphviz compares
 //!   it.
-//! - Subgraphs that are no clusters only group: they carry defaults and ends of edges, no meaning.
-//! - A node lies in the deepest cluster it is mentioned in; two clusters that do not nest are an
-//!   error. So a node may be used by an edge outside before its cluster is written.
-//! - `module=` and the other attributes of a cluster are its own: unlike Graphviz's they are not
+//! - Other subgraphs only group: they carry defaults and are ends of edges, but are not modules.
+//! - A node belongs to the deepest cluster in which it occurs, so an edge outside may use it before
+//!   its cluster is written. Two clusters that do not nest are an error.
+//! - `module=` and the other attributes of a cluster are its own: unlike Graphviz's, they are not
 //!   inherited by the clusters inside it.
-//! - `a:out -> b:in` names ports, except where the name is a compass point (`n`, `se`, `c`, `_`..),
-//!   which only says where the line ends in the drawing. `src=` and `dst=` win over it.
-//! - A node with `bundle=`, or with members, is a bundle and no process. Its members are written
-//!   as attributes (`src1="outTask1:outreq"`, the port after the last colon) or drawn as edges into
-//!   it and out of it. With several writers and nothing said it is a `select`.
+//! - `a:out -> b:in` names ports, unless the name is a compass point (`n`, `se`, `c`, `_` and so
+//!   on), which only sets where the line ends in a picture. `src=` and `dst=` override it.
+//! - A node with `bundle=`, or with members, is a bundle and not a process. Its members are
+//!   attributes (`src1="outTask1:outreq"`, the port after the last colon) or edges into it and out
+//!   of it. A bundle with several writers and no explicit kind is a `select`.
 
 use crate::codes;
 use crate::decode::{Encoding, decode};
@@ -57,19 +57,19 @@ mod strict;
 mod unknown;
 mod value;
 
-/// What a file is read for.
+/// The purpose for which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
-    /// A network: what is wrong with it is an error.
+    /// A network: defects of the network are errors.
     Network,
-    /// A picture of the graph as it is drawn: what only makes an unsound network is a warning.
+    /// A picture of the graph: defects of the network are warnings.
     Picture,
 }
 
-/// Reads the bytes of a DOT file, adds its text to the sources, and returns what it declares.
+/// Reads the bytes of a DOT file, adds its text to `sources`, and returns its declarations.
 ///
-/// `name` is what to call the file. Returns `None`, with errors in `findings`, if the file cannot
-/// be used; warnings may be there either way.
+/// `name` is the name of the file in diagnostics. Returns `None`, with errors in `findings`, if the
+/// file cannot be used. Warnings are possible in both cases.
 pub fn load(
     sources: &mut SourceMap,
     name: &str,
@@ -79,8 +79,10 @@ pub fn load(
     load_for(Purpose::Network, sources, name, bytes, findings)
 }
 
-/// The same for a picture of the graph as it is drawn, which need not be a sound network. Whatever
-/// Graphviz draws is declared; what [`load`] would refuse it for is a warning.
+/// Reads a DOT file like [`load`], for a picture of the graph, which need not be a valid network.
+///
+/// Everything that Graphviz draws is declared. Errors of [`load`] about the network are warnings
+/// here, except for a graph that is too large or has an unsupported version.
 pub fn load_picture(
     sources: &mut SourceMap,
     name: &str,
@@ -118,8 +120,8 @@ fn load_for(
         }
     };
     if let Encoding::Latin1(at) = encoding {
-        // Every byte before the first that is not UTF-8 took as many bytes in the text, unless it
-        // was above 0x7f, which it was not where this is the first.
+        // In Latin-1 each byte is a character, so byte `at` of the file is character `at` of the
+        // text.
         let prefix = source.text().char_indices().nth(at).map_or(0, |(i, _)| i);
         let start = source.base() + prefix as u32;
         findings.push(
@@ -134,7 +136,9 @@ fn load_for(
     declare_for(purpose, sources, &source, findings)
 }
 
-/// What a source text, one of `sources`, declares. As [`load`].
+/// Returns the declarations of a text, which must be one of `sources`.
+///
+/// Returns `None`, with errors in `findings`, if the text cannot be used, as [`load`] does.
 pub fn declare(
     sources: &SourceMap,
     source: &Source,
@@ -166,7 +170,7 @@ fn declare_for(
     let broken = syntax.has_errors();
     findings.append(syntax);
     if broken {
-        // What a broken text seems to mean would only confuse.
+        // Diagnostics about the declarations of a text with syntax errors would be misleading.
         return None;
     }
     let mut declared = dialect.finish(&mut meaning);
@@ -183,8 +187,8 @@ fn declare_for(
     (!unusable).then_some(declared)
 }
 
-/// Makes a warning of each error that does not keep a graph from being drawn: all but its size and
-/// its version.
+/// Turns an error into a warning, unless it is about the size or the version of the graph, because
+/// these prevent drawing.
 fn tolerated(mut finding: Diagnostic) -> Diagnostic {
     let kept = [codes::TOO_MANY_EDGES, OTHER_VERSION];
     if finding.severity == Severity::Error && !kept.contains(&finding.code) {
@@ -193,14 +197,14 @@ fn tolerated(mut finding: Diagnostic) -> Diagnostic {
     finding
 }
 
-/// Builds a [`Declared`] of what [`Graph`] tells.
+/// Builds a [`Declared`] from the nodes, scopes and edges that [`Graph`] reports.
 struct Dialect<'a> {
     reading: Reading<'a>,
     scopes: Scopes,
     nodes: Nodes,
     edges: Edges,
     graphs: u32,
-    /// Where the graph says that it is strict.
+    /// Position of the word `strict`.
     strict: Option<Span>,
 }
 
@@ -309,7 +313,7 @@ impl Builder for Dialect<'_> {
         let number = self.reading.add_node(name, span);
         self.scopes.touch(scope);
         if name == self.reading.known.null {
-            // Defaults are for processes; only what is written on it itself is a mistake.
+            // Defaults apply to processes. Only attributes on `NULL` itself are errors.
             return;
         }
         for preset in defaults {
@@ -351,7 +355,7 @@ impl Builder for Dialect<'_> {
     }
 }
 
-/// What defaults of a target are for.
+/// Returns the kind of element to which defaults of a target apply.
 fn element_of(target: Target) -> Element {
     match target {
         Target::Edge => Element::Edge,

@@ -1,10 +1,13 @@
-//! What the parser tells: the statements of a file, as they come.
+//! The interface between the parser and its users: the statements of a file, in order.
 //!
-//! No tree is built. A chain of edges arrives as its operands one after the other ([`Events::node`]
-//! and [`Events::end_operand`] for a list of nodes, [`Events::open_subgraph`] to
-//! [`Events::close_subgraph`] for a subgraph, whose own statements lie between the two), then
-//! [`Events::end_chain`] with how many there were and the attributes. A node statement is a chain of
-//! one operand; [`Events::edge`] may tell a chain of two nodes at once.
+//! The parser builds no tree. It reports the operands of a chain of edges one after the other:
+//!
+//! * a list of nodes by [`Events::node`] and [`Events::end_operand`],
+//! * a subgraph by [`Events::open_subgraph`] and [`Events::close_subgraph`], with the statements of
+//!   the subgraph between the two.
+//!
+//! Then [`Events::end_chain`] reports the number of operands and the attributes. A node statement
+//! is a chain of one operand. [`Events::edge`] may report a chain of two nodes with one call.
 
 use crate::token::Id;
 use graphmap_kpn::source::Span;
@@ -12,57 +15,57 @@ use graphmap_kpn::source::Span;
 /// The head of a graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Header {
-    /// Parallel edges are merged: the place of the word `strict`.
+    /// Position of the word `strict`, which merges parallel edges.
     pub strict: Option<Span>,
-    /// `digraph` rather than `graph`.
+    /// True for `digraph`, false for `graph`.
     pub directed: bool,
-    /// Its name.
+    /// Name of the graph.
     pub name: Option<Id>,
-    /// From `strict` or `digraph` to the name.
+    /// Span from `strict` or `digraph` to the name.
     pub span: Span,
 }
 
-/// What attributes are the defaults of.
+/// The elements to which defaults apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// The graph or subgraph itself.
     Graph,
-    /// The nodes made after.
+    /// Nodes created later.
     Node,
-    /// The edges made after.
+    /// Edges created later.
     Edge,
 }
 
 /// `name = value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// Its name.
+    /// Name of the attribute.
     pub name: Id,
-    /// Its value.
+    /// Value of the attribute.
     pub value: Id,
 }
 
 impl Attribute {
-    /// From name to value.
+    /// Returns the span from name to value.
     #[inline]
     pub fn span(&self) -> Span {
         Span::new(self.name.span.start, self.value.span.end)
     }
 }
 
-/// A mention of a node.
+/// An occurrence of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeRef {
-    /// Its name.
+    /// Name of the node.
     pub name: Id,
-    /// `node:port`.
+    /// Port of `node:port`.
     pub port: Option<Id>,
-    /// `node:port:compass`.
+    /// Compass point of `node:port:compass`.
     pub compass: Option<Id>,
 }
 
 impl NodeRef {
-    /// From name to the last part of the port.
+    /// Returns the span from the name to the end of the port or compass point.
     #[inline]
     pub fn span(&self) -> Span {
         let last = self.compass.or(self.port).unwrap_or(self.name);
@@ -70,30 +73,29 @@ impl NodeRef {
     }
 }
 
-/// Who listens to the parser.
+/// Receiver of the statements that the parser reads.
 pub trait Events {
-    /// `digraph name {`
+    /// Opens a graph: `digraph name {`.
     fn open_graph(&mut self, header: &Header);
-    /// The `}` of the graph.
+    /// Closes the graph. `brace` is the position of its `}`.
     fn close_graph(&mut self, brace: Span);
-    /// `subgraph name {`, or `{` alone; `span` is all of that.
+    /// Opens a subgraph: `subgraph name {`, or `{` alone. `span` is the span of this text.
     fn open_subgraph(&mut self, name: Option<Id>, span: Span);
-    /// The `}` of the subgraph.
+    /// Closes the subgraph. `brace` is the position of its `}`.
     fn close_subgraph(&mut self, brace: Span);
-    /// `node [..]`, `edge [..]` or `graph [..]`; several brackets are one list. `span` is the
-    /// whole statement.
+    /// Sets defaults: `node [..]`, `edge [..]` or `graph [..]`. Several brackets are one list.
+    /// `span` is the whole statement.
     fn defaults(&mut self, target: Target, attributes: &[Attribute], span: Span);
-    /// `name = value` as a statement.
+    /// Sets an attribute of the graph or subgraph: the statement `name = value`.
     fn assign(&mut self, attribute: &Attribute);
-    /// One node of an operand.
+    /// Adds one node to an operand.
     fn node(&mut self, node: &NodeRef);
-    /// The list of nodes is over.
+    /// Ends an operand that is a list of nodes.
     fn end_operand(&mut self);
-    /// The chain of `operands` operands is over; `span` goes from the first to the last
-    /// bracket.
+    /// Ends a chain of `operands` operands. `span` goes from its first operand to its last bracket.
     fn end_chain(&mut self, operands: u32, attributes: &[Attribute], span: Span);
-    /// A chain of two nodes, which most statements of a large graph are; told at once where it is
-    /// written plainly.
+    /// Receives a chain of two nodes at once. Most statements of a large graph are such chains. The
+    /// parser may use this method for chains that contain only plain words and attributes.
     fn edge(&mut self, tail: &NodeRef, head: &NodeRef, attributes: &[Attribute], span: Span) {
         for node in [tail, head] {
             self.node(node);
@@ -101,6 +103,6 @@ pub trait Events {
         }
         self.end_chain(2, attributes, span);
     }
-    /// The chain had a syntax error: forget it.
+    /// Discards the current chain, which has a syntax error.
     fn abandon_chain(&mut self);
 }

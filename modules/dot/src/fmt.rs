@@ -1,10 +1,12 @@
 //! The canonical layout of a DOT file.
 //!
-//! One statement a line, four spaces a level, `;` after statements, short groups on one line,
-//! lists of attributes on one line where they fit and have no comments. Comments and single blank
-//! lines stay; names and values stay as they are written; attributes of the dialect get their
-//! present spelling (`PIproc=` becomes `process=`, `PIbundlein1=a, PIin1=p` becomes `dst1="a:p"`).
-//! The graph stays the same, and what is formatted once stays as it is.
+//! * One statement per line, four spaces per level, `;` after statements.
+//! * Short groups are on one line. So are lists of attributes that fit and contain no comments.
+//! * Comments and single blank lines stay, and so do names and values.
+//! * Attributes of the graph language get their present spelling (`PIproc=` becomes `process=`,
+//!   `PIbundlein1=a, PIin1=p` becomes `dst1="a:p"`).
+//!
+//! The graph does not change, and formatting is idempotent.
 
 use crate::dialect::VERSION;
 use crate::dialect::keys::{self, Element, Key};
@@ -18,16 +20,16 @@ use graphmap_kpn::version;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Longest line that a list of attributes is kept on.
+/// Maximum length of a line with a list of attributes.
 const WIDTH: usize = 100;
-/// Longest group that is kept on one line.
+/// Maximum length of a group on one line.
 const GROUP: usize = 60;
 
-/// The text of a source in its canonical layout.
+/// Returns the text of a source in its canonical layout.
 ///
 /// # Errors
-/// The findings, if the source has syntax errors or states a version of the dialect that is not
-/// known.
+/// Returns the diagnostics if the source has syntax errors or states an unsupported version of the
+/// graph language.
 pub fn format(source: &Source) -> Result<String, Diagnostics> {
     let text = Text::new(source.text(), source.base());
     let mut lexer = Lexer::new(text.as_str()).keep_comments();
@@ -64,11 +66,11 @@ pub fn format(source: &Source) -> Result<String, Diagnostics> {
 
 /// An open brace.
 struct Frame {
-    /// Operands of the chain being written in it.
+    /// Number of operands of the current chain in the block.
     operands: u32,
-    /// Where its `{` stands in the output.
+    /// Offset of its `{` in the output.
     start: usize,
-    /// It may be put on one line: a group of short statements.
+    /// True if it may be put on one line, because it is a group of short statements.
     simple: bool,
 }
 
@@ -80,19 +82,19 @@ struct Layout<'a> {
     frames: Vec<Frame>,
     directed: bool,
     in_list: bool,
-    /// The error if the drawing states a version that is not known.
+    /// Error if the graph states an unsupported version.
     refused: Option<Diagnostic>,
-    /// End, in the source, of what was written last.
+    /// End, in the source, of the text that was written last.
     last_end: u32,
-    /// Nothing stands in the innermost block yet.
+    /// True if the innermost block is still empty.
     fresh_block: bool,
-    /// The last line written ends in a comment that reaches to its end.
+    /// True if the last line ends in a line comment.
     after_line_comment: bool,
 }
 
 impl Layout<'_> {
     fn indent(&mut self) {
-        // Deep nesting would make the file grow with its square.
+        // Unlimited indentation would make the size of the output quadratic in the depth.
         let depth = self.frames.len().min(16);
         for _ in 0..depth {
             self.out.push_str("    ");
@@ -107,8 +109,8 @@ impl Layout<'_> {
         between.bytes().filter(|b| *b == b'\n').count()
     }
 
-    /// Writes the comments that begin before a place of the source, each on the line it follows or
-    /// on lines of its own.
+    /// Writes the comments that begin before a position of the source. A comment stays on the line
+    /// that it follows, or gets lines of its own.
     fn comments_before(&mut self, place: u32) {
         while let Some(&span) = self.comments.get(self.next_comment) {
             if span.start >= place {
@@ -146,7 +148,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Begins a line for what stands at a place of the source.
+    /// Begins a line for the element at a position of the source.
     fn begin(&mut self, place: u32) {
         self.comments_before(place);
         let breaks = self.line_breaks(self.last_end, place);
@@ -167,7 +169,7 @@ impl Layout<'_> {
         self.out.push_str(&written);
     }
 
-    /// Begins an operand of a chain: the line, or the operator after the last one.
+    /// Begins an operand of a chain: writes the start of the line, or the operator.
     fn operand(&mut self, place: u32) {
         let operands = self.frames.last_mut().map_or(0, |frame| {
             frame.operands += 1;
@@ -204,7 +206,7 @@ impl Layout<'_> {
         });
         self.fresh_block = true;
         for (span, attribute) in written {
-            // What stands before the list is not a blank line inside it.
+            // Line breaks before the list do not make a blank line in it.
             self.last_end = self.last_end.max(span.start.min(self.next_comment_start()));
             self.begin(span.start);
             self.out.push_str(&attribute);
@@ -247,7 +249,8 @@ impl Layout<'_> {
         Some(frame)
     }
 
-    /// What was written since the `{` at `start`, and a `}`, as one short line.
+    /// Returns the text since the `{` at `start`, and a `}`, as one line, or `None` if it is too
+    /// long.
     fn on_one_line(&self, start: usize) -> Option<String> {
         let body = self.out.get(start + 1..)?;
         if body.len() > 20 * GROUP || body.contains(['"', '<']) {
@@ -266,8 +269,8 @@ impl Layout<'_> {
     }
 }
 
-/// An identifier as it is written, the pieces of a joined one on one line: comments between them come
-/// after the statement.
+/// Returns an identifier as written. The pieces of a composed string are put on one line, and
+/// comments between them move behind the statement.
 fn as_written(text: Text<'_>, id: Id) -> Cow<'_, str> {
     let raw = text.raw(id.span);
     if id.shape != Shape::Composed {
@@ -289,18 +292,18 @@ fn as_written(text: Text<'_>, id: Id) -> Cow<'_, str> {
     }
 }
 
-/// A string that means `value`.
+/// Returns a string in quotes whose value is `value`.
 pub(crate) fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('"', "\\\""))
 }
 
-/// Attributes in their present spelling, each with its place.
+/// Returns the attributes in their present spelling, each with its position.
 fn respell(text: Text<'_>, element: Element, attributes: &[Attribute]) -> Vec<(Span, String)> {
     let keys: Vec<Option<Key>> = attributes
         .iter()
         .map(|a| Key::of(&text.value(a.name)))
         .collect();
-    // Members said twice override each other, so they stay as they are.
+    // Repeated members override each other, so they stay as they are.
     let mut ports = hashbrown::HashMap::new();
     let mut members = hashbrown::HashMap::new();
     for (key, attribute) in keys.iter().zip(attributes) {
@@ -363,7 +366,8 @@ fn respell(text: Text<'_>, element: Element, attributes: &[Attribute]) -> Vec<(S
     written
 }
 
-/// Whether a member and its port must stay two attributes: a colon in a name would be misread.
+/// Returns true if a member and its port must stay two attributes, because a colon in a name would
+/// be misread.
 fn members_stay(
     text: Text<'_>,
     attributes: &[Attribute],
@@ -510,8 +514,8 @@ impl Events for Layout<'_> {
 }
 
 impl Layout<'_> {
-    /// Checks the version of the dialect among attributes of the graph. [`declare`] reports a value
-    /// that is not a number.
+    /// Checks the version of the graph language among attributes of the graph. [`declare`] reports
+    /// a value that is not a number.
     ///
     /// [`declare`]: crate::dialect::declare
     fn check_version(&mut self, attributes: &[Attribute]) {

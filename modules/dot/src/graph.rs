@@ -1,15 +1,15 @@
-//! What the statements mean: nodes, scopes, defaults, and edges between groups.
+//! The meaning of statements: nodes, scopes, defaults, and edges between groups.
 //!
-//! [`Graph`] listens to the parser and tells a [`Builder`] what Graphviz would make of it. Nothing
-//! but names, scopes and their members is kept; an edge is told and forgotten. The rules of
-//! Graphviz that it follows:
+//! [`Graph`] receives the statements from the parser, and reports to a [`Builder`] the nodes and
+//! edges that Graphviz would make of them. It stores only names, scopes and their members, but no
+//! edges. It follows these rules of Graphviz:
 //!
-//! - a node is made at its first mention, by the defaults in force there; a later mention changes
-//!   nothing, attributes written at it override;
-//! - defaults hold from where they stand to the end of their scope, in the scopes inside it too,
-//!   and again where a subgraph of the same name goes on in the same parent;
-//! - an edge operand that is a subgraph stands for all nodes in it, in order of their making, and
-//!   a chain joins each node of an operand with each of the next.
+//! - The first occurrence of a node creates it, with the defaults in force there. Later occurrences
+//!   do not change it, but attributes written there override its own.
+//! - Defaults apply from their statement to the end of their scope, including the scopes inside it.
+//!   They apply again if a subgraph of the same name in the same parent continues the scope.
+//! - An edge operand that is a subgraph means all nodes in it, in order of creation. A chain joins
+//!   each node of an operand with each node of the next.
 
 use crate::codes;
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
@@ -22,29 +22,30 @@ use graphmap_kpn::source::Span;
 use hashbrown::HashMap;
 use std::rc::Rc;
 
-/// How many nodes and edges the groups of one file may multiply to. A file of a few hundred
-/// kilobytes can ask for billions.
+/// Maximum number of nodes and edges to which the groups of one file may expand. Without a limit, a
+/// file of a few hundred kilobytes could create billions.
 const MOST_PRODUCTS: u64 = 1 << 24;
 
 const NONE: u32 = u32::MAX;
 
-/// A graph or subgraph; the graph itself is number 0, the others follow in order of their opening.
+/// A graph or subgraph. The graph has number 0, and subgraphs follow in the order in which they
+/// open.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// The scope around it; itself for the graph.
+    /// The scope around it. The parent of the graph is the graph.
     pub parent: u32,
-    /// Its name, if it has one.
+    /// Name of the scope, if it has one.
     pub name: Option<Symbol>,
-    /// Its head in the source, at its first opening.
+    /// Head of the scope in the source, where it first opens.
     pub span: Span,
 }
 
-/// A default: what the builder made of its name, and its value.
+/// A default: its key and its attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset<K> {
-    /// What [`Builder::classify`] said.
+    /// Key that [`Builder::classify`] returned.
     pub key: K,
-    /// The attribute as it stands in the source.
+    /// The attribute in the source.
     pub attribute: Attribute,
 }
 
@@ -53,44 +54,45 @@ pub struct Preset<K> {
 pub struct End {
     /// Number of the node.
     pub node: u32,
-    /// The mention of it, or of its group.
+    /// Position of the node, or of its group.
     pub span: Span,
-    /// `node:port`.
+    /// Port of `node:port`.
     pub port: Option<Id>,
-    /// `node:port:compass`.
+    /// Compass point of `node:port:compass`.
     pub compass: Option<Id>,
 }
 
-/// Who builds something of the graph. Nodes are numbered from 0 in order of their making.
+/// Receiver of the nodes, scopes and edges of a graph. Nodes are numbered from 0 in order of
+/// creation.
 pub trait Builder {
-    /// What an attribute is to the builder.
+    /// Classification of an attribute.
     type Key: Copy + Eq;
-    /// Where names are kept; the same table throughout.
+    /// Returns the table of names, which must always be the same.
     fn names(&mut self) -> &mut Names;
-    /// A graph begins; scope 0 is it.
+    /// Begins a graph, which is scope 0.
     fn open_graph(&mut self, header: &Header);
-    /// A list of defaults follows, each to be classified.
+    /// Announces a list of defaults. Each of them is classified next.
     fn defaults(&mut self, target: Target, attributes: &[Attribute]);
-    /// What this default is about; `None` if the builder has no use for it. Two defaults of equal
-    /// keys override each other.
+    /// Returns the key of a default, or `None` to ignore it. Defaults with equal keys override each
+    /// other.
     fn classify(&mut self, target: Target, attribute: &Attribute) -> Option<Self::Key>;
-    /// A subgraph opens, for the first time or once more.
+    /// Opens a subgraph, for the first time or again.
     fn open_scope(&mut self, number: u32, scope: &Scope, again: bool);
-    /// An attribute of a scope itself.
+    /// Sets an attribute of a scope.
     fn scope_attribute(&mut self, scope: u32, attribute: &Attribute);
-    /// A node is made, in this scope, with these defaults.
+    /// Creates a node in this scope, with these defaults.
     fn node(&mut self, name: Symbol, span: Span, scope: u32, defaults: &[Preset<Self::Key>]);
-    /// A node is mentioned in a scope; also told at its making.
+    /// Records that a node occurs in a scope. It is also called when the node is created.
     fn mention(&mut self, node: u32, scope: u32, span: Span);
-    /// A statement of nodes, with attributes or without.
+    /// Sets attributes of nodes. It is called for each statement of nodes, even without attributes.
     fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute]);
-    /// Edges follow, all with these attributes; `span` is their statement.
+    /// Announces edges with these attributes. `span` is their statement.
     fn edges(&mut self, defaults: &[Preset<Self::Key>], attributes: &[Attribute], span: Span);
-    /// An edge of the statement begun by [`Builder::edges`].
+    /// Adds an edge of the statement that [`Builder::edges`] announced.
     fn edge(&mut self, tail: &End, head: &End);
 }
 
-/// Which nodes and scopes lie in which scope.
+/// The nodes and scopes in each scope.
 #[derive(Debug, Default)]
 struct Members {
     nodes: Vec<Vec<u32>>,
@@ -98,18 +100,18 @@ struct Members {
 }
 
 impl Members {
-    /// The nodes mentioned directly in a scope, in order, some perhaps several times.
+    /// Returns the nodes that occur directly in a scope, in order. A node may be repeated.
     fn nodes(&self, scope: u32) -> &[u32] {
         self.nodes.get(scope as usize).map_or(&[], |v| v)
     }
 
-    /// The scopes directly in a scope, in order.
+    /// Returns the scopes directly in a scope, in order.
     fn scopes(&self, scope: u32) -> &[u32] {
         self.scopes.get(scope as usize).map_or(&[], |v| v)
     }
 
-    /// All nodes in a scope and those inside it, each once, in order of their making; gives up
-    /// with `None` when `budget` visits do not suffice.
+    /// Returns all nodes in a scope and in the scopes inside it, each once, in order of creation.
+    /// Returns `None` if that takes more visits than `budget`.
     fn all(&self, scope: u32, budget: &mut u64) -> Option<Vec<u32>> {
         let (mut all, mut open) = (Vec::new(), vec![scope]);
         while let Some(scope) = open.pop() {
@@ -124,12 +126,12 @@ impl Members {
     }
 }
 
-/// The defaults of nodes and edges.
+/// Defaults of nodes and of edges.
 type Defaults<K> = [Rc<Vec<Preset<K>>>; 2];
 
 struct State<K> {
     scope: Scope,
-    /// Defaults said in this very scope, kept for when it goes on elsewhere.
+    /// Defaults set in this scope itself, for use when the subgraph is continued.
     own: Vec<(Target, Preset<K>)>,
 }
 
@@ -137,19 +139,20 @@ struct State<K> {
 struct Open<K> {
     number: u32,
     defaults: Defaults<K>,
-    /// Where the chain that this subgraph is part of begins in `operands`.
+    /// Index in `operands` of the first operand of the chains inside this scope.
     chain: usize,
 }
 
 struct Operand {
-    /// First of its nodes in `Graph::ends`; they go to the first of the next operand.
+    /// Index of its first node in `Graph::ends`. Its nodes end at the first node of the next
+    /// operand.
     first: u32,
-    /// The subgraph that it is, or [`NONE`].
+    /// Number of the subgraph, or [`NONE`] for a list of nodes.
     scope: u32,
     span: Span,
 }
 
-/// Listens to the parser, tells a [`Builder`].
+/// Translates the statements of the parser for a [`Builder`].
 pub struct Graph<'a, 'b, B: Builder> {
     text: Text<'a>,
     builder: &'b mut B,
@@ -158,18 +161,18 @@ pub struct Graph<'a, 'b, B: Builder> {
     members: Members,
     by_name: HashMap<(u32, Symbol), u32>,
     open: Vec<Open<B::Key>>,
-    /// The node of each symbol, or [`NONE`].
+    /// Node of each symbol, or [`NONE`].
     node_of: Vec<u32>,
     nodes: u32,
-    /// Nodes by what stands in the text.
+    /// Cache of nodes by their text in the source.
     recent: Recent<u32>,
-    /// Chains being read, innermost last.
+    /// Operands of the chains being read, innermost last.
     operands: Vec<Operand>,
     ends: Vec<PendingEnd>,
     ports: Vec<(Id, Option<Id>)>,
-    /// Inside a list of nodes.
+    /// True inside a list of nodes.
     in_list: bool,
-    /// What is left of [`MOST_PRODUCTS`].
+    /// Remainder of [`MOST_PRODUCTS`].
     budget: u64,
 }
 
@@ -181,7 +184,7 @@ struct PendingEnd {
 }
 
 impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
-    /// Of a text, for a builder.
+    /// Creates a translator of a text for a builder.
     pub fn new(
         text: Text<'a>,
         builder: &'b mut B,
@@ -232,7 +235,7 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         number
     }
 
-    /// The number of the node of a name, which is mentioned here.
+    /// Returns the number of the node of a name, and reports the occurrence.
     #[inline]
     fn node_number(&mut self, name: Id) -> u32 {
         let scope = self.scope();
@@ -250,7 +253,7 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         node
     }
 
-    /// The number of the node of a name; makes the node if there is none.
+    /// Returns the number of the node of a name, and creates the node if it does not exist.
     fn look_up(&mut self, name: Id, scope: u32) -> u32 {
         let value = self.text.value(name);
         let symbol = self.builder.names().intern(&value);
@@ -280,7 +283,7 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         }
     }
 
-    /// The ends of an operand. Those of a subgraph are `None` when they are too many.
+    /// Returns the ends of an operand, or `None` if the operand is a subgraph with too many nodes.
     fn ends_of(&mut self, operand: usize) -> Option<Vec<End>> {
         let Operand { first, scope, span } = self.operands[operand];
         if scope == NONE {
@@ -303,7 +306,7 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         let single = |o: &Operand, next: Option<&Operand>, ends: usize| {
             o.scope == NONE && next.map_or(ends, |n| n.first as usize) == o.first as usize + 1
         };
-        // Nearly all operands are one node: no list is made for these.
+        // Fast path: nearly all operands are one node, and need no list.
         let all_single = (chain..=last)
             .all(|i| single(&self.operands[i], self.operands.get(i + 1), self.ends.len()));
         if all_single {
@@ -340,7 +343,7 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
     }
 
     fn too_many(&mut self, span: Span) {
-        // Once is enough: what follows would be too many as well.
+        // Reported once, because all later groups would be too many as well.
         if self.budget > 0 {
             let message = format!("groups in edges stand for more than {MOST_PRODUCTS} edges");
             let finding = Diagnostic::error(codes::TOO_MANY_EDGES, message)
@@ -359,7 +362,7 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
     }
 }
 
-/// Puts a default over an earlier one of its key.
+/// Adds a default, or replaces an earlier one with the same key.
 fn set<K: Copy + Eq>(list: &mut Rc<Vec<Preset<K>>>, default: Preset<K>) {
     let list = Rc::make_mut(list);
     match list.iter_mut().find(|d| d.key == default.key) {
@@ -459,7 +462,7 @@ impl<B: Builder> Events for Graph<'_, '_, B> {
                 );
             }
             let state = &mut self.states[scope as usize];
-            // Only a named subgraph can go on elsewhere.
+            // Only a named subgraph can be continued.
             if state.scope.name.is_some() && scope != 0 {
                 let own = &mut state.own;
                 own.retain(|(t, d)| *t != target || d.key != key);

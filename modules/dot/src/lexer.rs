@@ -1,16 +1,15 @@
-//! From bytes to tokens.
+//! The lexer: splits a text into tokens.
 //!
-//! The rules are those of Graphviz's own scanner: names hold letters, digits, `_` and every
-//! byte from 0x80; `#` and `//` comment to the end of the line wherever they stand; a form feed is
-//! not white space; a number that runs into a letter or a second point ends there, and a new token
-//! begins.
+//! The rules are those of Graphviz's own scanner. Names contain letters, digits, `_` and every byte
+//! from 0x80. `#` and `//` begin a comment anywhere, up to the end of the line. A form feed is not
+//! white space. A number ends before a letter or a second point, where a new token begins.
 
 use crate::token::{Token, TokenKind};
 
 pub(crate) const SPACE: u8 = 1;
 pub(crate) const LETTER: u8 = 2;
 pub(crate) const DIGIT: u8 = 4;
-/// A letter that a keyword begins with.
+/// A letter with which a keyword begins.
 pub(crate) const KEYWORD: u8 = 8;
 
 static CLASS: [u8; 256] = classes();
@@ -37,9 +36,9 @@ pub(crate) fn is(b: u8, class: u8) -> bool {
     CLASS[b as usize] & class != 0
 }
 
-/// The keyword a word is, whatever its case.
+/// Returns the keyword that a word spells, in any case, if it is one.
 pub(crate) fn keyword(word: &[u8]) -> Option<TokenKind> {
-    // Length and first letter tell nearly every other word apart.
+    // Fast path: length and first letter exclude nearly every other word.
     let (name, kind): (&[u8], _) = match (word.len(), word.first()? | 0x20) {
         (4, b'n') => (b"node", TokenKind::Node),
         (4, b'e') => (b"edge", TokenKind::Edge),
@@ -52,21 +51,23 @@ pub(crate) fn keyword(word: &[u8]) -> Option<TokenKind> {
     word.eq_ignore_ascii_case(name).then_some(kind)
 }
 
-/// Cuts a text into tokens.
+/// Splits a text into tokens.
 pub struct Lexer<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// The comments passed over, when somebody wants them.
+    /// Comments so far, if they are kept.
     comments: Option<Vec<(u32, u32)>>,
-    /// The last string that holds a line end, where a missing quote shows.
+    /// Last string that contains a line end, which often means a missing quote.
     suspect: Option<(u32, u32)>,
-    /// How many searches for the end of a string may still fail: each goes through the whole rest.
+    /// Number of searches for the end of a string that may still fail. Each reads the rest of the
+    /// text.
     searches: u8,
 }
 
 impl<'a> Lexer<'a> {
-    /// A lexer at the start of a text, past its byte order mark. Offsets in tokens have 32 bits:
-    /// what lies beyond 4 GiB is not read.
+    /// Creates a lexer at the start of a text, after its byte order mark if it has one.
+    ///
+    /// Offsets in tokens have 32 bits, so text beyond 4 GiB is not read.
     pub fn new(text: &'a str) -> Lexer<'a> {
         let bytes = text.as_bytes();
         let bytes = &bytes[..bytes.len().min(u32::MAX as usize - 1)];
@@ -83,23 +84,24 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Keeps the comments, for [`Lexer::take_comments`].
+    /// Keeps the comments for [`Lexer::take_comments`].
     pub fn keep_comments(mut self) -> Lexer<'a> {
         self.comments = Some(Vec::new());
         self
     }
 
-    /// First and one past the last byte of each comment so far, in order.
+    /// Returns the range of bytes of each comment so far, in order. Comments after the call are not
+    /// kept.
     pub fn take_comments(&mut self) -> Vec<(u32, u32)> {
         self.comments.take().unwrap_or_default()
     }
 
-    /// The last quoted string so far that goes over a line end, if any.
+    /// Returns the last quoted string so far that contains a line end.
     pub fn suspect(&self) -> Option<(u32, u32)> {
         self.suspect
     }
 
-    /// Goes on reading at a byte, which must be where a token or white space begins.
+    /// Continues at a byte, at which a token or white space must begin.
     pub(crate) fn go_to(&mut self, at: u32) {
         self.at = at as usize;
     }
@@ -122,7 +124,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next token; [`TokenKind::End`] again and again at the end.
+    /// Returns the next token, or [`TokenKind::End`] at the end of the text, also repeatedly.
     pub fn next_token(&mut self) -> Token {
         let mut first_of_line = self.at == 0;
         loop {
@@ -163,7 +165,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Passes over a block comment; false, at the end of the text, when it is not closed.
+    /// Skips a block comment. Returns false, at the end of the text, if it is not closed.
     fn block_comment(&mut self) -> bool {
         let mut at = self.at + 2;
         loop {
@@ -226,7 +228,7 @@ impl<'a> Lexer<'a> {
         keyword(&rest[..length]).unwrap_or(TokenKind::Name)
     }
 
-    /// Passes over a number: `-? (digits (. digits?)? | . digits)`.
+    /// Skips a number: `-? (digits (. digits?)? | . digits)`.
     fn number(&mut self) -> bool {
         let digits = |mut at: usize| {
             while self.bytes.get(at).is_some_and(|b| is(*b, DIGIT)) {
@@ -295,7 +297,7 @@ impl<'a> Lexer<'a> {
         self.give_up(start, TokenKind::UnclosedHtml)
     }
 
-    /// Ends a string that has no end at the end of its first line.
+    /// Ends an unclosed string at the end of its first line.
     fn give_up(&mut self, start: usize, kind: TokenKind) -> TokenKind {
         self.searches = self.searches.saturating_sub(1);
         let end = self.find(start, b'\n');
@@ -356,7 +358,7 @@ mod tests {
 
     #[test]
     fn unclosed_strings_are_searched_for_once() {
-        // Each would be a search to the end of the text otherwise.
+        // Without a limit, each would cause a search to the end of the text.
         let text = "<a \n".repeat(300_000);
         assert_eq!(kinds(&text).len(), 300_000);
         let text = format!("{}\"x", "\"\" \\".repeat(200_000));

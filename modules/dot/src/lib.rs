@@ -1,7 +1,9 @@
-//! Graphviz DOT front end: the whole language with positions, and the graphmap dialect.
+//! Graphviz DOT front end: parses the whole language with positions, and reads networks from the
+//! graph language.
 //!
-//! [`decode`](decode::decode) makes text of bytes, [`parse`](parser::parse) tells the
-//! [`Events`](events::Events) of a text. [`to_dot`](write::to_dot) writes a network.
+//! [`decode`](decode::decode) converts bytes to text. [`parse`](parser::parse) passes the
+//! statements of a text to [`Events`](events::Events). [`to_dot`](write::to_dot) writes a network
+//! as DOT.
 
 pub mod codes;
 mod compose;

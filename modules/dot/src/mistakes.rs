@@ -1,4 +1,4 @@
-//! What to say about each syntax error.
+//! Diagnostics of syntax errors.
 
 use crate::codes;
 use crate::token::{Text, Token, TokenKind};
@@ -7,20 +7,20 @@ use graphmap_kpn::foreign::Foreign;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 
-/// Where the parser stands when something unexpected comes.
+/// State of the parser at an unexpected token.
 pub(crate) struct ParserState<'a> {
     pub(crate) text: Text<'a>,
     pub(crate) token: Token,
     pub(crate) here: Span,
-    /// The token before.
+    /// Span of the previous token.
     pub(crate) last: Span,
-    /// The innermost open brace.
+    /// Innermost open brace.
     pub(crate) braces: Span,
-    /// The last string that goes over a line end.
+    /// Last string that contains a line end.
     pub(crate) suspect: Span,
 }
 
-/// Long tokens are named by their beginning.
+/// Shortens long tokens to their beginning.
 fn shown(raw: &str) -> String {
     let line = raw.lines().next().unwrap_or("");
     let mut short: String = line.chars().take(24).collect();
@@ -37,7 +37,7 @@ fn name_of(place: &ParserState<'_>) -> String {
     }
 }
 
-/// The code under which a token that begins nothing is reported.
+/// Returns the code for a token with which no statement begins.
 fn code_of(kind: TokenKind) -> Code {
     use TokenKind::{Semicolon, Stray, UnclosedComment, UnclosedHtml, UnclosedString};
     match kind {
@@ -56,7 +56,7 @@ fn code_of(kind: TokenKind) -> Code {
     }
 }
 
-/// A token stands where `expected` should.
+/// Returns the error for a token at a position at which `expected` was expected.
 pub(crate) fn unexpected(place: &ParserState<'_>, expected: &str) -> Diagnostic {
     let code = code_of(place.token.kind);
     let found = name_of(place);
@@ -102,7 +102,7 @@ pub(crate) fn unexpected(place: &ParserState<'_>, expected: &str) -> Diagnostic 
     if place.token.kind == TokenKind::End {
         diagnostic = diagnostic.also(place.braces, "this `{` is still open");
     }
-    // A missing quote shows only where the next string should have begun.
+    // A missing quote becomes visible only at the start of the next string.
     if !place.suspect.is_none() && place.suspect.end + 200 > here.start {
         diagnostic = diagnostic.also(
             place.suspect,
@@ -149,7 +149,7 @@ fn stray(place: &ParserState<'_>) -> Diagnostic {
     }
 }
 
-/// The file is over and these braces are open, outermost first.
+/// Returns the error for open braces at the end of the file. `openers` lists the outermost first.
 pub(crate) fn unclosed_brace(text: Text<'_>, openers: &[Span]) -> Diagnostic {
     let innermost = openers.last().copied().unwrap_or(Span::NONE);
     let count = openers.len();
@@ -168,7 +168,7 @@ pub(crate) fn unclosed_brace(text: Text<'_>, openers: &[Span]) -> Diagnostic {
     }
 }
 
-/// Something follows that cannot be in a list of attributes.
+/// Returns the error for a token that cannot be in a list of attributes.
 pub(crate) fn unclosed_bracket(opener: Span, here: Span) -> Diagnostic {
     Diagnostic::error(codes::UNCLOSED_BRACKET, "this `[` is never closed")
         .at(opener, "opened here")
@@ -176,7 +176,7 @@ pub(crate) fn unclosed_bracket(opener: Span, here: Span) -> Diagnostic {
         .help("close the list with `]`")
 }
 
-/// An attribute without `=` or without what follows it.
+/// Returns the error for an attribute without `=` or without a value after it.
 pub(crate) fn no_value(text: Text<'_>, name: Span, here: Span) -> Diagnostic {
     let raw = shown(text.raw(name));
     Diagnostic::error(
@@ -188,7 +188,7 @@ pub(crate) fn no_value(text: Text<'_>, name: Span, here: Span) -> Diagnostic {
     .help("give each attribute a value; use `true` or `false` to switch one on or off")
 }
 
-/// A value goes on where a word without quotes ends: `type=Vec<f64>`, `mem=64KiB`.
+/// Returns the error for a value that needs quotes: `type=Vec<f64>`, `mem=64KiB`.
 pub(crate) fn unquoted(text: Text<'_>, value: Span, whole: Span) -> Diagnostic {
     let (raw, read) = (shown(text.raw(whole)), shown(text.raw(value)));
     let bare = raw.trim_matches(['“', '”', '„', '‘', '’']);
@@ -201,7 +201,7 @@ pub(crate) fn unquoted(text: Text<'_>, value: Span, whole: Span) -> Diagnostic {
     }
 }
 
-/// `--` in a digraph or `->` in a graph.
+/// Returns the error for `--` in a digraph or `->` in a graph.
 pub(crate) fn wrong_operator(directed: bool, here: Span) -> Diagnostic {
     let (is, wants, other) = if directed {
         ("a digraph", "->", "--")
@@ -222,7 +222,7 @@ pub(crate) fn wrong_operator(directed: bool, here: Span) -> Diagnostic {
     }
 }
 
-/// An arrow of another language.
+/// Returns the error for an arrow of another language.
 pub(crate) fn foreign_arrow(text: Text<'_>, directed: bool, arrow: Span) -> Diagnostic {
     let raw = text.raw(arrow);
     let wants = if directed { "->" } else { "--" };
@@ -236,7 +236,7 @@ pub(crate) fn foreign_arrow(text: Text<'_>, directed: bool, arrow: Span) -> Diag
     diagnostic.at(arrow, format!("write `{wants}`"))
 }
 
-/// A name that is an HTML string which begins like an arrow (a warning).
+/// Returns the warning about an HTML string that is a name and begins like an arrow.
 pub(crate) fn arrow_in_html(here: Span) -> Diagnostic {
     Diagnostic::warning(
         codes::ARROW_IN_HTML,
@@ -250,7 +250,7 @@ pub(crate) fn arrow_in_html(here: Span) -> Diagnostic {
     .help("if it is a name, end the statement before it with `;`")
 }
 
-/// `node` or another keyword begins a statement and no list of attributes follows.
+/// Returns the error for `node` or another keyword without a list of attributes after it.
 pub(crate) fn keyword_statement(text: Text<'_>, keyword: Span, here: Span) -> Diagnostic {
     let raw = text.raw(keyword);
     Diagnostic::error(
@@ -264,7 +264,7 @@ pub(crate) fn keyword_statement(text: Text<'_>, keyword: Span, here: Span) -> Di
     ))
 }
 
-/// The file does not begin with a graph.
+/// Returns the error for a file that does not begin with a graph.
 pub(crate) fn no_graph(text: Text<'_>, here: Span) -> Diagnostic {
     let word = text.raw(here);
     let diagnostic = Diagnostic::error(
@@ -278,7 +278,7 @@ pub(crate) fn no_graph(text: Text<'_>, here: Span) -> Diagnostic {
     }
 }
 
-/// The file is in a format of another program.
+/// Returns the error for a file in a format of another program.
 pub(crate) fn foreign(format: Foreign, here: Span) -> Diagnostic {
     let message = format!("this is {}, not DOT", format.name);
     Diagnostic::error(codes::NO_GRAPH, message)
@@ -286,7 +286,7 @@ pub(crate) fn foreign(format: Foreign, here: Span) -> Diagnostic {
         .help(format.help)
 }
 
-/// Something that begins no graph follows one.
+/// Returns the error for text after a graph that does not begin another graph.
 pub(crate) fn after_graph(here: Span, brace: Span) -> Diagnostic {
     Diagnostic::error(
         codes::AFTER_GRAPH,
@@ -297,7 +297,7 @@ pub(crate) fn after_graph(here: Span, brace: Span) -> Diagnostic {
     .help("check for an extra `}` before this text")
 }
 
-/// A number runs into a name: Graphviz reads two words.
+/// Returns the warning about a number directly before a name, which Graphviz reads as two words.
 pub(crate) fn split_number(text: Text<'_>, number: Span, rest: Span) -> Diagnostic {
     let (a, b) = (shown(text.raw(number)), shown(text.raw(rest)));
     let found = Diagnostic::warning(
@@ -316,7 +316,7 @@ pub(crate) fn split_number(text: Text<'_>, number: Span, rest: Span) -> Diagnost
         ))
 }
 
-/// The exponent of a number (`e308`, `e-3`) that begins with a word behind that number.
+/// Returns the exponent (`e308`, `e-3`) that begins at the word after a number, if there is one.
 fn exponent(text: Text<'_>, word: Span) -> Option<&str> {
     let from = word.start.wrapping_sub(text.base()) as usize;
     let rest = text.as_str().get(from..)?;

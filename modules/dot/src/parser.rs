@@ -1,8 +1,9 @@
-//! The grammar of DOT: from tokens to [`Events`].
+//! The parser of DOT: reads tokens and reports statements to [`Events`].
 //!
-//! One pass, one token ahead, an explicit stack of open braces, so that neither depth nor length
-//! of a file can overflow anything. After a syntax error the parser goes on at the next statement
-//! (a `;`, a brace, or a word at the start of a line), so that one run reports several.
+//! It makes one pass with one token of lookahead and an explicit stack of open braces, so that
+//! neither depth nor length of a file can cause an overflow. After a syntax error it continues at
+//! the next statement (a `;`, a brace, or a word at the start of a line), so that one run reports
+//! several.
 
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
 use crate::lexer::Lexer;
@@ -15,38 +16,38 @@ use graphmap_kpn::source::{Source, Span};
 mod lists;
 mod quick;
 
-/// Syntax errors reported of one file; a binary file would bury the user otherwise.
+/// Maximum number of syntax errors of one file, because a binary file has very many.
 const MOST_ERRORS: usize = 32;
 
-/// Reads a source and tells its statements to `events`, its mistakes to `findings`.
+/// Parses a source, reports its statements to `events`, and adds diagnostics to `findings`.
 ///
-/// Returns how many graphs the source holds. Where `findings` has errors afterwards, `events` got
-/// what could be read between them.
+/// Returns the number of graphs in the source. If `findings` contains errors afterwards, `events`
+/// has received only the valid statements.
 pub fn parse(source: &Source, events: &mut impl Events, findings: &mut Diagnostics) -> usize {
     let text = Text::new(source.text(), source.base());
     Parser::new(text, Lexer::new(text.as_str()), events, findings).file()
 }
 
-/// An open brace, and the chain of edges being read inside it.
+/// An open brace, and the current chain of edges inside it.
 struct Frame {
     opener: Span,
     operands: u32,
     chain: Span,
 }
 
-/// What the parser does next.
+/// The next step of the parser.
 enum Step {
-    /// A statement begins, or the brace closes.
+    /// Beginning of a statement, or the closing brace.
     Statement,
     /// A list of nodes or a subgraph.
     Operand,
-    /// What follows an operand: another, attributes, or nothing.
+    /// The rest of a statement after an operand: another operand, attributes, or its end.
     Rest,
     /// The graph is closed, or cannot be read further.
     Over,
 }
 
-/// The statement cannot be read: reported, go on at the next.
+/// Error, already reported, after which parsing continues at the next statement.
 pub(crate) struct Broken;
 type Read<T> = Result<T, Broken>;
 
@@ -56,18 +57,18 @@ pub(crate) struct Parser<'a, 'b, E> {
     events: &'b mut E,
     findings: &'b mut Diagnostics,
     token: Token,
-    /// Where the last token taken ends.
+    /// Span of the last token that was consumed.
     last: Span,
     frames: Vec<Frame>,
     directed: bool,
-    /// Attributes of the statement being read.
+    /// Attributes of the current statement.
     attributes: Vec<Attribute>,
-    /// The last value is a number that a word follows at once.
+    /// Warning for the last value, if it is a number directly followed by a word.
     split: Option<Diagnostic>,
     errors: usize,
-    /// The rest of the text is inside a comment that is not closed: what is missing is not news.
+    /// True if the rest of the text is in an unclosed comment. Open braces are not reported then.
     cut_off: bool,
-    /// The list being read turned out to have ended before.
+    /// True if the current list turned out to have ended earlier.
     left_list: bool,
 }
 
@@ -131,7 +132,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Broken
     }
 
-    /// Reports that the token here is not what may stand here.
+    /// Reports that the current token is not the expected one.
     fn unexpected(&mut self, expected: &str) -> Broken {
         let place = mistakes::ParserState {
             text: self.text,
@@ -159,7 +160,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         graphs
     }
 
-    /// All of a graph before its `{`.
+    /// Parses the head of a graph, before its `{`.
     fn header(&mut self, after_another: bool) -> Read<Header> {
         let start = self.here();
         let strict = self.at(TokenKind::Strict).then(|| self.advance());
@@ -205,7 +206,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             && !after_another
             && let Some(format) = foreign::recognise(self.text.as_str())
         {
-            // The name says more than the first word that is not understood.
+            // The name of the format is more helpful than the first unexpected word.
             return Err(self.report(mistakes::foreign(format, start)));
         }
         self.findings.append(found);
@@ -243,7 +244,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         });
     }
 
-    /// Goes to where the next statement probably begins.
+    /// Skips tokens to the probable beginning of the next statement.
     fn recover(&mut self) {
         let mut progressed = false;
         loop {
@@ -297,7 +298,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         }
     }
 
-    /// `node [..]`, or `node macro = [..]`, whose name Graphviz reads and forgets.
+    /// Parses `node [..]`, or `node macro = [..]`, whose name is ignored, as in Graphviz.
     fn defaults(&mut self, target: Target) -> Read<Step> {
         let start = self.advance();
         if self.is_id() {
@@ -359,7 +360,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         }
     }
 
-    /// A list of nodes; or an assignment, which begins like one.
+    /// Parses a list of nodes, or an assignment, which begins like one.
     fn nodes(&mut self) -> Read<Step> {
         let first = self.frames.last().is_some_and(|f| f.operands == 1);
         let expected = if first {
@@ -404,7 +405,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Ok(Step::Rest)
     }
 
-    /// The arrow of another language that stands here: `-->`, `=>`, `<-`.
+    /// Returns the arrow of another language at the current token: `-->`, `=>`, `<-`.
     fn foreign_arrow(&self) -> Option<Span> {
         use TokenKind::{Arrow, Equals, Line, UnclosedHtml};
         if !matches!(self.token.kind, Arrow | Equals | Line | UnclosedHtml) {
@@ -420,7 +421,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Some(Span::new(start, start + arrow.len() as u32))
     }
 
-    /// Passes an arrow of another language, as if it were the right one.
+    /// Reports an arrow of another language, and skips it as if it were valid.
     fn pass_foreign_arrow(&mut self, arrow: Span) {
         let finding = mistakes::foreign_arrow(self.text, self.directed, arrow);
         self.report(finding);
@@ -436,14 +437,14 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         }
         match self.token.kind {
             TokenKind::Html if self.text.raw(self.here()).starts_with("<-") => {
-                // Graphviz takes it as a name, too.
+                // Graphviz reads it as a name, too.
                 self.findings.push(mistakes::arrow_in_html(self.here()));
                 self.attributes.clear();
             }
             TokenKind::Arrow | TokenKind::Line => {
                 if self.at(TokenKind::Arrow) != self.directed {
                     let finding = mistakes::wrong_operator(self.directed, self.here());
-                    // The meaning is clear: read on as if it were right.
+                    // The meaning is clear, so parsing continues.
                     self.report(finding);
                 }
                 self.advance();
@@ -515,7 +516,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Ok(id)
     }
 
-    /// A number, and what there is to say if a name follows it at once.
+    /// Parses a number. The second result is a warning if a name follows directly.
     fn number(&mut self) -> (Id, Option<Diagnostic>) {
         let span = self.advance();
         let joined = matches!(self.token.kind, TokenKind::Name | TokenKind::Number);

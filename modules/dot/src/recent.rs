@@ -1,17 +1,17 @@
-//! What pieces of a text were found to mean, for when they come again.
+//! A cache of the meaning of pieces of a text.
 //!
-//! Programs that write graphs write the same few attributes over and over, and name a node again
-//! soon after they named it. To compare a piece with the last one like it costs less than to look
-//! it up among all.
+//! Programs that write graphs repeat the same few attributes, and name a node again soon after its
+//! first occurrence. Comparing a piece with the last similar one is cheaper than a lookup among
+//! all.
 
 use crate::token::Text;
 use graphmap_kpn::source::Span;
 
-/// How many pieces are kept, as a power of two.
+/// Binary logarithm of the number of slots.
 const KEPT: u32 = 8;
 
-/// Pieces of one text with what was made of them. A piece has one place where it can be kept, and
-/// a newer one takes the place of an older.
+/// Direct-mapped cache of values for the pieces of one text: each piece has one slot, and a newer
+/// piece replaces an older one.
 pub(crate) struct Recent<T> {
     slots: Vec<Slot<T>>,
 }
@@ -19,9 +19,9 @@ pub(crate) struct Recent<T> {
 #[derive(Clone, Copy, Default)]
 struct Slot<T> {
     hash: u64,
-    /// Where the piece stood, in bytes of the text.
+    /// Offset of the piece in the text.
     start: u32,
-    /// 0 where nothing is kept.
+    /// Length of the piece, or 0 if the slot is empty.
     length: u32,
     made: T,
 }
@@ -35,7 +35,7 @@ impl<T: Copy + Default> Default for Recent<T> {
 }
 
 impl<T: Copy + Default> Recent<T> {
-    /// What was made of the piece at a span of the text, and where the piece stood then.
+    /// Returns the value of an equal piece, and the span of that piece.
     #[inline]
     pub(crate) fn get(&self, text: Text<'_>, span: Span) -> Option<(Span, T)> {
         let piece = Piece::new(text, span);
@@ -46,7 +46,8 @@ impl<T: Copy + Default> Recent<T> {
         let (old, new) = (slot.start as usize, piece.start as usize);
         let same = match piece.length as usize {
             0 => false,
-            // No two pieces that short have the same hash; nor do two with the same beginning.
+            // The hash is injective for pieces of the same length up to 8 bytes. For 9 to 16 bytes,
+            // equal hashes and an equal beginning mean equal pieces.
             1..=8 => true,
             9..=16 => eight(piece.bytes, old) == eight(piece.bytes, new),
             length => piece.bytes[old..old + length] == piece.bytes[new..new + length],
@@ -55,7 +56,7 @@ impl<T: Copy + Default> Recent<T> {
         same.then(|| (Span::new(start, start + slot.length), slot.made))
     }
 
-    /// Keeps what was made of the piece at a span.
+    /// Stores the value of the piece at a span.
     #[inline]
     pub(crate) fn put(&mut self, text: Text<'_>, span: Span, made: T) {
         let piece = Piece::new(text, span);
@@ -67,18 +68,19 @@ impl<T: Copy + Default> Recent<T> {
         };
     }
 
-    /// Forgets everything.
+    /// Removes all pieces.
     pub(crate) fn clear(&mut self) {
         self.slots.fill(Slot::default());
     }
 }
 
-/// A piece of a text, which must lie in it.
+/// A piece of a text, which must be inside the text.
 struct Piece<'a> {
     bytes: &'a [u8],
     start: u32,
     length: u32,
-    /// All bytes mixed. It need not be strong: pieces with the same place only push each other out.
+    /// Hash of all bytes. It need not be strong, because pieces in the same slot only replace each
+    /// other.
     hash: u64,
 }
 
@@ -90,16 +92,17 @@ impl<'a> Piece<'a> {
         let end = (start + length) as usize;
         let mix = |hash: u64, word: u64| (hash ^ hash >> 32 ^ word).wrapping_mul(FACTOR);
         let (length, hash) = match end.checked_sub(8).map(|at| eight(bytes, at)) {
-            // No graph begins so early.
+            // Too near to the start of the text to load eight bytes. Such a piece is not cached.
             None => (0, 0),
-            // The last eight bytes, and all that are not among them, some perhaps twice.
+            // Mixes all words of eight bytes, and then the last eight bytes, which may overlap
+            // them.
             Some(last) if length > 16 => {
                 let words = bytes[start as usize..end - 1].as_chunks().0.iter();
                 let mixed = words.fold(0, |hash, word| mix(hash, u64::from_le_bytes(*word)));
                 (length, mix(mixed, last))
             }
             Some(last) if length > 8 => (length, mix(mix(0, eight(bytes, start as usize)), last)),
-            // What stands before a short piece is shifted out.
+            // Bytes before a short piece are shifted out.
             Some(last) => {
                 let word = last.checked_shr(64 - 8 * length).unwrap_or(0);
                 (length, mix(0, word))
@@ -113,7 +116,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Its place among those kept.
+    /// Returns the index of its slot.
     #[inline]
     fn place(&self) -> usize {
         // The upper bits of a product depend on all bits of its factors.
@@ -121,10 +124,10 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Odd, so that no two words have the same product, and with bits all over.
+/// Odd, so that no two words have the same product, and with bits in all positions.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Eight bytes from a place on.
+/// Returns eight bytes from a position as a number.
 #[inline]
 fn eight(bytes: &[u8], at: usize) -> u64 {
     let mut eight = [0; 8];

@@ -1,14 +1,14 @@
-//! Reads what large graphs consist of, straight from the bytes: bare words, numbers, plain strings.
+//! A scanner for plain words, numbers and strings, which large graphs mostly consist of.
 //!
-//! A [`Scan`] goes ahead of the lexer and makes no tokens. Whatever is not plain (a comment, an
-//! escape, a keyword, a mistake) it does not know, and says so; the lexer then reads the same bytes
-//! again and has the last word.
+//! A [`Scan`] reads ahead of the lexer, directly from the bytes. It fails at any text that is not
+//! plain, such as a comment, an escape, a keyword or an error. The lexer then reads the same bytes
+//! again.
 
 use crate::lexer::{DIGIT, KEYWORD, LETTER, SPACE, is, keyword};
 use crate::token::{Id, Shape, Text};
 use graphmap_kpn::source::Span;
 
-/// A place in a text, from which plain pieces are read.
+/// A position in a text, from which plain pieces are read.
 pub(crate) struct Scan<'a> {
     bytes: &'a [u8],
     base: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// A scan of a text from one of its bytes.
+    /// Creates a scan of a text from a byte offset.
     pub(crate) fn new(text: Text<'a>, at: u32) -> Scan<'a> {
         Scan {
             bytes: text.as_str().as_bytes(),
@@ -30,7 +30,7 @@ impl<'a> Scan<'a> {
         self.bytes.get(self.at).copied().unwrap_or(0)
     }
 
-    /// Passes over white space.
+    /// Skips white space.
     #[inline]
     pub(crate) fn blanks(&mut self) {
         while is(self.peek(), SPACE) {
@@ -38,7 +38,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Passes over a byte, if it is here.
+    /// Skips a byte and returns true, if it is the current one.
     #[inline]
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let here = self.peek() == byte;
@@ -46,7 +46,7 @@ impl<'a> Scan<'a> {
         here
     }
 
-    /// Passes over the byte here, whatever it is, and tells where that was.
+    /// Skips the current byte and returns its span.
     #[inline]
     pub(crate) fn one(&mut self) -> Span {
         let start = self.base + self.at as u32;
@@ -54,8 +54,8 @@ impl<'a> Scan<'a> {
         Span::new(start, start + 1)
     }
 
-    /// Whether the byte here can only begin a new statement, or end the block, where a statement
-    /// may have ended.
+    /// Returns true if, after a possible end of a statement, the current byte can only begin a new
+    /// statement or end the block.
     #[inline]
     pub(crate) fn statement_begins(&self) -> bool {
         is(self.peek(), LETTER | DIGIT) || matches!(self.peek(), b'"' | b'}')
@@ -68,19 +68,19 @@ impl<'a> Scan<'a> {
         self.at += length.unwrap_or(rest.len());
     }
 
-    /// An identifier and the place behind it; `None`, somewhere inside it, if it is not plain.
+    /// Reads an identifier. Returns `None`, at any position in it, if it is not plain.
     #[inline(always)]
     pub(crate) fn id(&mut self) -> Option<Id> {
-        // Put together here and not returned by a function: a span is written as two halves and
-        // copied as a whole, and a processor that must wait for both to reach its cache loses more
-        // time than all of the reading takes.
+        // Constructed here and not returned by a function: a span is written as two halves and
+        // copied as a whole. If the processor must wait for both halves to reach its cache, that
+        // takes longer than all of the reading.
         let start = self.base + self.at as u32;
         let shape = self.shape()?;
         let span = Span::new(start, self.base + self.at as u32);
         Some(Id { span, shape })
     }
 
-    /// Passes over an identifier and tells how it is written.
+    /// Skips an identifier and returns its shape.
     fn shape(&mut self) -> Option<Shape> {
         let (start, first) = (self.at, self.peek());
         if is(first, LETTER) {
@@ -100,12 +100,12 @@ impl<'a> Scan<'a> {
         if self.take(b'.') {
             self.pass(DIGIT);
         }
-        // What runs on is two tokens.
+        // A number directly before a letter or a point is two tokens.
         let runs_on = is(self.peek(), LETTER) || self.peek() == b'.';
         (!runs_on).then_some(Shape::Number)
     }
 
-    /// A string on one line without anything in it that must be resolved.
+    /// Skips a string without line ends and without escapes that must be resolved.
     fn string(&mut self) -> Option<()> {
         let mut at = self.at + 1;
         loop {

@@ -2,7 +2,7 @@
 
 use graphmap_kpn::source::Span;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// `digraph`, in any case.
@@ -21,9 +21,9 @@ pub enum TokenKind {
     Name,
     /// A number.
     Number,
-    /// A quoted string; the flag says that its value differs from what stands between the quotes.
+    /// A quoted string.
     Quoted {
-        /// A quote or a line end is escaped in it.
+        /// True if a quote or a line end is escaped in it, so that its value differs from its text.
         escaped: bool,
     },
     /// An HTML string, `<` to the matching `>`.
@@ -50,40 +50,40 @@ pub enum TokenKind {
     Colon,
     /// `+`
     Plus,
-    /// A character that begins nothing.
+    /// A character with which no token begins.
     Stray,
-    /// A string whose closing quote is missing; it reaches to the end of its first line.
+    /// A string without its closing quote. It ends at the end of its first line.
     UnclosedString,
-    /// An HTML string whose last `>` is missing; it reaches to the end of its first line.
+    /// An HTML string without its last `>`. It ends at the end of its first line.
     UnclosedHtml,
-    /// A `/*` without `*/`; it reaches to the end of the text.
+    /// A `/*` without `*/`. It ends at the end of the text.
     UnclosedComment,
     /// The end of the text.
     End,
 }
 
-/// A token: its kind and where it is, in bytes of its own text.
+/// A token: its kind and its range of bytes in its own text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Kind of the token.
     pub kind: TokenKind,
-    /// Whether it is the first token of its line.
+    /// True for the first token of a line.
     pub first_of_line: bool,
-    /// Its first byte.
+    /// Offset of its first byte.
     pub start: u32,
-    /// One past its last byte.
+    /// Offset behind its last byte.
     pub end: u32,
 }
 
-/// How an identifier is written.
+/// The notation of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)] // As large as the space it has in an [`Id`]: copied without a care for the rest.
+#[repr(u32)] // As large as its space in an [`Id`], so that no padding is copied.
 pub enum Shape {
     /// A bare word.
     Name,
     /// A number.
     Number,
-    /// A quoted string that means what stands between its quotes.
+    /// A quoted string whose value is the text between its quotes.
     Quoted,
     /// A quoted string with escapes, or several strings joined by `+`.
     Composed,
@@ -91,18 +91,18 @@ pub enum Shape {
     Html,
 }
 
-/// An identifier as it stands in the text: twelve bytes, whatever its length.
+/// An identifier in the text. It takes twelve bytes for any length of the identifier.
 ///
-/// Its value comes from [`Text::value`].
+/// [`Text::value`] returns its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id {
-    /// The whole of it, quotes and all.
+    /// Span of the whole identifier, including quotes.
     pub span: Span,
-    /// How it is written.
+    /// Notation of the identifier.
     pub shape: Shape,
 }
 
-/// A text and where its first byte lies in the space of spans.
+/// A text, and the position of its first byte in the source map.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
     text: &'a str,
@@ -110,22 +110,22 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// A text whose spans begin at `base`.
+    /// Creates a text whose spans begin at `base`.
     pub fn new(text: &'a str, base: u32) -> Text<'a> {
         Text { text, base }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn as_str(self) -> &'a str {
         self.text
     }
 
-    /// Offset of the first byte in the space of spans.
+    /// Returns the position of the first byte in the source map.
     pub fn base(self) -> u32 {
         self.base
     }
 
-    /// What stands at a span of this text; empty for a span that is not of this text.
+    /// Returns the text at a span, or an empty text if the span is outside of this text.
     #[inline]
     pub fn raw(self, span: Span) -> &'a str {
         let range =

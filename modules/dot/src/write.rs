@@ -1,8 +1,8 @@
-//! A network as DOT, with nothing in it that is repeated: what `graphmap expand` writes.
+//! Writes an expanded network as DOT, for `graphmap expand`.
 //!
-//! It is read back to the same network: the same processes in the same ranks, with the same ports
-//! in the same order, and the same channels. Only names of bundles are lost, and modules of one name
-//! in different modules get names of their own.
+//! Reading the result gives the same network: the same processes with the same ranks, with the same
+//! ports in the same order, and the same channels. Only the names of bundles are lost, and modules
+//! of one name in different modules get names of their own.
 
 use crate::dialect::VERSION;
 use graphmap_kpn::arena::Id;
@@ -16,12 +16,13 @@ use graphmap_kpn::network::{
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// A network as DOT, with everything that is repeated written out; it is read back to the same network, as far as DOT
-/// has a way to write its names.
+/// Returns a network as DOT, without abstract declarations. Reading it gives the same network,
+/// apart from names that DOT cannot express.
 ///
-/// It has none for a name that ends with a backslash, or has one before a quote or a zero byte in it, nor for a port, a
-/// kind or a type whose name is empty. Names of modules get the `cluster` before them that Graphviz wants. This is what
-/// `graphmap expand` writes; `graphmap --emit` to a path that ends in `.json` writes every name.
+/// DOT cannot express a name that ends with a backslash, or contains one before a quote, or
+/// contains a zero byte. An empty name of a port, a kind or a type cannot be expressed either.
+/// Names of modules get the prefix `cluster_`, because clusters of Graphviz need it. In contrast,
+/// `graphmap --emit` to a path that ends in `.json` writes every name.
 #[must_use]
 pub fn to_dot(network: &Verified) -> String {
     let mut printer = Printer::new(network);
@@ -32,16 +33,16 @@ pub fn to_dot(network: &Verified) -> String {
 struct Printer<'n> {
     network: &'n Network,
     out: String,
-    /// Modules in a module, and at the end those in none.
+    /// Modules in each module, and as last element those at the top level.
     children: Vec<Vec<ModuleId>>,
-    /// Processes in a module, and at the end those in none.
+    /// Processes in each module, and as last element those at the top level.
     members: Vec<Vec<ProcessId>>,
-    /// Attributes of each process, those of constraints included.
+    /// Attributes of each process, including its constraints.
     attributes: Vec<String>,
-    /// What constraints say of each module.
+    /// Constraints of each module.
     of_module: Vec<Vec<String>>,
     names: HashSet<String>,
-    /// All processes are listed before the modules.
+    /// True if all processes are listed before the modules.
     listed: bool,
 }
 
@@ -81,7 +82,7 @@ impl<'n> Printer<'n> {
                 Constraint::Whole => "whole=true".to_owned(),
                 Constraint::Prefer(traffic) => format!("prefer={traffic}"),
             };
-            // Where it was said: a process in it may say the like itself.
+            // Written on the module, because a process in it may have a constraint of its own.
             if let ConstraintTarget::Module(module) = constraint.declared.target {
                 printer.of_module[module.index()].push(said);
                 continue;
@@ -100,7 +101,7 @@ impl<'n> Printer<'n> {
         if let Some((skeleton, _)) = &network.skeleton {
             let _ = writeln!(self.out, "    skeleton={};", word(skeleton));
         }
-        // Ranks are the order of first appearance, which that of modules may not be.
+        // Ranks follow the order of first appearance, which the order of modules may not give.
         self.listed = !self.in_order();
         if self.listed {
             for process in network.processes.ids() {
@@ -122,7 +123,7 @@ impl<'n> Printer<'n> {
         self.out.push_str("}\n");
     }
 
-    /// Whether writing module by module gives every process its rank.
+    /// Returns true if writing module by module gives every process its rank.
     fn in_order(&self) -> bool {
         let mut next = 0;
         let mut stack = vec![self.network.modules.len()];
@@ -138,7 +139,8 @@ impl<'n> Printer<'n> {
         true
     }
 
-    /// All modules with what lies in them. No recursion: they may nest as deep as a file is long.
+    /// Writes all modules with their contents. It is not recursive, because they may nest very
+    /// deeply.
     fn modules(&mut self) {
         enum Step {
             Open(ModuleId),
@@ -222,12 +224,13 @@ impl<'n> Printer<'n> {
     }
 }
 
-/// Nobody reads what is nested deeper, and a file must not grow with the square of its depth.
+/// Returns the indentation of a depth. It is limited, because otherwise the size of a file could
+/// grow with the square of its depth.
 fn indent(depth: usize) -> String {
     "    ".repeat(depth.min(16))
 }
 
-/// Least and most, as `hold=` takes them.
+/// Returns minimum and maximum in the syntax of `hold=`.
 fn range(least: u32, most: u32) -> String {
     match most {
         u32::MAX => format!("{least}-"),
@@ -291,7 +294,7 @@ fn channel(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> String
     }
 }
 
-/// A name as DOT writes it: quoted where it must be.
+/// Returns a name as DOT writes it, in quotes if necessary.
 fn word(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let keyword = ["node", "edge", "graph", "digraph", "subgraph", "strict"];
@@ -301,7 +304,7 @@ fn word(name: &str) -> String {
     if is_plain {
         name.to_owned()
     } else {
-        // DOT knows this escape alone; a backslash stands for itself.
+        // This is the only escape of DOT. A backslash means itself.
         format!("\"{}\"", name.replace('"', "\\\""))
     }
 }

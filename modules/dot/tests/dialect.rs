@@ -1,4 +1,4 @@
-//! What graphs of the dialect declare, and what is said of those that are wrong.
+//! Declarations and diagnostics of graphs in the graph language.
 
 use graphmap_dot::dialect::{load, load_picture};
 use graphmap_kpn::declared::{Declared, EndDecl};
@@ -21,7 +21,7 @@ fn read(text: &str) -> (Option<Declared>, Diagnostics, SourceMap) {
     (declared, findings, sources)
 }
 
-/// A declaration in short: modules, nodes, channels, constraints.
+/// Returns a declaration in short: modules, nodes, channels, constraints.
 fn show(declared: &Declared) -> String {
     let name = |s| declared.name(s);
     let mut out = String::new();
@@ -119,7 +119,7 @@ fn the_printed_farm_loads_once_its_bundle_is_renamed() {
         nodes[2],
         "node inTask1 inTask face= in=cluster_1 None load=1 mem=0"
     );
-    // Ten at the top, four in each cluster, two of each bundle.
+    // Ten at the top level, four in each cluster, and two in each bundle.
     let channels = lines.iter().filter(|l| l.contains(" -> ")).count();
     assert_eq!(channels, 10 + 3 * (4 + 2), "{shown}");
     for expected in [
@@ -258,7 +258,7 @@ w2.out -> m.q capacity=3 [Some(2) Some(\"gather\") Some(\"s\") None None [] fals
 
 #[test]
 fn a_switch_is_written_as_edges_or_as_a_node_in_both_spellings() {
-    // Without the nodes, which appear in another order, and the bundle's own name.
+    // Without the nodes, which appear in another order, and without the name of the bundle.
     let channels = |text: &str| -> Vec<String> {
         let shown = shown(text).replace("Some(\"pick\")", "None");
         let channels = shown.lines().filter(|line| line.contains(" -> "));
@@ -301,7 +301,7 @@ fn flow_control_is_said_of_edges_or_of_a_bundles_node_in_both_spellings() {
     ] {
         assert_eq!(channels(&format!("digraph {{ {text} }}")), all, "{text}");
     }
-    // On both edges of a channel of the node, and not the same.
+    // Different values on the two edges of a channel of the node.
     let (_, findings, _) =
         read("digraph { s -> d [flow=credits]; d [bundle=share]; d -> c [flow=\"round-robin\"] }");
     assert!(
@@ -345,7 +345,7 @@ fn findings_are_few_whatever_the_file() {
 fn an_empty_value_of_an_edge_takes_back_the_default() {
     let edge = |defaults: &str, own: &str| {
         let text = format!("digraph {{ edge [{defaults}]; a -> b [src=x, dst=y, {own}] }}");
-        // What is unusual of a channel has a place, though all of it is unset again.
+        // Unusual attributes have a position even if all of them are unset again.
         shown(&text).replace(" [None None None None None [] false]", "")
     };
     let unset = edge("", "");
@@ -429,7 +429,7 @@ fn files_have_the_findings_they_name() {
     assert!(paths.len() >= 10);
 }
 
-/// The first finding, with the text of its place and its help in one line each.
+/// Returns the first diagnostic, with the text at its position and its help, in one line.
 fn first(text: &str) -> String {
     let (_, findings, _) = read(text);
     let one = findings.iter().next().expect("a finding");
@@ -501,7 +501,7 @@ fn a_cost_that_one_face_says_wins_over_defaults_of_the_others() {
     assert_eq!(costs, [(2.0, 1.0), (2.0, 1.0), (2.0, 1.0), (1.0, 7.0)]);
 }
 
-/// What a picture shows of a text, and how many warnings come with it.
+/// Returns the declarations of a text for a picture, and the number of warnings.
 fn drawn(text: &str) -> (Declared, usize) {
     let mut sources = SourceMap::new();
     let mut findings = Diagnostics::new();
@@ -533,7 +533,7 @@ fn a_picture_is_made_of_all_that_graphviz_draws() {
         ("digraph { a -> f; subgraph cluster_f { b -> c } }", 4, 2, 1),
         ("digraph { a -> b [capacity=many] }", 2, 1, 1),
         ("digraph { a -> b } digraph { c -> d }", 2, 1, 1),
-        // Bundles that cannot be joined are nodes with edges, as they are drawn.
+        // Bundles that cannot be joined stay nodes with edges, as they are drawn.
         (
             "digraph { d [bundle=share, src1=nobody]; a -> d; d -> b; d -> c }",
             4,
@@ -565,7 +565,7 @@ fn a_picture_is_made_of_all_that_graphviz_draws() {
         let (network, findings, _) = read(text);
         assert!(network.is_none() && findings.has_errors(), "{text}");
     }
-    // What Graphviz does not read is not drawn.
+    // Text that Graphviz cannot read has no picture.
     let (mut sources, mut findings) = (SourceMap::new(), Diagnostics::new());
     let text = b"digraph { a -- b }".to_vec();
     assert!(load_picture(&mut sources, "t.dot", text, &mut findings).is_none());

@@ -1,4 +1,4 @@
-//! Formatting: layout, spelling, comments; the same graph, and nothing left to do.
+//! Formatting: layout, spelling and comments. The graph must not change, and the result is stable.
 
 use graphmap_dot::dialect::declare;
 use graphmap_dot::fmt::format;
@@ -147,7 +147,7 @@ fn pieces_stay_pieces_and_their_comments_follow() {
     }
 }
 
-/// All files below a folder of the repository.
+/// Returns all files below a folder of the repository.
 fn files(folder: &str) -> Vec<PathBuf> {
     let mut todo = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
     let mut found = Vec::new();
@@ -178,7 +178,7 @@ fn what_is_laid_out_stays_as_it_is() {
         let Ok(text) = std::fs::read_to_string(&path) else {
             continue;
         };
-        // What is another language, or has errors, is not laid out.
+        // Texts in another language, or with errors, are not formatted.
         let mut sources = SourceMap::new();
         let source = sources.add("t.dot", text.as_str()).unwrap();
         let Ok(once) = format(&source) else {
@@ -186,14 +186,14 @@ fn what_is_laid_out_stays_as_it_is() {
         };
         laid_out += 1;
         assert_eq!(formatted(&once), once, "{}", path.display());
-        // Lines may end in two characters.
+        // The same with line ends of two characters.
         let windows = formatted(&text.replace("\r\n", "\n").replace('\n', "\r\n"));
         assert_eq!(formatted(&windows), windows, "{}", path.display());
     }
     assert!(laid_out > 60, "only {laid_out} files");
 }
 
-/// What Graphviz makes of a text of several graphs.
+/// Returns the graphs that Graphviz reads from a text.
 fn by_graphviz(name: &str, text: &str) -> Vec<plain::Plain> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, text).unwrap();

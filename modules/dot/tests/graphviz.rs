@@ -1,6 +1,7 @@
-//! The reader against Graphviz: over every graph of Graphviz's own source package.
+//! Compares the parser with Graphviz, for all graphs of Graphviz's own source package.
 //!
-//! Needs Graphviz and, for the first run, Debian's source packages; says so where they are missing.
+//! Needs Graphviz and, for the first run, Debian's source packages. Prints a message if they are
+//! missing.
 
 use graphmap_dot::codes::{UNCLOSED_COMMENT, UNCLOSED_HTML, UNCLOSED_STRING};
 use graphmap_dot::decode::decode;
@@ -12,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 mod plain;
 
-/// Files on which the two rightly differ, and why. Each must differ, so that the list stays true.
+/// Files on which the two differ for a reason. Each must differ, so that the list stays correct.
 const DIFFERENT: &[(&str, &str)] = &[];
 
-/// Larger files are compared without attributes and subgraphs: Graphviz needs half a minute to
-/// write these of a file of 16 MB.
+/// Minimum size of files that are compared without attributes and subgraphs. Graphviz takes half a
+/// minute to write these for a file of 16 MB.
 const LARGE: u64 = 1 << 20;
 
 fn differs(path: &Path) -> Option<String> {
@@ -124,7 +125,7 @@ fn every_graph_of_graphviz_reads_as_graphviz_reads_it() {
     );
 }
 
-/// `count` values of a strategy, always the same.
+/// Returns `count` values of a strategy, always the same.
 fn samples<T: std::fmt::Debug>(count: usize, strategy: impl Strategy<Value = T>) -> Vec<T> {
     let mut runner = TestRunner::deterministic();
     let value = |_| strategy.new_tree(&mut runner).expect("a value").current();
@@ -143,7 +144,7 @@ fn generated_graphs_read_as_graphviz_reads_them() {
         return;
     }
     let texts = samples(600, generate::graph());
-    // One run of Graphviz for many graphs; no text says `@`, which ends a file for it.
+    // Graphviz runs once for many graphs. The generator makes no `@`, because it ends a file there.
     let path = folder("generated").join("all.gv");
     std::fs::write(&path, texts.concat()).expect("a writable target folder");
     let theirs = graphviz::read(&path).expect("Graphviz reads all of them");
@@ -175,7 +176,7 @@ fn mutated_graphs_are_refused_as_graphviz_refuses_them() {
         std::fs::write(&path, &text).expect("a writable target folder");
         let findings = plain::read(&text).1;
         let ours = !findings.has_errors();
-        // What is not closed before or after a graph Graphviz passes over without a word.
+        // Graphviz silently skips an unclosed token before or after a graph.
         let open = [UNCLOSED_STRING, UNCLOSED_HTML, UNCLOSED_COMMENT];
         if findings.has_errors() && findings.iter().all(|f| open.contains(&f.code)) {
             continue;
@@ -191,7 +192,7 @@ fn mutated_graphs_are_refused_as_graphviz_refuses_them() {
         failures.len(),
         failures.join("\n----\n")
     );
-    // The texts are the same each time.
+    // The texts are the same in each run.
     assert!(
         (count / 6..count).contains(&refused),
         "{refused} of {count} refused"

@@ -1,6 +1,6 @@
-//! Files that mean harm: deep, long, huge, truncated, random. Nothing panics, nothing overflows,
-//! and what is read grows with the file, not with its square (a test of a second would then take
-//! an hour; no time is asserted).
+//! Hostile files: deep, long, huge, truncated, random. The parser must not panic or overflow, and
+//! its work must be linear in the size of the file. No time is asserted, because with quadratic
+//! work a test of a second would take an hour.
 
 use graphmap_dot::dialect::load;
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 mod plain;
 
-/// Reads bytes and says whether that gave a network; checks that findings point into the text.
+/// Reads bytes and returns true if they are a network. Checks that diagnostics point into the text.
 fn loads(bytes: Vec<u8>) -> bool {
     let mut sources = SourceMap::new();
     let mut findings = Diagnostics::new();
@@ -104,7 +104,7 @@ fn products_are_counted_before_they_are_made() {
     assert!(!loads(
         format!("digraph {{ {{ {many} }} -> {{ {many} }} }}").into()
     ));
-    // Nothing comes of these, but they would be gone through again and again.
+    // These make no edges, but without a limit they would be visited repeatedly.
     let nested = format!("{}{}", "{ a ".repeat(20_000), " } -> {}".repeat(20_000));
     assert!(!loads(format!("digraph {{ {nested} }}").into()));
 }

@@ -1,11 +1,11 @@
-//! The pages of the book about this front end's codes: their examples show what they say.
+//! The examples on the book's pages about this front end's codes must produce these codes.
 
 use graphmap_dot::dialect::load;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use std::path::Path;
 
-/// Codes that no text in a book can show: of bytes that are no UTF-8, and of sheer size.
+/// Codes for bytes that are not UTF-8 and for very large files, which a book cannot show.
 const WITHOUT_EXAMPLE: [u16; 4] = [113, 115, 117, 118];
 
 fn codes_of(text: &str) -> Vec<u16> {

@@ -1,8 +1,8 @@
-//! A second opinion: the crate `dot-parser`, over the same graphs.
+//! Compares the parser with the crate `dot-parser`, on the same graphs.
 //!
-//! It is licensed under the GPL and so never a part of the product; and it reads a part of the
-//! language differently. Every difference has a cause in [`CAUSES`], each shown by an example; and
-//! once the causes are taken out of a graph (see [`Common`]) there is no difference left.
+//! That crate has the GPL as its license, so it must not become a part of the product. It reads a
+//! part of the language differently. Each difference has a cause in [`CAUSES`], with an example. If
+//! the causes are removed from a graph (see [`Common`]), both must agree.
 
 use graphmap_dot::decode::decode;
 use graphmap_dot::lexer::Lexer;
@@ -15,7 +15,7 @@ use std::ops::Range;
 
 mod plain;
 
-/// What it does with each feature of the language, as the name of the cause in the table.
+/// Features of the language that the crate treats differently, and its behaviour.
 const CAUSES: &[(&str, &str)] = &[
     ("nested HTML", "refuses an HTML string with a tag in it"),
     (
@@ -42,7 +42,7 @@ const CAUSES: &[(&str, &str)] = &[
     ("no graph", "refuses a file without a graph"),
 ];
 
-/// The features of a text that it is known to read differently.
+/// Returns the features of a text that the crate is known to read differently.
 fn features(text: &str) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
     let mut lexer = Lexer::new(text);
@@ -102,7 +102,7 @@ fn features(text: &str) -> BTreeSet<&'static str> {
     found
 }
 
-/// The meaning of a name that it left as it was written.
+/// Returns the value of a name that the crate keeps as written.
 fn name(raw: &str) -> String {
     let shape = match raw.bytes().next() {
         Some(b'"') => Shape::Composed,
@@ -113,8 +113,8 @@ fn name(raw: &str) -> String {
     Text::new(raw, 0).value(Id { span, shape }).into_owned()
 }
 
-/// A graph in the part of the language that both read alike: names become `n0`, `n1` and so on, one
-/// for each value; attributes and ports are dropped, and lists of nodes become subgraphs.
+/// A graph in the part of the language on which both agree. Names become `n0`, `n1` and so on, one
+/// for each value. Attributes and ports are removed, and lists of nodes become subgraphs.
 #[derive(Default)]
 struct Common {
     names: BTreeMap<String, usize>,
@@ -176,7 +176,8 @@ impl Common {
                 {
                     ""
                 }
-                // Some would stand alone, which it refuses; nothing needs them.
+                // A semicolon could become an empty statement, which the crate refuses. No
+                // statement needs one.
                 TokenKind::Semicolon => "",
                 _ => &text[range.clone()].to_ascii_lowercase(),
             };
@@ -187,13 +188,13 @@ impl Common {
         common
     }
 
-    /// The number of a name.
+    /// Returns the number of a name.
     fn number(&mut self, name: String) -> usize {
         let next = self.names.len();
         *self.names.entry(name).or_insert(next)
     }
 
-    /// An outline by numbers.
+    /// Returns an outline with numbers instead of names.
     fn rename(&self, (nodes, edges): &Outline) -> Outline {
         let new = |name: &String| match self.names.get(name) {
             Some(number) => format!("n{number}"),
@@ -204,7 +205,8 @@ impl Common {
     }
 }
 
-/// How many tokens of a text's rest are one name: strings may be joined.
+/// Returns the number of tokens of the first name, which may be joined strings, or 0 if there is
+/// none.
 fn id_length(tokens: &[(TokenKind, Range<usize>)]) -> usize {
     let id = |at: usize| {
         let name = |kind| matches!(kind, TokenKind::Name | TokenKind::Number | TokenKind::Html);
@@ -241,14 +243,15 @@ fn outline(graph: &Plain) -> Outline {
     (nodes, edges.collect())
 }
 
-/// The edges of an undirected graph have no order.
+/// Sorts the ends of edges, which have no order in an undirected graph.
 fn undirected(outline: &Outline) -> Outline {
     let edges = outline.1.iter().cloned();
     let sorted = edges.map(|(a, b)| if a <= b { (a, b) } else { (b, a) });
     (outline.0.clone(), sorted.collect())
 }
 
-/// It needs exponential time on nested subgraphs, and seconds on large files.
+/// Returns true for texts on which the crate takes too long: exponential time for nested subgraphs,
+/// and seconds for large files.
 fn is_too_much(text: &str) -> bool {
     let (mut depth, mut deepest) = (0_i32, 0);
     for b in text.bytes() {
@@ -294,7 +297,7 @@ fn differences_to_dot_parser_have_known_causes() {
         for feature in features {
             *counts.entry(feature).or_insert(0) += 1;
         }
-        // A feature excuses itself and nothing else.
+        // A feature excuses only its own difference.
         let common = Common::of(&text);
         let rename = |graph: &Plain| common.rename(&outline(graph));
         let mended = match common.text.trim() {
@@ -321,7 +324,7 @@ fn differences_to_dot_parser_have_known_causes() {
     assert!(too_much * 10 < files.len(), "{too_much}");
 }
 
-/// Whether both read the same graphs.
+/// Returns true if both read the same graphs.
 fn agree(ours: &[Plain], theirs: &[Outline], outline: impl Fn(&Plain) -> Outline) -> bool {
     let alike = |(ours, theirs): (&Plain, &Outline)| {
         let found = outline(ours);
@@ -361,12 +364,12 @@ fn each_cause_of_a_difference_is_one() {
         let raw = theirs_raw(text);
         assert_ne!(raw, Some(ours), "{cause} is no difference any more");
     }
-    // And what it accepts and Graphviz does not.
+    // The crate also accepts text that Graphviz refuses.
     let text = "digraph{a -- b}";
     assert!(plain::read(text).1.has_errors() && theirs(text).is_some());
 }
 
-/// As [`theirs`], with names as it has them.
+/// Like [`theirs`], with names as the crate has them.
 fn theirs_raw(text: &str) -> Option<Vec<Outline>> {
     let graphs = dot_parser::ast::Graphs::try_from(text).ok()?;
     let outline = |graph| {

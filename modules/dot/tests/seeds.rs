@@ -1,5 +1,5 @@
-//! What the fuzzer found worth keeping goes through reader and formatter here too, for those who
-//! have no nightly compiler. `tests/fuzz/README.md` says where the seeds come from.
+//! Runs parser and formatter on the seeds of the fuzzer, which itself needs a nightly compiler.
+//! `tests/fuzz/README.md` describes the sources of the seeds.
 
 use graphmap_dot::dialect::load;
 use graphmap_dot::fmt::format;
@@ -19,14 +19,14 @@ fn every_seed_is_an_answer() {
         formatted += u32::from(formats(&bytes, &name.to_string()));
         networks += u32::from(loads(bytes, &name.to_string()));
     }
-    // Seeds that are all refused at once would try nothing.
+    // Seeds that are all refused early would test very little.
     assert!(
         seeds > 100 && networks > 5 && formatted > 30,
         "{seeds} seeds, {networks} networks, {formatted} formatted"
     );
 }
 
-/// As `fuzz_targets/load.rs`.
+/// The same as `fuzz_targets/load.rs`.
 fn loads(bytes: Vec<u8>, name: &str) -> bool {
     let mut sources = SourceMap::new();
     let mut findings = Diagnostics::new();
@@ -40,7 +40,7 @@ fn loads(bytes: Vec<u8>, name: &str) -> bool {
     declared.is_some()
 }
 
-/// As `fuzz_targets/format.rs`.
+/// The same as `fuzz_targets/format.rs`.
 fn formats(bytes: &[u8], name: &str) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;

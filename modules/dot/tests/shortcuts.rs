@@ -1,12 +1,12 @@
-//! The short ways through the reader lead where the long ones do: what is written plainly means
-//! what it means with comments in between, and what comes again means what it would mean alone.
+//! The fast paths of the parser give the same results as the general ones. Plain text means the
+//! same as with comments in it, and repeated text means the same as it would alone.
 
 use graphmap_dot::dialect::load;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use proptest::prelude::*;
 
-/// A statement up to its attributes; `~` is space or a comment.
+/// Beginnings of statements, up to the attributes. `~` is space or a comment.
 const HEADS: [&str; 16] = [
     "p ->~q ",
     "p:a~-> q:x ",
@@ -26,10 +26,10 @@ const HEADS: [&str; 16] = [
     "p -- q~",
 ];
 
-/// What ends a statement.
+/// Ends of statements.
 const ENDS: [&str; 4] = ["\n", ";\n", "~;", " "];
 
-/// What follows the nodes of an edge; `~` is space or a comment.
+/// Texts after the nodes of an edge. `~` is space or a comment.
 const LISTS: [&str; 20] = [
     "",
     "[]",
@@ -53,7 +53,7 @@ const LISTS: [&str; 20] = [
     "[src=a~",
 ];
 
-/// How the gaps are filled, always with as many bytes.
+/// Contents of the gaps, all of the same length.
 #[derive(Clone, Copy)]
 enum Gaps {
     Blank,
@@ -61,7 +61,7 @@ enum Gaps {
     Apart,
 }
 
-/// A statement: its head, attributes, end, and perhaps defaults before it.
+/// A statement: the indices of its head, attributes and end, and of defaults before it, if any.
 type Statement = (usize, usize, usize, usize);
 
 fn text(header: &str, statements: &[Statement], gaps: Gaps) -> String {

@@ -1,4 +1,4 @@
-//! What the parser tells of a text, and what it says of a broken one.
+//! Events and syntax errors of the parser.
 
 use graphmap_dot::events::{Attribute, Events, Header, NodeRef, Target};
 use graphmap_dot::parser::parse;
@@ -7,7 +7,7 @@ use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::{SourceMap, Span};
 use std::fmt::Write;
 
-/// Writes the events as they come.
+/// Writes the events in order.
 struct Trace<'a> {
     text: Text<'a>,
     out: String,
@@ -79,7 +79,7 @@ impl Events for Trace<'_> {
 
 fn trace(text: &str) -> (String, Vec<String>) {
     let mut sources = SourceMap::new();
-    // A text before it, so that spans do not begin at 0.
+    // Another text comes first, so that spans do not begin at 0.
     sources.add("other", "xyz").unwrap();
     let source = sources.add("t.dot", text).unwrap();
     let mut trace = Trace {
@@ -162,7 +162,7 @@ fn mistakes_are_found_where_they_are() {
             "digraph{a ] b\n c -> -> d\n e [x==1] }",
             &["1:11 G0101 ]", "2:7 G0101 ->", "3:7 G0101 ="],
         ),
-        // What follows a broken statement is read as if nothing had been there.
+        // After a broken statement the parser continues normally.
         ("digraph{a -> ;\n x=y\n b -> c }", &["1:14 G0101 ;"]),
         (
             "digraph{a -> b c -> ;\n x=y; a,, b\n z=1 }",

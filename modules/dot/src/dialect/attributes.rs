@@ -1,21 +1,21 @@
-//! Graphviz's own attributes, and what each may stand on.
+//! Graphviz's own attributes, and the elements on which each is allowed.
 //!
-//! The names are those of Graphviz's attribute reference up to version 14, with those that its
-//! output adds (`pos`, `bb`, `_draw_`) and those that older versions had. They pass silently where
-//! they have an effect; anywhere else they are reported.
+//! The names are those of Graphviz's attribute reference up to version 14, of its output (`pos`,
+//! `bb`, `_draw_`), and of older versions. They are accepted silently on elements on which they
+//! have an effect, and reported on others.
 
 use super::keys::Element;
 
 /// Returns true if Graphviz has this attribute for an element.
 ///
-/// Attributes of the graph, of subgraphs and of clusters may stand on all three, because Graphviz
-/// inherits them, and writes them so itself.
+/// Attributes of the graph, of subgraphs and of clusters are allowed on all three, because Graphviz
+/// inherits them, and writes them like that itself.
 pub(crate) fn is_graphviz(element: Element, name: &str) -> bool {
     used_by(name).contains(letters(element))
 }
 
-/// Returns the elements that Graphviz has this attribute for, with their articles; none if it does
-/// not know the name.
+/// Returns the elements for which Graphviz has this attribute, with their articles. The result is
+/// empty if Graphviz does not have the attribute.
 pub(crate) fn places(name: &str) -> Vec<&'static str> {
     let used = used_by(name).chars();
     used.map(|letter| match letter {
@@ -28,7 +28,8 @@ pub(crate) fn places(name: &str) -> Vec<&'static str> {
     .collect()
 }
 
-/// Graphviz's attributes of an element that people write, for hints.
+/// Returns Graphviz's attributes of an element for suggestions, without those that only programs
+/// write.
 pub(crate) fn graphviz(element: Element) -> impl Iterator<Item = &'static str> {
     let fits = move |used: &str| used.contains(letters(element));
     let names = ATTRIBUTES.iter().filter(move |(_, used)| fits(used));
@@ -37,7 +38,8 @@ pub(crate) fn graphviz(element: Element) -> impl Iterator<Item = &'static str> {
         .filter(|name| !name.starts_with('_'))
 }
 
-/// What an attribute is used by, as letters of [`ATTRIBUTES`]; empty if Graphviz does not know it.
+/// Returns the elements that use an attribute, as letters of [`ATTRIBUTES`]. The string is empty if
+/// Graphviz does not have the attribute.
 fn used_by(name: &str) -> &'static str {
     let found = ATTRIBUTES.binary_search_by_key(&name, |(name, _)| name);
     found.map_or("", |at| ATTRIBUTES[at].1)
@@ -51,8 +53,8 @@ fn letters(element: Element) -> &'static [char] {
     }
 }
 
-/// Each attribute and what uses it: the graph (`G`), subgraphs (`S`), clusters (`C`), nodes (`N`),
-/// edges (`E`).
+/// Each attribute and the elements that use it: the graph (`G`), subgraphs (`S`), clusters (`C`),
+/// nodes (`N`), edges (`E`).
 const ATTRIBUTES: &[(&str, &str)] = &[
     ("Damping", "G"),
     ("K", "GC"),

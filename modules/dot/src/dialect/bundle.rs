@@ -1,4 +1,4 @@
-//! Bundles written as nodes: what their statements say.
+//! Bundles written as nodes: collects the attributes of their statements.
 
 use super::edge::EdgeDraft;
 use super::keys::Key;
@@ -9,18 +9,18 @@ use graphmap_kpn::declared::{BundleKind, ModuleId};
 use graphmap_kpn::source::Span;
 use hashbrown::HashMap;
 
-/// What the node of a bundle says.
+/// Attributes of a node that is a bundle or may become one.
 pub(super) struct BundleDraft {
     pub(super) kind: Option<(BundleKind, Span)>,
-    /// The statement with its first member: number, name there.
+    /// Number of the first statement with a member, and the name in it.
     pub(super) said: Option<(u32, Span)>,
-    /// A second statement that gives a member anew: name there, module around it.
+    /// First other statement that repeats a member: the name in it, and the module around it.
     pub(super) twice: Option<(Span, Option<ModuleId>)>,
     pub(super) members: Vec<Member>,
     by_number: HashMap<(bool, u32), usize>,
-    /// What all its channels have.
+    /// Attributes of all channels of the bundle.
     pub(super) channel: EdgeDraft,
-    /// What only bundles may say, in case it is none.
+    /// Attributes that only bundles may have, reported if the node is not a bundle.
     pub(super) only_bundles: Vec<(Key, Attribute)>,
 }
 
@@ -60,31 +60,31 @@ impl BundleDraft {
     }
 }
 
-/// A place where something is said of a node.
+/// A position at which a node occurs.
 #[derive(Clone, Copy)]
 pub(super) struct Mention {
-    /// The number of the statement.
+    /// Number of the statement.
     pub(super) statement: u32,
-    /// The name there.
+    /// Position of the name.
     pub(super) name: Span,
-    /// The module around it.
+    /// Module around the statement.
     pub(super) module: Option<ModuleId>,
 }
 
-/// The nodes that are bundles, or may be.
+/// Nodes that are bundles or may become one.
 #[derive(Default)]
 pub(super) struct Bundles {
     pub(super) drafts: HashMap<u32, BundleDraft>,
 }
 
 impl Bundles {
-    /// Whether a bundle is declared twice.
+    /// Returns true if a bundle is declared twice.
     pub(super) fn is_twice(&self, number: u32) -> bool {
         let draft = self.drafts.get(&number);
         draft.is_some_and(|draft| draft.twice.is_some())
     }
 
-    /// One attribute of a bundle's node.
+    /// Adds an attribute to the draft of a node.
     pub(super) fn key(
         &mut self,
         reading: &mut Reading<'_>,
@@ -108,7 +108,7 @@ impl Bundles {
                     draft.kind = kind.map(|kind| (kind, attribute.value.span)).or(draft.kind);
                 } else {
                     draft.channel.channel_key(reading, key, attribute);
-                    // Once each: there may be many statements.
+                    // Keeps one attribute per key, because a node may have many statements.
                     if draft.only_bundles.iter().all(|(k, _)| *k != key) {
                         draft.only_bundles.push((key, *attribute));
                     }

@@ -1,4 +1,4 @@
-//! Scopes and modules.
+//! Scopes, and the modules that clusters declare.
 
 use super::constraint::Constraints;
 use super::explicit::Explicit;
@@ -18,25 +18,25 @@ use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
 use graphmap_kpn::version;
 
-/// What a scope is to the dialect.
+/// A scope in the graph language.
 #[derive(Clone, Copy, Default)]
 struct ScopePlace {
-    /// The innermost module around what stands in it.
+    /// Innermost module around the contents of the scope.
     module: Option<ModuleId>,
-    /// It is that module itself.
+    /// True if the scope itself is that module.
     own: bool,
-    /// Something stands in it.
+    /// True if the scope has contents.
     touched: bool,
     name: Option<Symbol>,
-    /// Its head, for when it says `cluster=true`.
+    /// Head of the scope.
     span: Span,
 }
 
-/// The modules as a tree in which ancestors are found in logarithmic time.
+/// Tree of modules in which ancestors are found in logarithmic time.
 #[derive(Default)]
 pub(super) struct Tree {
-    /// Depth, and an ancestor further up: jump pointers as in a skew-binary list (Myers, "An
-    /// applicative random-access stack", 1983).
+    /// Depth of each module, and an ancestor further up. These are jump pointers as in a
+    /// skew-binary list (Myers, "An applicative random-access stack", 1983).
     nodes: Vec<(u32, u32)>,
 }
 
@@ -56,7 +56,7 @@ impl Tree {
         self.nodes.push(node);
     }
 
-    /// Whether `inner` is `outer` or lies in it.
+    /// Returns true if `inner` is `outer` or is inside it.
     pub(super) fn nests(
         &self,
         inner: ModuleId,
@@ -80,23 +80,23 @@ impl Tree {
     }
 }
 
-/// The scopes of a file, of which some are modules.
+/// The scopes of a file, some of which are modules.
 #[derive(Default)]
 pub(super) struct Scopes {
     places: Vec<ScopePlace>,
     pub(super) modules: Tree,
     constraints: Constraints,
-    /// What statements say of them.
+    /// Attributes in the statements of scopes.
     pub(super) explicit: Explicit,
 }
 
 impl Scopes {
-    /// The graph itself, which is the first.
+    /// Adds scope 0, which is the graph itself.
     pub(super) fn open_graph(&mut self) {
         self.places.push(ScopePlace::default());
     }
 
-    /// Something stands in a scope; the innermost module around that.
+    /// Marks a scope as having contents, and returns the innermost module around them.
     #[inline]
     pub(super) fn touch(&mut self, scope: u32) -> Option<ModuleId> {
         let place = &mut self.places[scope as usize];
@@ -247,7 +247,7 @@ impl Scopes {
 }
 
 impl Reading<'_> {
-    /// `graphmap=1`: the version of the graph language.
+    /// Checks `graphmap=1`, the version of the graph language.
     fn version(&mut self, attribute: &Attribute) {
         let stated = self.read(attribute, value::version).map(u64::from);
         if stated.is_some()
@@ -257,7 +257,7 @@ impl Reading<'_> {
         }
     }
 
-    /// `allow="G0305,G0314"`: each code with its own place.
+    /// Adds the codes of `allow="G0305,G0314"` and the like, each with its own position.
     fn levels(&mut self, level: Level, attribute: &Attribute) {
         let Some(value) = self.read(attribute, |v| value::codes(v).map(str::to_owned)) else {
             return;
@@ -266,7 +266,7 @@ impl Reading<'_> {
         let raw = self.text.raw(whole);
         let mut from = 0;
         for code in value.split(',').map(str::trim) {
-            // A text with escapes does not hold it as it is.
+            // A code with escapes is not in the raw text, and gets the span of the value.
             let at = raw[from..].find(code).map(|at| from + at);
             let span = at.map_or(whole, |at| {
                 let start = whole.start + at as u32;

@@ -1,4 +1,4 @@
-//! Constraints on where elements of one sort, nodes or modules, are mapped to.
+//! Constraints on the mapping of nodes or modules.
 
 use super::keys::Key;
 use super::reading::Reading;
@@ -8,15 +8,15 @@ use graphmap_kpn::arena::Id as _;
 use graphmap_kpn::declared::{Constraint, ConstraintDecl, ConstraintTarget};
 use hashbrown::HashMap;
 
-/// The constraints of elements of one sort.
+/// Constraints on elements of one sort: nodes or modules.
 #[derive(Default)]
 pub(super) struct Constraints {
-    /// Where that of an element and kind is, to be overridden by a later one.
+    /// Index of the constraint of each element and key, because a later one replaces it.
     places: HashMap<(u32, Key), usize>,
 }
 
 impl Constraints {
-    /// Adds a constraint, or replaces an earlier one of its kind on the same element.
+    /// Adds a constraint, or replaces an earlier one of the same key on the same element.
     pub(super) fn add(
         &mut self,
         reading: &mut Reading<'_>,

@@ -1,7 +1,7 @@
-//! A channel of a bundle drawn as two edges: into the bundle's node and out of it.
+//! Channels of a bundle that are written as two edges: into the bundle's node and out of it.
 //!
-//! Either edge may say what the channel is like. What both say must be the same; what one says goes
-//! before a default of the other.
+//! Each edge may have attributes of the channel. An attribute on both must have the same value. An
+//! explicit attribute of one edge overrides a default of the other.
 
 use super::keys::Key;
 use super::reading::Reading;
@@ -12,19 +12,19 @@ use graphmap_kpn::source::Span;
 #[derive(Clone)]
 pub(super) struct DrawnEdge {
     pub(super) channel: ChannelDecl,
-    /// The keys it has from defaults, by [`Key::bit`].
+    /// Keys that the edge has from defaults, as a set of [`Key::bit`].
     pub(super) defaulted: u32,
 }
 
-/// Which keys edges have from defaults: a row of edges with the same ones is kept once.
+/// The keys that each edge has from defaults. Consecutive edges with the same keys share an entry.
 #[derive(Default)]
 pub(super) struct Defaulted {
-    /// The first edge of each row.
+    /// First edge and keys of each run of edges.
     rows: Vec<(u32, u32)>,
 }
 
 impl Defaulted {
-    /// Notes the keys of the next edge.
+    /// Records the keys of the next edge.
     #[inline]
     pub(super) fn push(&mut self, edge: usize, keys: u32) {
         if self.rows.last().map_or(0, |row| row.1) != keys {
@@ -32,14 +32,14 @@ impl Defaulted {
         }
     }
 
-    /// The keys of an edge.
+    /// Returns the keys of an edge.
     pub(super) fn of(&self, edge: usize) -> u32 {
         let row = self.rows.partition_point(|row| row.0 as usize <= edge);
         row.checked_sub(1).map_or(0, |row| self.rows[row].1)
     }
 }
 
-/// What two edges say, and whether they contradict.
+/// Two edges of one channel, and the attributes in which they contradict each other.
 struct Pair<'a> {
     edges: [&'a DrawnEdge; 2],
     wrong: Vec<&'static str>,
@@ -67,8 +67,11 @@ impl Pair<'_> {
 }
 
 impl Reading<'_> {
-    /// What the edges of one channel say together, and what only few channels say beside it; the
-    /// ends and the place are those of the first. `kind` is that of the bundle, with its place.
+    /// Combines the attributes of the edges of one channel, and returns the declaration of the
+    /// channel and its unusual attributes.
+    ///
+    /// The ends and the position are those of the first edge. `kind` is the kind of the bundle and
+    /// its position. Returns `None` if there are no edges. Reports contradictions.
     pub(super) fn both_edges(
         &mut self,
         [a, b]: [Option<&DrawnEdge>; 2],

@@ -1,4 +1,4 @@
-//! Edges: channels.
+//! Edges, which declare channels.
 
 use super::drawn::Defaulted;
 use super::explicit::List;
@@ -16,7 +16,7 @@ use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
 use std::num::NonZeroU32;
 
-/// What the attributes of a channel say.
+/// Attributes of a channel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EdgeDraft {
     pub(super) src: Option<(Symbol, Span)>,
@@ -27,14 +27,14 @@ pub(super) struct EdgeDraft {
     pub(super) traffic: Option<f64>,
     pub(super) tag: Option<i32>,
     pub(super) flow: Option<Flow>,
-    /// The keys that come from defaults, by [`Key::bit`].
+    /// Keys that come from defaults, as a set of [`Key::bit`].
     defaulted: u32,
-    /// Index of what is unusual, made once for all edges of the statement.
+    /// Index of the unusual attributes, added once for all edges of the statement.
     extra: Option<NonZeroU32>,
 }
 
 impl EdgeDraft {
-    /// One attribute of an edge.
+    /// Adds one attribute of an edge.
     fn key(
         &mut self,
         reading: &mut Reading<'_>,
@@ -75,7 +75,7 @@ impl EdgeDraft {
         }
     }
 
-    /// The attributes that the channels of a bundle's node take too.
+    /// Adds an attribute that the node of a bundle may also have, for its channels.
     pub(super) fn channel_key(
         &mut self,
         reading: &mut Reading<'_>,
@@ -101,9 +101,9 @@ impl EdgeDraft {
     }
 }
 
-/// What only few channels say.
+/// Attributes that few channels have.
 struct Unusual {
-    /// The ports of `tailport=` and `headport=`.
+    /// Ports of `tailport=` and `headport=`.
     tail: Option<(Symbol, Span)>,
     head: Option<(Symbol, Span)>,
     bundle: Option<BundleKind>,
@@ -114,20 +114,21 @@ struct Unusual {
     span: Span,
 }
 
-/// What the attributes of edges came to before, for when they come again.
+/// Cache of the results of attribute lists, which often occur again.
 #[derive(Default)]
 pub(super) struct Before {
-    /// Lists of attributes, each under the defaults of this number.
+    /// Result of each list, with the number of the defaults under which it was read.
     lists: Recent<(u32, EdgeDraft)>,
-    /// The defaults in force, and how many there were before them.
+    /// Defaults in force, and their number.
     defaults: Vec<Preset<Key>>,
     number: u32,
-    /// What they came to alone.
+    /// Result of an empty list under these defaults.
     bare: Option<EdgeDraft>,
 }
 
 impl Before {
-    /// Notes the defaults in force.
+    /// Sets the defaults in force. If they differ from the last, cached results are no longer
+    /// valid.
     #[inline]
     fn under(&mut self, defaults: &[Preset<Key>]) {
         if self.defaults != defaults {
@@ -138,7 +139,7 @@ impl Before {
         }
     }
 
-    /// What a list came to, moved to where it stands now.
+    /// Returns the cached result of a list with the same text, with its spans moved to this list.
     #[inline]
     fn find(&self, text: Text<'_>, list: Span) -> Option<EdgeDraft> {
         let (old, (number, mut draft)) = self.lists.get(text, list)?;
@@ -157,15 +158,15 @@ impl Before {
 /// The edges of a file.
 #[derive(Default)]
 pub(super) struct Edges {
-    /// Attributes of the statement being told.
+    /// Attributes of the current statement.
     now: EdgeDraft,
-    /// Which keys edges have from defaults.
+    /// Keys that edges have from defaults.
     pub(super) defaulted: Defaulted,
-    /// Room for the attributes of one list.
+    /// Buffer for the attributes of one list, kept to avoid allocation.
     list: List,
-    /// What attributes came to before.
+    /// Cache of the results of attribute lists.
     before: Before,
-    /// Ports written `node:port`; `None` for those that are compass points.
+    /// Ports written as `node:port`. `None` for compass points.
     ports: Recent<Option<Symbol>>,
 }
 
@@ -185,7 +186,7 @@ impl Edges {
         };
         let known = match list {
             None => self.before.bare,
-            // The names and values are the same where the text from the first to the last is.
+            // Lists with equal text have equal names and values.
             Some(list) => self.before.find(reading.text, list),
         };
         if let Some(draft) = known {
@@ -194,7 +195,8 @@ impl Edges {
         }
         let told = reading.report.told();
         self.now = self.draft(reading, defaults, attributes);
-        // What is unusual knows its place, and what is wrong is to be told of every place.
+        // Not cached: unusual attributes contain a position, and errors are reported at each
+        // position.
         if self.now.extra.is_none() && told == reading.report.told() {
             match list {
                 None => self.before.bare = Some(self.now),
@@ -245,7 +247,7 @@ impl Edges {
         }
         list.clear();
         self.list = list;
-        // Each of these says where; a tag or `flow` says so only if none of the others does.
+        // Unusual attributes set the span. A tag or `flow` sets it only if no other attribute does.
         if !unusual.span.is_none() {
             let extra = ChannelExtra {
                 tag: draft.tag,
@@ -312,7 +314,7 @@ impl Edges {
         EndDecl { node, port }
     }
 
-    /// The name of a port written `node:port`; `None` for a compass point.
+    /// Returns the port of `node:port`, or `None` for a compass point.
     #[inline]
     fn drawn_port(&mut self, reading: &mut Reading<'_>, port: Id) -> Option<Symbol> {
         if let Some((_, symbol)) = self.ports.get(reading.text, port.span) {
@@ -326,7 +328,7 @@ impl Edges {
 }
 
 impl Reading<'_> {
-    /// Reports two names of one port, each with its place.
+    /// Reports two names of one port, each at its position.
     pub(super) fn report_port_twice(&mut self, one: (Symbol, Span), other: (Symbol, Span)) {
         let name = |symbol| self.out.names.name(symbol);
         let message = format!(
@@ -343,7 +345,8 @@ impl Reading<'_> {
     }
 }
 
-/// The port that Graphviz's `tailport=` or `headport=` names, without the compass point that may follow it.
+/// Returns the port that Graphviz's `tailport=` or `headport=` names, without a compass point after
+/// it. Returns `None` if the value contains no port.
 fn graphviz_port(reading: &mut Reading<'_>, attribute: &Attribute) -> Option<(Symbol, Span)> {
     let value = reading.text.value(attribute.value);
     let port = value.split_once(':').map_or(&*value, |(port, _)| port);
@@ -351,7 +354,7 @@ fn graphviz_port(reading: &mut Reading<'_>, attribute: &Attribute) -> Option<(Sy
     is_name.then(|| (reading.out.names.intern(port), attribute.span()))
 }
 
-/// Whether a port only says where the line ends in the drawing.
+/// Returns true for a compass point, which only sets where the line ends in a picture.
 #[inline]
 fn is_compass(port: &str) -> bool {
     matches!(

@@ -1,8 +1,8 @@
-//! What is said twice of one element, and not the same both times.
+//! Attributes that are set twice on one element, to different values.
 //!
-//! Graphviz takes the last value of an attribute. Of two contradicting values one is a mistake, and
-//! only who wrote them knows which. An attribute over a default is no contradiction, nor is one that
-//! says the same again, in either spelling (`process=p, PIproc=p`).
+//! Graphviz uses the last value of an attribute. Of two different values one is an error, and
+//! graphmap cannot know which. An explicit value that overrides a default is not a contradiction.
+//! Neither is the same value twice, in either spelling (`process=p, PIproc=p`).
 
 use super::keys::{Element, Key};
 use super::reading::Reading;
@@ -13,23 +13,23 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::source::Span;
 use hashbrown::HashMap;
 
-/// The attributes of one list, each key once: the first of its kind.
+/// Attributes of one list: the first of each key.
 pub(super) type List = Vec<(Key, Attribute)>;
 
-/// Attributes that statements give to elements of one sort, which are numbered.
+/// Explicit attributes of numbered elements of one sort.
 ///
-/// Nearly no element says a thing twice, so only bits are looked at while the text is read; where
-/// one did is found at the end, in one look through all.
+/// Nearly no element has an attribute twice, so only a bit per key is checked while the text is
+/// read. At the end one pass over all attributes finds the first of each that was repeated.
 #[derive(Default)]
 pub(super) struct Explicit {
-    /// The keys that each element says, by [`Key::bit`].
+    /// Keys of each element, as a set of [`Key::bit`].
     keys: Vec<u32>,
     first: Vec<(u32, Attribute)>,
     again: Vec<(u32, Attribute)>,
 }
 
 impl Explicit {
-    /// Notes an attribute of an element.
+    /// Records an attribute of an element.
     pub(super) fn note(&mut self, element: u32, key: Key, attribute: &Attribute) {
         let Some(bit) = key.bit() else {
             return;
@@ -47,12 +47,12 @@ impl Explicit {
         list.push((element, *attribute));
     }
 
-    /// The first attribute of each key that an element says, in the order of the text.
+    /// Returns the first attribute of each key and element, in the order of the text.
     pub(super) fn attributes(&self) -> impl Iterator<Item = (u32, Attribute)> {
         self.first.iter().copied()
     }
 
-    /// Reports what is said twice.
+    /// Reports attributes with contradicting values.
     pub(super) fn finish(&self, reading: &mut Reading<'_>) {
         let key = |attribute: &Attribute| Key::of(&reading.text.value(attribute.name));
         let again = self.again.iter();
@@ -80,8 +80,8 @@ impl Explicit {
 }
 
 impl Reading<'_> {
-    /// Notes an attribute of a list; `false` if its key is there already. Reports it if it
-    /// contradicts the one that is there.
+    /// Adds an attribute to a list, and returns true, if its key is new in the list. Otherwise
+    /// returns false, and reports the attribute if it contradicts the earlier one.
     pub(super) fn list(&mut self, list: &mut List, key: Key, attribute: &Attribute) -> bool {
         let earlier = list.iter().find(|(k, _)| *k == key).map(|(_, a)| *a);
         match earlier {
@@ -91,7 +91,7 @@ impl Reading<'_> {
         earlier.is_none()
     }
 
-    /// Reports what contradicts in the list of a default statement.
+    /// Reports contradictions in the list of a default statement.
     pub(super) fn list_of_defaults(&mut self, element: Element, attributes: &[Attribute]) {
         let mut list = List::new();
         for attribute in attributes {
@@ -102,8 +102,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Reports two attributes of one key on one element, unless they say the same. A value that
-    /// does not fit is reported where it is read.
+    /// Reports two attributes of one key on one element, unless their values mean the same. Invalid
+    /// values are not compared, because they are reported when they are read.
     pub(super) fn contradiction(&mut self, key: Key, first: &Attribute, again: &Attribute) {
         let (a, b) = (self.text.value(first.value), self.text.value(again.value));
         if value::same(key, &a, &b) {
@@ -118,7 +118,7 @@ impl Reading<'_> {
         self.contradict(message, first.span(), again.span());
     }
 
-    /// Reports that two places contradict.
+    /// Reports two positions that contradict each other.
     pub(super) fn contradict(&mut self, message: String, first: Span, again: Span) {
         self.report.push(
             Diagnostic::error(codes::CONTRADICTION, message)

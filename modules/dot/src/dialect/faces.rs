@@ -1,8 +1,8 @@
-//! What several faces of one process say of it.
+//! Attributes on several nodes of one split process.
 //!
-//! Nodes with the same `process=` are one process, so what they say of it must agree. Kinds and
-//! modules of faces are compared by the model; what only the drawing knows is whether a value was
-//! said or is a default.
+//! Nodes with the same `process=` are one process, so their attributes must agree. The model
+//! compares their kinds and modules. It cannot compare the other attributes, because only the graph
+//! shows whether a value is explicit or a default.
 
 use super::explicit::Explicit;
 use super::keys::Key;
@@ -15,15 +15,16 @@ use graphmap_kpn::names::Symbol;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
-/// What a process has one of. (It may be in several `colocate` and `separate` groups.)
+/// Returns true if a process has at most one value of this key. It may be in several `colocate` and
+/// `separate` groups.
 fn is_single(key: Key) -> bool {
     use Key::{Hold, Host, Load, Mem, OsProcess};
     matches!(key, Load | Mem | Host | OsProcess | Hold)
 }
 
 impl Explicit {
-    /// Reports faces of one process that contradict each other, and gives a cost that one face says
-    /// to the others, so that it wins over their defaults.
+    /// Reports contradicting values on nodes of one process, and copies an explicit load or memory
+    /// size to the other nodes, so that it overrides their defaults.
     pub(super) fn join_faces(&self, reading: &mut Reading<'_>) {
         if reading.out.nodes.values().all(|n| n.process.is_none()) {
             return;
@@ -71,7 +72,7 @@ impl Explicit {
 }
 
 impl Reading<'_> {
-    /// Reports two faces of one process, unless they say the same.
+    /// Reports an attribute on two nodes of one process, unless the values mean the same.
     fn report_faces(&mut self, key: Key, first: (u32, Attribute), again: (u32, Attribute)) {
         let [a, b] = [first.1.value, again.1.value].map(|value| self.text.value(value));
         if value::same(key, &a, &b) {

@@ -1,4 +1,5 @@
-//! Channels of the bundles: who writes to each and who reads from it, as its node says or as edges draw it.
+//! Channels of bundles: their writers and readers, from attributes of the bundle's node and from
+//! edges.
 
 use super::bundle::{BundleDraft, Bundles, Member};
 use super::drawn::{Defaulted, DrawnEdge};
@@ -15,19 +16,19 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 use hashbrown::{HashMap, HashSet};
 
-/// One end of a bundle's channels, written or drawn.
+/// The end of a channel of a bundle, from an attribute or an edge.
 struct BundleEnd {
     end: EndDecl,
     span: Span,
-    /// The edge that draws it.
+    /// The edge, if the end comes from one.
     edge: Option<DrawnEdge>,
 }
 
-/// Those who write to a bundle, and those who read from it.
+/// Writers and readers of a bundle.
 type DrawnEnds = (Vec<BundleEnd>, Vec<BundleEnd>);
 
 impl Reading<'_> {
-    /// Makes channels of the bundles.
+    /// Adds the channels of all bundles.
     pub(super) fn join_bundles(&mut self, bundles: Bundles, defaulted: &Defaulted) {
         let mut bundles: Vec<(u32, BundleDraft)> = bundles.drafts.into_iter().collect();
         bundles.sort_unstable_by_key(|(number, _)| *number);
@@ -56,15 +57,16 @@ impl Reading<'_> {
                 self.out.channels.extend(edges.map(|edge| edge.channel));
             }
         }
-        // In a picture they stay what they are drawn as: a node with its edges.
+        // In a picture these stay as they are drawn: a node with its edges.
         for number in unjoined {
             self.flags[number as usize] &= !BUNDLE;
         }
         self.out.channels.sort_by_key(|c| c.span.start);
     }
 
-    /// Makes channels of one bundle, whose drawn writers and readers are `ends`. Returns false,
-    /// after a report, if that is not possible.
+    /// Adds the channels of one bundle. `ends` are the writers and readers that edges give.
+    ///
+    /// Returns false, after a diagnostic, if this is not possible.
     fn join(
         &mut self,
         number: u32,
@@ -89,8 +91,11 @@ impl Reading<'_> {
         complete && self.join_bundle(number, draft, writers, readers)
     }
 
-    /// Takes the edges at bundles out of the channels: who writes to each, who reads from it; and
-    /// which are joined to each other, so that nothing more can be said of them.
+    /// Removes the edges at bundles from the channels, and returns the writers and readers of each
+    /// bundle.
+    ///
+    /// The second result contains bundles that are joined to each other. They get no more
+    /// diagnostics.
     fn drawn(&mut self, defaulted: &Defaulted) -> (HashMap<u32, DrawnEnds>, HashSet<u32>) {
         let mut drawn: HashMap<u32, DrawnEnds> = HashMap::new();
         let mut tangled = HashSet::new();
@@ -251,7 +256,7 @@ impl Reading<'_> {
         let names = &self.out.names;
         let name = names.name(self.out.nodes[node_id(number)].name);
         let base = kind_of_name(name);
-        // In `cluster_3` the third would be meant.
+        // Inside `cluster_3`, the number 3 is suggested first.
         let of_module = module.and_then(|m| {
             let module = names.name(self.out.modules[m].name);
             module[kind_of_name(module).len()..].parse::<u32>().ok()

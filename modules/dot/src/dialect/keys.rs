@@ -1,15 +1,16 @@
-//! The names of the dialect's attributes, in both spellings, and where each may stand.
+//! Names of the graph language's attributes, in both spellings, and the elements that may have
+//! them.
 
 use graphmap_kpn::level::Level;
 
-/// The version of the dialect that is written, and the newest that is read. A drawing that states
-/// none is of version 1.
+/// Version of the graph language that is written, and the newest that can be read. A graph without
+/// a version is of version 1.
 pub const VERSION: u32 = 1;
 
-/// What an attribute of the dialect says.
+/// An attribute of the graph language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
-    /// `graphmap=`: the version of the dialect.
+    /// `graphmap=`: version of the graph language.
     Version,
     Module,
     Cluster,
@@ -32,7 +33,7 @@ pub(crate) enum Key {
     Dst,
     /// `tailport=`: Graphviz's other spelling of the port in `node:port -> ...`.
     TailPort,
-    /// `headport=`: the same of the edge's head.
+    /// `headport=`: the same for the head of the edge.
     HeadPort,
     Bundle,
     Type,
@@ -45,17 +46,17 @@ pub(crate) enum Key {
     Step,
     Wrap,
     Beyond,
-    /// `src1=`: the process of the bundle's first writer, perhaps with its port.
+    /// `src1=`: process of the bundle's first writer, optionally with its port.
     Writer(u32),
-    /// `PIout1=`: the port of that writer.
+    /// `PIout1=`: port of that writer.
     WriterPort(u32),
-    /// `dst1=`: the process of the bundle's first reader, perhaps with its port.
+    /// `dst1=`: process of the bundle's first reader, optionally with its port.
     Reader(u32),
-    /// `PIin1=`: the port of that reader.
+    /// `PIin1=`: port of that reader.
     ReaderPort(u32),
 }
 
-/// What an attribute is written on.
+/// An element that can have attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Element {
     Graph,
@@ -66,10 +67,10 @@ pub(crate) enum Element {
 }
 
 impl Element {
-    /// How many there are.
+    /// Number of variants.
     pub(crate) const COUNT: usize = 5;
 
-    /// With its article.
+    /// Returns the name with its article.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Element::Graph => "the graph",
@@ -81,7 +82,7 @@ impl Element {
     }
 }
 
-/// Spelling, thesis spelling, key, and what it may stand on.
+/// Spelling, spelling of the thesis, key, and the elements that may have it.
 const TABLE: &[(&str, &str, Key, &[Element])] = &[
     ("graphmap", "", Key::Version, &[Element::Graph]),
     ("module", "PIname", Key::Module, &[Element::Cluster]),
@@ -149,10 +150,10 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
     ("beyond", "", Key::Beyond, &[Element::Edge]),
 ];
 
-/// Makes a key of the number at the end of its spelling.
+/// Makes a key from the number at the end of its name.
 type OfNumber = fn(u32) -> Key;
 
-/// Spellings that end in a number, without it.
+/// Names that end in a number, without the number.
 const NUMBERED: &[(&str, OfNumber)] = &[
     ("src", Key::Writer),
     ("dst", Key::Reader),
@@ -163,9 +164,9 @@ const NUMBERED: &[(&str, OfNumber)] = &[
 ];
 
 impl Key {
-    /// The key of a name in either spelling.
+    /// Returns the key of a name in either spelling.
     pub(crate) fn of(name: &str) -> Option<Key> {
-        // Four of these stand on every edge of a large graph.
+        // Fast path: large graphs have several of these on every edge.
         match name {
             "src" => return Some(Key::Src),
             "dst" => return Some(Key::Dst),
@@ -186,8 +187,9 @@ impl Key {
         Some(key(number))
     }
 
-    /// A bit of its own for each key that says one thing of an element: what several lists of codes
-    /// say counts together, and members of bundles are many.
+    /// Returns a separate bit for each key that an element has at most once. Returns `None` for
+    /// lists of codes, which add up, and for members of bundles, because there is no limit on their
+    /// number.
     pub(crate) fn bit(self) -> Option<u32> {
         let place = match self {
             Key::Module => 0,
@@ -230,20 +232,20 @@ impl Key {
         Some(1 << place)
     }
 
-    /// Whether it may stand on an element.
+    /// Returns true if an element may have this attribute.
     pub(crate) fn fits(self, element: Element) -> bool {
         use Key::{Capacity, Dst, Src, Traffic, Type};
         let common = matches!(self, Src | Dst | Type | Capacity | Traffic);
         (common && element == Element::Edge) || self.places().contains(&element)
     }
 
-    /// What it may stand on.
+    /// Returns the elements that may have this attribute.
     pub(crate) fn places(self) -> &'static [Element] {
         let of_table = TABLE.iter().find(|(_, _, key, _)| *key == self);
         of_table.map_or(&[Element::Node], |(_, _, _, places)| places)
     }
 
-    /// Whether it says something of a bundle node's channels, or of its members.
+    /// Returns true for attributes of a bundle's channels or members.
     pub(crate) fn is_of_bundle_node(self) -> bool {
         use Key::{
             Capacity, Flow, Initial, Reader, ReaderPort, Tag, Traffic, Type, Writer, WriterPort,
@@ -263,7 +265,8 @@ impl Key {
     }
 }
 
-/// The spellings that may stand on an element, for hints: ours, then the thesis's.
+/// Returns the names that an element may have, for suggestions: the current ones, then the
+/// thesis's.
 pub(crate) fn names(element: Element) -> impl Iterator<Item = &'static str> {
     let fitting =
         move |(ours, thesis, _, places): &(&'static str, &'static str, Key, &[Element])| {
@@ -288,7 +291,7 @@ pub(crate) fn names(element: Element) -> impl Iterator<Item = &'static str> {
         .chain(members)
 }
 
-/// Our spelling of a thesis spelling without a number, and its key.
+/// Returns the current spelling and the key of a spelling of the thesis without a number.
 pub(crate) fn modern(name: &str) -> Option<(&'static str, Key)> {
     let row = TABLE.iter().find(|(_, thesis, _, _)| *thesis == name)?;
     (!name.is_empty()).then_some((row.0, row.2))
@@ -326,7 +329,7 @@ mod tests {
     fn no_name_is_graphvizs_own() {
         use Element::{Cluster, Edge, Graph, Node, Subgraph};
         for element in [Graph, Cluster, Subgraph, Node, Edge] {
-            // These mean the same in both.
+            // Both languages use these names for the same things.
             let shared = ["cluster", "tailport", "headport"];
             for name in names(element).filter(|n| !shared.contains(n)) {
                 assert!(

@@ -1,7 +1,7 @@
-//! Nodes that an edge to a cluster makes.
+//! Nodes that an edge to a cluster creates by mistake.
 //!
-//! Graphviz has no edges to clusters: it draws an edge to the name of a cluster as one to a node of
-//! that name. So does the dialect with the name of a module, with or without `cluster_`, and with
+//! Graphviz has no edges to clusters: an edge to the name of a cluster creates a node of that name.
+//! The graph language does the same with the name of a module, with or without `cluster_`, and with
 //! its kind.
 
 use super::reading::{BUNDLE, ENVIRONMENT, Reading, STATED};
@@ -11,21 +11,22 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
 use hashbrown::HashMap;
 
-/// How many modules around a node are compared with it. Whatever lies deeper counts as inside.
+/// Maximum number of modules around a node that are compared with its name. If there are more, the
+/// node counts as inside a module of its name.
 const DEEPEST: usize = 64;
 
-/// What a node is called like.
+/// The sort of name that a node shares.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Like {
-    /// A cluster, by its whole name.
+    /// The whole name of a cluster.
     Cluster,
-    /// A module, by its kind or its name without `cluster_`. A process of that name is not unusual,
-    /// so this counts only where nothing but edges outside of such a module name it.
+    /// The kind of a module, or its name without `cluster_`. Processes may have such a name, so
+    /// this counts only if the node occurs in edges alone, outside of such a module.
     Module,
 }
 
 impl Reading<'_> {
-    /// Reports nodes that are called like a cluster or a module.
+    /// Reports nodes with the name of a cluster or a module.
     pub(super) fn report_nodes_like_clusters(&mut self) {
         let clusters = self.names_of_modules();
         if clusters.is_empty() {
@@ -65,7 +66,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The names of modules, each with the first module that it is a name of.
+    /// Returns the names of modules, each with the first module that has it.
     fn names_of_modules(&self) -> HashMap<Symbol, (Like, ModuleId)> {
         let names = &self.out.names;
         let mut all = HashMap::new();
@@ -75,7 +76,8 @@ impl Reading<'_> {
         for (id, module) in self.out.modules.iter() {
             let bare = without_cluster(names.name(module.name)).map(|n| n.trim_start_matches('_'));
             let bare = bare.and_then(|bare| names.get(bare));
-            // `cluster_1` is `1` to nobody, and its kind is `cluster` for want of another.
+            // A bare number is not a name, and `cluster` is only the kind of modules without a
+            // better one.
             let is_name = |symbol: &Symbol| {
                 let name = names.name(*symbol);
                 name != "cluster" && !name.chars().all(|c| c.is_ascii_digit())
@@ -91,7 +93,8 @@ impl Reading<'_> {
         all
     }
 
-    /// Whether a node lies in a module that it is called like.
+    /// Returns true if a node is inside a module whose name or kind it has, or is in very many
+    /// modules.
     fn is_in_one(&self, node: &NodeDecl, clusters: &HashMap<Symbol, (Like, ModuleId)>) -> bool {
         let modules = &self.out.modules;
         let Some((_, called)) = clusters.get(&node.name) else {

@@ -1,4 +1,4 @@
-//! Nodes: processes, faces, the environment.
+//! Nodes: processes, nodes of split processes, and the environment.
 
 use super::bundle::{Bundles, Mention};
 use super::cluster::Tree;
@@ -15,10 +15,10 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
 
-/// A node found in a second module.
+/// A node that occurs in two modules that do not nest.
 struct Torn {
     node: u32,
-    /// Where.
+    /// Position in the second module.
     span: Span,
     first: ModuleId,
     second: ModuleId,
@@ -28,11 +28,11 @@ struct Torn {
 pub(super) struct Nodes {
     pub(super) bundles: Bundles,
     constraints: Constraints,
-    /// What statements say of them.
+    /// Attributes in the statements of nodes.
     pub(super) explicit: Explicit,
-    /// Those found in two modules, in order.
+    /// Nodes in two modules, in order.
     torn: Vec<Torn>,
-    /// Where one was named last, and the number of node statements so far.
+    /// Last position at which a node occurred, and the number of node statements so far.
     last: Mention,
 }
 
@@ -51,7 +51,7 @@ impl Nodes {
         }
     }
 
-    /// A node is named, inside this module.
+    /// Records that a node occurs at a position, inside `module` if there is one.
     #[inline]
     pub(super) fn mention(
         &mut self,
@@ -67,7 +67,7 @@ impl Nodes {
         }
     }
 
-    /// A node is mentioned in a module: it belongs to the deepest.
+    /// Assigns a node to a module in which it occurs. The deepest such module wins.
     fn put(
         &mut self,
         reading: &mut Reading<'_>,
@@ -111,8 +111,8 @@ impl Nodes {
         for &node in nodes {
             reading.flags[node as usize] |= STATED;
         }
-        // Each key counts once, and there are few. Members of bundles are many, and go where they
-        // belong at once.
+        // Each key counts once, and there are few, so a list is enough. Members of bundles are
+        // many, and go directly to the bundle.
         let mut list = List::new();
         for attribute in attributes {
             let Some(key) = reading.key(Element::Node, attribute) else {
@@ -144,7 +144,7 @@ impl Nodes {
         }
     }
 
-    /// One attribute of one node.
+    /// Applies one attribute to one node.
     pub(super) fn key(
         &mut self,
         reading: &mut Reading<'_>,
@@ -192,10 +192,11 @@ impl Nodes {
         }
     }
 
-    /// Kinds, nodes in two modules, and nodes called like a module.
+    /// Derives the missing kinds, and reports nodes in two modules and nodes with the name of a
+    /// module.
     pub(super) fn finish(&self, reading: &mut Reading<'_>) {
         reading.report_nodes_like_clusters();
-        // Most nodes are of the kind of the one before.
+        // Most nodes have the same kind as the node before.
         let mut last = (String::new(), None);
         for (node, flags) in reading.out.nodes.values_mut().zip(&reading.flags) {
             if flags & HAS_KIND != 0 {
@@ -269,7 +270,7 @@ impl Reading<'_> {
         number
     }
 
-    /// Whether an attribute stands on the environment, which has none: then it is reported.
+    /// Returns true, after a diagnostic, if the node is the environment, which has no attributes.
     fn is_of_environment(&mut self, number: u32, attribute: &Attribute) -> bool {
         let environment = self.flags[number as usize] & ENVIRONMENT != 0;
         if environment {
@@ -279,7 +280,7 @@ impl Reading<'_> {
         environment
     }
 
-    /// Takes the environment and the bundles out of the nodes, and numbers the others anew.
+    /// Removes the environment and the bundles from the nodes, and numbers the others again.
     pub(super) fn drop_what_is_no_process(&mut self) {
         if self.flags.iter().all(|f| f & (ENVIRONMENT | BUNDLE) == 0) {
             return;

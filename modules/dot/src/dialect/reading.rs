@@ -1,6 +1,6 @@
-//! What is read of a file so far: its text, what that declares, and what is wrong with it.
+//! State shared by the readers of a file: its text, its declarations so far, and its diagnostics.
 //!
-//! The files of the subjects (scopes, nodes, edges) keep what is theirs alone, and say here what they find.
+//! The modules for scopes, nodes and edges keep their own state, and store their results here.
 
 use super::keys::{Element, Key};
 use super::report::Report;
@@ -14,31 +14,32 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::SourceMap;
 
-/// It says its kind.
+/// The node has an explicit kind.
 pub(super) const HAS_KIND: u8 = 1;
-/// It is the environment.
+/// The node is the environment.
 pub(super) const ENVIRONMENT: u8 = 2;
-/// It is a bundle.
+/// The node is a bundle.
 pub(super) const BUNDLE: u8 = 4;
-/// It is already known to lie in two modules.
+/// The node is known to be in two modules.
 pub(super) const TORN: u8 = 8;
-/// It has a statement of its own.
+/// The node has a statement.
 pub(super) const STATED: u8 = 16;
 
 pub(super) struct Reading<'a> {
     pub(super) text: Text<'a>,
     pub(super) out: Declared,
     pub(super) report: Report,
-    /// The error if the drawing states a version of the dialect that is not read. It takes the
-    /// place of all other diagnostics, which may be wrong about such a drawing.
+    /// Error if the graph states an unsupported version of the graph language. It replaces all
+    /// other diagnostics, which may be wrong about such a graph.
     pub(super) refused: Option<Diagnostic>,
-    /// Names that come again and again.
+    /// Symbols of frequent names.
     pub(super) known: Known,
-    /// What each node is, by number: [`BUNDLE`] and so on.
+    /// Flags of each node, by number: [`BUNDLE`] and the like.
     pub(super) flags: Vec<u8>,
-    /// What names of attributes are on each element; they were not worth reporting.
+    /// Cache of the keys of attribute names for each sort of element, without names that are
+    /// reported.
     keys: [Recent<Option<Key>>; Element::COUNT],
-    /// Symbols of values.
+    /// Cache of the symbols of values.
     symbols: Recent<Option<Symbol>>,
 }
 
@@ -71,7 +72,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The key of an attribute, if it may stand on the element; reports it otherwise.
+    /// Returns the key of an attribute, or reports it and returns `None` if the element may not
+    /// have it.
     pub(super) fn key(&mut self, element: Element, attribute: &Attribute) -> Option<Key> {
         let place = attribute.name.span;
         if let Some((_, key)) = self.keys[element as usize].get(self.text, place) {
@@ -90,14 +92,14 @@ impl<'a> Reading<'a> {
                 None
             }
         };
-        // What is wrong is to be told of every place.
+        // Not cached if reported, because the error must be reported at each position.
         if told == self.report.told() {
             self.keys[element as usize].put(self.text, place, key);
         }
         key
     }
 
-    /// The value of an attribute, read by `read`; reports it where it does not fit.
+    /// Parses the value of an attribute with `read`, and reports a value that does not fit.
     pub(super) fn read<T>(
         &mut self,
         attribute: &Attribute,
@@ -114,8 +116,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// As [`read`](Self::read), of an attribute that may be unset: an empty value, as in Graphviz,
-    /// where it takes back a default.
+    /// Parses the value of an attribute like [`read`](Self::read), but returns `None` for an empty
+    /// value, which unsets a default, as in Graphviz.
     pub(super) fn read_if_set<T>(
         &mut self,
         attribute: &Attribute,
@@ -127,7 +129,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The symbol of an attribute's value, which must not be empty.
+    /// Returns the symbol of an attribute's value. Reports an empty value and returns `None`.
     pub(super) fn symbol(&mut self, attribute: &Attribute) -> Option<Symbol> {
         let place = attribute.value.span;
         if let Some((_, symbol)) = self.symbols.get(self.text, place) {
@@ -143,7 +145,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// The id of a node's number.
+/// Returns the id of the node with a number.
 pub(super) fn node_id(number: u32) -> NodeId {
     NodeId::from_index(number as usize)
 }

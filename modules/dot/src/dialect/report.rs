@@ -1,5 +1,5 @@
-//! What the dialect says of what it finds. A file of a million edges that repeats one mistake gets
-//! a handful of findings, not a million.
+//! Diagnostics of the graph language. Their number is limited, so that a file of a million edges
+//! that repeats one error does not get a million of them.
 
 use super::attributes::is_graphviz;
 use super::keys::{Element, Key};
@@ -11,23 +11,24 @@ use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::source::Span;
 use hashbrown::{HashMap, HashSet};
 
-/// Findings of one code that are kept.
+/// Maximum number of diagnostics of one code.
 const MOST_OF_A_CODE: usize = 50;
 
 #[derive(Default)]
 pub(super) struct Report {
     findings: Vec<Diagnostic>,
-    /// How many there were, those left out too.
+    /// Number of diagnostics, including discarded ones.
     told: usize,
     counts: HashMap<Code, usize>,
-    /// A default is read again for each element it is for, and reported once.
+    /// Positions already reported. A default is read for each element to which it applies, but must
+    /// be reported once.
     seen: HashSet<(Code, Span)>,
-    /// The finding of an unknown name, and how often it came.
+    /// Index of the diagnostic of each unknown name, and the number of its occurrences.
     unknown: HashMap<(Element, String), (usize, usize)>,
 }
 
 impl Report {
-    /// How often there was something to report.
+    /// Returns the number of diagnostics so far, including discarded ones.
     pub(super) fn told(&self) -> usize {
         self.told
     }
@@ -67,7 +68,7 @@ impl Report {
         findings.extend(self.findings);
     }
 
-    /// Reports an attribute that is not of the dialect, unless it is Graphviz's.
+    /// Reports an attribute that neither the graph language nor Graphviz has for the element.
     pub(super) fn unknown(&mut self, element: Element, name: &str, attribute: &Attribute) {
         if is_graphviz(element, name) {
             return;
@@ -139,7 +140,7 @@ impl Report {
         self.push(finding);
     }
 
-    /// An attribute that describes one node, written as a default.
+    /// Reports an attribute that describes one node but is written as a default.
     pub(super) fn no_default(&mut self, name: &str, attribute: &Attribute) {
         self.push(
             Diagnostic::error(
@@ -150,7 +151,7 @@ impl Report {
         );
     }
 
-    /// An attribute on the environment.
+    /// Reports an attribute on the environment.
     pub(super) fn of_environment(&mut self, name: &str, attribute: &Attribute) {
         self.push(
             Diagnostic::error(

@@ -1,8 +1,9 @@
-//! Nodes that only edges name, and whose name is a slip of the pen away from one that has a statement of its own.
+//! Nodes that occur only in edges, with nearly the name of a node that has a statement.
 //!
-//! Graphviz makes a node of every name, so a misspelt one is a process more. Where other processes are declared, that is
-//! told. Only what is rarely another name counts: a letter that is missing, doubled, or in the other order. If the one that was
-//! meant has no channel at all, that is told of it by `verify`, and nothing here.
+//! Graphviz makes a node of every name, so a misspelt name is an additional process. It is reported
+//! if other processes are declared. Only differences that rarely make another intended name count:
+//! a letter that is missing, doubled, or swapped with the next. If the intended node has no
+//! channel, `verify` reports that node, and this module reports nothing.
 
 use super::reading::{BUNDLE, ENVIRONMENT, Reading, STATED};
 use crate::codes;
@@ -11,10 +12,11 @@ use graphmap_kpn::declared::{ChannelDecl, NodeId};
 use graphmap_kpn::diagnostic::Diagnostic;
 use hashbrown::{HashMap, HashSet};
 
-/// Where more are named by edges alone, that is how the graph is drawn.
+/// Maximum number of undeclared nodes. If there are more, the graph is written like that on
+/// purpose.
 const MOST: usize = 20;
 
-/// The shortest name, in letters, that is thought to be a slip.
+/// Number of letters of the shortest name that is checked.
 const SHORTEST: usize = 4;
 
 impl Reading<'_> {
@@ -34,7 +36,8 @@ impl Reading<'_> {
             let numbers: Vec<usize> = numbers.filter(|(_, f)| wanted(f)).map(|(n, _)| n).collect();
             numbers
         };
-        // Whatever is a slip away is the same, or one letter shorter, without some letter.
+        // Maps each name that may be intended to the number of the declared node with that name, or
+        // to `usize::MAX` if there is no such node.
         let mut known: HashMap<String, usize> = HashMap::new();
         let slips: Vec<(usize, Vec<String>)> = of(&unstated)
             .into_iter()
@@ -91,8 +94,9 @@ impl Reading<'_> {
     }
 }
 
-/// What may have been meant by a name: with neighbouring letters in the other order, a letter less of a double one, or, with a
-/// letter more, anything that comes to it. An `s` at the end is no slip: that is a plural.
+/// Returns the names that may be intended by a name: with two adjacent letters swapped, with one
+/// letter of a double one removed, or with one letter inserted. An `s` at the end is not inserted,
+/// because it makes a plural.
 fn neighbours(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut all = Vec::new();

@@ -1,8 +1,8 @@
 //! Edges that `strict` merges.
 //!
-//! Of several edges between two nodes in one direction Graphviz keeps one in a `strict` graph,
-//! whatever their ports. Many programs write the word for graphs that have no such edges; it
-//! changes nothing there.
+//! In a `strict` graph Graphviz keeps one of several edges between two nodes in one direction, even
+//! if their ports differ. Many programs write the word for graphs without such edges, in which it
+//! has no effect.
 
 use super::reading::Reading;
 use crate::codes;
@@ -12,10 +12,10 @@ use graphmap_kpn::source::Span;
 use hashbrown::HashMap;
 
 impl Reading<'_> {
-    /// Reports edges between nodes that an earlier edge joins already. `strict` is where the word
-    /// stands.
+    /// Reports each edge between nodes that an earlier edge already joins. `strict` is the position
+    /// of the word.
     ///
-    /// Must be called while all nodes and edges are as they are drawn, bundles included.
+    /// Must be called before bundles are joined, while all nodes and edges are as drawn.
     pub(super) fn report_merged_edges(&mut self, strict: Span) {
         let mut first: HashMap<[Option<NodeId>; 2], Span> = HashMap::new();
         for channel in &self.out.channels {

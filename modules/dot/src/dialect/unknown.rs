@@ -1,4 +1,4 @@
-//! Warnings about attributes that are not of the dialect.
+//! Warnings about attributes that the graph language does not have.
 
 use super::attributes::{graphviz, places};
 use super::keys::{Element, names};
@@ -7,7 +7,8 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 
-/// What other programs call attributes of the dialect: element, their name, ours, and what ours is.
+/// Names that other programs use: element, their name, the attribute of the graph language, its
+/// help.
 const SYNONYMS: &[(Element, &str, &str, &str)] = &[
     (Element::Node, "cost", "load", COST_OF_PROCESS),
     (Element::Node, "weight", "load", COST_OF_PROCESS),
@@ -26,7 +27,8 @@ const SYNONYMS: &[(Element, &str, &str, &str)] = &[
 const COST_OF_PROCESS: &str = "use `load=` for the cost of a process";
 const COST_OF_CHANNEL: &str = "use `traffic=` for the cost of a channel";
 
-/// Returns the warning about an attribute that neither the dialect nor Graphviz has for an element.
+/// Returns the warning about an attribute that neither the graph language nor Graphviz has for an
+/// element.
 pub(super) fn unknown(element: Element, name: &str, span: Span) -> Diagnostic {
     let on = element.name();
     let synonym = SYNONYMS

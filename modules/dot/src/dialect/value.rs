@@ -1,4 +1,4 @@
-//! Values of attributes: what they may be, and what to say when they are not.
+//! Values of attributes: parsers, and the messages for values that do not fit.
 
 use super::keys::Key;
 use graphmap_kpn::declared::{At, BundleKind, Flow};
@@ -6,7 +6,7 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::size;
 use std::num::NonZeroU32;
 
-/// Why a value does not fit: what was wanted, and perhaps a suggestion.
+/// A value that does not fit: the expected values, and possibly a suggestion.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Misfit {
     pub(crate) wanted: &'static str,
@@ -34,7 +34,7 @@ pub(crate) fn name(value: &str) -> Result<&str, Misfit> {
     }
 }
 
-/// Codes of diagnostics.
+/// Checks a list of codes of diagnostics, separated by commas.
 pub(crate) fn codes(value: &str) -> Result<&str, Misfit> {
     if value.split(',').any(|code| code.trim().is_empty()) {
         return Err(Misfit::of(
@@ -50,13 +50,13 @@ pub(crate) fn count(value: &str) -> Result<u32, Misfit> {
         .map_err(|_| Misfit::of("a whole number from 0 to 4294967295"))
 }
 
-/// The version of the graph language; whether it is read is decided later.
+/// Parses the version of the graph language. The caller decides whether it is supported.
 pub(crate) fn version(value: &str) -> Result<u32, Misfit> {
     count(value)
         .map_err(|_| Misfit::of("the version of the graph language, a whole number: `graphmap=1`"))
 }
 
-/// Least and most: `4`, `1-4`, `1-` or `-4`.
+/// Parses a range into minimum and maximum: `4`, `1-4`, `1-` or `-4`.
 pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
     let number = |text: &str, open: u32| match text.trim() {
         "" => Some(open),
@@ -86,16 +86,16 @@ pub(crate) fn tag(value: &str) -> Result<i32, Misfit> {
     tag.ok_or(Misfit::of("a whole number from 0 to 2147483647"))
 }
 
-/// A cost: finite, at least 0.
+/// Parses a cost: a finite number of at least 0.
 pub(crate) fn amount(value: &str) -> Result<f64, Misfit> {
     let number = value.parse::<f64>().ok();
     let number = number.filter(|n| n.is_finite() && *n >= 0.0);
     number.ok_or(Misfit::of("a finite number of at least 0"))
 }
 
-/// An amount of bytes: a number, perhaps with a unit.
+/// Parses a number of bytes, with an optional unit.
 pub(crate) fn bytes(value: &str) -> Result<f64, Misfit> {
-    // Nearly all are plain numbers.
+    // Fast path: nearly all values are plain numbers.
     if let Ok(number) = value.parse::<u32>() {
         return Ok(number.into());
     }
@@ -110,7 +110,7 @@ pub(crate) fn bytes(value: &str) -> Result<f64, Misfit> {
 }
 
 pub(crate) fn truth(value: &str) -> Result<bool, Misfit> {
-    // As Graphviz reads them.
+    // The same words as in Graphviz.
     match value.to_ascii_lowercase().as_str() {
         "true" | "yes" | "1" => Ok(true),
         "false" | "no" | "0" => Ok(false),
@@ -147,7 +147,7 @@ fn one_at(value: &str) -> Option<At> {
     }
 }
 
-/// `at=`: for the writing end and for the reading end; one word is for either.
+/// Parses `at=`: one word for each end of the channel, writer first, or one word for both.
 pub(crate) fn at(value: &str) -> Result<(At, At), Misfit> {
     let both = match value.split_once(',') {
         None => one_at(value.trim()).map(|at| (at, at)),
@@ -162,7 +162,7 @@ pub(crate) fn at(value: &str) -> Result<(At, At), Misfit> {
     })
 }
 
-/// `beyond=`: where steps past the last instance lead.
+/// Parses `beyond=`: the target of steps past the last instance.
 pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
     match value {
         "NULL" => Ok(true),
@@ -170,13 +170,13 @@ pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
     }
 }
 
-/// `step=`: how far in each level of repetition, outermost first.
+/// Parses `step=`: the distance in each level of repetition, outermost first.
 pub(crate) fn step(value: &str) -> Result<Vec<i32>, Misfit> {
     let steps: Result<Vec<i32>, _> = value.split(',').map(|s| s.trim().parse()).collect();
     steps.map_err(|_| Misfit::of("a whole number, or one for each level, such as `1` or `1,0`"))
 }
 
-/// Whether two values of a key mean the same. What is no value of it contradicts nothing.
+/// Returns true if two values of a key mean the same, or if one of them is invalid.
 pub(crate) fn same(key: Key, a: &str, b: &str) -> bool {
     fn read<'v, T: PartialEq>(
         of: impl Fn(&'v str) -> Result<T, Misfit>,

@@ -7,7 +7,7 @@ use crate::token::TokenKind;
 use graphmap_kpn::source::Span;
 
 impl<E: Events> Parser<'_, '_, E> {
-    /// `[..]`, once or more. A mistake inside is reported and the list read on behind it.
+    /// Parses one or more lists `[..]`. Continues in the list after an error.
     pub(super) fn attributes(&mut self) -> Read<()> {
         self.attributes.clear();
         while self.at(TokenKind::OpenBracket) {
@@ -26,7 +26,7 @@ impl<E: Events> Parser<'_, '_, E> {
         Ok(())
     }
 
-    /// Goes behind the broken attribute; false where the list itself seems to be over.
+    /// Skips the broken attribute. Returns false if the list itself seems to have ended.
     fn recover_in_list(&mut self) -> bool {
         let mut progressed = false;
         if std::mem::take(&mut self.left_list) {
@@ -71,7 +71,7 @@ impl<E: Events> Parser<'_, '_, E> {
         {
             return Err(self.unquoted(value, name.span));
         }
-        // It is two words.
+        // The number and the name are two words.
         split
             .into_iter()
             .for_each(|finding| self.findings.push(finding));
@@ -80,7 +80,7 @@ impl<E: Events> Parser<'_, '_, E> {
             if statement || ends_list(self.token.kind) {
                 let finding = mistakes::unclosed_bracket(opener, name.span.to(self.here()));
                 self.report(finding);
-                // A statement follows: give the list up at its end.
+                // This is a statement after the list, so the list ends here.
                 return Err(self.leave_list());
             }
             return Err(match self.token.kind {
@@ -100,7 +100,7 @@ impl<E: Events> Parser<'_, '_, E> {
             self.token.kind,
             TokenKind::UnclosedString | TokenKind::UnclosedHtml
         ) {
-            // It swallows the rest of its line, and the `]` with it.
+            // The unclosed string extends to the end of its line, and contains the `]`.
             self.unexpected("the value of the attribute");
             self.advance();
             return Err(self.leave_list());
@@ -120,7 +120,8 @@ impl<E: Events> Parser<'_, '_, E> {
         Ok(())
     }
 
-    /// A word that follows a value at once, and begins no attribute, is the rest of that value, up to where one ends.
+    /// Reports a value that needs quotes. `word` follows the value directly, and is a part of it
+    /// unless an attribute begins there.
     fn unquoted(&mut self, value: Span, word: Span) -> Broken {
         let mut whole = value.to(word);
         while self.here().start == whole.end && (self.is_id() || self.is_in_words()) {
@@ -130,7 +131,7 @@ impl<E: Events> Parser<'_, '_, E> {
         self.report(finding)
     }
 
-    /// The value without quotes that ends where this token begins.
+    /// Returns the value without quotes that ends where the current token begins.
     fn value_before(&self) -> Option<Span> {
         let value = self.attributes.last()?.value.span;
         let touches = value.end == self.here().start;
@@ -138,24 +139,26 @@ impl<E: Events> Parser<'_, '_, E> {
         (touches && !quoted).then_some(value)
     }
 
-    /// Whether people write what stands here in the middle of a word: `std::vec::Vec`, `a-b`.
+    /// Returns true if the current token often occurs in the middle of a word: `std::vec::Vec`,
+    /// `a-b`.
     fn is_in_words(&self) -> bool {
         use TokenKind::{Colon, Plus, Stray};
         matches!(self.token.kind, Stray | Plus | Colon)
     }
 
-    /// Passes the rest of a statement that was taken for a part of a list.
+    /// Skips the end of a statement that was read as a part of a list.
     fn leave_list(&mut self) -> Broken {
         while self.at(TokenKind::Semicolon) {
             self.advance();
         }
-        // The statement that follows begins outside of the list.
+        // The next statement is outside of the list.
         self.left_list = true;
         Broken
     }
 }
 
-/// Whether a token cannot stand in a list of attributes, so that a `]` must be missing.
+/// Returns true if a token cannot be in a list of attributes, because the `]` must be missing
+/// before it.
 fn ends_list(kind: TokenKind) -> bool {
     use TokenKind::{Arrow, CloseBrace, End, Line, OpenBrace, OpenBracket};
     matches!(

@@ -1,8 +1,8 @@
-//! Short ways through the grammar, for what large graphs consist of.
+//! Fast paths of the parser for large graphs.
 //!
-//! Nearly all of a large graph is edges between two nodes and lists of plain attributes. These are
-//! read here without going from token to token. What is written otherwise, or wrong, is left to
-//! the grammar proper, from the very token where it begins: nothing is reported here.
+//! Nearly all of a large graph consists of edges between two nodes and lists of plain attributes.
+//! This module reads them directly from the bytes, without tokens. It reports no errors. At any
+//! other text it stops, and the regular parser continues from the same token.
 
 use super::Parser;
 use crate::events::{Attribute, Events, NodeRef};
@@ -10,8 +10,8 @@ use crate::scan::Scan;
 use graphmap_kpn::source::Span;
 
 impl<E: Events> Parser<'_, '_, E> {
-    /// Reads the statements `a:p -> b:q [..];` that stand here, as many as there are. False, at the
-    /// same token, if there is none.
+    /// Reads statements `a:p -> b:q [..];` while there are any. Returns false, at the same token,
+    /// if there are none.
     pub(super) fn quick_edges(&mut self) -> bool {
         if !self.directed {
             return false;
@@ -30,8 +30,8 @@ impl<E: Events> Parser<'_, '_, E> {
         last.is_some()
     }
 
-    /// Reads a list `[a=b, c=d]`, if it is plain, and adds to the attributes. False, at the same
-    /// bracket, if it is not.
+    /// Reads a list `[a=b, c=d]` and adds its attributes. Returns false, at the same bracket, if
+    /// the list is not plain.
     pub(super) fn quick_list(&mut self) -> bool {
         let before = self.attributes.len();
         let mut scan = Scan::new(self.text, self.token.start);
@@ -43,7 +43,7 @@ impl<E: Events> Parser<'_, '_, E> {
         true
     }
 
-    /// Goes on behind a token.
+    /// Continues with the token after `last`.
     fn go_on(&mut self, last: Span) {
         self.last = last;
         self.lexer.go_to(last.end - self.text.base());
@@ -55,13 +55,13 @@ impl<E: Events> Parser<'_, '_, E> {
 struct Edge {
     tail: NodeRef,
     head: NodeRef,
-    /// From the first node to the last bracket.
+    /// Span from the first node to the last bracket.
     span: Span,
-    /// The last token of the statement.
+    /// Span of the last token of the statement.
     last: Span,
 }
 
-/// A whole statement, and its attributes; `None`, anywhere, if it is not plain.
+/// Reads a statement and its attributes. Returns `None`, at any position in it, if it is not plain.
 #[inline(always)]
 fn edge(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Edge> {
     let tail = node(scan)?;
@@ -95,7 +95,7 @@ fn edge(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Edge> {
     })
 }
 
-/// A name, and the ports that follow it directly.
+/// Reads a name, and the ports that follow it directly.
 #[inline(always)]
 fn node(scan: &mut Scan<'_>) -> Option<NodeRef> {
     let mut node = NodeRef {
@@ -112,7 +112,7 @@ fn node(scan: &mut Scan<'_>) -> Option<NodeRef> {
     Some(node)
 }
 
-/// A list from bracket to bracket; gives the closing one.
+/// Reads a list, and returns the span of its closing bracket.
 #[inline]
 fn list(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Span> {
     scan.one();

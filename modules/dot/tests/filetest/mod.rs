@@ -1,23 +1,23 @@
-//! Runs test graphs that say themselves what is wrong with them.
+//! Runs test graphs that contain their expected diagnostics.
 //!
-//! Each finding stands in a comment on the line that it points at:
+//! A comment on the line to which a diagnostic points states the diagnostic:
 //!
 //! ```dot
 //! a -> b [capacity=0]; // error G0206: is not a value
 //! a -> b; // note G0314 // warning G0318: and another one
 //! ```
 //!
-//! The text after the colon must occur in the message; it may be left out. Where a comment cannot
-//! stand on the line, a line of its own says which it is: `//@ 7: error G0103: never closed`, or
-//! `//@ -: error G0110` for a finding without a place. A file must have exactly the findings it
-//! names.
+//! The text after the colon must occur in the message, and may be omitted. If a comment is not
+//! possible on the line, a separate line gives the line number: `//@ 7: error G0103: never closed`,
+//! or `//@ -: error G0110` for a diagnostic without a position. A file must have exactly these
+//! diagnostics.
 
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::SourceMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A finding that a file names: its line (0 for none), `error G0206`, and a part of its message.
+/// An expected diagnostic: its line (0 for none), `error G0206`, and a part of its message.
 #[derive(Debug, PartialEq)]
 struct Expected {
     line: u32,
@@ -26,7 +26,7 @@ struct Expected {
 }
 
 impl Expected {
-    /// Reads `error G0206: part of the message`.
+    /// Parses `error G0206: part of the message`.
     fn read(line: u32, comment: &str) -> Option<Expected> {
         let (what, part) = comment.split_once(':').unwrap_or((comment, ""));
         let (severity, code) = what.trim().split_once(' ')?;
@@ -64,7 +64,7 @@ impl Expected {
     }
 }
 
-/// What is different between the findings of a file and those it names; empty if nothing.
+/// Returns the differences between the actual and the expected diagnostics, or an empty text.
 fn differences(text: &str, sources: &SourceMap, findings: &Diagnostics) -> String {
     let mut expected = Expected::all(text);
     let mut out = String::new();
@@ -91,8 +91,8 @@ fn differences(text: &str, sources: &SourceMap, findings: &Diagnostics) -> Strin
     out
 }
 
-/// Runs `find` over all `.dot` files of a folder and panics where findings differ from those
-/// named in the files. Returns the paths, sorted.
+/// Runs `find` on all `.dot` files of a folder and returns their paths, sorted. Panics if
+/// diagnostics differ from those expected in the files.
 pub(crate) fn run(
     folder: &Path,
     find: impl Fn(&mut SourceMap, &str, Vec<u8>) -> Diagnostics,

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// All graphs of the package, sorted, each once; `None`, with the reason printed, where they cannot
-/// be had.
+/// Returns all graphs of the package, sorted, each once. Prints a reason and returns `None` if they
+/// are not available.
 ///
-/// `GRAPHMAP_GRAPHVIZ_SOURCE` names a folder with the unpacked package; else Debian's is fetched.
+/// `GRAPHMAP_GRAPHVIZ_SOURCE` names a folder with the unpacked package. By default Debian's is
+/// fetched.
 #[track_caller]
 pub(crate) fn files() -> Option<Vec<PathBuf>> {
     let files = unpacked();
@@ -33,7 +34,7 @@ fn unpacked() -> Result<Vec<PathBuf>, String> {
         }
     }
     files.sort();
-    // Many stand there twice, or are the same but for their name.
+    // Many files occur twice, or differ only in their names.
     let mut seen = HashSet::new();
     files.retain(|path| std::fs::read(path).is_ok_and(|bytes| seen.insert(bytes)));
     Ok(files)
@@ -101,7 +102,7 @@ fn fetched() -> Result<PathBuf, String> {
         .find(|name| name.contains(".orig.tar."))
         .ok_or("the source package has no archive")?;
     run("tar", &["-xf", &archive, "-C", "unpacked"], &cache)?;
-    // Renamed at the end, so that a fetch cut short is not taken for a whole one.
+    // Renamed last, so that an incomplete fetch is not used.
     std::fs::rename(cache.join("unpacked"), &ready).map_err(|why| why.to_string())?;
     Ok(ready)
 }

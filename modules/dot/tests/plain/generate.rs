@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A name in one of its spellings; few, so that they meet again.
+/// Generates a name in one of its spellings. There are few names, so that they occur repeatedly.
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => "[abcd]".prop_map(|n| n),
@@ -20,8 +20,8 @@ fn name() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Strings joined by `+`, with all that may stand around it. No piece has an end of line in it that is not
-/// escaped: Graphviz 2.43 loses those behind a `+`.
+/// Generates strings joined by `+`, with everything that may surround them. No piece contains an
+/// unescaped line end, because Graphviz 2.43 loses those behind a `+`.
 fn joined() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\"a\""),
@@ -67,8 +67,8 @@ fn list() -> impl Strategy<Value = String> {
     let separator = prop_oneof![Just(","), Just(";"), Just(" ")];
     let names = prop_oneof![Just("x"), Just("y"), Just("\"z\""), Just("key")];
     let gap = || prop_oneof![6 => Just(""), 1 => space()];
-    // Edges of strict graphs differ by their keys, which Graphviz 2.43 compares in a way of its own where
-    // they are joined or HTML over several lines: keys are plain here.
+    // Edges of strict graphs differ by their keys. Graphviz 2.43 compares keys that are joined, or
+    // HTML over several lines, in its own way, so keys are plain here.
     let named = names.prop_flat_map(|name| match name {
         "key" => (Just(name), name_or_html().boxed()),
         _ => (Just(name), value().boxed()),
@@ -107,7 +107,7 @@ fn operand(inner: impl Strategy<Value = String> + Clone) -> impl Strategy<Value 
     ]
 }
 
-/// Statements; `@` stands for the edge operator.
+/// Generates statements, with `@` for the edge operator.
 fn statement() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         name().prop_map(|n| format!("{n};\n")),
@@ -138,7 +138,7 @@ fn statement() -> impl Strategy<Value = String> {
     })
 }
 
-/// A graph of the language.
+/// Generates a graph.
 pub(crate) fn graph() -> impl Strategy<Value = String> {
     let head = prop_oneof![
         3 => Just(("digraph", "->")),
@@ -147,20 +147,20 @@ pub(crate) fn graph() -> impl Strategy<Value = String> {
         1 => Just(("STRICT Graph \"h\"", "--")),
     ];
     (head, vec(statement(), 0..8)).prop_map(|((head, operator), statements)| {
-        // `@` occurs nowhere else.
+        // `@` occurs only as edge operator.
         let mut body = statements.concat().replace('@', operator);
         if head.starts_with(['s', 'S']) {
-            // Whether Graphviz keeps a second edge with a key depends on where it looks: nothing of what it says at
-            // the root, another edge in a subgraph. Nothing of graphmap merges edges, so the plain meaning of
-            // these tests is all that would have to follow: drawings may not be strict (G0202), and `fmt`
-            // keeps statements as they are.
+            // For a second edge with a key, the result of Graphviz depends on the scope: at the
+            // root its attributes are ignored, and in a subgraph it is another edge. graphmap does
+            // not merge edges, so only the model of these tests would have to follow that. Graphs
+            // may not be strict (G0202), and `fmt` keeps statements unchanged.
             body = body.replace("key=", "kex=");
         }
         format!("{head} {{\n{body}}}\n")
     })
 }
 
-/// A text with a few bytes changed, taken out or put in.
+/// Generates a text with a few bytes changed, removed or inserted.
 pub(crate) fn mutated(text: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just(""),

@@ -1,4 +1,4 @@
-//! What the installed Graphviz makes of a file.
+//! Reads a file with the installed Graphviz.
 
 use super::Plain;
 use graphmap_testing::{Need, skip};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The installed version, or why there is none to ask.
+/// Returns the installed version, or `None`, after a message, if Graphviz is not available.
 #[track_caller]
 pub(crate) fn version() -> Option<String> {
     let mut version = String::new();
@@ -31,7 +31,7 @@ pub(crate) fn version() -> Option<String> {
     Some(version)
 }
 
-/// Whether Graphviz reads the whole file.
+/// Returns true if Graphviz reads the whole file.
 pub(crate) fn accepts(path: &Path) -> bool {
     let nop = Command::new("nop")
         .arg(path)
@@ -40,12 +40,12 @@ pub(crate) fn accepts(path: &Path) -> bool {
         .stderr(Stdio::piped())
         .output()
         .expect("`nop` was there before");
-    // Its exit status tells of syntax errors, except where it lost the first graph.
+    // The exit status shows syntax errors, unless Graphviz lost the first graph.
     let talk = String::from_utf8_lossy(&nop.stderr);
     nop.status.success() && !talk.contains("syntax error")
 }
 
-/// The graphs of a file; a layout that needs no time is chosen, as one must be.
+/// Returns the graphs of a file. A layout is required, so a fast one is used.
 pub(crate) fn read(path: &Path) -> Result<Vec<Plain>, String> {
     let dot = Command::new("dot")
         .args(["-Kpatchwork", "-Tdot_json"])
@@ -57,7 +57,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Plain>, String> {
         Ok(text) => text,
         Err(error) => error.as_bytes().iter().map(|b| char::from(*b)).collect(),
     };
-    // Bytes of control characters are not escaped by all versions.
+    // Some versions do not escape control characters.
     let text = text.replace(|c: char| c.is_ascii_control() && c != '\n', " ");
     let graphs = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
     let graphs: Result<Vec<Value>, _> = graphs.collect();
@@ -65,7 +65,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Plain>, String> {
     Ok(graphs.iter().map(plain).collect())
 }
 
-/// Nodes and edges only, as [`super::outline`].
+/// Returns only nodes and edges, like [`super::outline`].
 pub(crate) fn outline(path: &Path) -> Vec<String> {
     let program = r#"BEG_G {
         node_t v; edge_t e;
@@ -97,12 +97,12 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a string").to_owned()
 }
 
-/// Attributes that the layout sets, whatever the file says; and `key`, which names an edge and is
-/// an attribute only of some.
+/// Attributes that the layout always sets, and `key`, which names an edge and is an attribute of
+/// only some edges.
 const LAYOUT: [&str; 4] = ["label", "shape", "fontsize", "key"];
 
-/// Leaves out what cannot be compared: what the layout sets, and what is empty, which to Graphviz
-/// is the same as not set.
+/// Removes attributes that cannot be compared: those that the layout sets, and empty ones, which
+/// mean unset in Graphviz.
 pub(crate) fn comparable(graph: &mut Plain) {
     let nodes = graph.nodes.iter_mut().map(|n| &mut n.1);
     for attributes in nodes.chain(graph.edges.iter_mut().map(|e| &mut e.2)) {
@@ -115,13 +115,13 @@ fn attributes(value: &Value) -> super::Attributes {
     let members = value.as_object().expect("an object").iter();
     members
         .filter(|(name, value)| {
-            // What the element is, not what it has.
+            // These identify the element, and are not attributes.
             let own = ["name", "_gvid", "tail", "head"].contains(&name.as_str());
             !own && !LAYOUT.contains(&name.as_str()) && value.as_str() != Some("")
         })
         .filter_map(|(name, value)| {
             let value = value.as_str()?;
-            // Versions differ in whether they write the brackets of an HTML string.
+            // Some versions write the brackets of an HTML string, others do not.
             let inner = value.strip_prefix('<').and_then(|v| v.strip_suffix('>'));
             Some((name.clone(), inner.unwrap_or(value).to_owned()))
         })

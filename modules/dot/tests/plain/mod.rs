@@ -1,5 +1,5 @@
-//! The plain meaning of a DOT text, to be compared with what others make of it: nodes, edges,
-//! subgraphs and attributes, with strict graphs and keyed edges merged as Graphviz does.
+//! A simple model of a DOT text, for comparison with other programs: nodes, edges, subgraphs and
+//! attributes. Strict graphs and edges with keys are merged as in Graphviz.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 pub(crate) mod corpus;
@@ -21,15 +21,15 @@ pub(crate) type Attributes = BTreeMap<String, String>;
 pub(crate) struct Plain {
     pub(crate) directed: bool,
     pub(crate) strict: bool,
-    /// In order of their making.
+    /// In order of creation.
     pub(crate) nodes: Vec<(String, Attributes)>,
-    /// Tail, head, attributes; sorted.
+    /// Tail, head, attributes. Sorted.
     pub(crate) edges: Vec<(String, String, Attributes)>,
-    /// Name (empty for none) and all nodes in it; sorted.
+    /// Name (empty if it has none) and all nodes in it. Sorted.
     pub(crate) subgraphs: Vec<(String, BTreeSet<String>)>,
 }
 
-/// All graphs of a text, and what is wrong with it.
+/// Returns all graphs of a text, and its diagnostics.
 pub(crate) fn read(text: &str) -> (Vec<Plain>, Diagnostics) {
     let mut sources = SourceMap::new();
     let source = sources.add("t.dot", text).expect("less than 4 GiB");
@@ -51,7 +51,7 @@ pub(crate) fn read(text: &str) -> (Vec<Plain>, Diagnostics) {
     (builder.graphs, findings)
 }
 
-/// The nodes and edges of graphs, a line each, sorted.
+/// Returns the nodes and edges of graphs, one per line, sorted.
 pub(crate) fn outline(graphs: &[Plain]) -> Vec<String> {
     let mut lines = Vec::new();
     for graph in graphs {
@@ -68,7 +68,8 @@ struct Place {
     nodes: BTreeSet<u32>,
 }
 
-/// The ends of an edge and its key, or nothing for the one edge of a strict graph.
+/// Ends of an edge and its key. The key is `None` in strict graphs, which have one edge between
+/// nodes.
 type EdgeKey = (u32, u32, Option<String>);
 
 struct Plainly<'a> {
@@ -96,7 +97,8 @@ impl Plainly<'_> {
     }
 
     fn end_graph(&mut self) {
-        // A parent comes before its children: from the last to the first each hands on.
+        // Parents come before their children, so in reverse order each scope adds its nodes to its
+        // parent.
         for i in (1..self.scopes.len()).rev() {
             let nodes = self.scopes[i].nodes.clone();
             let parent = self.scopes[i].parent;
