@@ -1,4 +1,4 @@
-//! Edges as both formats have them, each told at both of its ends: are these the same edges?
+//! Edges, which both formats list at both ends, and the check that the two lists agree.
 
 use crate::codes;
 use crate::text::Word;
@@ -6,11 +6,11 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::Span;
 use graphmap_partition::{Channel, Graph, LARGEST_TOTAL};
 
-/// One end of an edge.
+/// One end of an edge, listed at the other end.
 #[derive(Clone, Copy, Debug)]
 struct End {
     to: u32,
-    /// Where it is told: from this byte on, for so many.
+    /// Range of bytes of its number in the source map.
     at: u32,
     length: u8,
     weight: u64,
@@ -22,34 +22,34 @@ impl End {
     }
 }
 
-/// The ends that are told at each vertex, in the order of the file.
+/// Ends of edges for each vertex, in the order of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     loads: Vec<u64>,
     ends: Vec<End>,
-    /// Where the row of each vertex ends.
+    /// End of the row of each vertex in `ends`.
     stops: Vec<usize>,
-    /// What the loads, and the weights of all ends, add up to.
+    /// Sum of the loads, and of the weights of all ends.
     totals: [u64; 2],
 }
 
-/// The largest sum of the weights of all ends: each edge has two.
+/// Limits of the two sums. Each edge has two ends, so the second is doubled.
 const LARGEST: [u64; 2] = [LARGEST_TOTAL, 2 * LARGEST_TOTAL];
 
 impl Rows {
-    /// How many vertices have been told of.
+    /// Returns the number of complete rows.
     pub(crate) fn vertices(&self) -> usize {
         self.stops.len()
     }
 
-    /// How many ends of edges have been told.
+    /// Returns the number of ends of edges.
     pub(crate) fn ends(&self) -> usize {
         self.ends.len()
     }
 
-    /// The end of an edge at the vertex whose row is open; a number of another vertex, said in `word`.
+    /// Adds an end to the open row: the number of another vertex, which `word` contains.
     pub(crate) fn end(&mut self, to: u32, weight: u64, word: Word<'_>) {
-        // A number may have leading zeros.
+        // Leading zeros can make a number this long.
         let length = word.text.len().min(usize::from(u8::MAX)) as u8;
         let at = word.start;
         self.ends.push(End {
@@ -60,13 +60,13 @@ impl Rows {
         });
     }
 
-    /// The row of a vertex is complete.
+    /// Completes the row of a vertex.
     pub(crate) fn close(&mut self, load: u64) {
         self.loads.push(load);
         self.stops.push(self.ends.len());
     }
 
-    /// Puts numbers of vertices in the place of labels.
+    /// Replaces labels by the numbers of vertices.
     pub(crate) fn relabel(&mut self, mut index: impl FnMut(u32, Span) -> Option<u32>) {
         for end in &mut self.ends {
             if let Some(to) = index(end.to, end.span()) {
@@ -75,7 +75,7 @@ impl Rows {
         }
     }
 
-    /// Counts a weight, with a finding where the sum becomes more than can be counted.
+    /// Adds a weight to a sum, and reports an error when the sum exceeds its limit.
     pub(crate) fn count(&mut self, of: Sum, weight: u64, word: Word<'_>, out: &mut Diagnostics) {
         let (total, most) = (&mut self.totals[of as usize], LARGEST[of as usize]);
         let before = *total;
@@ -94,10 +94,10 @@ impl Rows {
         start..self.stops[vertex]
     }
 
-    /// The graph of these edges.
+    /// Returns the graph of these edges, or `None` if an edge has only one end, or different
+    /// weights at its ends, or leads to its own vertex, or is listed twice.
     ///
-    /// `None` where one has only one end, or another weight at the other, leads to its own vertex, or is
-    /// there twice. `name` tells what the file calls a vertex.
+    /// `name` returns the name of a vertex in the file.
     pub(crate) fn graph(
         mut self,
         name: impl Fn(u32) -> u64,
@@ -107,7 +107,7 @@ impl Rows {
         let n = self.vertices();
         for v in 0..n {
             let row = self.row(v);
-            // Stable: of two ends that are one, the second in the file is the one too many.
+            // Stable, so that the second of two equal ends in the file is reported.
             self.ends[row].sort_by_key(|end| end.to);
         }
         self.alone(&name, out);
@@ -135,7 +135,7 @@ impl Rows {
         graph.map_err(refused).ok()
     }
 
-    /// Edges of a vertex to itself, and those that it tells twice.
+    /// Reports edges of a vertex to itself, and edges listed twice at one vertex.
     fn alone(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
         for v in 0..self.vertices() {
             let row = &self.ends[self.row(v)];
@@ -160,18 +160,21 @@ impl Rows {
         }
     }
 
-    /// Each end has its other one. Rows are sorted, so the vertices that tell of one are seen in the order
-    /// of its own row, and one walk over all rows compares all pairs.
+    /// Reports ends without an opposite end, and edges with different weights.
+    ///
+    /// Rows are sorted, so vertices in increasing order need the ends of each row in its own order.
+    /// One pass over all rows compares all pairs.
     fn both_told(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
         let n = self.vertices();
-        // The next end in each row that no vertex before this one is at the other side of.
+        // Next end in each row that leads to the current vertex or a later one.
         let mut next: Vec<usize> = (0..n).map(|v| self.row(v).start).collect();
         for v in 0..n {
             for end in &self.ends[self.row(v)] {
                 let there = end.to as usize;
                 let stop = self.stops[there];
                 let mut at = next[there];
-                // What is passed over leads to vertices that do not lead back, and is told of there.
+                // Skipped ends lead to vertices without the opposite end. They are reported in
+                // their own row.
                 while at < stop && (self.ends[at].to as usize) < v {
                     at += 1;
                 }
@@ -200,7 +203,7 @@ impl Rows {
     }
 }
 
-/// What is summed up.
+/// The sum to which a weight is added.
 #[derive(Clone, Copy)]
 pub(crate) enum Sum {
     Loads,

@@ -1,29 +1,29 @@
-//! A graph that was read, and what both languages say of graphs.
+//! The graph of a file, and functions that both formats share.
 
 use graphmap_partition::Graph;
 
-/// A graph that was read.
+/// A graph that was read from a file.
 #[derive(Clone, Debug)]
 pub struct GraphFile {
-    /// The graph; its vertices are counted from 0, in the order of the file.
+    /// The graph. Its vertices are counted from 0, in the order of the file.
     pub graph: Graph,
     pub(crate) names: Names,
 }
 
-/// What the file calls its vertices.
+/// Names of the vertices in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// Numbers from this one on.
+    /// Consecutive numbers from this one.
     From(u32),
-    /// A label each.
+    /// A label for each vertex.
     Labels(Vec<u32>),
 }
 
 impl GraphFile {
-    /// What the file calls a vertex.
+    /// Returns the name of a vertex in the file.
     ///
     /// # Panics
-    /// When the graph has no such vertex.
+    /// Panics if the graph has no such vertex.
     #[must_use]
     pub fn name(&self, vertex: u32) -> u64 {
         assert!((vertex as usize) < self.graph.vertices(), "no such vertex");
@@ -34,7 +34,7 @@ impl GraphFile {
     }
 }
 
-/// "1 vertex", "7 vertices".
+/// Returns a number with its noun: "1 vertex", "7 vertices".
 pub(crate) fn vertices(count: u64) -> String {
     match count {
         1 => "1 vertex".to_owned(),
@@ -42,7 +42,7 @@ pub(crate) fn vertices(count: u64) -> String {
     }
 }
 
-/// "1 edge", "7 edges".
+/// Returns a number with its noun: "1 edge", "7 edges".
 pub(crate) fn counted(count: u64, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
@@ -50,7 +50,7 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     }
 }
 
-/// Whether any vertex, and any edge, weighs something else than 1.
+/// Returns whether any vertex, and whether any edge, has another weight than 1.
 pub(crate) fn weighted(graph: &Graph) -> (bool, bool) {
     let mut vertices = 0..graph.vertices() as u32;
     let loads = vertices.clone().any(|v| graph.load(v) != 1);

@@ -1,4 +1,4 @@
-//! Files of other formats that are taken for graphs of METIS or Scotch.
+//! Recognises files of other formats, for better diagnostics.
 
 use crate::text::Word;
 use graphmap_kpn::foreign::{self, Foreign};
@@ -11,7 +11,7 @@ pub(crate) fn recognise(text: Word<'_>) -> Option<Foreign> {
 }
 
 fn dot(text: Word<'_>) -> Option<Foreign> {
-    // Comments may stand before it.
+    // Comments are possible before the keyword.
     let comment = |line: &Word<'_>| line.text.trim_start().starts_with(['#', '/', '*']);
     let line = text
         .lines()
@@ -29,12 +29,12 @@ fn dot(text: Word<'_>) -> Option<Foreign> {
     })
 }
 
-/// A hypergraph as hMETIS has it: how many hyperedges and vertices there are, and which weights; a
-/// line for each hyperedge with its vertices; a line for each vertex with its weight, if they have
-/// any.
+/// Recognises a hypergraph of hMETIS.
 ///
-/// It differs from a graph of METIS in that the lines are as many as the first number says and hold
-/// vertices up to the second.
+/// Its header contains the number of hyperedges, the number of vertices, and the kinds of weights.
+/// A line for each hyperedge lists its vertices. If vertices have weights, a line for each vertex
+/// follows. Unlike in a METIS graph, the first number is the number of lines, and the vertices on
+/// them go up to the second number.
 fn hypergraph(text: Word<'_>) -> Option<Foreign> {
     let mut lines = text
         .lines()
@@ -59,7 +59,7 @@ fn hypergraph(text: Word<'_>) -> Option<Foreign> {
         largest = largest.max(pins.iter().copied().max().unwrap_or(0));
     }
     let weights = if kind >= 10 { vertices } else { 0 };
-    // As a graph it would have no such vertex.
+    // A graph with these lines could not have such a vertex.
     (largest > edges && lines.count() as u64 == weights).then_some(Foreign {
         name: "a hypergraph of hMETIS",
         help: "convert it to a METIS graph, whose edges have two ends",

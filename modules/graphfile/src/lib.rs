@@ -1,4 +1,5 @@
-//! Graphs as METIS and Scotch write them, for [`graphmap_partition`], and partitions as they do.
+//! Reads and writes graphs in the formats of METIS and Scotch, for [`graphmap_partition`], and
+//! writes partitions in their formats.
 //!
 //! ```
 //! use graphmap_graphfile::{Format, partition, read};
@@ -33,20 +34,22 @@ use std::fmt::Write;
 use std::path::Path;
 use text::Word;
 
-/// A language that graphs without names are written in.
+/// A format of graphs without names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// That of METIS (and KaHIP, and the tenth challenge of DIMACS): a line a vertex, counted from 1.
+    /// Format of METIS (and KaHIP, and the tenth challenge of DIMACS): a line per vertex, counted
+    /// from 1.
     Metis,
-    /// That of Scotch: a stream of numbers, counted from a base that the file says.
+    /// Format of Scotch: a stream of numbers, with vertices counted from a base that the file
+    /// states.
     Scotch,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Format; 2] = [Format::Metis, Format::Scotch];
 
-    /// Its name, as in `--format NAME`.
+    /// Returns its name, as in `--format NAME`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +58,7 @@ impl Format {
         }
     }
 
-    /// The program that it comes from.
+    /// Returns the name of the program that defines it.
     fn title(self) -> &'static str {
         match self {
             Format::Metis => "METIS",
@@ -63,14 +66,14 @@ impl Format {
         }
     }
 
-    /// The format of that name.
+    /// Returns the format with a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|f| f.name() == name)
     }
 
-    /// The format of files with this ending, in any case: `.graph` and `.metis` are METIS's, `.grf`
-    /// Scotch's.
+    /// Returns the format of files with this extension, in any case: METIS for `.graph` and
+    /// `.metis`, Scotch for `.grf`.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
@@ -81,10 +84,10 @@ impl Format {
     }
 }
 
-/// Reads a graph. Whatever the text is, the answer is a graph or at least one error, each with its
-/// place; it takes time in proportion to the text, and memory, whatever its header claims.
+/// Reads a graph, and adds diagnostics to `out`.
 ///
-/// `None` means that there was at least one error; all of them are in `out`.
+/// Returns `None` if there was at least one error. Each error has a position. Time and memory are
+/// proportional to the length of the text, also if its header gives larger numbers.
 pub fn read(source: &Source, format: Format, out: &mut Diagnostics) -> Option<GraphFile> {
     let mut found = Diagnostics::new();
     let file = match format {
@@ -95,7 +98,7 @@ pub fn read(source: &Source, format: Format, out: &mut Diagnostics) -> Option<Gr
     if file.is_none()
         && let Some(other) = foreign::recognise(text)
     {
-        // The name says more than each number that is not understood.
+        // The name of the format is more helpful than errors about each word.
         let first = text.words().next().map_or(text.end(), Word::span);
         let message = format!("this is {}, not a {} graph", other.name, format.title());
         out.push(
@@ -109,7 +112,8 @@ pub fn read(source: &Source, format: Format, out: &mut Diagnostics) -> Option<Gr
     file
 }
 
-/// Writes a graph so that [`read`] gives it back: weights only where one is not 1.
+/// Returns the text of a graph in a format, so that [`read`] gives the same graph. Weights are
+/// written only if one of them is not 1.
 #[must_use]
 pub fn print(graph: &Graph, format: Format) -> String {
     match format {
@@ -118,7 +122,8 @@ pub fn print(graph: &Graph, format: Format) -> String {
     }
 }
 
-/// A partition as METIS writes it into `FILE.part.N`: a line a vertex with its block, from 0 on.
+/// Returns a partition in the format of METIS's `FILE.part.N`: a line per vertex with its block,
+/// counted from 0.
 #[must_use]
 pub fn partition(block_of: &[u32]) -> String {
     let mut text = String::with_capacity(4 * block_of.len());
@@ -128,8 +133,8 @@ pub fn partition(block_of: &[u32]) -> String {
     text
 }
 
-/// A partition as Scotch writes it into a mapping file (`.map`): how many vertices there are, and
-/// a line for each with what the file calls it and its block.
+/// Returns a partition in the format of Scotch's mapping files (`.map`): the number of vertices,
+/// and a line per vertex with its name in the file and its block.
 #[must_use]
 pub fn mapping(file: &GraphFile, block_of: &[u32]) -> String {
     let mut text = format!("{}\n", block_of.len());

@@ -1,4 +1,4 @@
-//! Graphs as METIS has them (manual of version 5, section 4.1).
+//! Graphs in the format of METIS (manual of version 5, section 4.1).
 //!
 //! ```text
 //! % A triangle with weights of its edges.
@@ -8,10 +8,13 @@
 //! 1 1  2 1
 //! ```
 //!
-//! The first line tells how many vertices and edges there are; then, if there are any, which weights
-//! (three digits: sizes of vertices, weights of vertices, weights of edges), and how many a vertex has.
-//! A line for each vertex follows, counted from 1: its weights, and its neighbours, each with the
-//! weight of the edge. Lines that begin with `%` are comments; an empty line is a vertex without edges.
+//! The first line contains the numbers of vertices and edges. Two optional fields follow: three
+//! digits for the kinds of weights (sizes of vertices, weights of vertices, weights of edges), and
+//! the number of weights per vertex.
+//!
+//! Then there is a line for each vertex, counted from 1: its weights, and its neighbours, each with
+//! the weight of the edge. Lines that begin with `%` are comments. An empty line is a vertex
+//! without edges.
 
 use crate::codes;
 use crate::edges::{Rows, Sum};
@@ -23,7 +26,7 @@ use graphmap_kpn::source::Source;
 use graphmap_partition::{Graph, LARGEST_TOTAL};
 use std::fmt::Write;
 
-/// What a header looks like.
+/// Help for an invalid header.
 const WANTED: &str = "write the number of vertices and the number of edges in the first line, such as \
                       `4 5`; if there are weights, add three digits, such as `4 5 011`";
 
@@ -32,11 +35,11 @@ struct Header<'a> {
     n: usize,
     edges: Word<'a>,
     m: u64,
-    /// Each vertex has a size first.
+    /// True if each vertex begins with a size.
     sizes: bool,
-    /// How many weights each vertex has.
+    /// Number of weights of each vertex.
     weights: usize,
-    /// Each edge has a weight.
+    /// True if each edge has a weight.
     weighted: bool,
 }
 
@@ -50,7 +53,7 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
     let mut lines = text.lines().filter(|line| !is_comment(line));
     let header = header(lines.next().unwrap_or(text), text, out)?;
     let mut rows = Rows::default();
-    // Nothing is set aside for what the header claims.
+    // Memory is not allocated from the header, because its numbers may be too large.
     for _ in 0..header.n {
         let Some(line) = lines.next() else {
             missing(&header, rows.vertices(), text, out);
@@ -59,7 +62,7 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
         row(line, &header, &mut rows, out);
     }
     extra(lines.filter(|line| !line.is_blank()), &header, out);
-    // What was left out is not there to be counted.
+    // After an error some ends are missing, so their number is not checked.
     if count(out) > errors {
         return None;
     }
@@ -229,7 +232,7 @@ fn row(line: Word<'_>, header: &Header<'_>, rows: &mut Rows, out: &mut Diagnosti
     rows.close(load);
 }
 
-/// The vertex that a number means, counted from 0.
+/// Parses the number of a vertex, and returns it counted from 0.
 fn neighbour(word: Word<'_>, n: usize, out: &mut Diagnostics) -> Option<u32> {
     let value = word.number("a vertex", 0, u64::MAX, out)?;
     match value {
@@ -249,7 +252,7 @@ fn neighbour(word: Word<'_>, n: usize, out: &mut Diagnostics) -> Option<u32> {
     }
 }
 
-/// The text ends before the line of the last vertex.
+/// Reports that the text ends before the line of the last vertex.
 fn missing(header: &Header<'_>, there: usize, text: Word<'_>, out: &mut Diagnostics) {
     let message = format!(
         "the header gives {}, but the file has lines for {there}",
@@ -263,7 +266,7 @@ fn missing(header: &Header<'_>, there: usize, text: Word<'_>, out: &mut Diagnost
     );
 }
 
-/// Lines behind that of the last vertex.
+/// Reports lines behind the line of the last vertex.
 fn extra<'a>(
     mut lines: impl Iterator<Item = Word<'a>>,
     header: &Header<'_>,

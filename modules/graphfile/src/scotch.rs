@@ -1,4 +1,4 @@
-//! Graphs as Scotch has them (user's guide of version 7, section 5.1).
+//! Graphs in the format of Scotch (user's guide of version 7, section 5.1).
 //!
 //! ```text
 //! 0
@@ -9,10 +9,14 @@
 //! 2 0 1
 //! ```
 //!
-//! A stream of numbers; where lines end means nothing. The version, 0; the number of vertices, and of
-//! ends of edges; what vertices are counted from, and three digits: labels of vertices, weights of
-//! edges, weights of vertices. Then for each vertex: its label and its weight, if it has them, how many
-//! neighbours it has, and these, each behind the weight of the edge.
+//! The file is a stream of numbers, in which line ends have no meaning:
+//!
+//! * the version, 0,
+//! * the number of vertices, and the number of ends of edges,
+//! * the number of the first vertex, and three digits: labels of vertices, weights of edges,
+//!   weights of vertices,
+//! * for each vertex: its label and its weight if the file has them, the number of its neighbours,
+//!   and its neighbours, each after the weight of the edge.
 
 use crate::codes;
 use crate::edges::{Rows, Sum};
@@ -23,16 +27,16 @@ use graphmap_kpn::source::{Source, Span};
 use graphmap_partition::{Graph, LARGEST_TOTAL};
 use std::fmt::Write;
 
-/// What a header looks like.
+/// Help for an invalid header.
 const WANTED: &str = "begin a Scotch graph with 0, the number of vertices, the number of edge ends (two per \
                       edge), the number of the first vertex, and three digits for labels and weights";
 
-/// What to do with a piece of a distributed graph, which is of version 2.
+/// Help for a part of a distributed graph, which is of version 2.
 pub(crate) const GATHERED: &str =
     "if it is a part of a distributed PT-Scotch graph, combine all parts with `dggath`";
 
 struct Reader<'a, 'o> {
-    /// The version stands alone on its line, as Scotch writes it.
+    /// True if the version is alone on its line, as Scotch writes it.
     alone: bool,
     words: Words<'a>,
     out: &'o mut Diagnostics,
@@ -83,7 +87,7 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
             false => finding,
         });
     }
-    // A neighbour that is not there has no edges to compare.
+    // Ends with unknown neighbours would cause more errors in the comparison.
     if out.count(Severity::Error) > errors {
         return None;
     }
@@ -103,7 +107,7 @@ fn name(names: &Names, vertex: u32) -> u64 {
 }
 
 impl<'a> Reader<'a, '_> {
-    /// The next word; a finding where the text ends instead.
+    /// Returns the next word, or reports the end of the text.
     fn next(&mut self, what: &str) -> Option<Word<'a>> {
         if let Some(word) = self.words.next() {
             return Some(word);
@@ -173,8 +177,8 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// All vertices, and their labels where they have any. What is no number makes nonsense of all that
-    /// follows, so that it is the last to be told.
+    /// Reads all vertices, and their labels if the file has any. Stops at the first word that is
+    /// not a number, because the rest would be misread.
     fn rows(&mut self, header: &Header<'_>) -> Option<(Rows, Option<Vec<u32>>)> {
         let mut rows = Rows::default();
         let mut labels = Vec::new();
@@ -205,7 +209,8 @@ impl<'a> Reader<'a, '_> {
                     (true, false) => to - header.base,
                     (false, _) => {
                         self.no_vertex(to, word.span(), header);
-                        // Counted, and not compared: it is an error already.
+                        // A placeholder, which is counted but not compared, because there is an
+                        // error.
                         v
                     }
                 };
@@ -228,7 +233,7 @@ impl<'a> Reader<'a, '_> {
         self.out.push(finding.at(span, "").with_note(note));
     }
 
-    /// Neighbours by number instead of label.
+    /// Replaces labels by the numbers of vertices.
     fn resolve(&mut self, labels: Vec<(u32, Span)>, rows: &mut Rows) {
         let mut order: Vec<u32> = (0..labels.len() as u32).collect();
         order.sort_by_key(|&v| labels[v as usize].0);

@@ -1,4 +1,4 @@
-//! Words with their places, and the numbers in them.
+//! Words with their positions, and the numbers in them.
 
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -12,13 +12,13 @@ pub(crate) struct Word<'a> {
     pub(crate) start: u32,
 }
 
-/// White space to those who read these files by `scanf`.
+/// Returns true for a byte that `scanf` treats as white space, as do other readers of these files.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
 impl<'a> Word<'a> {
-    /// The whole text of a source, without a byte order mark.
+    /// Returns the whole text of a source, without a byte order mark.
     pub(crate) fn all(source: &'a Source) -> Word<'a> {
         let text = source.text();
         let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -32,13 +32,13 @@ impl<'a> Word<'a> {
         Span::new(self.start, self.start + self.text.len() as u32)
     }
 
-    /// The place behind its last byte.
+    /// Returns the position behind its last byte.
     pub(crate) fn end(self) -> Span {
         let end = self.start + self.text.len() as u32;
         Span::new(end, end)
     }
 
-    /// The lines, without what ends them.
+    /// Returns the lines without their line ends.
     pub(crate) fn lines(self) -> impl Iterator<Item = Word<'a>> {
         let mut start = self.start;
         self.text.split_inclusive('\n').map(move |line| {
@@ -49,7 +49,7 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// The words between white space.
+    /// Returns the words between white space.
     pub(crate) fn words(self) -> Words<'a> {
         Words { rest: self }
     }
@@ -58,7 +58,7 @@ impl<'a> Word<'a> {
         self.text.bytes().all(is_space)
     }
 
-    /// The text as it may stand in a message.
+    /// Returns the text for messages, escaped and shortened.
     pub(crate) fn shown(self) -> String {
         let mut shown: String = self
             .text
@@ -72,7 +72,7 @@ impl<'a> Word<'a> {
         shown
     }
 
-    /// A whole number between two bounds; `what` is said of it in messages.
+    /// Parses an integer between two bounds, or reports an error. `what` names it in messages.
     pub(crate) fn number(
         self,
         what: &str,
@@ -114,14 +114,14 @@ impl<'a> Word<'a> {
     }
 }
 
-/// The words of a text, one after the other.
+/// Iterator over the words of a text.
 #[derive(Clone, Copy)]
 pub(crate) struct Words<'a> {
     rest: Word<'a>,
 }
 
 impl<'a> Words<'a> {
-    /// The place behind the last word that was given.
+    /// Returns the position behind the last word that was returned.
     pub(crate) fn here(self) -> Span {
         Span::new(self.rest.start, self.rest.start)
     }

@@ -1,10 +1,10 @@
-//! What each mistake in a graph file is told as: code, place and words; and what is no mistake.
+//! The diagnostic of each error in a graph file: code, position and message. Also valid files.
 
 use graphmap_graphfile::{Format, GraphFile, codes, mapping, partition, read};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 
-/// What is read, and the findings as `CODE LINE:COLUMN MESSAGE`.
+/// Returns the graph, and the diagnostics as `CODE LINE:COLUMN MESSAGE`.
 fn told(format: Format, text: &str) -> (Option<GraphFile>, Vec<String>) {
     let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
     sources.add("before", "another text").unwrap();
@@ -43,7 +43,7 @@ fn good(format: Format, text: &str) -> GraphFile {
     file.unwrap()
 }
 
-/// Vertices, edges, loads and traffic.
+/// Returns vertices, edges, loads and traffic.
 fn size(file: &GraphFile) -> (usize, usize, u64, u64) {
     let graph = &file.graph;
     (
@@ -54,7 +54,8 @@ fn size(file: &GraphFile) -> (usize, usize, u64, u64) {
     )
 }
 
-/// The figures of METIS's manual, version 5.1, section 4.1.1: the same graph with all weights.
+/// The figures of METIS's manual, version 5.1, section 4.1.1: the same graph with all sorts of
+/// weights.
 #[test]
 fn graphs_of_the_manual_of_metis() {
     let plain = "7 11\n5 3 2\n1 3 4\n5 4 2 1\n2 3 6 7\n1 3 6\n5 4 7\n6 4\n";
@@ -65,20 +66,21 @@ fn graphs_of_the_manual_of_metis() {
     let both = "7 11 011\n4 5 1 3 2 2 1\n2 1 1 3 2 4 1\n5 5 3 4 2 2 2 1 2\n3 2 1 3 2 6 2 7 5\n1 1 1 3 3 6 2\n\
                 6 5 2 4 2 7 6\n2 6 6 4 5\n";
     assert_eq!(size(&good(Format::Metis, both)), (7, 11, 23, 27));
-    // Comments, a count of weights, tabs, ends of lines as on Windows, blank lines at the end, no end of the last.
+    // Comments, a number of weights, tabs, line ends of Windows, blank lines at the end, no last
+    // line end.
     let odd = "\u{feff}% said\r\n2 1 10 1\r\n%\r\n7\t2\r\n  % said\r\n 0 1 \r\n\r\n\n";
     assert_eq!(size(&good(Format::Metis, odd)), (2, 1, 7, 1));
     assert_eq!(size(&good(Format::Metis, "2 0\n\n\n")), (2, 0, 2, 0));
     assert_eq!(size(&good(Format::Metis, "2 1 0 0\n2\n1")), (2, 1, 2, 1));
 }
 
-/// The cube of the guide of Scotch, section 5.1, and the same with labels.
+/// The cube of Scotch's guide, section 5.1, and the same with labels.
 #[test]
 fn graphs_of_the_guide_of_scotch() {
     let cube = "0\n8\t24\n0\t000\n3\t4\t2\t1\n3\t5\t3\t0\n3\t6\t0\t3\n3\t7\t1\t2\n3\t0\t6\t5\n3\t1\t7\t4\n\
                 3\t2\t4\t7\n3\t3\t5\t6\n";
     assert_eq!(size(&good(Format::Scotch, cube)), (8, 12, 8, 12));
-    // Lines mean nothing, and labels come in any order.
+    // Line ends have no meaning, and labels come in any order.
     let labels = "0 3 4 0 111\n30 5 1 7 10 10 1 2 7 30 9 20 20 4 1 9 10";
     let file = good(Format::Scotch, labels);
     assert_eq!(size(&file), (3, 2, 10, 16));
@@ -138,7 +140,7 @@ fn headers_that_are_none() {
     );
 }
 
-/// METIS takes the time to count, too; a header that claims four thousand million vertices costs nothing.
+/// A header with four thousand million vertices must not cost time or memory.
 #[test]
 fn counts_that_are_not_those_of_the_header() {
     metis(
@@ -213,7 +215,7 @@ fn numbers_that_are_none() {
         "0 2 2 0 0 1 1 1 \u{e9}\u{e9}",
         &["G0472 1:17 `\u{e9}\u{e9}` is not a neighbour"],
     );
-    // What is shown of a word is short, and no word is shown as it governs a terminal.
+    // Words are shortened in messages, and their control characters are escaped.
     let (_, found) = told(
         Format::Metis,
         &format!("2 1\n{}\n1\n", "\u{1b}[2J".repeat(1000)),
@@ -326,7 +328,7 @@ fn files_of_other_formats_are_named() {
             &[&format!("G0470 1:1 this is {name}, not a Scotch graph")],
         );
     }
-    // What may be a graph of METIS with a mistake is reported as one.
+    // A possible graph of METIS with an error is reported as such.
     metis("2 1\n2\n2\n", &["G0473 3:1 vertex 2 has an edge to itself"]);
 }
 

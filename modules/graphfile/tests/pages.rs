@@ -1,4 +1,4 @@
-//! Each code has a page in the book, and the example on the page draws that code.
+//! Each code has a page in the book, and the example on the page must produce that code.
 
 use graphmap_graphfile::{Format, codes, read};
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -32,7 +32,8 @@ fn the_example_of_each_page_draws_its_code() {
     }
 }
 
-/// The codes that the text of a block draws, whose first line names its format.
+/// Returns the codes that the text of a block produces. The first line of the block names its
+/// format.
 fn drawn(block: &str) -> Vec<String> {
     let (language, text) = block.split_once('\n').expect("a block");
     let format = Format::from_name(language.trim_end_matches(",fails")).expect("a format");

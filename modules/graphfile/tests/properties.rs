@@ -1,5 +1,5 @@
-//! Any text is a graph or has errors with their places; what is taken is what a plain reader of the
-//! manuals takes; what is printed reads the same.
+//! Each text is a graph or has errors with positions. A simple reader written from the manuals must
+//! accept the same texts. Printed graphs must be read back unchanged.
 
 use graphmap_graphfile::{Format, print, read};
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -8,7 +8,7 @@ use graphmap_partition::{Channel, Graph};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads a text, and holds true what is true of every text.
+/// Reads a text, and asserts the properties that hold for each text.
 fn checked(format: Format, text: &str) -> Option<Graph> {
     let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
     sources.add("before", "x").unwrap();
@@ -28,15 +28,15 @@ fn checked(format: Format, text: &str) -> Option<Graph> {
     file.map(|file| file.graph)
 }
 
-/// Loads of vertices, and the weight of each edge by its ends, the lesser first.
+/// Loads of vertices, and the weight of each edge by its ends, smaller end first.
 type Plain = (Vec<u64>, BTreeMap<(u64, u64), u64>);
 
-/// An edge of a vertex as it is listed: it must not be there yet.
+/// Adds a listed edge, or returns `None` if it is already there or invalid.
 fn insert(ends: &mut BTreeMap<(u64, u64), u64>, from: u64, to: u64, weight: u64) -> Option<()> {
     (from != to && weight > 0 && ends.insert((from, to), weight).is_none()).then_some(())
 }
 
-/// The graph of ends, if each has its other one.
+/// Returns the graph of ends if each has its opposite end.
 fn symmetric(loads: Vec<u64>, ends: BTreeMap<(u64, u64), u64>, edges: u64) -> Option<Plain> {
     let both = ends.iter().all(|(&(a, b), w)| ends.get(&(b, a)) == Some(w));
     let fits = both && ends.len() as u64 == 2 * edges;
@@ -58,7 +58,7 @@ fn flags(word: &str) -> Option<[bool; 3]> {
     plain.then(|| [2, 1, 0].map(|i| word.bytes().rev().nth(i) == Some(b'1')))
 }
 
-/// A reader of METIS's graphs as its manual says, for small numbers.
+/// Reads a graph of METIS as its manual describes it, for small numbers.
 fn plain_metis(text: &str) -> Option<Plain> {
     let mut lines = text.lines().filter(|l| !l.trim_start().starts_with('%'));
     let header: Vec<&str> = lines.next()?.split_whitespace().collect();
@@ -88,7 +88,7 @@ fn plain_metis(text: &str) -> Option<Plain> {
     symmetric(loads, ends, m).filter(|_| blank)
 }
 
-/// One of Scotch's, as its guide says.
+/// Reads a graph of Scotch as its guide describes it.
 fn plain_scotch(text: &str) -> Option<Plain> {
     let mut words = text.split_whitespace();
     let version = number(words.next()?)?;
@@ -162,7 +162,7 @@ fn formats() -> impl Strategy<Value = Format> {
     prop::sample::select(Format::ALL.to_vec())
 }
 
-/// One small change of a text: a word or a line that goes, comes twice, or becomes another.
+/// Makes one small change: a word or a line is removed, repeated, or replaced.
 fn changed(text: &str, at: usize, how: usize) -> String {
     let mut pieces: Vec<String> = text
         .split_inclusive([' ', '\n'])
@@ -196,7 +196,7 @@ proptest! {
         prop_assert!(agrees(format, &print(&graph, format))?);
     }
 
-    /// Graphs with one or two mistakes, most of which are near misses.
+    /// Graphs with one or two errors, most of which are nearly valid.
     #[test]
     fn a_plain_reader_takes_the_same(
         graph in graphs(),
@@ -227,8 +227,8 @@ proptest! {
     }
 }
 
-/// A star of which every edge is told at the hub alone, and one that is told in the wrong order: time in
-/// proportion to the text, and every finding counted.
+/// A star whose edges are all listed at the hub alone, and in reverse order. Time must be linear in
+/// the text, and all errors must be reported.
 #[test]
 fn a_large_file_full_of_mistakes() {
     let n = 50_000;
