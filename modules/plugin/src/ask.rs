@@ -1,4 +1,4 @@
-//! An executable as a pass and as an emitter: what it is asked, and what becomes of its answer.
+//! Passes and emitters that call an executable: makes the request and applies the reply.
 
 use crate::codes::BAD_REPLY;
 use crate::external::{External, PROTOCOL};
@@ -28,7 +28,7 @@ struct Request<'a> {
 
 impl External {
     fn ask(&self, request: &Request<'_>) -> Result<String, Diagnostics> {
-        // Strings and numbers in memory: nothing that serde could refuse.
+        // Serializing strings and numbers to memory cannot fail.
         let request = serde_json::to_vec(request).expect("a request has no odd keys");
         process::ask(self, request)
     }

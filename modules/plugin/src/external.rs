@@ -1,4 +1,4 @@
-//! What an executable is started as, and for how long.
+//! An external executable: its path, its time limit, and the way to start it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The version of the protocol in requests, and the newest that is read in replies.
+/// Version of the protocol in requests, and the newest that is accepted in replies.
 pub const PROTOCOL: u32 = 1;
 
 /// An executable that is a pass, an emitter, or both.
@@ -15,34 +15,40 @@ pub const PROTOCOL: u32 = 1;
 pub struct External {
     /// Its name, as in `--pass NAME`.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// How long it may take.
+    /// Maximum duration of a run.
     pub timeout: Duration,
-    /// Set by whoever wants it to end at once.
+    /// Flag that ends the run when it is set.
     pub interrupt: Arc<AtomicBool>,
-    /// How it is started: [`Command::new`], or by a program that sees to it that nothing outlives it.
-    /// That is told to end by TERM, and then killed.
+    /// Function that makes the command to start it: [`Command::new`], or a program that ensures
+    /// that no descendant outlives it. To end a run early, graphmap sends TERM to this process and
+    /// later kills it.
     pub launch: Launch,
 }
 
-/// How long an executable may take where nobody says otherwise.
+/// Default of [`External::timeout`].
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A command that runs an executable. Another program that does so, and cannot, ends with
-/// [`CANNOT_RUN`] and says [`cannot_run`] on standard error.
+/// Function that returns a command to run an executable.
+///
+/// If the command is another program, and it cannot run the executable, it must exit with
+/// [`CANNOT_RUN`] and print [`cannot_run`] to standard error.
+///
+/// # Errors
+/// Returns an error if the command cannot be made.
 pub type Launch = fn(&Path) -> io::Result<Command>;
 
-/// Exit code for a program that cannot be run, as shells have it.
+/// Exit code for a program that cannot be run, as in shells.
 pub const CANNOT_RUN: u8 = 127;
 
-/// What is said of a program that cannot be run.
+/// Returns the message for a program that cannot be run.
 pub fn cannot_run(program: &Path, error: &str) -> String {
     format!("graphmap: `{}` cannot be run: {error}\n", program.display())
 }
 
 impl External {
-    /// An executable that is started as it is, may take [`TIMEOUT`], and is not interrupted.
+    /// Creates an executable that is started directly, with [`TIMEOUT`] and without an interrupt.
     pub fn new(name: impl Into<String>, path: impl Into<PathBuf>) -> External {
         External {
             name: name.into(),

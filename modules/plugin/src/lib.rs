@@ -1,16 +1,22 @@
 //! External passes and emitters: executables that read a request as JSON from standard input and
 //! write a reply as JSON to standard output.
 //!
-//! The request is one object: `protocol` ([`PROTOCOL`]), `action` (`pass` or `emit`), `name`,
-//! `options`, `network` (as [`graphmap_kpn::json`] has it), `platform` (as [`graphmap_kpn::hardware`] has it) where it
-//! is known, and, for an emitter, `path`. The reply is one object, too: `protocol`, and where there is something to say `network` (a pass that changes
-//! nothing leaves it out), `files` (an emitter's) and `diagnostics`. What the executable finds
-//! wrong it says there and ends with 0; another end is a failure of the executable itself.
+//! The request is an object with these fields:
 //!
-//! An executable is handed what it does not expect, and may do anything: the request is written
-//! from a thread of its own, so that one that answers before it has read all does not block; the
-//! time it may take is limited, and at its end its whole process group is killed. What has left the
-//! group is the business of whoever starts it ([`External::launch`]).
+//! * `protocol` ([`PROTOCOL`]), `action` (`pass` or `emit`), `name` and `options`,
+//! * `network`, in the format of [`graphmap_kpn::json`],
+//! * `platform`, in the format of [`graphmap_kpn::hardware`], if it is known,
+//! * `path`, for an emitter.
+//!
+//! The reply is an object with `protocol` and optional fields: `network` (omitted by a pass that
+//! changes nothing), `files` (of an emitter) and `diagnostics`. An executable that finds errors
+//! reports them in `diagnostics` and exits with 0. Any other exit status is a failure of the
+//! executable itself.
+//!
+//! An executable may behave in any way, so a run is protected against it. A separate thread writes
+//! the request, so that an executable that replies before it has read everything does not block.
+//! Its time is limited, and at its end its whole process group is killed. Processes that have left
+//! the group are the responsibility of the launching program ([`External::launch`]).
 
 mod ask;
 pub mod codes;

@@ -1,4 +1,4 @@
-//! Runs an executable: request in, reply out, within its time.
+//! Runs an executable: sends the request and receives the reply, within a time limit.
 
 use crate::codes::{CANNOT_START, DIED, TIMED_OUT};
 use crate::external::{CANNOT_RUN, External, cannot_run};
@@ -10,22 +10,25 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How many lines of an executable's standard error are shown: the last ones tell what ended it.
+/// Number of lines of standard error that are shown. The last lines usually contain the cause.
 const LINES: usize = 20;
-/// How much of its standard error is kept for that.
+/// Number of bytes of standard error that are kept.
 const LAST_WORDS: usize = 16 << 10;
-/// The longest reply: so much, and so many times what was asked. A pass may make a network many times
-/// larger; an executable that never stops to write is to be stopped before it fills the memory.
+/// Maximum length of a reply: a constant, and a multiple of the length of the request.
+///
+/// A pass may make a network many times larger, but an executable that never stops to write must be
+/// stopped before it fills the memory.
 const LONGEST: u64 = 64 << 20;
 const TIMES: u64 = 16;
-/// How often the executable's end, the time and the interrupt are looked at.
+/// Interval at which the end of the executable, the time and the interrupt are checked.
 const TICK: Duration = Duration::from_millis(10);
-/// How long the last words of an executable that has ended are waited for: what it started may
-/// hold the pipe open.
+/// Time to wait for the rest of the output of an executable that has exited, because its child
+/// processes may hold the pipe open.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// How long it may take to end when it is told to. Who sees to it that nothing outlives it
-/// ([`External::launch`]) has ended all of it in milliseconds, on a machine that does much else in a second;
-/// killed before, it would leave the rest.
+/// Time that an executable gets to end after TERM.
+///
+/// A launching program that ends all descendants ([`External::launch`]) needs milliseconds, or up
+/// to a second on a loaded machine. If it were killed earlier, the descendants would survive.
 const GRACE: Duration = Duration::from_secs(3);
 
 pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnostics> {
@@ -41,11 +44,11 @@ pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
     if !matches!(end, End::Ended(_)) {
         tell_to_end(&child);
     }
-    // Whatever the end, nothing that it started outlives it.
+    // In all cases the whole process group is killed, so that child processes do not survive.
     kill(&mut child);
     let status = child.wait().map_err(|error| failed("waited for", error))?;
     if let End::Ended(output @ None) = &mut end {
-        // What it left running held the pipe open.
+        // A child process held the pipe open until it was killed.
         *output = out.recv_timeout(PATIENCE).ok();
     }
     let diagnostic = match end {
@@ -91,7 +94,7 @@ pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
 
 fn start(plugin: &External) -> io::Result<Child> {
     let mut command = (plugin.launch)(&plugin.path)?;
-    // A group of its own: what it starts can be killed with it.
+    // A separate process group, so that its child processes can be killed together with it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
         .stdin(Stdio::piped())
@@ -100,14 +103,15 @@ fn start(plugin: &External) -> io::Result<Child> {
         .spawn()
 }
 
-/// Starts the threads that write the request and read what comes: none waits for another.
+/// Starts separate threads that write the request and read the output, so that none blocks another.
 fn converse(
     child: &mut Child,
     request: Vec<u8>,
     longest: u64,
 ) -> (Receiver<io::Result<Vec<u8>>>, Receiver<Vec<u8>>) {
     if let Some(mut stdin) = child.stdin.take() {
-        // Whoever does not read it all may still answer.
+        // An executable that does not read the whole request may still reply, so errors are
+        // ignored.
         std::thread::spawn(move || stdin.write_all(&request));
     }
     let (send_out, out) = channel();
@@ -135,18 +139,18 @@ fn converse(
 }
 
 fn send<T>(sender: &Sender<T>, value: T) {
-    // Nobody waits any more for one that was too late.
+    // The receiver no longer exists if the output came too late.
     let _ = sender.send(value);
 }
 
 enum End {
-    /// By itself; with its output, if that came to an end, too.
+    /// Exited, with its output if that has ended, too.
     Ended(Option<io::Result<Vec<u8>>>),
-    /// It wrote more than is read.
+    /// Wrote more than the limit.
     Endless,
     Late,
     Interrupted,
-    /// Its end cannot be found out.
+    /// The state of the process could not be determined.
     Unwatched(io::Error),
 }
 
@@ -184,14 +188,14 @@ fn wait(
     }
 }
 
-/// Whether it has ended; it is left as it is, so that its group's number stays its own.
+/// Returns true if it has exited. It is not reaped, so that the id of its group cannot be reused.
 fn has_ended(child: &Child) -> io::Result<bool> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     Ok(waitid(WaitId::Pid(pid(child)?), options)?.is_some())
 }
 
-/// Tells it to end, and gives it a moment.
+/// Sends TERM and waits until it has exited, at most for [`GRACE`].
 fn tell_to_end(child: &Child) {
     let start = Instant::now();
     let told = pid(child).and_then(|pid| {
@@ -212,7 +216,7 @@ fn pid(child: &Child) -> io::Result<rustix::process::Pid> {
 
 fn kill(child: &mut Child) {
     if let Ok(group) = pid(child) {
-        // A group whose members have all ended is an error that is none.
+        // An error only means that all members of the group have exited.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
 }
@@ -227,7 +231,7 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Adds what an executable said on its standard error.
+/// Adds the end of the executable's standard error to a diagnostic.
 fn with_last_words(diagnostic: Diagnostic, said: &[u8]) -> Diagnostic {
     let text = String::from_utf8_lossy(said);
     let lines: Vec<&str> = text.lines().collect();

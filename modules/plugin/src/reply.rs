@@ -33,7 +33,7 @@ struct ReplyJson<'a> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileJson {
-    /// Relative to the folder of the output; empty for the output itself.
+    /// Relative to the folder of the output. Empty for the output itself.
     #[serde(default)]
     pub(crate) path: String,
     pub(crate) content: String,
@@ -63,15 +63,15 @@ enum SeverityJson {
     Error,
 }
 
-/// What a reply says.
+/// The contents of a reply.
 pub(crate) struct Reply {
     pub(crate) network: Option<Network>,
     pub(crate) files: Vec<FileJson>,
-    /// Without errors.
+    /// Diagnostics without errors.
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// Reads a reply. `known` are the texts that its spans speak of.
+/// Parses a reply. `known` contains the texts to which its spans refer.
 pub(crate) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<Reply, Diagnostics> {
     let protocol: ProtocolOnly =
         serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
@@ -124,8 +124,9 @@ fn reported(plugin: &External, said: DiagnosticJson, known: &SourceMap) -> Diagn
 }
 
 fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Network, Diagnostics> {
-    // What is wrong with it is told at the place in the drawing that the element hands back, and else without
-    // one: the reply is no file that anybody could open.
+    // An error points to the position in the graph file that the element contains, or has no
+    // position. It cannot point into the reply, because the reply is not a file that the user can
+    // open.
     let told = |found: Diagnostics| {
         let mut all = Diagnostics::from(bad(plugin, "its network is invalid"));
         all.extend(found);
@@ -137,12 +138,13 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
         .map_err(|error| bad(plugin, &error.to_string()))?;
     let declared = json::read(source.text(), &source, known, Positions::Given).map_err(told)?;
     let (declared, _) = expand::expand(declared)?;
-    // Findings of the join are not repeated: the verification that follows has those that matter.
+    // Diagnostics of `resolve` are not repeated, because verification reports the important ones
+    // later.
     let (network, _) = resolve::resolve(declared)?;
     Ok(network)
 }
 
-/// The path of a file of a reply, which must not leave the folder of the output.
+/// Returns the path of a file of a reply, or an error if it is outside the folder of the output.
 pub(crate) fn place(plugin: &External, output: &Path, file: &str) -> Result<PathBuf, Diagnostics> {
     if file.is_empty() {
         return Ok(output.to_owned());
@@ -167,7 +169,7 @@ pub(crate) fn place(plugin: &External, output: &Path, file: &str) -> Result<Path
     })
 }
 
-/// A reply that is none.
+/// Returns the error for an invalid reply.
 pub(crate) fn bad(plugin: &External, why: &str) -> Diagnostic {
     let who = plugin.path.display();
     Diagnostic::error(BAD_REPLY, format!("the reply of `{who}` is invalid: {why}"))

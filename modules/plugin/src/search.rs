@@ -1,11 +1,11 @@
-//! Which executables on PATH are passes and emitters, by their names.
+//! Finds executables on PATH that are passes or emitters, by their names.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What the name of an external pass starts with.
+/// Prefix of the names of external passes.
 pub const PASS: &str = "graphmap-pass-";
-/// What the name of an external emitter starts with.
+/// Prefix of the names of external emitters.
 pub const EMITTER: &str = "graphmap-emit-";
 
 /// An executable found on PATH.
@@ -13,11 +13,12 @@ pub const EMITTER: &str = "graphmap-emit-";
 pub struct Executable {
     /// Its name without the prefix.
     pub name: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 
-/// All executables on PATH whose names start with `prefix`, by name; of equals the first on PATH.
+/// Returns all executables on PATH whose names start with `prefix`, sorted by name. Of several with
+/// the same name, the first on PATH counts.
 pub fn on_path(prefix: &str) -> Vec<Executable> {
     let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
     for folder in folders() {
@@ -43,7 +44,7 @@ pub fn on_path(prefix: &str) -> Vec<Executable> {
         .collect()
 }
 
-/// The first executable of a name on PATH.
+/// Returns the path of the first executable on PATH with a prefix and a name.
 pub fn find(prefix: &str, name: &str) -> Option<PathBuf> {
     if name.is_empty() || name.contains(['/', '\\']) {
         return None;
