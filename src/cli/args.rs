@@ -1,11 +1,11 @@
-//! What several verbs take on the command line.
+//! Command-line arguments that several verbs share.
 
 use crate::levels::{self, Lint, Said};
 use clap::{Args, ValueEnum};
 use graphmap_kpn::level::Level;
 use std::path::PathBuf;
 
-/// What every verb takes.
+/// Options of every verb.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
     /// Format of the diagnostics on standard error
@@ -71,7 +71,7 @@ impl Common {
             .collect()
     }
 
-    /// For errors of the command line itself, which cannot be asked how it wants them.
+    /// Returns the default options, for errors in a command line that cannot be parsed.
     pub(crate) fn default_for_errors() -> Common {
         Common {
             message_format: MessageFormat::Human,
@@ -117,7 +117,7 @@ pub(crate) enum Colour {
     Never,
 }
 
-/// A graph to be read, and what is done to it first.
+/// Options of a verb that reads a graph.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GraphArgs {
     /// Format of the graph file (see `graphmap import`) [default: by file extension; dot for `-`]
@@ -127,7 +127,7 @@ pub(crate) struct GraphArgs {
     pub(crate) passes: PassArgs,
 }
 
-/// Passes to run.
+/// Options of passes.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PassArgs {
     /// Run this pass on the network; repeat the option to run several, in this order
@@ -149,13 +149,13 @@ fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// The path that means standard input or output.
+/// Path that means standard input or output.
 pub(crate) const STANDARD: &str = "-";
 
-/// Whether a path means standard input or output.
+/// Returns true if a path means standard input or output.
 pub(crate) fn is_standard(path: &std::path::Path) -> bool {
     path.as_os_str() == STANDARD
 }
 
-/// `FILE` where it must be given.
+/// Path of a `FILE` argument.
 pub(crate) type File = PathBuf;

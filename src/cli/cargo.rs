@@ -21,7 +21,7 @@ pub(super) fn metadata(
     let mut asked: Vec<OsString> = ["metadata", "--format-version=1", "--color=never"]
         .map(OsString::from)
         .into();
-    // Packages of other platforms may not have been fetched.
+    // Packages for other platforms may not have been downloaded.
     let version = run(&["-vV".into()], session)?;
     let version = String::from_utf8_lossy(&version.stdout);
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
@@ -41,14 +41,14 @@ pub(super) fn metadata(
     }
 }
 
-/// Runs Cargo, and returns its output.
+/// Runs Cargo and returns its output.
 pub(super) fn run(arguments: &[OsString], session: &mut Session<'_>) -> Outcome<Output> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     output(&cargo, arguments, &[], &cargo_not_there, session)
 }
 
-/// Runs a program with `input` on its stdin, and returns its output. `cannot_run` is the diagnostic
-/// if it does not start.
+/// Runs a program with `input` on its standard input, and returns its output. `cannot_run` makes
+/// the diagnostic for a program that does not start.
 pub(super) fn output(
     program: &OsStr,
     arguments: &[OsString],
@@ -70,7 +70,7 @@ pub(super) fn output(
         let stdin = child.stdin.take();
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                // A program that does not read all of it reports that by its status.
+                // A program that does not read all input reports errors by its status.
                 let _ = stdin.map(|mut stdin| stdin.write_all(input));
             });
             child.wait_with_output()

@@ -1,4 +1,4 @@
-//! `graphmap check`: is the graph sound?
+//! `graphmap check`: reports the errors of graphs.
 
 use super::args::{File, GraphArgs};
 use super::exit::Exit;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
                 session.find_all(cycles::notes(&network));
             }
             skeleton(args, session, file, &network)?;
-            // Somebody may want what was found to be an error.
+            // `--deny` may have made a diagnostic an error.
             match session.errors() > errors {
                 true => Err(Exit::Graph),
                 false => Ok(network),
@@ -86,7 +86,8 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
     Ok(worst)
 }
 
-/// What will be wrong with the types of tokens once the program is written.
+/// Returns diagnostics about token types that a Rust program cannot use, and about types that only
+/// some channels state.
 fn types(network: &Network) -> Diagnostics {
     let wrong = Model::wrong_types(network).into_iter().map(|mut finding| {
         finding.severity = Severity::Warning;
@@ -100,7 +101,7 @@ fn types(network: &Network) -> Diagnostics {
     found
 }
 
-/// Whether there is the skeleton that the graph names: else no wiring is made from it.
+/// Checks that the skeleton that the graph names exists. Without it no wiring code can be written.
 fn skeleton(
     args: &CheckArgs,
     session: &mut Session<'_>,
@@ -123,7 +124,7 @@ fn skeleton(
     Ok(())
 }
 
-/// `1 process`, `2 processes`.
+/// Returns a count with its noun: `1 process`, `2 processes`.
 pub(crate) fn plural(count: usize, one: &str) -> String {
     match (count, one.ends_with('s')) {
         (1, _) => format!("1 {one}"),

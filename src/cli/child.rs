@@ -1,4 +1,4 @@
-//! Runs a program in our place: its input, output and signals are ours.
+//! Runs a program with the input and output of graphmap, and forwards signals to it.
 
 use crate::cli::signals::{self, Guard, interrupted};
 use std::io;
@@ -6,28 +6,28 @@ use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How a program ended.
+/// Outcome of a program.
 pub(crate) enum End {
-    /// With this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signal(i32),
-    /// Since this signal told us to end.
+    /// This signal asked graphmap to end.
     Interrupted(i32),
 }
 
-/// How long a program may take to end after it was asked to.
+/// Time that a program has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
-/// How often it is looked whether we were told to end.
+/// Interval at which signals are polled.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Runs a program to its end. What the terminal tells us (Ctrl-C) it tells the program, too; what only
-/// we are told it is told by us, questions too.
+/// Runs a program to its end. Forwards the signals that ask graphmap to end, and the signal that
+/// asks for a report. On Ctrl-C the terminal also signals the program itself.
 pub(crate) fn run(command: &mut Command) -> io::Result<End> {
     run_with(command, Asking::end)
 }
 
-/// The same, with a way of one's own to end it.
+/// Like [`run`], but calls `end` to end the program.
 pub(crate) fn run_with(command: &mut Command, mut end: impl FnMut(&Asking)) -> io::Result<End> {
     let asked = signals::question();
     let _guard = Guard::new();
@@ -57,7 +57,8 @@ pub(crate) fn run_with(command: &mut Command, mut end: impl FnMut(&Asking)) -> i
     Ok(End::Code(status.code().unwrap_or(1)))
 }
 
-/// What it takes to end a program: it is asked when we are told to end, and killed when it does not.
+/// Ends a program: forwards the signal that asks graphmap to end, and kills the program if it is
+/// still running after [`GRACE`].
 pub(crate) struct Asking {
     id: u32,
     signal: Option<i32>,
@@ -75,7 +76,7 @@ impl Asking {
         }
     }
 
-    /// Whether there is something to be done now.
+    /// Returns true if the program must be signalled now.
     fn is_time(&mut self) -> bool {
         self.signal = interrupted();
         match (self.signal, self.since) {
@@ -91,7 +92,7 @@ impl Asking {
         }
     }
 
-    /// Passes on what we were told, or kills.
+    /// Forwards the signal, or kills the program.
     fn end(&self) {
         if let Some(signal) = self.signal {
             send(self.id, signal, self.at_once);
@@ -99,14 +100,15 @@ impl Asking {
     }
 }
 
-/// Ends a build when we are told to end, as long as this lives.
+/// Ends a child process if a signal asks graphmap to end. Active until it is dropped.
 pub(crate) struct Watched {
     done: Option<std::sync::mpsc::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Watched {
-    /// Its process is sent this signal, else the one that we were told by.
+    /// Watches the process `id`. It gets `signal` or, if that is `None`, the signal that graphmap
+    /// received.
     pub(crate) fn new(id: u32, signal: Option<i32>) -> Watched {
         let (done, is_done) = channel();
         let thread = std::thread::spawn(move || {
@@ -129,7 +131,7 @@ impl Drop for Watched {
     fn drop(&mut self) {
         self.done = None;
         if let Some(thread) = self.thread.take() {
-            // It does nothing that panics.
+            // The thread does not panic.
             let _ = thread.join();
         }
     }
@@ -142,7 +144,7 @@ fn send(id: u32, signal: i32, at_once: bool) {
         false => Signal::from_named_raw(signal).unwrap_or(Signal::TERM),
     };
     if let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) {
-        // It may have ended in this moment.
+        // The process may just have ended.
         let _ = kill_process(pid, signal);
     }
 }

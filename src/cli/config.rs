@@ -1,4 +1,4 @@
-//! `graphmap.toml`: what a project fixes, so that it need not be typed each time.
+//! `graphmap.toml`: options that a project fixes, so that they need not be typed each time.
 
 use super::exit::Exit;
 use super::paths;
@@ -16,28 +16,28 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Its name.
+/// Name of the file.
 pub(crate) const NAME: &str = "graphmap.toml";
 
-/// The key that states the version of the format.
+/// Key that states the version of the format.
 const VERSION_KEY: &str = "graphmap";
-/// The newest version that is read. A file that states none is of version 1.
+/// Newest version that can be read. A file without this key has version 1.
 const VERSION: u32 = 1;
 
-/// The table of levels in it.
+/// Table with the levels of diagnostics.
 const LINTS: &str = "lints";
 
-/// What a key's value is.
+/// Type of the value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Word,
     Number,
-    /// With a unit or without.
+    /// A number, with or without a unit.
     Quantity,
-    /// Of a file, as seen from `graphmap.toml`.
+    /// Path relative to the folder of `graphmap.toml`.
     Path,
     Paths,
-    /// A path, or what else `--hosts` takes.
+    /// A path, or another value of `--hosts`.
     Hosts,
     /// `true` or `false`.
     Flag,
@@ -57,14 +57,14 @@ impl Kind {
     }
 }
 
-/// The key that names the graph file.
+/// Key that names the graph file.
 const FILE: &str = "file";
 
-/// The key of the format of the host description, and its name in earlier versions.
+/// Key of the format of the host description. The second line is its old name.
 const HOSTS_FORMAT: &str = "hosts-format";
 const OLD_HOSTS_FORMAT: &str = "dialect";
 
-/// All keys but [`LINTS`] and [`VERSION_KEY`]. Those but [`FILE`] are options of the same name.
+/// All keys except [`LINTS`] and [`VERSION_KEY`]. All but [`FILE`] are options of the same name.
 const KEYS: &[(&str, Kind)] = &[
     (FILE, Kind::Path),
     ("hosts", Kind::Hosts),
@@ -82,45 +82,45 @@ const KEYS: &[(&str, Kind)] = &[
     ("dev", Kind::Flag),
 ];
 
-/// What a `graphmap.toml` says.
+/// Contents of a `graphmap.toml`.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
-    /// Its path as it is told.
+    /// Path, as messages show it.
     pub(crate) path: PathBuf,
-    /// The graph file where none is named.
+    /// Graph file, if the command line names none.
     pub(crate) file: Option<PathBuf>,
-    /// Where it is said.
+    /// Position of the key `file`.
     pub(crate) file_at: Option<Span>,
-    /// Values of options that are not given.
+    /// Values of options that the command line does not set.
     pub(crate) options: Vec<Preset>,
-    /// How findings are taken.
+    /// Levels of diagnostics.
     pub(crate) levels: Said,
 }
 
-/// A value of an option.
+/// Values of an option.
 #[derive(Debug)]
 pub(crate) struct Preset {
     /// Name of the option, without dashes.
     pub(crate) option: &'static str,
     pub(crate) values: Vec<String>,
-    /// Where it is said.
+    /// Position of the values.
     pub(crate) span: Span,
 }
 
-/// The `graphmap.toml` of a folder, or of the nearest one above it.
+/// Returns the path of `graphmap.toml` in a folder, or in the nearest folder above it.
 pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
     let folder = std::path::absolute(folder).ok()?;
     let mut paths = folder.ancestors().map(|folder| folder.join(NAME));
-    // Whatever it is: a folder or a link to nothing is told of when it is read, not passed by.
+    // A folder or a dangling link counts, too. Reading it reports the error.
     paths.find(|path| path.symlink_metadata().is_ok())
 }
 
-/// Reads one. What is wrong in it is found, and what it says besides is given back.
+/// Reads a `graphmap.toml`. Reports its errors, and returns the valid part.
 pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let folder = paths::way(Path::new("."), parent);
     let path = folder.join(NAME);
-    // Nobody named it: who waits for a pipe would not know what for.
+    // The user did not name this file. Reading a pipe would block without an apparent reason.
     if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         let message = format!(
             "`{}` cannot be read: it is not a regular file",
@@ -165,7 +165,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn span(&self, range: Range<usize>) -> Span {
-        // No text is longer than what spans can tell.
+        // A source is shorter than 4 GiB, so that positions fit in 32 bits.
         let base = self.source.base();
         Span::new(base + range.start as u32, base + range.end as u32)
     }
@@ -184,7 +184,7 @@ impl Reader<'_> {
             self.found.push(finding);
         }
         if !self.found.is_empty() {
-            // What is left of a broken text would only confuse.
+            // After a syntax error, further errors would only confuse.
             return;
         }
         let table = table.get_ref();
@@ -195,7 +195,7 @@ impl Reader<'_> {
         for (key, value) in table {
             let name: &str = key.get_ref();
             if name == VERSION_KEY {
-                // Checked before all others.
+                // Checked first, above.
             } else if name == LINTS {
                 self.lints(value);
             } else if name == OLD_HOSTS_FORMAT && table.contains_key(HOSTS_FORMAT) {
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
     use graphmap_kpn::source::SourceMap;
 
-    /// Reads a text in the folder `project`.
+    /// Reads a text as if it were in the folder `project`.
     fn read(text: &str) -> (Config, Diagnostics) {
         let mut sources = SourceMap::new();
         let source = sources.add(NAME, text).unwrap();
@@ -359,7 +359,7 @@ mod tests {
         (reader.config, reader.found)
     }
 
-    /// `tests/formats` holds the files of today, which are never changed.
+    /// `tests/formats` contains files in released formats, which must not change.
     #[test]
     fn a_file_of_today_sets_the_options_of_today() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/formats/graphmap-1.toml");

@@ -1,4 +1,4 @@
-//! What is not typed: the graph file, and options that `graphmap.toml` fixes.
+//! Defaults that are not typed: the graph file, and options from `graphmap.toml`.
 
 use super::args::is_standard;
 use super::config::{self, Config, Preset};
@@ -17,7 +17,7 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The verbs that take a graph, each with the argument that names it; the first is the default action.
+/// Verbs that take a graph, each with the argument that names it. The first is the default action.
 const OF_GRAPHS: &[(&str, &str)] = &[
     (NONE, "file"),
     ("emit", "file"),
@@ -29,25 +29,26 @@ const OF_GRAPHS: &[(&str, &str)] = &[
     (RUN, "file"),
     ("view", "file"),
 ];
-/// The default action.
+/// Name of the default action in [`OF_GRAPHS`].
 const NONE: &str = "";
-/// The verb that can do without a graph.
+/// Verb that can do without a graph.
 const NEW: &str = "new";
-/// The verb that runs programs.
+/// Verb that runs programs.
 const RUN: &str = "run";
 
-/// Options that a verb has and others are meant by: hosts to map onto are fixed for a project, and a run under a launcher
-/// is another kind of run.
+/// Options of verbs that `graphmap.toml` does not set. Its `hosts` are the hosts to map onto, but
+/// `run --hosts` starts the program under a launcher.
 const TYPED_ONLY: &[(&str, &str)] = &[("run", "hosts")];
 
-/// The command line as it can be parsed.
+/// Returns the parser of the command line.
 pub(crate) fn command() -> Command {
-    // `partition` looks for a mapping: it only refuses one that is there.
+    // `partition` searches for a mapping. Its option `--mapping` only reports that, and is hidden.
     let hide = |verb: Command| verb.mut_arg("mapping", |arg| arg.hide(true));
     Cli::command().mut_subcommand("partition", hide)
 }
 
-/// What the command line says, together with what it leaves out.
+/// Parses the command line again, with the values from `graphmap.toml` and the graph file as
+/// defaults.
 pub(crate) fn complete(
     matches: &ArgMatches,
     args: &[OsString],
@@ -90,13 +91,13 @@ pub(crate) fn complete(
     parsed
         .and_then(|m| Cli::from_arg_matches(&m))
         .or_else(|error| {
-            // Clap has taken the same words before.
+            // Clap has accepted these arguments before.
             let message = error.to_string();
             session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message))
         })
 }
 
-/// The `graphmap.toml` of a graph file, else of the folder we are in.
+/// Returns the `graphmap.toml` for a graph file, or for the current folder.
 fn config_of(session: &mut Session<'_>, file: Option<&PathBuf>) -> Outcome<Option<Config>> {
     let folder = file
         .filter(|file| !is_standard(file))
@@ -120,14 +121,14 @@ fn of_verb<'c>(command: &'c Command, verb: &str) -> &'c Command {
     command.find_subcommand(verb).unwrap_or(command)
 }
 
-/// Gives an option the value of `graphmap.toml`, where the verb has that option.
+/// Makes a value of `graphmap.toml` the default of an option, if the verb has that option.
 fn with_preset(
     session: &mut Session<'_>,
     command: Command,
     verb: &str,
     preset: &Preset,
 ) -> Command {
-    // A hidden one only says that there is none.
+    // A hidden option only reports that the verb does not support it.
     let is_it = |arg: &&Arg| arg.get_long() == Some(preset.option) && !arg.is_hide_set();
     let Some(arg) = of_verb(&command, verb).get_arguments().find(is_it) else {
         return command;
@@ -143,7 +144,7 @@ fn with_preset(
     })
 }
 
-/// Whether an option takes its values: it is tried alone, since defaults must not fail.
+/// Checks that an option accepts values. It is parsed alone, because defaults must not fail.
 fn try_values(arg: &Arg, preset: &Preset) -> Result<(), String> {
     if !arg.get_action().takes_values() {
         return Ok(());
@@ -172,20 +173,21 @@ fn try_values(arg: &Arg, preset: &Preset) -> Result<(), String> {
     Err(message)
 }
 
-/// The graph file where none is typed: the one that `graphmap.toml` names, else the only drawing here.
+/// Returns the graph file if none is typed: `file` in `graphmap.toml`, or the only graph file here.
+/// For a project of ranks see [`of_ranks`].
 fn chosen(
     session: &mut Session<'_>,
     verb: &str,
     of_verb: &ArgMatches,
     config: Option<&Config>,
 ) -> Outcome<Option<PathBuf>> {
-    // Nothing is to be done: that is the thing to say.
+    // Without `--emit` there is no action, and that error must be reported first.
     if verb == NONE && !of_verb.contains_id("emit") {
         return Ok(None);
     }
     if verb == NEW {
         let family = of_verb.get_one::<String>("family").map(String::as_str);
-        // A project of ranks has no graph, and one that is updated has its own.
+        // A project of ranks has no graph, and an update uses the graph of the project.
         let updates = of_verb.get_flag("update") && matches!(family, None | Some(family::RUST));
         if updates || family == Some(family::MPI) {
             return Ok(None);
@@ -227,7 +229,7 @@ fn chosen(
             session.tell(&format!("graphmap: using {}\n", paths::shown(same)));
             return Ok(Some(same.clone()));
         }
-        // A small graph is written to begin with.
+        // The new project gets a small sample graph.
         return Ok(None);
     }
     let names = all.iter().map(|path| format!("`{}`", path.display()));
@@ -245,7 +247,8 @@ fn chosen(
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// What is run of the project of ranks here: the drawing that it names, where there is one, else the ranks that nobody has drawn.
+/// Returns the argument that runs the project of ranks here: its graph file if that exists,
+/// otherwise `.` for ranks without a graph.
 fn of_ranks(session: &Session<'_>, project: &Project) -> PathBuf {
     let drawing = paths::plain(&project.graph);
     let drawing = drawing
@@ -263,10 +266,11 @@ fn of_ranks(session: &Session<'_>, project: &Project) -> PathBuf {
     }
 }
 
-/// The most drawings that are named one by one.
+/// Maximum number of graph files that a message names.
 const MOST_NAMED: usize = 8;
 
-/// The files of this folder that are in the language of standard input, hidden ones excepted.
+/// Returns the files of this folder that the first front end accepts, in order of name, without
+/// hidden files.
 fn drawings(session: &Session<'_>) -> Vec<PathBuf> {
     let Some(language) = session.registry.front_ends().next() else {
         return Vec::new();

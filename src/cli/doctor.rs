@@ -1,4 +1,5 @@
-//! `graphmap doctor`: which of the tools that graphmap works with are there; of a project of ranks, what these share.
+//! `graphmap doctor`: reports which tools are installed, and the state that ranks of a project
+//! would share.
 
 use super::doctor_project::{self, ProjectArgs};
 use super::exit::Exit;
@@ -37,7 +38,7 @@ pub(crate) struct DoctorArgs {
 
 struct Wanted {
     name: &'static str,
-    /// Programs that would do, with the arguments that make them tell their version.
+    /// Programs of which one is enough, with the arguments that print the version.
     programs: &'static [(&'static str, &'static [&'static str])],
     needed: bool,
     what_for: &'static str,
@@ -126,14 +127,14 @@ fn tools(session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(exit)
 }
 
-/// The line in which a program tells its version, if it can be run.
+/// Returns the line in which a program prints its version. `None` if it cannot be run.
 fn version(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(args)
         .stdin(Stdio::null())
         .output()
         .ok()?;
-    // Graphviz tells its version on standard error.
+    // Graphviz prints its version on standard error.
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     let text = out + &String::from_utf8_lossy(&output.stderr);
     let has_digit = |line: &&str| line.chars().any(|c| c.is_ascii_digit());

@@ -1,7 +1,9 @@
-//! `graphmap doctor PROJECT`: what the ranks of a program that uses `mpi` would share as coroutines.
+//! `graphmap doctor PROJECT`: reports the state that ranks of a program that uses `mpi` would share
+//! as coroutines.
 //!
-//! The tool `graphmap-doctor` reads the sources, because parsing Rust takes long to compile and few
-//! need it. It gets the output of `cargo metadata`, and replies with one JSON object.
+//! The tool `graphmap-doctor` reads the sources. It is separate because a parser of Rust takes long
+//! to compile, and few users need it. The tool gets the output of `cargo metadata`, and replies
+//! with one JSON object.
 
 use super::cargo::{metadata, output};
 use super::exit::Exit;
@@ -18,10 +20,10 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is in the folder of every project of Cargo's.
+/// Manifest in the folder of every Cargo project.
 const MANIFEST: &str = "Cargo.toml";
 
-/// The version of the format in which the tool replies.
+/// Version of the format in which the tool replies.
 const PROTOCOL: u32 = 1;
 
 const INSTALL: &str =
@@ -38,7 +40,7 @@ pub(crate) struct ProjectArgs {
     json: bool,
 }
 
-/// The reply of the tool.
+/// Reply of the tool.
 #[derive(Deserialize)]
 struct Reply {
     protocol: u32,
@@ -55,7 +57,7 @@ struct Reply {
     diagnostics: Vec<Reported>,
 }
 
-/// A diagnostic of the tool.
+/// Diagnostic in the reply.
 #[derive(Deserialize)]
 struct Reported {
     code: u16,
@@ -84,7 +86,7 @@ pub(crate) fn run(named: &Path, args: &ProjectArgs, session: &mut Session<'_>) -
     };
     let mut reply = ask(&tool, &manifest, &[], args, session)?;
     if reply.without_mpi {
-        // It may use `mpi` with a feature that is off.
+        // `mpi` may be behind a feature that is disabled.
         reply = ask(&tool, &manifest, &["--all-features"], args, session)?;
     }
     if let Some(why) = reply.no_ranks {
@@ -115,7 +117,7 @@ pub(crate) fn run(named: &Path, args: &ProjectArgs, session: &mut Session<'_>) -
     Ok(Exit::Ok)
 }
 
-/// Asks the tool about the project, with these features of it.
+/// Runs the tool on a project, with these options of Cargo that select features.
 fn ask(
     tool: &Path,
     manifest: &Path,
@@ -126,7 +128,7 @@ fn ask(
     let metadata = session.timed("cargo metadata", |s| metadata(manifest, features, s))?;
     let mut asked: Vec<OsString> = Vec::new();
     asked.extend(args.dependencies.then(|| "--dependencies".into()));
-    // A name that begins with `-` would be an option.
+    // With `./`, because a name that begins with `-` would be an option.
     asked.push(Path::new(".").join(paths::plain(manifest)).into());
     let cannot_run = |error: &io::Error| {
         let message = format!("`{}` cannot be run: {error}", tool.display());
@@ -158,15 +160,15 @@ fn ask(
     }
 }
 
-/// Places in files that the tool has read.
+/// Positions in files that the tool has read.
 #[derive(Default)]
 struct Spans {
-    /// Where the text of each file begins, and its length; `None` for a file that cannot be read.
+    /// Base and length of the text of each file; `None` for a file that cannot be read.
     files: HashMap<String, Option<(u32, usize)>>,
 }
 
 impl Spans {
-    /// Returns the diagnostic, with labels for the places that still exist.
+    /// Converts a diagnostic of the reply. Labels at positions that no longer exist are dropped.
     fn placed(&mut self, reported: Reported, sources: &mut SourceMap) -> Diagnostic {
         let code = Code(reported.code);
         let mut diagnostic = match &*reported.severity {
@@ -196,13 +198,13 @@ impl Spans {
         };
         let file = self.files.entry(label.file.clone()).or_insert_with(read);
         let (base, length) = (*file)?;
-        // The file may have changed. A source is shorter than 4 GiB.
+        // The file may have changed. The casts are exact because a source is shorter than 4 GiB.
         let ordered = label.start <= label.end && label.end <= length;
         ordered.then(|| Span::new(base + label.start as u32, base + label.end as u32))
     }
 }
 
-/// The manifest of the project that is named, by itself or by its folder.
+/// Returns the manifest of a project that is named by its folder or by its manifest.
 fn manifest(named: &Path, session: &mut Session<'_>) -> Outcome<PathBuf> {
     let is_named = named.file_name().is_some_and(|name| name == MANIFEST);
     let manifest = match is_named && !named.is_dir() {

@@ -52,7 +52,7 @@ pub(crate) struct EmitArgs {
 }
 
 pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    // Clap sees to it; a verb without FILE comes here through the default action only.
+    // Clap requires FILE for the verb, but not for the default action.
     let Some(file) = &args.file else {
         let diagnostic = Diagnostic::error(codes::USAGE, "no graph file is named");
         return session.fail(Exit::Usage, diagnostic);
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
                 .help("write to standard output with `--emit KIND=-`");
         return session.fail(Exit::Usage, diagnostic);
     }
-    // What is asked for is looked up before anything is read: a typing error should cost nothing.
+    // Looks up the emitters before anything is read, so that a typing error is reported at once.
     let mut options = Session::options(&args.graph);
     args.skeletons.add_to(&mut options);
     let own = Own {
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             .map(|(emitter, _)| emitter.as_emitter().name())
     };
     let mut told = options.clone();
-    // The mapping function is written once, where it is asked for.
+    // A launcher script also writes the mapping function, unless its own emitter is selected.
     let function = wanted
         .iter()
         .find(|(e, _)| e.as_emitter().name() == MAPPING_FUNCTION);
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     session.unless_denied()?;
     let all = sets.iter().flat_map(|(files, _)| files.iter());
     output::no_conflicts(session, all)?;
-    // What others write may look like anything.
+    // The files of external emitters may begin in any way, so that nothing can be checked.
     for (files, _) in sets.iter().filter(|(_, is_ours)| *is_ours) {
         output::none_of_others(session, files)?;
     }
@@ -163,7 +163,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
 }
 
-/// Says what is written where the name of a file only says so to who knows it: `wiring.c` is for Pilot.
+/// Prints which emitter writes a file, if the file name does not show it: `wiring.c` is for Pilot.
 fn tell_which(session: &Session<'_>, emitter: &dyn Emitter, path: &Path) {
     let (name, about) = (emitter.name(), emitter.about());
     let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -175,7 +175,7 @@ fn tell_which(session: &Session<'_>, emitter: &dyn Emitter, path: &Path) {
     }
 }
 
-/// An emitter of the tool, or one found on PATH.
+/// An emitter that is built in, or one of the user's: a plug-in on PATH or a family of skeletons.
 pub(crate) enum Found<'t> {
     Internal(&'t dyn Emitter),
     External(Box<dyn Emitter>),
@@ -190,7 +190,7 @@ impl Found<'_> {
     }
 }
 
-/// What the user's own skeletons add.
+/// Folder and emitters of the user's own skeletons.
 struct Own<'o> {
     folder: Option<&'o Path>,
     emitters: Vec<SkeletonEmitter>,
@@ -202,7 +202,8 @@ impl Own<'_> {
         Some(Found::External(Box::new(emitter.clone())))
     }
 
-    /// Whether there are skeletons of a family that no manifest speaks of.
+    /// Returns the path of the manifest if the folder has skeletons of a family that it does not
+    /// list.
     fn unlisted(&self, family: &str) -> Option<PathBuf> {
         let folder = self.folder?;
         let there = !family.contains(['/', '\\']) && folder.join(family).is_dir();
@@ -210,7 +211,7 @@ impl Own<'_> {
     }
 }
 
-/// The emitter and the path of `[KIND=]PATH`.
+/// Returns the emitter and the path of `[KIND=]PATH`.
 fn find_emitter<'t>(
     session: &mut Session<'t>,
     own: &Own<'_>,
@@ -255,7 +256,7 @@ fn find_emitter<'t>(
     {
         return Ok((Found::Internal(emitter), PathBuf::from(file)));
     }
-    // Somebody who writes `--emit json` means the kind, not a file of that name.
+    // `--emit json` means the kind, not a file of that name.
     let named = registry.emitters().any(|e| e.name() == text)
         || own.find(|e| e.name() == text).is_some()
         || session.external_emitter(text).is_some();

@@ -1,17 +1,17 @@
-//! How the command ends.
+//! Exit status of the command.
 
 use crate::cli::signals;
 
-/// Every way the command can end, with the code the shell sees.
+/// Outcome of the command, with the exit code for each.
 ///
-/// `graphmap run` passes on the code of the program that it ran where that is another one.
+/// `graphmap run` also returns other exit codes, if the program that it ran ends with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All went well; warnings do not change that.
+    /// Success; warnings do not change that.
     Ok,
     /// The graph, or another input text, has errors.
     Graph,
-    /// The command line is wrong, or a file could not be read or written.
+    /// Wrong usage, or a file cannot be read or written.
     Usage,
     /// `--check` found a difference.
     Difference,
@@ -19,14 +19,15 @@ pub(crate) enum Exit {
     Infeasible,
     /// A pass, an emitter or a plug-in failed.
     Plugin,
-    /// The network that was run blocked.
+    /// The network deadlocked.
     Blocked,
-    /// `graphmap run`: the program ended with this code. Also what [`Exit::signal`] gives.
+    /// The exit code of the program that `graphmap run` ran, or the code of [`Exit::signal`].
     Program(u8),
 }
 
 impl Exit {
-    /// A signal ended the program, or told us to end: 128 and its number, as shells have it.
+    /// Returns the outcome if a signal ended the program, or asked graphmap to end. The code is 128
+    /// and the number of the signal, as in shells.
     pub(crate) fn signal(signal: i32) -> Exit {
         Exit::Program(signals::exit_code(signal))
     }
@@ -44,7 +45,7 @@ impl Exit {
         }
     }
 
-    /// For `--help` and the manual page.
+    /// Exit codes, for `--help` and the manual page.
     pub(crate) const TABLE: &str = "\
 Exit status:
   0  success; warnings do not change that

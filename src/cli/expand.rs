@@ -1,4 +1,4 @@
-//! `graphmap expand`: the graph with all that is repeated written out.
+//! `graphmap expand`: writes a graph with all abstract declarations expanded.
 
 use super::args::{File, GraphArgs};
 use super::exit::Exit;

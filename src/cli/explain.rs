@@ -1,4 +1,5 @@
-//! `graphmap explain`: what an error means, and which errors have to do with some words.
+//! `graphmap explain`: explains a diagnostic code, or lists the codes with some words on their
+//! pages.
 
 use super::exit::Exit;
 use super::page;
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome<Exit
     }
 }
 
-/// Returns the code that a word is, also as a message has it: `error[G0305]:`.
+/// Returns the code in a word, which may have the form of a message: `error[G0305]:`.
 fn code(word: &str) -> Option<&str> {
     let inside = word
         .split_once('[')
@@ -82,7 +83,8 @@ fn explain(wanted: &str, session: &mut Session<'_>) -> Outcome<Exit> {
     }
 }
 
-/// Lists the pages that have all the words, those with them in the title first; a single one is shown.
+/// Lists the pages that contain all the words, first those with the words in the title. A single
+/// page is shown.
 fn search(words: &[String], session: &mut Session<'_>) -> Outcome<Exit> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let title = |page: &'static str| page.lines().next().unwrap_or("").trim_start_matches("# ");

@@ -1,4 +1,4 @@
-//! `graphmap fmt`: lays out graph files.
+//! `graphmap fmt`: formats graph files.
 
 use super::args::{File, STANDARD, is_standard};
 use super::exit::Exit;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &FmtArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(worst)
 }
 
-/// Of two ways to end the one that says more: what could not be done before what would be done.
+/// Returns the more severe of two outcomes: an error takes precedence over a difference.
 fn worse(one: Exit, other: Exit) -> Exit {
     match (one, other) {
         (Exit::Ok, other) | (Exit::Difference, other) if other != Exit::Ok => other,

@@ -5,15 +5,15 @@ use graphmap_kpn::input::{self, Limit};
 use graphmap_wiring::bundled::FOLDER;
 use std::path::Path;
 
-/// Adds the `.gitignore` of a project to files that are to be written: git ignores a link to the
-/// sources of the runtime, and not a copy of them.
+/// Adds the `.gitignore` of a project to `files`. Git must ignore a link to the sources of the
+/// runtime, but not a copy of them.
 pub(crate) fn put(project: &Path, ignored: bool, files: &mut Files) {
     let path = project.join(".gitignore");
     let lines = input::text(&path, Limit::SOURCE).unwrap_or_default();
     files.generated(&path, ignoring(&lines, ignored));
 }
 
-/// Whether lines of a `.gitignore` hide a link to the sources.
+/// Returns true if lines of a `.gitignore` hide a link to the sources.
 pub(super) fn hides_link(lines: &str) -> bool {
     lines.lines().any(is_for_link)
 }
@@ -23,14 +23,14 @@ fn is_for_link(line: &str) -> bool {
     line.strip_prefix('/').unwrap_or(line) == FOLDER
 }
 
-/// Whether a line is for a copy of the sources. A pattern that ends in `/` is for folders: it hides
-/// a copy but not a link.
+/// Returns true if a line hides a copy of the sources. A pattern that ends in `/` is for folders,
+/// so that it hides a copy but not a link.
 fn is_for_copy(line: &str) -> bool {
     let line = line.trim();
     is_for_link(line.strip_suffix('/').unwrap_or(line))
 }
 
-/// The lines of `.gitignore`, with or without the link to the sources.
+/// Returns the lines of `.gitignore` with or without the line for the link.
 fn ignoring(lines: &str, ignored: bool) -> String {
     match ignored {
         true if hides_link(lines) => lines.to_owned(),

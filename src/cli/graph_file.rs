@@ -1,4 +1,4 @@
-//! `graphmap partition` of graphs without names: the files of METIS and Scotch.
+//! `graphmap partition` for graphs without names, in the file formats of METIS and Scotch.
 
 use super::args::is_standard;
 use super::exit::Exit;
@@ -67,7 +67,7 @@ pub(crate) fn run(
     Ok(Exit::Ok)
 }
 
-/// Options that speak of processes are not passed over: whoever says them means something by them.
+/// Refuses options about processes, because the graph has none.
 fn only_what_a_graph_has(
     format: Format,
     args: &PartitionArgs,
@@ -106,7 +106,8 @@ fn graph(format: Format, path: &Path, session: &mut Session<'_>) -> Outcome<Grap
     file.ok_or(Exit::Graph)
 }
 
-/// What is written, and where: as METIS and Scotch name it.
+/// Returns the path and the text of the partition, with the file name that METIS and Scotch would
+/// use.
 fn written(
     format: Format,
     path: &Path,
@@ -114,7 +115,7 @@ fn written(
     plan: &BarePlan,
     folder: &Path,
 ) -> (PathBuf, String) {
-    // As the system has it, which need not be Unicode.
+    // A path need not be Unicode.
     let mut name: OsString = match is_standard(path) {
         true => "graph".into(),
         false => path.file_name().unwrap_or_default().to_owned(),

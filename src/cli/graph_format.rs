@@ -1,21 +1,22 @@
-//! Which files are graphs without names, of METIS or Scotch: for the mapping alone.
+//! Recognizes graphs without names, of METIS or Scotch, which can only be mapped.
 
 use super::args::is_standard;
 use crate::Registry;
 use graphmap_graphfile::Format;
 use std::path::Path;
 
-/// The format of a file that is for the mapping alone, as it is said or the ending of the file tells.
+/// Returns the format of a graph without names, from `--format` (`said`) or from the file
+/// extension.
 pub(crate) fn format_of(registry: &Registry, file: &Path, said: Option<&str>) -> Option<Format> {
     match said {
-        // Somebody's own front end goes before.
+        // A front end of the user with the same name takes precedence.
         Some(name) => Format::from_name(name).filter(|_| registry.front_end_named(name).is_none()),
         None if is_standard(file) => None,
         None => Format::of_path(file).filter(|_| registry.front_end_of(file).is_none()),
     }
 }
 
-/// What to do with such a file, of this name for people, where a network is wanted.
+/// Returns help for such a file if a network is expected. `name` is its name in messages.
 pub(crate) fn help(
     registry: &Registry,
     file: &Path,
@@ -29,7 +30,7 @@ pub(crate) fn help(
     ))
 }
 
-/// The formats that `--format` takes.
+/// Returns help that lists the values of `--format`.
 pub(crate) fn known(registry: &Registry) -> String {
     let networks: Vec<&str> = registry.front_ends().map(|f| f.name()).collect();
     let graphs = Format::ALL.map(Format::name);

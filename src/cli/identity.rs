@@ -30,7 +30,8 @@ pub(crate) fn standard_input() -> io::Result<File> {
     opened(io::stdin().as_fd())
 }
 
-/// Whether a path is the file that standard output or standard error go to. Writing there appends.
+/// Returns true if standard output or standard error goes to the file at this path. Writing there
+/// appends.
 pub(crate) fn is_own_stream(path: &Path) -> bool {
     let there = Identity::of_file(path);
     let streams = [opened(io::stdout().as_fd()), opened(io::stderr().as_fd())];

@@ -1,4 +1,5 @@
-//! `graphmap import`: which languages networks can be read from; a drawing of the ranks of a run.
+//! `graphmap import`: lists the formats of graph files, or writes a graph from the profile of a
+//! program of ranks.
 
 use super::args::is_standard;
 use super::exit::Exit;

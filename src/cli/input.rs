@@ -1,4 +1,4 @@
-//! Reads files for a run, and notes that it has.
+//! Reads files and records them as inputs of the run.
 
 use super::args::is_standard;
 use super::exit::Exit;
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Session<'_> {
-    /// The name of an input for people.
+    /// Returns the name of an input for messages.
     pub(crate) fn display(path: &Path) -> String {
         if is_standard(path) {
             "<stdin>".to_owned()
@@ -23,7 +23,7 @@ impl Session<'_> {
         }
     }
 
-    /// The bytes of an input file, or of standard input.
+    /// Returns the bytes of an input file, or of standard input.
     pub(crate) fn read_bytes(&mut self, path: &Path, limit: Limit) -> Outcome<Vec<u8>> {
         if !is_standard(path) && path.is_dir() {
             let message = format!("`{}` is a folder, not a file", path.display());
@@ -44,7 +44,7 @@ impl Session<'_> {
         read.or_else(|why| self.fail(Exit::Usage, unreadable(path, &why)))
     }
 
-    /// Tells of files that are not there: before one of them is read, with all else that is wrong.
+    /// Reports all files that do not exist, before any of them is read.
     pub(crate) fn all_there<'p>(&mut self, files: impl Iterator<Item = &'p Path>) -> Outcome<()> {
         let mut all = Ok(());
         for path in files.filter(|path| !is_standard(path)) {
@@ -56,7 +56,7 @@ impl Session<'_> {
         all
     }
 
-    /// A text that is no graph.
+    /// Reads a text other than a graph, and adds it to the sources.
     pub(crate) fn text_file(&mut self, path: &Path, limit: Limit) -> Outcome<Arc<Source>> {
         let bytes = self.read_bytes(path, limit)?;
         let name = Self::display(path);
@@ -77,7 +77,7 @@ impl Session<'_> {
         }
     }
 
-    /// Notes a file as an input that somebody else reads.
+    /// Records a file as an input that is read elsewhere.
     pub(crate) fn remember(&mut self, path: &Path) {
         let found = std::fs::metadata(path);
         if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m)) {
@@ -85,12 +85,12 @@ impl Session<'_> {
         }
     }
 
-    /// Forgets an input: it is what is to be written anew.
+    /// Removes a file from the inputs, because it is to be written again.
     pub(crate) fn forget(&mut self, path: &Path) {
         self.inputs.remove(&Identity::of_output(path));
     }
 
-    /// The first file of a folder, by name, that a front end reads.
+    /// Returns the first file of a folder, in order of name, that a front end accepts.
     fn graph_in(&self, folder: &Path) -> Option<String> {
         let mut paths: Vec<_> = std::fs::read_dir(folder)
             .ok()?
@@ -102,7 +102,8 @@ impl Session<'_> {
     }
 }
 
-/// That a file cannot be read, with a hint at one that may have been meant.
+/// Returns the diagnostic for a file that cannot be read, with a similar file as help if it is
+/// missing.
 fn unreadable(path: &Path, why: &Unreadable) -> Diagnostic {
     let mut diagnostic = cannot_read(&Session::display(path), why);
     if why.is_missing() {
@@ -111,8 +112,8 @@ fn unreadable(path: &Path, why: &Unreadable) -> Diagnostic {
     diagnostic
 }
 
-/// A hint at a file that may have been meant: one of the same folder with nearly that name, or that
-/// name without its ending; else one of that name here.
+/// Returns help that names a similar file: one of the same folder with a similar name, with or
+/// without extension. Otherwise a file of the same name in the current folder.
 pub(super) fn similar_file(path: &Path) -> Option<String> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -125,12 +126,12 @@ pub(super) fn similar_file(path: &Path) -> Option<String> {
         (!entry.path().is_dir()).then_some(name)
     });
     let wanted = path.file_name()?.to_str()?;
-    // A link to nothing is there, too.
+    // A dangling link counts, too.
     let mut names: Vec<String> = files.filter(|name| name != wanted).collect();
     names.sort();
     let stem = |name: &str| Some(Path::new(name).file_stem()?.to_str()?.to_owned());
     let near = nearest(wanted, names.iter().map(String::as_str)).or_else(|| {
-        // Who leaves out the ending.
+        // The user may have omitted the extension.
         let stems: Vec<String> = names.iter().filter_map(|name| stem(name)).collect();
         let near = nearest(wanted, stems.iter().map(String::as_str))?.to_owned();
         let mut all = names.iter().map(String::as_str);

@@ -1,4 +1,4 @@
-//! From a graph file to a verified network, through the passes asked for.
+//! Reads and verifies a graph, and runs passes on its network.
 
 use super::args::GraphArgs;
 use super::exit::Exit;
@@ -25,12 +25,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 impl<'t> Session<'t> {
-    /// Reads a graph file, verifies it, and runs the passes asked for.
+    /// Reads a graph file, verifies it, and runs the passes that the command line selects.
     pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
         self.verified_with(file, graph, None)
     }
 
-    /// The same where another file is to be read, too.
+    /// Like [`Session::verified`], but also reports if another file is missing.
     pub(crate) fn verified_with(
         &mut self,
         file: &Path,
@@ -43,7 +43,8 @@ impl<'t> Session<'t> {
             .map(|(network, ..)| network)
     }
 
-    /// The same of a network that is to be mapped, and onto what: its passes are told, too.
+    /// Like [`Session::verified`], for a network that is to be mapped. Also returns the target of
+    /// the mapping, which the passes can read.
     pub(crate) fn verified_for(
         &mut self,
         file: &Path,
@@ -57,7 +58,7 @@ impl<'t> Session<'t> {
         Ok((network, Target { platform, hardware }))
     }
 
-    /// The same of ranks that nobody has drawn, which are to be mapped onto what is known already.
+    /// Like [`Session::verified_for`], for ranks without a graph file and a known target.
     pub(crate) fn verified_ranks(
         &mut self,
         ranks: u32,
@@ -65,7 +66,7 @@ impl<'t> Session<'t> {
         target: &Target,
     ) -> Outcome<Verified> {
         let known = |_: &mut Self| Ok(((), target.hardware.clone()));
-        // That no channel reaches them is so with all ranks.
+        // These diagnostics say that no channel reaches a process, which is true of all ranks.
         let checked = |s: &mut Self| {
             let (network, _) = s.checked(ranks_project::undrawn(ranks))?;
             Ok((network, Diagnostics::new()))
@@ -89,7 +90,7 @@ impl<'t> Session<'t> {
         weights.iter().for_each(|file| self.remember(file));
         let there = self.all_there(weights.into_iter().chain(others));
         let checked = checked(self);
-        // What is wrong with the hosts, and what is not there, is told with what is wrong with the graph.
+        // Errors of the hosts and missing files are reported together with errors of the graph.
         let onto = onto(self);
         let (network, known) = checked?;
         let (onto, hardware) = match there.and(onto) {
@@ -100,14 +101,14 @@ impl<'t> Session<'t> {
             }
         };
         let network = self.passed(network, known, &passes, &options, hardware.as_ref())?;
-        // Nothing is wrong with it but what somebody wants to be wrong.
+        // The options may have made a warning an error.
         match self.errors() > errors {
             true => Err(Exit::Graph),
             false => Ok((network, onto, hardware)),
         }
     }
 
-    /// Verifies a graph that is no file.
+    /// Verifies a graph that is not in a file.
     pub(crate) fn verified_text(&mut self, name: &str, text: &str) -> Outcome<Verified> {
         let bytes = text.as_bytes().to_vec();
         let result = crate::front_end::Dot.read(name, bytes, &mut self.sources);
@@ -117,7 +118,8 @@ impl<'t> Session<'t> {
         Ok(network)
     }
 
-    /// The network that is declared, and what is to be said of it once its passes have run.
+    /// Verifies a declared network. Also returns the diagnostics to report after its passes have
+    /// run.
     fn checked(&mut self, declared: Declared) -> Outcome<(Verified, Diagnostics)> {
         let mut timings = Vec::new();
         let result = pipeline::check(declared, &mut timings);
@@ -173,7 +175,7 @@ impl<'t> Session<'t> {
         Ok(found)
     }
 
-    /// The emitter of an executable on PATH.
+    /// Returns the emitter that an executable on PATH provides.
     pub(crate) fn external_emitter(&self, name: &str) -> Option<Box<dyn Emitter>> {
         let path = plugin::find(plugin::EMITTER, name)?;
         Some(Box::new(self.external(name, path)))
@@ -190,7 +192,7 @@ impl<'t> Session<'t> {
     }
 }
 
-/// A pass of the tool, or one found on PATH.
+/// A pass that is built in, or one found on PATH.
 enum FoundPass<'t> {
     Internal(&'t dyn Pass),
     External(Guarded),

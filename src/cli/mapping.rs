@@ -1,4 +1,4 @@
-//! Onto what, and how, a network is mapped.
+//! Options of the mapping, and the search for one.
 
 use super::args::GraphArgs;
 use super::exit::Exit;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Onto what, and how, a network is mapped.
+/// Options of the mapping.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Mapping")]
 pub(crate) struct MappingArgs {
@@ -94,7 +94,7 @@ pub(crate) struct MappingArgs {
 }
 
 impl MappingArgs {
-    /// `-n N --strategy NAME`.
+    /// Returns the options for `-n N --strategy NAME`.
     pub(crate) fn simple(os_processes: NonZeroU32, strategy: &str) -> MappingArgs {
         MappingArgs {
             os_processes: Some(os_processes),
@@ -116,19 +116,19 @@ impl MappingArgs {
         }
     }
 
-    /// The files that are read once the network is known.
+    /// Returns the files that are read once the network is known.
     pub(crate) fn files(&self) -> Vec<&Path> {
         let named = [&self.mapping, &self.previous];
         let named = named.into_iter().flatten().map(PathBuf::as_path);
         named.chain(self.rules.files()).collect()
     }
 
-    /// Whether modules mean anything to the mapping.
+    /// Returns true if modules have an effect on the mapping.
     pub(crate) fn means_modules(&self) -> bool {
         self.modules.0 != Modules::Ignore
     }
 
-    /// What is minimised.
+    /// Returns the quantity to minimize.
     pub(crate) fn objective(&self) -> Objective {
         match self.objective {
             Aim::Cost => Objective::Cost,
@@ -138,19 +138,23 @@ impl MappingArgs {
         }
     }
 
-    /// Somebody who may end the search, where it can be ended.
+    /// Returns a guard that makes signals end the search. `None` if the search of the strategy
+    /// cannot end early.
     pub(crate) fn patience(&self, registry: &Registry) -> Option<Patience> {
         let searches = self.is_strategy(registry, Kind::is_own_search);
         searches.then(Patience::new)
     }
 
-    /// Whether there is such a strategy, and what it is is of some kind.
+    /// Returns true if the strategy exists and is of the given kind.
     fn is_strategy(&self, registry: &Registry, of_kind: impl Fn(Kind) -> bool) -> bool {
         let found = registry.strategy_named(&self.strategy);
         found.is_ok_and(|strategy| of_kind(strategy.kind))
     }
 
-    /// How to search.
+    /// Returns the options of the search.
+    ///
+    /// # Errors
+    /// If the strategy is unknown.
     pub(crate) fn search(
         &self,
         registry: &Registry,
@@ -171,7 +175,7 @@ impl MappingArgs {
         })
     }
 
-    /// Threads to search on.
+    /// Returns the number of threads of the search.
     fn threads(&self) -> NonZeroUsize {
         let all = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let said = self.threads.and_then(|n| NonZeroUsize::new(n.into()));
@@ -179,14 +183,14 @@ impl MappingArgs {
     }
 }
 
-/// Onto what a network is mapped.
+/// Target of a mapping.
 pub(crate) struct Target {
     pub(crate) platform: Platform,
-    /// The same as plug-ins are told it, where the command line says anything of it.
+    /// The platform in the form for plug-ins. `None` if the command line does not describe it.
     pub(crate) hardware: Option<Hardware>,
 }
 
-/// What is minimised.
+/// Quantity to minimize.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Aim {
     /// Traffic times distance
@@ -199,7 +203,7 @@ pub(crate) enum Aim {
     RemoteChannels,
 }
 
-/// What modules mean to the mapping.
+/// Effect of modules on the mapping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct HowModules(Modules);
 
@@ -213,10 +217,10 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(wanted)
 }
 
-/// The longest time that is taken, some thirty years.
+/// Upper bound of a duration: about thirty years.
 const LONGEST: Duration = Duration::from_secs(1_000_000_000);
 
-/// A time with its unit; a number alone is seconds.
+/// Parses a duration with its unit. The unit of a bare number is seconds.
 fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok();
     let seconds = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
@@ -227,7 +231,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The largest imbalance that the engine takes.
+/// Largest imbalance that the engine accepts.
 const MOST_PERCENT: f64 = 100_000.0;
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -258,7 +262,7 @@ fn modules(text: &str) -> Result<HowModules, String> {
 }
 
 impl Session<'_> {
-    /// Reads a graph file and maps its network; with what onto, as emitters are told it.
+    /// Reads a graph file and maps its network. Also returns the hardware for emitters.
     pub(crate) fn mapped(
         &mut self,
         file: &Path,
@@ -290,7 +294,7 @@ impl Session<'_> {
         if !one || !args.rules.is_empty() {
             return Ok(self.plan(&network, platform, args, false)?.mapped);
         }
-        // All in one OS process: nothing to choose.
+        // All processes are in one OS process, so that no search is needed.
         let mapping = Mapping::stack(network.processes.len(), 1);
         self.fits(network, mapping)
     }
@@ -302,12 +306,13 @@ impl Session<'_> {
         })
     }
 
-    /// The mapping of a file, for a network.
+    /// Reads the mapping of a network from a file.
     pub(crate) fn mapping_file(&mut self, path: &Path, network: &Verified) -> Outcome<Mapping> {
         self.mapping_where(path, network, |_| true)
     }
 
-    /// The same for ranks that nobody has drawn: that the mapping was made for a drawing of them says nothing.
+    /// Like [`Session::mapping_file`], for ranks without a graph. Does not report that the mapping
+    /// was made for another network, because it may be for a graph of the ranks.
     pub(crate) fn mapping_of_ranks(&mut self, path: &Path, network: &Verified) -> Outcome<Mapping> {
         self.mapping_where(path, network, |found| {
             found.severity == Severity::Error || found.code != OTHER_NETWORK
@@ -328,12 +333,12 @@ impl Session<'_> {
         mapping.ok_or(Exit::Graph)
     }
 
-    /// How many processes the mapping of a file is of.
+    /// Returns the number of processes in a mapping file.
     pub(crate) fn processes_of_mapping(&mut self, path: &Path) -> Outcome<usize> {
         let source = self.text_file(path, Limit::NETWORK)?;
         let mut found = Diagnostics::new();
         match mapping_json::read(&source, &mut found) {
-            // What else is to be said of it is told where it is fitted.
+            // Other diagnostics are reported when the mapping is used.
             Some(document) => Ok(document.processes.len()),
             None => {
                 self.find_all(found);
@@ -342,7 +347,8 @@ impl Session<'_> {
         }
     }
 
-    /// The mapping in use, as far as it speaks of the network: processes come and go.
+    /// Reads the mapping in use. Its processes need not be exactly those of the network, because
+    /// processes are added and removed.
     fn previous(&mut self, path: &Path, migration: f64, network: &Verified) -> Outcome<Previous> {
         let source = self.text_file(path, Limit::NETWORK)?;
         let mut found = Diagnostics::new();
@@ -373,8 +379,8 @@ impl Session<'_> {
         })
     }
 
-    /// Maps a network, while somebody watches. Where we are `patient`, the first signal ends a search
-    /// that has a best so far, and not us; before it begins, a signal ends us as ever.
+    /// Maps a network and shows progress. If `patient`, the first signal during the search ends the
+    /// search instead of graphmap, and the best mapping found so far is used.
     pub(crate) fn plan(
         &mut self,
         network: &Verified,
@@ -398,7 +404,7 @@ impl Session<'_> {
             imbalance: args.imbalance / 100.0,
             modules: args.modules.0,
             rules: &rules,
-            // What is found is shown with the texts of the run.
+            // The session shows the diagnostics, and has the texts of all sources.
             texts: None,
             previous: previous.as_ref(),
         };
@@ -416,7 +422,7 @@ impl Session<'_> {
         self.take(exit, result)
     }
 
-    /// How to search.
+    /// Returns the options of the search.
     pub(super) fn search_options(
         &mut self,
         args: &MappingArgs,
@@ -429,7 +435,8 @@ impl Session<'_> {
         self.take(exit, found)
     }
 
-    /// Notes the solver as what is not written over, and that it is for who asks for one.
+    /// Records the solver as a file that must not be overwritten. Reports an error if the strategy
+    /// does not use a solver.
     pub(super) fn solver(&mut self, args: &MappingArgs) -> Outcome<()> {
         let Some(solver) = &args.solver else {
             return Ok(());
@@ -444,7 +451,8 @@ impl Session<'_> {
         self.fail(Exit::Usage, diagnostic)
     }
 
-    /// Onto what a network is to be mapped.
+    /// Returns the platform to map onto, and the hardware for plug-ins if the command line
+    /// describes it.
     pub(crate) fn target(&mut self, args: &MappingArgs) -> Outcome<(Platform, Option<Hardware>)> {
         let platform = self.platform(args)?;
         let os_processes = args.os_processes.map(NonZeroU32::get);
@@ -453,7 +461,7 @@ impl Session<'_> {
         Ok((platform, hardware))
     }
 
-    /// The hosts that are asked for.
+    /// Returns the platform that the command line describes.
     fn platform(&mut self, args: &MappingArgs) -> Outcome<Platform> {
         let mut found = Diagnostics::new();
         let platform = match args.hosts.as_deref() {
@@ -478,7 +486,7 @@ impl Session<'_> {
         platform.ok_or(Exit::Graph)
     }
 
-    /// The hosts of a file, or of words such as `hosts=4:cores=8`.
+    /// Reads hosts from a file, or from words such as `hosts=4:cores=8`.
     fn described(
         &mut self,
         text: &str,
@@ -497,7 +505,7 @@ impl Session<'_> {
                 self.fail(Exit::Usage, diagnostic)
             })?
         } else if !path.exists() && !text.contains('/') {
-            // As to `mpiexec -host node1,node2`.
+            // The user may have written it as for `mpiexec -host node1,node2`.
             let message = format!("the file `{text}` does not exist");
             let help = "`--hosts` takes a file, `local`, `slurm`, or a description such as `names=node1,node2 slots=4`";
             let mut diagnostic = Diagnostic::error(codes::CANNOT_READ, message);
@@ -511,7 +519,7 @@ impl Session<'_> {
     }
 }
 
-/// How the command ends when there is no plan.
+/// Returns the exit status of a command without a plan.
 pub(super) fn exit_of(found: &Diagnostics) -> Exit {
     let has = |code| found.iter().any(|d| d.code == code);
     if has(plan::codes::INFEASIBLE) {

@@ -1,4 +1,4 @@
-//! Words that are no verbs of the command, and look as if they were meant to be.
+//! Detects misspelt verbs.
 
 use super::verbs::Cli;
 use crate::codes;
@@ -11,7 +11,7 @@ use std::path::Path;
 fn verbs() -> Vec<String> {
     let command = Cli::command();
     let verbs = command.get_subcommands().map(|c| c.get_name().to_owned());
-    // Clap adds this one when it parses.
+    // Clap adds this verb when it parses.
     verbs.chain(["help".to_owned()]).collect()
 }
 
@@ -24,14 +24,15 @@ pub(crate) fn unknown_verb(word: &str) -> Diagnostic {
     }
 }
 
-/// The first word that is neither an option nor the value of one: a verb, or the file where there is none.
+/// Returns the first word that is neither an option nor the value of one. It is the verb, or the
+/// graph file if there is no verb.
 fn first_word(args: &[OsString]) -> Option<&str> {
     let command = Cli::command();
     let takes_value = |is: &dyn Fn(&Arg) -> bool| {
         let mut options = command.get_arguments();
         options.any(|arg| is(arg) && arg.get_action().takes_values())
     };
-    // Whether the next word is the value of this one.
+    // Returns true if the next word is the value of this option.
     let wants_more = |option: &str| match option.strip_prefix("--") {
         Some(long) => takes_value(&|arg| arg.get_long() == Some(long)),
         None => {
@@ -56,8 +57,8 @@ fn first_word(args: &[OsString]) -> Option<&str> {
     None
 }
 
-/// Whether the first word looks like a verb with a typing error. Without a verb the first word is a
-/// graph file: `graphmap chekc` would only be told that there is no file of that name.
+/// Returns an error if the first word seems to be a misspelt verb. Without a verb the first word is
+/// a graph file, so that `graphmap chekc` would only report a missing file.
 pub(crate) fn misspelt(args: &[OsString]) -> Option<Diagnostic> {
     let word = first_word(args)?;
     let odd = |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_';

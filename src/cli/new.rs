@@ -1,4 +1,4 @@
-//! `graphmap new`: a project with the code of a graph.
+//! `graphmap new`: makes a project for a graph.
 
 pub(crate) mod args;
 
@@ -23,7 +23,7 @@ use graphmap_wiring::ranks_project;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// The graph of a project that is made from none.
+/// Sample graph for a project without a graph.
 const FIRST_GRAPH: &str = "\
 // Numbers are generated, squared by four workers, and added.
 digraph NAME {
@@ -35,7 +35,7 @@ digraph NAME {
 }
 ";
 
-/// The functions of its kinds.
+/// Functions of the kinds of the sample graph.
 const FIRST_FUNCTIONS: [(&str, &str); 3] = [
     ("src/processes/numbers.rs", include_str!("first/numbers.rs")),
     ("src/processes/worker.rs", include_str!("first/worker.rs")),
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
                 format!("`graphmap run {}` runs its ranks", paths::word(folder))
             }
             Ok(Some(project)) => run_writes_anew(&project),
-            // What is wrong with it is reported there.
+            // `graphmap run` reports the errors of the project.
             Ok(None) | Err(_) => "it is not a project of graphmap; name another folder".to_owned(),
         };
         return already(session, folder, &help);
@@ -184,7 +184,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         .display()
         .to_string();
     if family.is_some() {
-        // What stands there may be anybody's.
+        // The user may have written these files.
         let mut generated = files.iter().filter(|(_, file)| !file.create_once);
         if !args.update && generated.any(|(path, _)| path.exists()) {
             return already(
@@ -227,7 +227,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Where the new project gets the runtime from.
+/// Returns the source of the runtime for the new project.
 fn runtime(args: &NewArgs) -> Runtime {
     if let Some(path) = &args.runtime {
         return Runtime::Path(path.clone());
@@ -269,7 +269,7 @@ fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
     let is_named = |pattern: &&str| {
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
         match pattern.find(['*', '?', '[']) {
-            // Cargo expands it.
+            // Cargo expands the pattern. Here only its fixed prefix is compared.
             Some(end) => path.starts_with(&pattern[..end]),
             None => path == pattern,
         }
@@ -332,7 +332,7 @@ fn write(
     Ok(())
 }
 
-/// Returns a file of the folder that is not the project's graph and not git's.
+/// Returns the name of a file in the folder, other than the graph of the project and `.git`.
 fn unexpected(folder: &Path, graph: Option<&Path>) -> Option<String> {
     let names = std::fs::read_dir(folder).ok()?.flatten();
     let mut names = names.map(|entry| entry.file_name());
@@ -345,7 +345,7 @@ fn unexpected(folder: &Path, graph: Option<&Path>) -> Option<String> {
     Some(found.to_string_lossy().into_owned())
 }
 
-/// Refuses the links that every project has.
+/// Refuses `--link` with a link that every project has.
 fn is_to_be_made(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
     let link = match args.link {
         Some(Link::Shm) => "shm",
@@ -363,7 +363,7 @@ fn run_writes_anew(project: &Project) -> String {
     format!("`graphmap run {graph}` updates its generated files if the graph has changed")
 }
 
-/// A project of ranks, which has no graph.
+/// Makes a project of ranks, which has no graph.
 fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let folder = &args.folder;
     let not_asked = [
@@ -421,7 +421,8 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
     Ok(Exit::Ok)
 }
 
-/// What stands for the types that no channel says, where one says none.
+/// Returns the line of output about `Token`, the type of channels without a type. Empty if all have
+/// one.
 fn tokens(network: &Network) -> String {
     let untyped = network.channels.values().filter(|c| c.ty.is_none());
     let mut spans = untyped.map(|channel| channel.span);
@@ -444,7 +445,7 @@ fn already<T>(session: &mut Session<'_>, folder: &Path, help: &str) -> Outcome<T
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// A family whose projects are not Cargo's.
+/// Returns the family of a project that Cargo does not build. `None` for Rust.
 fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcome<Option<Family>> {
     if name == family::RUST {
         return Ok(None);
@@ -474,8 +475,8 @@ fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcom
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// The path of a graph as seen from a project's folder, where it is where `graphmap run` looks for
-/// the project of a graph: beside the folder and named as it is, or in it.
+/// Returns the path of a graph relative to the folder of a project. `None` unless the graph is
+/// where `graphmap run` expects it: in the folder, or beside it with the same name.
 fn seen_from(folder: &Path, file: &Path) -> Option<String> {
     let absolute = |path: &Path| -> Option<PathBuf> {
         let parent = match path.parent() {

@@ -1,14 +1,14 @@
-//! Processes of one kind by their numbers, in a line.
+//! Formats processes of one kind by their numbers.
 
 use graphmap_kpn::network::{Network, ProcessId};
 
 /// Returns processes as their kind and their numbers, `main 0-7, 40-47`, cut at a width. `None` if
-/// there are none, or if the name of one is not its kind and a number.
+/// there are no processes, or if a name is not the kind and a number.
 pub(super) fn numbered(network: &Network, processes: &[ProcessId], width: usize) -> Option<String> {
     let kind = network.kind_name(*processes.first()?);
     let numbers = processes.iter().map(|&id| {
         let number = network.process_name(id).strip_prefix(kind)?;
-        // `main07` would be told as `main7`.
+        // `main07` would be printed as `main7`.
         let number: u64 = number
             .parse()
             .ok()
@@ -22,7 +22,8 @@ pub(super) fn numbered(network: &Network, processes: &[ProcessId], width: usize)
     ))
 }
 
-/// `0-3, 8` for 0 1 2 3 8 in any order; the ranges that do not fit are counted.
+/// Returns numbers as ranges: `0-3, 8` for 0 1 2 3 8 in any order. The ranges that do not fit are
+/// counted.
 fn ranges(mut numbers: Vec<u64>, width: usize) -> String {
     numbers.sort_unstable();
     let mut parts: Vec<(u64, u64)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Writes the files of a run: none over what was read, none twice.
+//! Writes the files of a run. Refuses to overwrite inputs, and to write a file twice.
 
 use super::args::is_standard;
 use super::exit::Exit;
@@ -15,14 +15,15 @@ use graphmap_kpn::emit::{File, Files};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// The same as [`write`], of files that are all by graphmap itself: what somebody else has written stays.
+/// Like [`write()`], for files that are all by graphmap itself. Refuses to overwrite files by
+/// others.
 pub(crate) fn write_ours(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     no_conflicts(session, files.iter())?;
     none_of_others(session, files)?;
     write(session, files)
 }
 
-/// Writes a set of files and tells what became of them. The file `-` is standard output.
+/// Writes a set of files, and prints the outcome for each. The file `-` is standard output.
 pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (word, path) in write_quietly(session, files)? {
         session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
@@ -40,7 +41,7 @@ pub(crate) fn write_changes(session: &mut Session<'_>, files: &Files) -> Outcome
     Ok(())
 }
 
-/// Writes a set of files, and gives what became of each: `wrote`, `updated` or `unchanged`.
+/// Writes a set of files, and returns the outcome for each: `wrote`, `updated` or `unchanged`.
 pub(crate) fn write_quietly(
     session: &mut Session<'_>,
     files: &Files,
@@ -48,9 +49,10 @@ pub(crate) fn write_quietly(
     no_conflicts(session, files.iter())?;
     let regular = files.iter().filter(|(path, _)| !is_standard(path));
     let written = write::plan(regular).and_then(|plan| {
-        // First, since a device may fail, and a pipe keep us waiting; we may be ended here.
+        // Special files come first: a device may fail, a pipe may block, and a signal may end
+        // graphmap here.
         plan.write_special()?;
-        // From here on, who tells us to end waits until all is in its place.
+        // From here on, a signal takes effect only after all files are in place.
         let _guard = signals::Guard::new();
         plan.replace()?;
         Ok(plan)
@@ -72,8 +74,8 @@ pub(crate) fn write_quietly(
     Ok(told)
 }
 
-/// Refuses to write what was read in this run, and to write one file twice, whatever its paths look
-/// like; the same content twice is the same file.
+/// Refuses to overwrite inputs of this run, and to write different contents to one file. Files are
+/// compared by identity, not by path.
 pub(crate) fn no_conflicts<'f>(
     session: &mut Session<'_>,
     files: impl Iterator<Item = (&'f Path, &'f File)>,
@@ -92,7 +94,7 @@ pub(crate) fn no_conflicts<'f>(
     Ok(())
 }
 
-/// Refuses to write what was read in this run.
+/// Refuses to overwrite an input of this run.
 pub(crate) fn not_an_input(
     session: &mut Session<'_>,
     path: &Path,
@@ -117,11 +119,12 @@ pub(crate) fn not_an_input(
     )
 }
 
-/// Refuses to write over what somebody else has written: what is there has to begin as what is to be written.
+/// Refuses to overwrite files by others. An existing file must have the same opening as the new
+/// one, or be blank.
 pub(crate) fn none_of_others(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (path, file) in files.iter().filter(|(_, file)| !file.create_once) {
         match Opening::of(&file.content) {
-            // Nothing is known of what such files look like.
+            // Such files have no common opening.
             Opening::Other | Opening::Blank => {}
             _ if is_standard(path) => {}
             opening => not_of_others(session, path, &[opening])?,
@@ -130,7 +133,7 @@ pub(crate) fn none_of_others(session: &mut Session<'_>, files: &Files) -> Outcom
     Ok(())
 }
 
-/// The same of one file that begins in one of these ways.
+/// Refuses to overwrite a file unless it has one of these openings.
 pub(crate) fn not_of_others(
     session: &mut Session<'_>,
     path: &Path,
@@ -148,7 +151,7 @@ pub(crate) fn not_of_others(
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// Ends the command: two paths lead to one file.
+/// Reports that two paths lead to one file, as an error.
 pub(crate) fn written_twice<T>(session: &mut Session<'_>, one: &Path, other: &Path) -> Outcome<T> {
     let message = format!("`{}` would be written twice", other.display());
     let mut diagnostic = Diagnostic::error(codes::USAGE, message);
@@ -161,7 +164,7 @@ pub(crate) fn written_twice<T>(session: &mut Session<'_>, one: &Path, other: &Pa
     )
 }
 
-/// Tells which files are not as they would be written.
+/// Reports the files whose contents would change.
 pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
     no_conflicts(session, files.iter())?;
     let mut exit = Exit::Ok;
@@ -183,7 +186,7 @@ pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
     Ok(exit)
 }
 
-/// As [`check`], for what stands on standard input.
+/// Like [`check`], for standard input.
 pub(crate) fn check_standard(session: &mut Session<'_>, text: &Formatted) -> Exit {
     if text.before == text.after.as_bytes() {
         return Exit::Ok;

@@ -1,6 +1,6 @@
-//! A page of the book as text for a terminal.
+//! Formats a page of the book as text for a terminal.
 
-/// Returns the text of a page without the marks of Markdown. Examples are indented. A link is replaced by
+/// Returns the text of a page without Markdown markup. Examples are indented. A link is replaced by
 /// its text, with the name of the chapter unless it leads to the page of a code.
 pub(crate) fn as_text(page: &str) -> String {
     let (mut text, mut prose) = (String::new(), String::new());
@@ -23,7 +23,8 @@ pub(crate) fn as_text(page: &str) -> String {
     text + &plain(&prose)
 }
 
-/// Returns paragraphs without links. A paragraph with links is wrapped again, except lists and tables.
+/// Returns paragraphs without links. Each paragraph that had links is wrapped again, except lists
+/// and tables.
 fn plain(prose: &str) -> String {
     let paragraphs = prose.split("\n\n").map(|paragraph| {
         let text = without_links(paragraph);
@@ -74,7 +75,7 @@ fn without_links(prose: &str) -> String {
 }
 
 /// Returns the text before the first link, the text of the link, its target, and the text after it.
-/// The text of a link may be on two lines; its target has no space.
+/// The text of a link may be on two lines, but its target has no space.
 fn first_link(prose: &str) -> Option<(&str, &str, &str, &str)> {
     prose.match_indices("](").find_map(|(middle, _)| {
         let start = prose[..middle].rfind('[')?;
@@ -85,7 +86,7 @@ fn first_link(prose: &str) -> Option<(&str, &str, &str, &str)> {
     })
 }
 
-/// The chapter of a path such as `../mapping.md#rules`; none of a page of errors.
+/// Returns the chapter of a path such as `../mapping.md#rules`. `None` for the page of an error.
 fn chapter(target: &str) -> Option<&str> {
     let path = target.split('#').next()?;
     path.strip_prefix("../")?.strip_suffix(".md")

@@ -1,4 +1,4 @@
-//! `graphmap partition`: where each process is to run.
+//! `graphmap partition`: maps processes onto OS processes and hosts.
 
 pub(crate) mod args;
 
@@ -40,7 +40,8 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         return session.fail(Exit::Plugin, *wrong);
     }
     let (network, target) = session.verified_for(&args.file, &args.graph, &args.mapping)?;
-    // Other verbs go on to something else: there Ctrl-C means what it always does.
+    // Patient, because the mapping is the result. In other verbs Ctrl-C ends the command, because
+    // the mapping is only a step.
     let plan = session.plan(&network, &target.platform, &args.mapping, true)?;
     session.unless_denied()?;
     let mut shown = if args.json {

@@ -1,4 +1,4 @@
-//! `graphmap passes`: what can be done to a network, and what can be made of it.
+//! `graphmap passes`: lists passes and emitters.
 
 use super::exit::Exit;
 use super::session::{Outcome, Session};

@@ -1,11 +1,11 @@
-//! Paths as they are told.
+//! Formats paths for messages and shells.
 
 use crate::visible;
 use graphmap_binding::shell_quoted;
 use std::path::{Component, Path, PathBuf};
 
-/// The way from a folder, which need not be there, to another; its whole path where there is no short
-/// one. Empty where they are the same.
+/// Returns the relative path from one folder, which need not exist, to another. Empty if they are
+/// the same. Returns the absolute path if they have only the root in common.
 pub(crate) fn way(from: &Path, to: &Path) -> PathBuf {
     let absolute = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -14,7 +14,7 @@ pub(crate) fn way(from: &Path, to: &Path) -> PathBuf {
     let (from, to) = (absolute(from), absolute(to));
     let shared = from.components().zip(to.components());
     let shared = shared.take_while(|(a, b)| a == b).count();
-    // Nothing but the root in common: the one has nothing to do with the other.
+    // With only the root in common, the folders are unrelated.
     if shared < 2 {
         return to;
     }
@@ -23,7 +23,7 @@ pub(crate) fn way(from: &Path, to: &Path) -> PathBuf {
     way
 }
 
-/// `graphs/farm/../farm.dot` as `graphs/farm.dot`.
+/// Returns `graphs/farm/../farm.dot` as `graphs/farm.dot`.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -36,12 +36,13 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// A path as it is told on a line of its own.
+/// Returns a path as messages show it on a line of its own.
 pub(crate) fn shown(path: &Path) -> String {
     visible::name(&path.display().to_string()).into_owned()
 }
 
-/// A path as a word for a shell of POSIX, which takes it for a file in any case.
+/// Returns a path as a word for a POSIX shell. A command takes it as a file, even if it begins with
+/// `-`.
 pub(crate) fn word(path: &Path) -> String {
     let text = path.display().to_string();
     let text = match text.starts_with('-') {

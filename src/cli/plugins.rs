@@ -1,4 +1,4 @@
-//! External passes and emitters that end with us.
+//! External passes and emitters that are ended together with graphmap.
 
 use crate::cli::signals::Guard;
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -8,7 +8,7 @@ use graphmap_kpn::pass::{Pass, PassContext};
 use graphmap_plugin::External;
 use std::path::Path;
 
-/// An external pass or emitter that ends with us.
+/// An external pass or emitter that is ended together with graphmap.
 pub(crate) struct Guarded(pub(crate) External);
 
 impl Pass for Guarded {

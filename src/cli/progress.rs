@@ -1,4 +1,4 @@
-//! Tells somebody who waits at a terminal that work goes on.
+//! Shows progress on the terminal.
 
 use super::args::MessageFormat;
 use super::session::Session;
@@ -11,20 +11,21 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Work shorter than this is not worth a word.
+/// Minimum duration of work that is shown, and the interval of updates.
 const LONG: Duration = Duration::from_millis(500);
 
-/// How often it is looked whether somebody has had enough.
+/// Interval at which signals are polled.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// While it lives, and when it lives long enough, a line on the terminal says what is being done.
+/// Shows a line about the work on the terminal, from [`LONG`] after its creation until it is
+/// dropped.
 pub(crate) struct Progress {
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Of work that can be watched the line tells how good the best is so far, and of work with a
-    /// time how much of that is left.
+    /// Starts to show progress. The line contains the best result so far if there is a `watch`, and
+    /// the remaining time if `time` limits the work.
     pub(crate) fn start(
         session: &Session<'_>,
         what: &'static str,
@@ -62,7 +63,7 @@ impl Progress {
     }
 }
 
-/// What is said of work: how good the best is so far, and how much time is left.
+/// Returns the line: the work, the best result so far, and the remaining time.
 fn said(what: &str, best: Option<f64>, left: Option<Duration>) -> String {
     let mut text = what.to_owned();
     if let Some(best) = best {
@@ -77,7 +78,8 @@ fn said(what: &str, best: Option<f64>, left: Option<Duration>) -> String {
     text
 }
 
-/// While it lives, Ctrl-C (or `kill`) ends a search, whose best is then used; the second ends us.
+/// Ends a search on the first signal, so that its best result is used. The second signal ends
+/// graphmap. Active until it is dropped.
 pub(crate) struct Patience {
     _guard: signals::Guard,
     watch: Arc<Watch>,

@@ -1,4 +1,4 @@
-//! Programs of which each process is an OS process, as those for Pilot are: what launch files are told of them.
+//! Options of launch files for programs in which each process is an OS process, as in Pilot.
 
 use super::exit::Exit;
 use super::run::hosts;
@@ -10,9 +10,9 @@ use graphmap_wiring::family::{self, Family};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What launch files are told of the program that is to be started: that of a family whose wiring is written beside them
-/// (`emitters` by name), else that of a project of such a family, where the graph has one and none in Rust. What the
-/// user says goes before.
+/// Adds options about the program that launch files start. Its family is the one whose wiring is
+/// written at the same time, by one of the `emitters`. Otherwise it is the family of a project of
+/// the graph, unless the graph has a project in Rust. Options of the user take precedence.
 pub(crate) fn tell<'n>(
     session: &mut Session<'_>,
     file: &Path,
@@ -56,7 +56,7 @@ pub(crate) fn tell<'n>(
     Ok(())
 }
 
-/// The families whose processes are OS processes.
+/// Returns the families whose processes are OS processes.
 fn families(
     session: &mut Session<'_>,
     options: &BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! Rules of a mapping from the command line and from files.
+//! Reads rules of the mapping from the command line and from files.
 
 use super::exit::Exit;
 use super::session::Session;
@@ -8,7 +8,7 @@ use graphmap_kpn::input::Limit;
 use graphmap_plan::{self as plan, Rule};
 use std::path::{Path, PathBuf};
 
-/// What a mapping must obey, beside what the graph says.
+/// Options with rules of the mapping.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Mapping rules")]
 pub(crate) struct RuleArgs {
@@ -46,7 +46,7 @@ pub(crate) struct RuleArgs {
 }
 
 impl RuleArgs {
-    /// The texts of options, each with the word of its rule.
+    /// Returns the texts of options, each with the keyword of its rule.
     fn texts(&self) -> impl Iterator<Item = (&'static str, &String)> {
         let lists = [
             &self.pin,
@@ -62,12 +62,12 @@ impl RuleArgs {
         words.flat_map(|(word, list)| list.iter().map(move |text| (word, text)))
     }
 
-    /// The files of rules.
+    /// Returns the files of rules.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.rules.iter().map(PathBuf::as_path)
     }
 
-    /// The first option that says a rule.
+    /// Returns the name of the first option that contains a rule.
     pub(crate) fn first(&self) -> Option<&'static str> {
         let file = self.rules.first().map(|_| "rules");
         self.texts().next().map(|(word, _)| word).or(file)
@@ -79,8 +79,8 @@ impl RuleArgs {
 }
 
 impl Session<'_> {
-    /// All rules that are asked for and can be understood, and how the command ends where one
-    /// cannot.
+    /// Returns all valid rules of the command line. Also returns the exit status if a rule is
+    /// invalid.
     pub(crate) fn rules(&mut self, args: &RuleArgs) -> (Vec<Rule>, Option<Exit>) {
         let mut rules = Vec::new();
         let mut ends = None;

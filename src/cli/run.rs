@@ -73,7 +73,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     };
     command.args(&args.args);
     command.args(ranks);
-    // Variables of the user's shell stay where the command line sets none.
+    // Variables of the user's environment stay unless an option sets them.
     command.envs(args.variables());
     if let Some(count) = &os_processes {
         command.env("GRAPHMAP_OS_PROCESSES", count);
@@ -112,7 +112,7 @@ fn is_under_launcher(args: &RunArgs, session: &mut Session<'_>) -> Outcome<bool>
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// A network that is ready to run.
+/// A verified network and its mapping, ready to run.
 struct Placed {
     network: Verified,
     /// The mapping, if the command line asks for one.
@@ -163,7 +163,7 @@ fn placed(args: &RunArgs, session: &mut Session<'_>, undrawn: Option<&Project>) 
     })
 }
 
-/// Runs the program with the number of its OS process before each line of output.
+/// Runs the program, and prints each line of output with the number of its OS process.
 fn run_prefixed(
     session: &mut Session<'_>,
     program: &Path,
@@ -175,7 +175,7 @@ fn run_prefixed(
         Err(error) => return ended(session, program, Err(error)),
     };
     let result = session.timed("run", |_| child::run(&mut command));
-    // It has the write ends of the pipes.
+    // The command has the write ends of the pipes.
     drop(command);
     if let Err(error) = prefixed.finish() {
         let message = format!("the output of the program cannot be written: {error}");

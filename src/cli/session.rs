@@ -1,4 +1,4 @@
-//! One run of the command: what was read, what was found, how long it took.
+//! State of one run of the command: inputs, diagnostics and timings.
 
 use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
@@ -17,22 +17,22 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What a step of a verb gives, or how the command ends.
+/// Result of a step of a verb. The error is the exit status of the command.
 pub(crate) type Outcome<T> = Result<T, Exit>;
 
-/// One run of the command.
+/// State of one run of the command.
 pub(crate) struct Session<'t> {
     pub(crate) registry: &'t Registry,
     pub(crate) common: Common,
     pub(crate) sources: SourceMap,
-    /// Whether notes are shown, too: what is true of every run of a sound graph is not worth
-    /// saying each time.
+    /// Whether notes are shown. Most verbs do not show them, because they would repeat the same
+    /// notes in every run.
     pub(crate) show_notes: bool,
-    /// How findings are taken from now on.
+    /// Levels that apply to the diagnostics that are added from now on.
     pub(crate) levels: Levels,
-    /// Values that `graphmap.toml` gives options which are not typed, each with its place.
+    /// Values that `graphmap.toml` sets and the command line does not, with their positions.
     pub(crate) presets: Vec<(String, Span)>,
-    /// The files that were read, each by the first name that the user gave it. None is overwritten.
+    /// Files that were read, each with the path that the user gave first. They are not overwritten.
     pub(super) inputs: HashMap<Identity, PathBuf>,
     diagnostics: Diagnostics,
     timings: Vec<(String, Duration)>,
@@ -56,19 +56,19 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Adds a finding.
+    /// Adds a diagnostic.
     pub(crate) fn find(&mut self, diagnostic: Diagnostic) {
         let placed = self.placed(diagnostic);
         self.diagnostics.extend(self.levels.apply(placed));
     }
 
-    /// Gives a finding about a value of `graphmap.toml` its place there.
+    /// Adds the position in `graphmap.toml` to a diagnostic about a value that was set there.
     fn placed(&self, finding: Diagnostic) -> Diagnostic {
         if finding.primary.is_some() {
             return finding;
         }
         let about = |value: &String| {
-            // Itself, or a file in a folder that it names.
+            // The message names the value, or a file in a folder that the value names.
             let said = ["`", " "].map(|before| format!("{before}{value}"));
             let ends = |rest: &str| rest.starts_with(['`', ' ', '/']);
             said.iter().any(|said| {
@@ -83,19 +83,19 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Adds findings.
+    /// Adds diagnostics.
     pub(crate) fn find_all(&mut self, diagnostics: Diagnostics) {
         let taken = diagnostics.filter_map(|one| self.levels.apply(self.placed(one)));
         self.diagnostics.append(taken);
     }
 
-    /// Adds a finding that ends the command.
+    /// Adds a diagnostic that ends the command with `exit`.
     pub(crate) fn fail<T>(&mut self, exit: Exit, diagnostic: Diagnostic) -> Outcome<T> {
         self.find(diagnostic);
         Err(exit)
     }
 
-    /// The value of a step that came with findings, or the findings that ended it.
+    /// Adds the diagnostics of a step and returns its value, or `exit` if the step failed.
     pub(crate) fn take<T>(
         &mut self,
         exit: Exit,
@@ -113,7 +113,7 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Does a step and notes how long it took.
+    /// Runs a step and records its duration.
     pub(crate) fn timed<T>(&mut self, name: &str, step: impl FnOnce(&mut Self) -> T) -> T {
         let start = Instant::now();
         let value = step(self);
@@ -121,13 +121,14 @@ impl<'t> Session<'t> {
         value
     }
 
-    /// Adds what steps took that were timed elsewhere.
+    /// Adds the durations of steps that were measured elsewhere.
     pub(crate) fn add_timings(&mut self, timings: Vec<graphmap_kpn::pipeline::Timing>) {
         let all = timings.into_iter().map(|t| (t.name, t.duration));
         self.timings.extend(all);
     }
 
-    /// Ends a verb that all went well for where somebody wants one of the findings to be an error.
+    /// Returns [`Exit::Graph`] if a level made one of the diagnostics of a successful verb an
+    /// error.
     pub(crate) fn unless_denied(&self) -> Outcome<()> {
         match self.errors() {
             0 => Ok(()),
@@ -135,12 +136,13 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// How many errors there are among what was not shown yet.
+    /// Returns the number of errors that were not shown yet.
     pub(crate) fn errors(&self) -> usize {
         self.diagnostics.count(Severity::Error)
     }
 
-    /// The options of the command line as passes and emitters read them; of equals the last holds.
+    /// Returns the options of the command line for passes and emitters. The last value of an option
+    /// is used.
     pub(crate) fn options(graph: &GraphArgs) -> BTreeMap<String, String> {
         let mut options: BTreeMap<String, String> = graph.passes.set.iter().cloned().collect();
         if let Some(file) = &graph.passes.weights {
@@ -149,14 +151,14 @@ impl<'t> Session<'t> {
         options
     }
 
-    /// Reads a graph file: what it declares.
+    /// Reads a graph file and returns its declarations.
     pub(crate) fn declared(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
         self.declared_by(file, graph, |front_end, name, bytes, sources| {
             front_end.read(name, bytes, sources)
         })
     }
 
-    /// The same for a picture of what is drawn, sound or not.
+    /// Reads a graph file for a picture and returns its declarations. The network may have errors.
     pub(crate) fn drawn(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
         self.declared_by(file, graph, |front_end, name, bytes, sources| {
             front_end.read_picture(name, bytes, sources)
@@ -188,13 +190,13 @@ impl<'t> Session<'t> {
         })
     }
 
-    /// A graph file in its canonical layout.
+    /// Returns a graph file in its canonical layout.
     pub(crate) fn formatted(&mut self, file: &Path, format: Option<&str>) -> Outcome<Formatted> {
         let front_end = self.front_end(file, format)?;
         let bytes = self.read_bytes(file, Limit::NETWORK)?;
         self.forget(file);
         let name = Self::display(file);
-        // A file can be looked at again; a large one is not held twice.
+        // A file can be read again, so a large one is not kept in memory twice.
         let before = match is_standard(file) {
             true => bytes.clone(),
             false => Vec::new(),
@@ -214,7 +216,7 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// The front end of a graph file.
+    /// Returns the front end that reads a graph file.
     fn front_end(&mut self, file: &Path, format: Option<&str>) -> Outcome<&'t dyn FrontEnd> {
         let registry = self.registry;
         let front_end = match format {
@@ -225,7 +227,7 @@ impl<'t> Session<'t> {
         if let Some(front_end) = front_end {
             return Ok(front_end);
         }
-        // A file that is not there at all is the better thing to say.
+        // A missing file is reported as missing, not as a file of unknown format.
         let bytes = match format {
             Some(_) => Vec::new(),
             None => self.read_bytes(file, Limit::NETWORK)?,
@@ -250,7 +252,7 @@ impl<'t> Session<'t> {
         self.fail(Exit::Usage, diagnostic)
     }
 
-    /// Shows all findings so far, and forgets them. Returns whether one was an error.
+    /// Shows all diagnostics so far and removes them. Returns true if one was an error.
     pub(crate) fn flush(&mut self) -> bool {
         let all = std::mem::take(&mut self.diagnostics);
         let json = self.common.message_format == MessageFormat::Json;
@@ -309,7 +311,7 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Shows how long each step took.
+    /// Shows the duration of each step, if `--timings` is set.
     pub(crate) fn show_timings(&self) {
         if !self.common.timings {
             return;
@@ -328,36 +330,37 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Whether programs that we run may say what they do: somebody watches.
+    /// Returns true if child processes may print their progress, because standard error is a
+    /// terminal.
     pub(crate) fn may_talk(&self) -> bool {
         talk::on_terminal() && self.may_tell()
     }
 
-    /// Whether something may be said that is no finding: to people, not to programs, and not when
-    /// asked to be quiet.
+    /// Returns true if messages that are not diagnostics are printed: for people, and without
+    /// `--quiet`.
     pub(crate) fn may_tell(&self) -> bool {
         !self.common.quiet && self.common.message_format == MessageFormat::Human
     }
 
-    /// Says something that is no finding.
+    /// Prints a message that is not a diagnostic, if messages are printed.
     pub(crate) fn tell(&self, text: &str) {
         if self.may_tell() {
             talk::say(text);
         }
     }
 
-    /// Writes text for people on standard output.
+    /// Writes text for people to standard output.
     pub(crate) fn show(&mut self, text: &str) -> Outcome<()> {
         self.written(talk::show(text))
     }
 
-    /// Writes data on standard output.
+    /// Writes data to standard output.
     pub(crate) fn put(&mut self, data: &[u8]) -> Outcome<()> {
         self.written(talk::put(data))
     }
 
-    /// What became of writing on standard output. A reader who has seen enough (`| head`) is no
-    /// failure: the rest is dropped, and all is well.
+    /// Reports an error of writing to standard output. A closed pipe (`| head`) is not an error,
+    /// and the rest of the output is dropped.
     pub(crate) fn written(&mut self, result: std::io::Result<()>) -> Outcome<()> {
         match result {
             Ok(()) => Ok(()),
@@ -370,14 +373,14 @@ impl<'t> Session<'t> {
     }
 }
 
-/// A text before and after it was laid out.
+/// Text before and after formatting.
 pub(crate) struct Formatted {
-    /// Of standard input alone.
+    /// Empty unless the text is from standard input.
     pub(crate) before: Vec<u8>,
     pub(crate) after: String,
 }
 
-/// `2 errors and 1 warning`; `None` when there is nothing to count.
+/// Returns a text such as `2 errors and 1 warning`, or `None` if both counts are 0.
 fn summary(all: &Diagnostics) -> Option<String> {
     let count = |severity, one: &str| match all.count(severity) {
         0 => None,

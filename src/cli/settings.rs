@@ -1,4 +1,4 @@
-//! Options by `--set`: names that nothing reads are reported.
+//! Checks the names of options of `--set`.
 
 use super::args::GraphArgs;
 use super::exit::Exit;
@@ -10,7 +10,7 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_wiring::emitters::SKELETONS_OPTION;
 use std::collections::BTreeSet;
 
-/// Whether one of the names is this one, or ends with a dot and starts it.
+/// Returns true if `names` contains a name, or a prefix of it that ends with a dot.
 fn is_among(names: &[&str], name: &str) -> bool {
     let is = |known: &&str| {
         let begins = known.ends_with('.') && name.len() > known.len();
@@ -19,10 +19,11 @@ fn is_among(names: &[&str], name: &str) -> bool {
     names.iter().any(is)
 }
 
-/// Refuses options that neither a pass nor an emitter reads, and warns of those that are for another
-/// emitter than the ones asked for (`G0444`). `emitters` are those asked for, if the verb has any.
+/// Reports options that no pass or emitter reads as errors. Warns about options for emitters that
+/// were not requested (`G0444`).
 ///
-/// An executable on PATH may read any option, and so may an emitter that does not say which it reads.
+/// `emitters` are the requested ones, or `None` if the verb has none. Executables on PATH, and
+/// emitters that do not list their options, may read any option.
 pub(crate) fn check(
     session: &mut Session<'_>,
     graph: &GraphArgs,
@@ -32,7 +33,7 @@ pub(crate) fn check(
     let set: BTreeSet<&str> = graph.passes.set.iter().map(|(name, _)| &**name).collect();
     let asked = graph.passes.pass.iter();
     let own = |name: &String| registry.passes().find(|pass| pass.name() == name);
-    // Those of an executable: it reads what it likes.
+    // `None` if a pass is an executable, which may read any option.
     let used: Option<Vec<_>> = asked.map(own).collect();
     let (Some(used), false) = (used, set.is_empty()) else {
         return Ok(());

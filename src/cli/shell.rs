@@ -1,4 +1,4 @@
-//! `graphmap completions` and `graphmap man`: what a shell and a manual want to know.
+//! `graphmap completions` and `graphmap man`: completion scripts and manual pages.
 
 use super::exit::Exit;
 use super::session::{Outcome, Session};
@@ -41,7 +41,8 @@ pub(crate) struct ManArgs {
     verb: Option<String>,
 }
 
-/// The page of a verb of the command, or of all of it; `unknown` is what is said of a verb that is none.
+/// Writes the manual page of a verb, or of the whole command. `unknown` makes the error for an
+/// unknown verb.
 pub(crate) fn man(
     args: &ManArgs,
     mut command: Command,

@@ -1,4 +1,4 @@
-//! A partition of a graph without names, for people and for programs.
+//! Shows a partition of a graph without a network, as text or as JSON.
 
 use super::check::plural;
 use super::shown_plan::{SHOWN, Table, more_time, number, percent, within};
@@ -8,7 +8,8 @@ use graphmap_partition::Objective;
 use graphmap_plan::{BarePlan, Judged};
 use serde_json::json;
 
-/// `named` is whether the blocks are on hosts, so that their distances count.
+/// Returns a partition as text. `named` is true if the blocks are on hosts, so that the cost
+/// includes distances.
 pub(crate) fn as_text(name: &str, file: &GraphFile, plan: &BarePlan, named: bool) -> String {
     let graph = &file.graph;
     let vertices = match graph.vertices() {
@@ -51,7 +52,7 @@ fn of_blocks(plan: &BarePlan, named: bool) -> String {
     text + "\n"
 }
 
-/// The partition beside what others give.
+/// Returns a table that compares the partition with the results of other strategies.
 fn compared(plan: &BarePlan, named: bool) -> String {
     let all: Vec<&Judged> = std::iter::once(&plan.own).chain(&plan.others).collect();
     let mut rows = Table::new(&[""]);
@@ -87,7 +88,7 @@ fn bound(plan: &BarePlan, named: bool) -> String {
         Objective::RemoteChannels => "no partition has fewer edges between blocks",
         Objective::Bottleneck if plan.proved => "no partition has less weight at its busiest host",
         Objective::LargestLoad if plan.proved => "no partition has a smaller largest load",
-        // The bound is one on the cost, which is not what was minimised.
+        // The objective was another quantity, but the bound is a bound on the cost.
         Objective::Bottleneck | Objective::LargestLoad => {
             return format!(
                 "\nbound: no partition costs less than {}\n",

@@ -1,4 +1,4 @@
-//! A plan for people and for programs.
+//! Shows a plan as text or as JSON.
 
 use super::check::plural;
 use super::numbered::numbered;
@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How many OS processes, hosts and moves are shown one by one.
+/// Maximum number of OS processes, hosts and moves that are shown one by one.
 pub(super) const SHOWN: usize = 64;
 
-/// What runs in each OS process: its kinds in the order of the network, with how many of each.
+/// Returns the kinds in each OS process, in the order of the network, with the number of processes
+/// of each.
 fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
     let mapping = plan.mapped.mapping();
     let mut kinds = vec![BTreeMap::new(); mapping.bindings.len()];
@@ -26,10 +27,10 @@ fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
     kinds
 }
 
-/// Width of the list of kinds; all of them are in the JSON.
+/// Maximum width of the list of kinds. The JSON contains all of them.
 const KINDS: usize = 60;
 
-/// Returns the processes of the OS processes that are shown.
+/// Returns the processes of each OS process that is shown.
 fn members(plan: &Plan) -> Vec<Vec<ProcessId>> {
     let mapping = plan.mapped.mapping();
     let mut members = vec![Vec::new(); mapping.bindings.len().min(SHOWN)];
@@ -41,8 +42,8 @@ fn members(plan: &Plan) -> Vec<Vec<ProcessId>> {
     members
 }
 
-/// The kinds as a list: `manager, worker x 3`, cut where it gets too wide for a terminal. Where all
-/// processes are of one kind, which ones they are: `main 0-7, 40-47`.
+/// Returns the kinds as a list, such as `manager, worker x 3`, cut to [`KINDS`] columns. If the
+/// network has one kind only, returns the numbers of the processes, such as `main 0-7, 40-47`.
 fn listed(plan: &Plan, members: &[ProcessId], kinds: &BTreeMap<KindId, usize>) -> String {
     let network = plan.mapped.network();
     if network.kinds.len() == 1
@@ -73,7 +74,7 @@ fn listed(plan: &Plan, members: &[ProcessId], kinds: &BTreeMap<KindId, usize>) -
     }
 }
 
-/// The OS processes on each host with a name, in the order of the first.
+/// Returns each named host with its OS processes, in the order of the first OS process.
 fn hosts(plan: &Plan) -> Vec<(&str, Vec<usize>)> {
     let mut index: BTreeMap<&str, usize> = BTreeMap::new();
     let mut hosts: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -90,7 +91,7 @@ fn hosts(plan: &Plan) -> Vec<(&str, Vec<usize>)> {
     hosts
 }
 
-/// Traffic of some OS processes with others beyond their host.
+/// Returns the traffic of some OS processes with OS processes on other hosts.
 fn leaving(plan: &Plan, os_processes: &[usize]) -> f64 {
     let far = |class: graphmap_platform::Class| class >= graphmap_platform::Class::Group;
     let columns = || plan.traffic.iter().map(|(class, _)| far(*class));
@@ -98,7 +99,7 @@ fn leaving(plan: &Plan, os_processes: &[usize]) -> f64 {
         let row = plan.traffic_of[*o].iter().zip(columns());
         row.filter(|(_, far)| *far).map(|(t, _)| *t).sum::<f64>()
     };
-    // A sum of nothing is -0.
+    // Adding 0 avoids -0, the sum of an empty iterator.
     os_processes.iter().map(of).sum::<f64>() + 0.0
 }
 
@@ -158,7 +159,7 @@ fn of_os_processes(plan: &Plan) -> String {
     text + "\n"
 }
 
-/// What somebody who looks at the loads would wonder at, and why it is so.
+/// Returns notes that explain unexpected loads and rounding.
 fn oddities(plan: &Plan) -> String {
     let mut text = String::new();
     let mut used = vec![false; plan.loads.len()];
@@ -189,7 +190,7 @@ fn oddities(plan: &Plan) -> String {
         && plan.shares[o] > 1.0 + MUCH
     {
         let load = plan.loads[o];
-        // As it is said, without what division adds.
+        // Rounds off the error of the division.
         let share = (load / plan.shares[o] * 1e9).round() / 1e9;
         let most = number(plan.allowed[o]);
         let why = match plan.allowed[o] {
@@ -228,8 +229,8 @@ fn oddities(plan: &Plan) -> String {
     text
 }
 
-/// By how much of its share an OS process may exceed it without a word; whoever lets it exceed it by
-/// more has said so, or the bound has been rounded.
+/// Load above the even share, relative to it, from which a note is shown. The note states the
+/// cause: the strategy, `--imbalance`, or loads that cannot be split.
 const MUCH: f64 = 0.1;
 
 fn of_hosts(plan: &Plan, hosts: &[(&str, Vec<usize>)]) -> String {
@@ -250,7 +251,7 @@ fn of_hosts(plan: &Plan, hosts: &[(&str, Vec<usize>)]) -> String {
     text + "\n"
 }
 
-/// The plan beside what the classical strategies give.
+/// Returns a table that compares the plan with the results of other strategies.
 fn compared(plan: &Plan) -> String {
     let own = plan.mapped.mapping().strategy.as_str();
     let others: Vec<_> = plan.others.iter().filter(|o| o.strategy != own).collect();
@@ -298,7 +299,7 @@ fn compared(plan: &Plan) -> String {
     rows.text(&[0])
 }
 
-/// Says whether a mapping keeps the bounds, which may have been raised.
+/// Returns whether a mapping is within the limits, which may have been raised.
 pub(super) fn within(feasible: bool, raised: Option<f64>) -> &'static str {
     match (feasible, raised) {
         (false, _) => "no",
@@ -318,7 +319,7 @@ fn bound(plan: &Plan) -> String {
         Objective::RemoteChannels => "no mapping has fewer channels between OS processes",
         Objective::Bottleneck if plan.proved => "no mapping has less traffic at its busiest host",
         Objective::LargestLoad if plan.proved => "no mapping has a smaller largest load",
-        // The bound is one on the cost, which is not what was minimised.
+        // The objective was another quantity, but the bound is a bound on the cost.
         Objective::Bottleneck | Objective::LargestLoad => {
             let with = match more {
                 true => " with preferences and moves",
@@ -345,7 +346,7 @@ fn bound(plan: &Plan) -> String {
     }
 }
 
-/// Advice on how a gap is narrowed, if more time may do that.
+/// Returns advice to give the search more time, if that may narrow the gap.
 pub(super) fn more_time(narrows: bool) -> &'static str {
     if narrows {
         "; a longer `--time` may narrow it"
@@ -354,7 +355,7 @@ pub(super) fn more_time(narrows: bool) -> &'static str {
     }
 }
 
-/// What became of the previous mapping.
+/// Returns a comparison with the previous mapping.
 fn moved(plan: &Plan, since: &Since) -> String {
     let network = plan.mapped.network();
     let stay = network.processes.len() - since.moves.len() - since.placed.len();
@@ -390,7 +391,7 @@ fn moved(plan: &Plan, since: &Since) -> String {
     text
 }
 
-/// Columns, as wide as they need be.
+/// Table with columns as wide as their contents.
 pub(super) struct Table {
     pub(super) head: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
@@ -404,7 +405,7 @@ impl Table {
         }
     }
 
-    /// As text; columns of words are set to the left, all others to the right.
+    /// Returns the table as text. Columns in `words` are aligned left, all others right.
     pub(super) fn text(&self, words: &[usize]) -> String {
         let cells = |line: &Vec<String>| -> Vec<String> {
             line.iter()
@@ -439,9 +440,9 @@ pub(super) fn percent(part: f64) -> String {
     format!("{:.1}%", part * 100.0)
 }
 
-/// A number with as many digits as somebody reads.
+/// Formats a number with two decimals or four significant digits. Integers have no decimals.
 pub(super) fn number(value: f64) -> String {
-    // No -0.
+    // Avoids -0.
     let value = value + 0.0;
     if value == value.trunc() && value.abs() < 1e15 {
         format!("{value}")

@@ -1,14 +1,15 @@
-//! Signals that tell us to end.
+//! Signals that ask this OS process to end or to report.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// A flag that signals set while a [`Guard`] lives.
+/// Returns the flag that signals set while a [`Guard`] exists.
 pub(crate) fn interrupt() -> Arc<AtomicBool> {
     Arc::clone(&signals().interrupt)
 }
 
-/// The signal that told us to end while a [`Guard`] lived.
+/// Returns the signal that arrived while a [`Guard`] existed, unless [`take_interrupt`] has cleared
+/// it.
 pub(crate) fn interrupted() -> Option<i32> {
     if !signals().interrupt.load(Ordering::SeqCst) {
         return None;
@@ -16,7 +17,8 @@ pub(crate) fn interrupted() -> Option<i32> {
     i32::try_from(signals().last.load(Ordering::SeqCst)).ok()
 }
 
-/// Whether there was one, and it is forgotten: the next one ends us as it would any program.
+/// Returns true if a signal arrived, and clears it. The next signal has its default action, which
+/// ends this OS process.
 pub(crate) fn take_interrupt() -> bool {
     let taken = signals().interrupt.swap(false, Ordering::SeqCst);
     if taken {
@@ -25,14 +27,17 @@ pub(crate) fn take_interrupt() -> bool {
     taken
 }
 
-/// The exit code of a program that ended since a signal told it to, as shells have it.
+/// Returns the exit code for a program that a signal ended, as shells define it: 128 plus the
+/// signal.
 pub(crate) fn exit_code(signal: i32) -> u8 {
     u8::try_from(signal).map_or(u8::MAX, |signal| signal.saturating_add(128))
 }
 
-/// While one lives, a signal that tells us to end (HUP, INT, QUIT, TERM) sets [`interrupt`] instead of
-/// ending us: there is something to bring to its end first. There is none while files are read,
-/// skeletons rendered or networks checked: a signal ends that at once.
+/// As long as a guard exists, HUP, INT, QUIT and TERM set [`interrupt`] and do not end this OS
+/// process, because work must be finished first.
+///
+/// No guard exists while files are read, skeletons are rendered, or networks are checked. A signal
+/// then ends this OS process at once.
 pub(crate) struct Guard;
 
 impl Guard {
@@ -51,14 +56,14 @@ impl Drop for Guard {
     }
 }
 
-/// A signal that asks the program that we run what it is doing: it is passed on.
+/// Signal that requests a report from the child process. It is passed on to it.
 pub(crate) struct Question {
     signal: i32,
     asked: Arc<AtomicBool>,
 }
 
 impl Question {
-    /// The signal, if it came since this was last called.
+    /// Returns the signal if it has arrived since the previous call.
     pub(crate) fn take(&self) -> Option<i32> {
         self.asked
             .swap(false, Ordering::SeqCst)
@@ -66,7 +71,8 @@ impl Question {
     }
 }
 
-/// From now on the signal that asks does not end us; none where it is ignored, or there is no such signal.
+/// Handles the signal that requests a report, which then no longer ends this OS process. Returns
+/// `None` if the signal is ignored or cannot be handled.
 pub(crate) fn question() -> Option<Question> {
     let signal = asking()?;
     let asked = Arc::new(AtomicBool::new(false));
@@ -80,18 +86,18 @@ fn asking() -> Option<i32> {
     (ignored(&status) & (1 << (SIGUSR1 - 1)) == 0).then_some(SIGUSR1)
 }
 
-/// Counts another signal among those that tell us to end.
+/// Adds a signal that sets [`interrupt`] while a [`Guard`] exists.
 pub(crate) fn also(signal: i32) {
     signals().register(signal);
 }
 
 struct Signals {
-    /// How many [`Guard`]s live.
+    /// Number of [`Guard`]s.
     guards: AtomicUsize,
-    /// Whether a signal may end us as it would any program.
+    /// Whether a signal has its default action.
     idle: Arc<AtomicBool>,
     interrupt: Arc<AtomicBool>,
-    /// The last signal.
+    /// Number of the signal that arrived last.
     last: Arc<AtomicUsize>,
 }
 
@@ -114,10 +120,11 @@ fn signals() -> &'static Signals {
 
 impl Signals {
     fn register(&self, signal: i32) {
-        // Where there are no signals, there is none to be told by.
+        // Errors are ignored: a signal without a handler keeps its action.
         let idle = Arc::clone(&self.idle);
         let _ = signal_hook::flag::register_conditional_default(signal, idle);
-        // In this order: who sees the flag sees the number.
+        // Handlers run in the order of registration. Code that sees the flag therefore sees the
+        // number.
         if let Ok(number) = usize::try_from(signal) {
             let last = Arc::clone(&self.last);
             let _ = signal_hook::flag::register_usize(signal, last, number);
@@ -127,14 +134,14 @@ impl Signals {
     }
 }
 
-/// Whoever started us may have had the ends of children ignored: then nobody could wait for one, and what we start
-/// would inherit that.
+/// Installs a handler for CHLD. The parent may have set this signal to be ignored: then waiting for
+/// a child process fails, and child processes would inherit the setting.
 fn children_can_be_waited_for() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGCHLD, Arc::default());
 }
 
-/// The signals that tell a program to end, but for those that whoever started us wants ignored
-/// (`nohup`, a shell that puts us in the background): they stay so, and so they are for what we start.
+/// Returns the signals that ask a program to end, without those that the parent set to be ignored
+/// (`nohup`, a background job). These stay ignored here and in child processes.
 fn ending() -> Vec<i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -144,7 +151,7 @@ fn ending() -> Vec<i32> {
     ending
 }
 
-/// The set of ignored signals in `/proc/PID/status`: bit 0 is signal 1.
+/// Returns the set of ignored signals in the text of `/proc/PID/status`. Bit 0 is signal 1.
 fn ignored(status: &str) -> u64 {
     let mut lines = status.lines();
     let set = lines.find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! Skeletons of the user's own: the folder, and the families in it.
+//! The user's own skeletons: their folder, and the families in it.
 
 use super::exit::Exit;
 use super::session::{Outcome, Session};
@@ -29,12 +29,12 @@ impl SkeletonArgs {
     }
 }
 
-/// The folder that the options name.
+/// Returns the folder that the options name.
 pub(crate) fn folder(options: &BTreeMap<String, String>) -> Option<&Path> {
     options.get(SKELETONS_OPTION).map(Path::new)
 }
 
-/// The built-in skeletons, with those of a folder before them.
+/// Reads the built-in skeletons and those in a folder, which take precedence.
 pub(crate) fn read(session: &mut Session<'_>, folder: Option<&Path>) -> Outcome<Skeletons> {
     let files = folder.map(Skeletons::files_of).unwrap_or_default();
     files.iter().for_each(|file| session.remember(file));
@@ -45,7 +45,7 @@ pub(crate) fn read(session: &mut Session<'_>, folder: Option<&Path>) -> Outcome<
     }
 }
 
-/// The emitters of the families that a folder adds.
+/// Returns the emitters of the families in a folder.
 pub(crate) fn emitters(
     session: &mut Session<'_>,
     folder: Option<&Path>,
@@ -53,7 +53,7 @@ pub(crate) fn emitters(
     let Some(folder) = folder else {
         return Ok(Vec::new());
     };
-    // Emitters read them by themselves.
+    // The emitters read these files, but do not record them as inputs.
     session.remember(&folder.join(family::MANIFEST));
     let files = Skeletons::files_of(folder);
     files.iter().for_each(|file| session.remember(file));

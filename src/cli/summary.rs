@@ -1,4 +1,4 @@
-//! What a network consists of, counted: kinds and their ports, modules, what flows between.
+//! Summary of a network: kinds with their ports, modules, and channels between kinds.
 
 use super::check::plural;
 use crate::visible;
@@ -8,13 +8,14 @@ use graphmap_kpn::network::Network;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// What is counted.
+/// Modules and channels of a network, counted by kind.
 pub(crate) struct Summary<'n> {
-    /// Kinds of modules in the order of their first: how many there are.
+    /// Kinds of modules in order of first appearance, with the number of modules of each.
     modules: Vec<(&'n str, usize)>,
-    /// Between kinds, in the order of ids: channels and traffic.
+    /// Numbers of channels and traffic between two kinds, in the order of their ids.
     flows: BTreeMap<(usize, usize), (usize, f64)>,
-    /// As far as a drawing tells: when a writer hears that its reader has left depends on time.
+    /// Whether the network is deterministic, as far as the graph shows. The time at which a writer
+    /// notices the end of its reader is not considered.
     deterministic: bool,
 }
 
@@ -134,15 +135,15 @@ impl<'n> Summary<'n> {
     }
 }
 
-/// The sum of numbers as one would write it down.
+/// Returns the sum of numbers, rounded to twelve digits.
 fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     rounded(numbers.sum::<f64>())
 }
 
-/// A number to twelve digits: a sum of decimals is exact up to the last of sixteen, which nobody
-/// has written.
+/// Rounds a number to twelve digits, which removes the error that sums of decimals have in their
+/// last digits.
 fn rounded(number: f64) -> f64 {
-    // A sum of nothing is -0.
+    // Adding 0 avoids -0, the sum of an empty iterator.
     let shown = format!("{:.11e}", number + 0.0);
     shown.parse().unwrap_or(number)
 }

@@ -1,4 +1,4 @@
-//! What the command starts ends with it.
+//! Supervision of the programs that the command starts.
 
 use crate::cli::child::Watched;
 use crate::cli::signals::{self, Guard};
@@ -9,8 +9,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::process::Command;
 
-/// Programs run under a supervisor, which ends them when we end; signals that tell us to end wait until
-/// what is under way can be left.
+/// Runs programs under a supervisor, which ends them when graphmap ends. Signals are recorded until
+/// the current work can be interrupted.
 pub(crate) struct Supervised;
 
 impl Supervise for Supervised {
@@ -19,7 +19,8 @@ impl Supervise for Supervised {
     }
 
     fn attend(&self) -> Box<dyn Any> {
-        // Who asks what a program does may do so before there is one: that ends nothing.
+        // USR1 requests a report of the program. It must not end graphmap while there is no program
+        // yet.
         Box::new((signals::question(), Guard::new()))
     }
 

@@ -1,12 +1,14 @@
-//! Programs that do not outlive graphmap, however graphmap ends.
+//! Runs programs that do not outlive graphmap, however graphmap ends.
 //!
-//! A signal that can be caught is passed on ([`crate::cli::child`]). After one that cannot be
-//! caught, only the kernel can end a child process, and it does so for a process that has asked
-//! for it itself (`PR_SET_PDEATHSIG`). Therefore graphmap starts itself once more. The second
-//! graphmap asks, and then becomes the program ([`Bound::Program`]). A build is a tree of
-//! processes, and a killed process does not end its own children. There the second graphmap stays
-//! above the tree, and ends all of it ([`Bound::Tree`]). It does the same above foreign programs
-//! that must leave nothing behind ([`Bound::Everything`]).
+//! A signal that can be caught is passed on ([`crate::cli::child`]). If graphmap ends by a signal
+//! that cannot be caught, only the kernel can end a child process. It does so only for a process
+//! that has requested this itself (`PR_SET_PDEATHSIG`).
+//!
+//! Therefore graphmap starts itself again. The second graphmap makes the request and then becomes
+//! the program ([`Bound::Program`]). A build is a tree of OS processes, and a killed process does
+//! not end its own children. For a build, the second graphmap remains the parent of the tree, and
+//! ends all of it ([`Bound::Tree`]). It does the same for foreign programs that must leave no
+//! process behind ([`Bound::Everything`]).
 
 use crate::cli::child::{self, End};
 use crate::cli::signals;
@@ -21,33 +23,36 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// This executable, also where its file has been replaced or deleted since it was started.
+/// This executable. The path is valid even if the file was replaced or deleted after the start.
 const OURSELVES: &str = "/proc/self/exe";
-/// First arguments that no graph file and no verb has.
+/// First arguments of the second graphmap. No graph file and no verb has these names.
 const PROGRAM: &str = "@bound-program";
 const TREE: &str = "@bound-tree";
 const EVERYTHING: &str = "@bound-everything";
-/// How long a tree may take to end after it was asked to.
+/// Time between the request to end and the kill, for a tree.
 const GRACE: Duration = Duration::from_secs(1);
-/// How often it is looked whether it has.
+/// Interval between two checks whether a tree has ended.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How a program is bound to us.
+/// Which OS processes end together with this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bound {
-    /// It alone: it is killed when we die.
+    /// Only the program. It is killed when this OS process ends.
     Program,
-    /// With all that it starts, but for what begins a session of its own, as a server does that is to
-    /// stay. It is asked to end first.
+    /// The program and all OS processes that it starts, except those that begin a session of their
+    /// own, such as servers that must continue. They are first asked to end.
     Tree,
-    /// With all that it starts, which is killed at its end, too.
+    /// The program and all OS processes that it starts. They are killed, also when the program ends
+    /// by itself.
     Everything,
 }
 
-/// A command that runs a program bound to us; arguments and the rest are set as for the program.
+/// Returns a command that runs a program as [`Bound`] describes. Arguments and other settings are
+/// added as for the program itself.
 ///
 /// # Errors
-/// When there is no such program. (Starting graphmap once more would succeed all the same.)
+/// Returns an error if there is no such program. Otherwise the start of the second graphmap would
+/// succeed.
 pub(crate) fn command(program: &OsStr, bound: Bound) -> io::Result<Command> {
     if !Path::new(OURSELVES).exists() {
         return Ok(Command::new(program));
@@ -65,15 +70,16 @@ pub(crate) fn command(program: &OsStr, bound: Bound) -> io::Result<Command> {
     Ok(command)
 }
 
-/// The end of a command that [`command`] made.
+/// End of a command that was made by [`command`].
 pub(crate) struct Ended {
-    /// With this exit code.
+    /// Exit code.
     pub(crate) code: u8,
-    /// The message for standard error.
+    /// Message for standard error.
     pub(crate) said: String,
 }
 
-/// Runs the program if this OS process was started by a command of [`command`].
+/// Runs the program, if this OS process was started by a command of [`command`]. Otherwise returns
+/// `None`.
 pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
     let [_, mode, parent, program, args @ ..] = args else {
         return None;
@@ -92,12 +98,12 @@ pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
         // Processes of the tree become children of this one when their parent ends.
         let own = rustix::process::getpid();
         let _ = rustix::process::set_child_subreaper(Some(own));
-        // Before a signal can arrive.
+        // Must be registered before the signal can arrive.
         signals::also(END_TREE);
         signals::Guard::new()
     });
     let asked = rustix::process::set_parent_process_death_signal(Some(signal));
-    // No signal comes if the parent has died before that.
+    // The kernel sends no signal if the parent has ended before the request.
     let parent = parent.to_str()?.parse().ok().and_then(Pid::from_raw);
     if asked.is_ok() && rustix::process::getppid() != parent {
         return Some(ended(signals::exit_code(signal.as_raw())));
@@ -111,10 +117,10 @@ pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
     })
 }
 
-/// The signal that ends a tree. It has no other meaning: USR1 asks a run for a report.
+/// Signal that ends a tree. It has no other meaning: USR1 requests a report of a run.
 pub(crate) const END_TREE: i32 = signal_hook::consts::SIGUSR2;
 
-/// The file of a program, as the system looks for it.
+/// Searches for the file of a program in the same way as the system.
 fn find(program: &OsStr) -> io::Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let can_run = |path: &PathBuf| {
@@ -150,17 +156,17 @@ fn run_tree(program: &OsStr, args: &[OsString], bound: Bound, guard: signals::Gu
     };
     let end = child::run_with(command.args(args), |_| end_tree(bound));
     if bound == Bound::Everything || !matches!(end, Ok(End::Code(_))) {
-        // Its children are not ended with it.
+        // The child processes of the program may still be running.
         end_tree(bound);
     }
     match end {
-        // In the eight bits that a shell sees.
+        // A shell sees only eight bits.
         Ok(End::Code(code)) => ended(code as u8),
         Ok(End::Signal(signal)) if bound == Bound::Everything => {
-            // As it ended, so do we: whoever waits for us asks.
+            // Ends by the same signal, because the parent examines it.
             drop(guard);
             let own = rustix::process::getpid();
-            // Twice: the handler for overflows of our own stack returns from the first SEGV.
+            // Twice, because the handler for stack overflows returns from the first SEGV.
             for signal in [Signal::from_named_raw(signal); 2].into_iter().flatten() {
                 let _ = rustix::process::kill_process(own, signal);
             }
@@ -171,7 +177,7 @@ fn run_tree(program: &OsStr, args: &[OsString], bound: Bound, guard: signals::Gu
     }
 }
 
-/// Ends all child processes, and theirs.
+/// Ends all descendants of this OS process.
 fn end_tree(bound: Bound) {
     let start = Instant::now();
     let grace = match bound {
@@ -185,7 +191,7 @@ fn end_tree(bound: Bound) {
             return;
         }
         for pid in all {
-            // It may have ended in this moment.
+            // Errors are ignored, because the process may have ended.
             if start.elapsed() >= grace {
                 let _ = rustix::process::kill_process(pid, Signal::KILL);
             } else if !asked.contains(&pid) {
@@ -200,8 +206,8 @@ fn end_tree(bound: Bound) {
     }
 }
 
-/// The processes that we have started, those that they have started, and so on, as long as they
-/// live; of a [`Bound::Tree`] those of our session.
+/// Returns all descendants of this OS process that are running. For [`Bound::Tree`], only those of
+/// the same session.
 fn descendants(bound: Bound) -> Vec<Pid> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();
@@ -247,7 +253,7 @@ struct Stat {
 
 impl Stat {
     fn read(text: &str) -> Option<Stat> {
-        // The second field is the name in parentheses, which may hold anything.
+        // The second field is the name in parentheses, which may contain any character.
         let (_, rest) = text.rsplit_once(')')?;
         let mut fields = rest.split_whitespace();
         let state = fields.next()?;

@@ -1,4 +1,4 @@
-//! What is said on standard error, and data on standard output.
+//! Messages on standard error, and data on standard output.
 
 use crate::visible;
 use rustix::fd::OwnedFd;
@@ -7,12 +7,12 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Writes to standard error what no terminal obeys; if nobody listens, that is no reason to fail.
+/// Writes text to standard error, with its control characters escaped. Errors are ignored.
 pub(crate) fn say(text: &str) {
     let _ = io::stderr().write_all(visible::text(text).as_bytes());
 }
 
-/// As [`say`], of text that we have coloured.
+/// Writes text to standard error as [`say`] does, but keeps colours.
 pub(crate) fn say_coloured(text: &str) {
     let _ = io::stderr().write_all(coloured(text).as_bytes());
 }
@@ -22,24 +22,23 @@ pub(crate) fn say_over(line: &str) {
     let _ = io::stderr().write_all(format!("\r\x1b[K{}", visible::text(line)).as_bytes());
 }
 
-/// Whether standard error is a terminal.
+/// Returns true if standard error is a terminal.
 pub(crate) fn on_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Writes text for people to standard output: what no terminal obeys.
+/// Writes text for people to standard output, with its control characters escaped.
 ///
 /// # Errors
-/// Whatever keeps it from being written.
+/// Returns an error if the text cannot be written.
 pub(crate) fn show(text: &str) -> io::Result<()> {
     put(visible::text(text).as_bytes())
 }
 
-/// Writes data to standard output: as it is into a file or a pipe, and what no terminal obeys on a
-/// terminal, where somebody looks at it.
+/// Writes data to standard output. On a terminal, control characters are escaped.
 ///
 /// # Errors
-/// Whatever keeps it from being written.
+/// Returns an error if the data cannot be written.
 pub(crate) fn put(data: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let written = match out.is_terminal() {
@@ -49,30 +48,31 @@ pub(crate) fn put(data: &[u8]) -> io::Result<()> {
     written.and_then(|()| out.flush())
 }
 
-/// Returns standard output and standard error as files, for output of programs.
+/// Returns standard output and standard error as files, for the output of programs.
 ///
 /// # Errors
-/// There are not enough file descriptors.
+/// Returns an error if there are not enough file descriptors.
 pub(crate) fn streams() -> io::Result<[File; 2]> {
     let out = io::stdout().as_fd().try_clone_to_owned()?;
     let error = io::stderr().as_fd().try_clone_to_owned()?;
     Ok([out.into(), error.into()])
 }
 
-/// Whether something may wait in C's buffer.
+/// Whether the buffer of C's standard output may contain text.
 static USED: AtomicBool = AtomicBool::new(false);
 
-/// While it lives, what is written on standard output goes nowhere.
+/// While this exists, standard output goes to `/dev/null`.
 ///
-/// METIS prints where a part of its recursion runs out of vertices, as heavy processes and several limits
-/// make it do. What C prints waits in a buffer of C's own, which is written when it is full and when we exit: so
-/// standard output leads nowhere while METIS may run, and again when all that we had to say is written.
+/// METIS prints a message if a part of its recursion has no vertices left, which happens with heavy
+/// processes and several limits. The buffer of C's standard output is written when it is full and
+/// when this OS process exits. Standard output is therefore redirected while METIS may run, and
+/// again when all other output is written.
 pub(crate) struct Muffled {
     ours: OwnedFd,
 }
 
 impl Muffled {
-    /// Begins; where there is no standard output, nothing is to be done.
+    /// Redirects standard output. Returns `None` if there is no standard output.
     pub(crate) fn begin() -> Option<Muffled> {
         io::stdout().flush().ok()?;
         let ours = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3).ok()?;
@@ -83,12 +83,13 @@ impl Muffled {
 
 impl Drop for Muffled {
     fn drop(&mut self) {
-        // It was there a moment ago; if it is not, writing on it will tell.
+        // If this fails, the next write to standard output reports it.
         let _ = rustix::stdio::dup2_stdout(&self.ours);
     }
 }
 
-/// Before we exit, when everything is written: what waits in C's buffer goes nowhere.
+/// Discards the buffer of C's standard output. Must be called before exit, when all output is
+/// written.
 pub(crate) fn no_more() {
     if USED.load(Ordering::Relaxed) {
         nowhere();
@@ -100,7 +101,7 @@ fn nowhere() -> bool {
     nowhere.is_ok_and(|file| rustix::stdio::dup2_stdout(&file).is_ok())
 }
 
-/// Text that we have coloured ourselves: colours stay, all else is shown as by [`text`].
+/// Escapes control characters except the escape sequences for colours.
 fn coloured(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -123,7 +124,7 @@ fn coloured(text: &str) -> String {
     shown + &visible::text(rest)
 }
 
-/// Returns true if standard output is a pipe that nobody reads any more.
+/// Returns true if standard output is a pipe whose reader has closed it.
 pub(crate) fn is_unread() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = io::stdout();

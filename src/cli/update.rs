@@ -1,7 +1,8 @@
-//! `graphmap new --update`: brings the dependencies of a project on the runtime up to date.
+//! `graphmap new --update`: updates the dependencies of a project on the runtime.
 //!
-//! Of `Cargo.toml` only paths and versions of graphmap's own packages and the list `exclude` are
-//! changed, at their places in the text, so that all other text stays as the user wrote it.
+//! In `Cargo.toml`, only the paths and versions of graphmap's own packages and the list `exclude`
+//! are changed. These changes are made in the text, so that all other text stays as the user wrote
+//! it.
 
 use super::exit::Exit;
 use super::new::args::{Link, NewArgs};
@@ -20,7 +21,7 @@ use std::ops::Range;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
-/// The folder of the sources in projects of earlier versions, which contained them.
+/// Folder that contains the sources in projects of earlier versions.
 const OLD_FOLDER: &str = "vendor";
 
 pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
@@ -42,7 +43,7 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let manifest = folder.join("Cargo.toml");
     let before = read(session, &manifest)?;
-    // It could be read above.
+    // `Project::open` has parsed it, so it is TOML.
     let (mut text, old) = converted(&before).unwrap_or((before, Vec::new()));
     let copy = project.copied || args.vendor;
     let mut files = Files::new();
@@ -141,7 +142,7 @@ fn mismatch(args: &NewArgs, project: &Project) -> Option<Diagnostic> {
     Some(error.help(format!("update it with `{command}`")))
 }
 
-/// Whether the sources of a project are, or will be, in its folder.
+/// Returns true if the sources of a project are in its folder, or will be after the update.
 fn is_in(project: &Project) -> bool {
     let own = project.root.join(FOLDER);
     project.outdated
@@ -161,7 +162,7 @@ fn read(session: &mut Session<'_>, path: &Path) -> Outcome<String> {
     }
 }
 
-/// Copies the sources into the project, in the place of a link to them.
+/// Copies the sources into the project, and replaces a link to them.
 fn copied(session: &mut Session<'_>, mut project: Project) -> Outcome<()> {
     if let Some(sources) = project.sources.as_ref().filter(|path| path.is_symlink())
         && let Err(error) = std::fs::remove_file(sources)
@@ -173,7 +174,7 @@ fn copied(session: &mut Session<'_>, mut project: Project) -> Outcome<()> {
     vendor::sources(session, &project)?;
     output::write_changes(session, &project.lock())?;
     vendor::dependencies(session, &project.root)?;
-    // Last: until then a copy may be incomplete.
+    // Must be last, because the copy may be incomplete before this.
     let mut files = Files::new();
     gitignore::put(&project.root, false, &mut files);
     output::write_changes(session, &files)
@@ -189,8 +190,8 @@ fn replaced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     text
 }
 
-/// Returns a manifest whose dependencies on our packages lead to the folder of their sources and
-/// are met by their version, and the old paths. `None` if it is not TOML.
+/// Returns the manifest with dependencies on graphmap's packages that have the current path and
+/// version, and the old paths. `None` if it is not TOML.
 fn converted(text: &str) -> Option<(String, Vec<String>)> {
     let parsed = DeTable::parse(text).ok()?;
     let mut found = Found {
@@ -216,16 +217,16 @@ fn converted(text: &str) -> Option<(String, Vec<String>)> {
     Some((replaced(text, found.edits), found.old))
 }
 
-/// The places of a manifest that are to be changed.
+/// Changes to a manifest.
 struct Found<'a> {
     text: &'a str,
     edits: Vec<(Range<usize>, String)>,
-    /// Paths that have led to copies of our packages.
+    /// Old paths of copies of graphmap's packages.
     old: Vec<String>,
 }
 
 impl Found<'_> {
-    /// Looks through all tables of dependencies, however deep.
+    /// Collects the changes to the dependencies in a table and in the tables inside it.
     fn dependencies(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
             let DeValue::Table(inner) = value.get_ref() else {
@@ -256,7 +257,8 @@ impl Found<'_> {
         if is_old {
             self.old.push(plain.to_owned());
             let mut new = format!("\"{ours}\"");
-            // In a table of several lines a version would need a line of its own: Cargo needs none.
+            // Adds no version to a table of several lines, because it would need a line of its own.
+            // Cargo does not need it.
             let after = self.text[path.span().end..].trim_start_matches([' ', '\t']);
             let is_inline = after.starts_with([',', '}']);
             if is_inline && package != bundled::MPI && !dependency.contains_key("version") {
@@ -264,7 +266,7 @@ impl Found<'_> {
             }
             self.edits.push((path.span(), new));
         }
-        // The version of `mpi` is that of rsmpi, whose place it takes.
+        // The package `mpi` has the version of rsmpi, because it replaces it.
         if let Some(version) = dependency.get("version")
             && (is_old || said.ends_with(&ours))
             && package != bundled::MPI
@@ -296,7 +298,7 @@ fn with_dependency(text: &str, project: &Project) -> Option<String> {
             .get("graphmap-runtime")?,
     };
     let path = runtime.get_ref().get("path")?.get_ref().as_str()?;
-    // Beside the others, which may be in the folder of a workspace.
+    // The folder of the other packages, which may be in a workspace above the project.
     let (folder, _) = path.rsplit_once('/')?;
     folder.ends_with(FOLDER).then_some(())?;
     let at = only(text, DEPENDENCIES)? + DEPENDENCIES.len();
@@ -318,14 +320,14 @@ fn with_dependency(text: &str, project: &Project) -> Option<String> {
     Some(replaced(text, edits))
 }
 
-/// The place of a text that occurs once.
+/// Returns the position of a text that occurs exactly once.
 fn only(text: &str, part: &str) -> Option<usize> {
     let mut places = text.match_indices(part);
     let (at, _) = places.next()?;
     places.next().is_none().then_some(at)
 }
 
-/// The program with the MPI link. `None` if it is not as graphmap wrote it.
+/// Returns the program with the MPI link. `None` if it is not as graphmap wrote it.
 fn with_link(main: &str, ranks: bool) -> Option<String> {
     let (old, new) = match ranks {
         true => (

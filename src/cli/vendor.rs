@@ -1,8 +1,9 @@
-//! `graphmap new --vendor`: the sources of the runtime, and the packages of a registry that they
-//! need, in the project.
+//! `graphmap new --vendor`: copies the sources of the runtime, and the packages that they need from
+//! a registry, into the project.
 //!
-//! `cargo vendor` copies them for all platforms. Packages that Linux does not need are replaced by
-//! empty ones of the same name and version, because Cargo looks each up that is in `Cargo.lock`.
+//! `cargo vendor` copies the packages for all platforms. Packages that Linux does not need are
+//! replaced by empty ones of the same name and version, because Cargo looks for each package in
+//! `Cargo.lock`.
 
 use super::cargo;
 use super::exit::Exit;
@@ -19,9 +20,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// The folder of the packages, below that of our sources.
+/// Folder of the packages, inside the folder of the sources.
 const REGISTRY: &str = "registry";
-/// The settings of Cargo in a project.
+/// Configuration file of Cargo in a project.
 pub(super) const SETTINGS: &str = ".cargo/config.toml";
 
 #[derive(Deserialize)]
@@ -47,7 +48,7 @@ struct Node {
     id: String,
 }
 
-/// Copies our sources into a project that has a copy of them, as far as they are not there.
+/// Copies the missing sources into a project that contains a copy of them.
 pub(super) fn sources(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
     let written = output::write_quietly(session, &project.sources_to_copy())?;
     if written.iter().any(|(word, _)| *word != "unchanged") {
@@ -59,8 +60,8 @@ pub(super) fn sources(session: &mut Session<'_>, project: &Project) -> Outcome<(
     Ok(())
 }
 
-/// Copies packages of the registry into a project that has a copy of the sources, and changes the
-/// settings of Cargo there. The project then builds without network.
+/// Copies packages of the registry into a project that contains a copy of the sources, and
+/// configures Cargo to use them. The project then builds without network.
 pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome<()> {
     let folder = project.join(bundled::FOLDER).join(REGISTRY);
     let manifest = project.join("Cargo.toml");
@@ -107,12 +108,13 @@ pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome
     Ok(())
 }
 
-/// Whether a project has the settings that `--vendor` writes.
+/// Returns true if the configuration of Cargo in a project is the one that `--vendor` writes.
 pub(super) fn has_settings(project: &Path) -> bool {
     fs::read_to_string(project.join(SETTINGS)).is_ok_and(|text| text == settings_text())
 }
 
-/// Checks that the settings of Cargo in a project can be written, because they are not the user's.
+/// Checks that the configuration of Cargo in a project can be written, because it does not exist or
+/// `--vendor` wrote it.
 pub(super) fn is_possible(session: &mut Session<'_>, project: &Path) -> Outcome<()> {
     let settings = project.join(SETTINGS);
     match fs::read_to_string(&settings) {
@@ -128,7 +130,7 @@ pub(super) fn is_possible(session: &mut Session<'_>, project: &Path) -> Outcome<
     session.fail(Exit::Usage, error)
 }
 
-/// Empties all packages in a folder that are not needed.
+/// Empties the packages in a folder that are not needed.
 fn leave_out(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
     const CHECKSUMS: &str = ".cargo-checksum.json";
     for entry in fs::read_dir(folder)? {
@@ -154,7 +156,7 @@ fn leave_out(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Has Cargo take all packages of crates.io from the folder.
+/// Configures Cargo to take all packages of crates.io from the folder.
 fn tell_cargo(project: &Path) -> io::Result<()> {
     let settings = project.join(SETTINGS);
     if let Some(folder) = settings.parent() {

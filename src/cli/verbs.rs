@@ -1,4 +1,4 @@
-//! The command line: its verbs, and what can be said without one.
+//! The command line: verbs, and options without a verb.
 
 use super::args::{Common, GraphArgs};
 use super::exit::Exit;
@@ -58,7 +58,8 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// The graph that it reads, but for `emit`, which checks the options of its emitters itself.
+    /// Returns the arguments for the graph that the verb reads. Returns `None` also for `emit`,
+    /// which checks the options of its emitters itself.
     pub(crate) fn graph(&self) -> Option<&GraphArgs> {
         match self {
             Verb::Check(args) => Some(&args.graph),

@@ -1,4 +1,4 @@
-//! `graphmap view`: a network as a table, as JSON or as a picture.
+//! `graphmap view`: shows a network as a table, as JSON or as a picture.
 
 use super::args::{File, GraphArgs, is_standard};
 use super::exit::Exit;
@@ -15,7 +15,7 @@ use graphmap_view::picture::Picture;
 use graphmap_view::{MOST_PROCESSES, network};
 use std::path::Path;
 
-/// The format of a picture that Graphviz is to write.
+/// Returns the format in which Graphviz writes a picture for a path.
 fn drawn_as(path: &Path) -> &str {
     let known = ["pdf", "ps", "jpg", "gif", "webp"];
     let extension = path.extension().and_then(|end| end.to_str());
@@ -66,7 +66,7 @@ enum Detail {
     Nodes,
 }
 
-/// The most processes that a text shows one by one unless it is told to.
+/// Maximum number of processes that a text shows one by one, unless `--detail` is set.
 const MOST_LISTED: usize = 24;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,7 @@ fn form(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Form> {
     Ok(told)
 }
 
-/// A network with all its processes, or by kinds where there are more than `most`.
+/// Returns a picture of all processes, or of the kinds if there are more than `most` processes.
 fn picture(network: &Network, detail: Option<Detail>, most: usize) -> Picture {
     match detail {
         Some(Detail::Kinds) => Picture::of_kinds(network),
@@ -147,7 +147,8 @@ fn show(picture: &Picture, form: Form) -> String {
     }
 }
 
-/// The summary, and where each process leads to, if there are few or it is asked for.
+/// Returns the summary. Appends the channels of each process if there are few or `--detail`
+/// requests it.
 fn text(network: &Network, detail: Option<Detail>) -> String {
     let text = Summary::of(network).text(network);
     if detail.is_none() && network.processes.len() > MOST_LISTED || detail == Some(Detail::Kinds) {

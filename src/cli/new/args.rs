@@ -64,7 +64,7 @@ pub(crate) struct NewArgs {
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum Link {
     Mpi,
-    // Every project has these two.
+    // Every project has these two links.
     #[value(hide = true)]
     Threads,
     #[value(hide = true)]

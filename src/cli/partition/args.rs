@@ -1,4 +1,4 @@
-//! What `graphmap partition` takes.
+//! Command line of `graphmap partition`.
 
 use crate::cli::args::{File, GraphArgs};
 use crate::cli::mapping::MappingArgs;

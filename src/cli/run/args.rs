@@ -1,4 +1,4 @@
-//! What `graphmap run` takes.
+//! Command line of `graphmap run`.
 
 use crate::cli::args::{File, GraphArgs};
 use crate::cli::mapping;
@@ -111,14 +111,15 @@ pub(crate) struct RunArgs {
     pub(crate) skeletons: SkeletonArgs,
     #[command(flatten)]
     pub(crate) graph: GraphArgs,
-    // Numbered, as the other is put behind it where it is given what is not typed.
+    // Positional arguments have explicit indices, because `Command::mut_arg` moves `file` behind
+    // this one when it sets a default.
     /// Arguments of the program; for a project of ranks, the first is the number of ranks
     #[arg(last = true, value_name = "ARGS", index = 2)]
     pub(crate) args: Vec<OsString>,
 }
 
 impl RunArgs {
-    /// Whether the program is built with optimisation.
+    /// Returns true if the program is built with optimisation.
     pub(crate) fn optimised(&self) -> bool {
         self.release || !self.dev
     }
@@ -163,7 +164,7 @@ fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected a number of bytes such as 4096, 512MiB or 2G".into())
 }
 
-/// What joins the OS processes of a run.
+/// Transport between the OS processes of a run.
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum Link {
     Threads,

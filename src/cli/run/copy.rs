@@ -1,7 +1,8 @@
-//! Brings a program to the hosts that do not have it.
+//! Copies a program to the hosts that do not have it.
 //!
-//! A host is asked for the checksum of the file (`cksum` of POSIX, which counts bytes as well), and sent the file where that
-//! is another. It comes under another name first: nobody starts half a program.
+//! A host is asked for the checksum of the file (`cksum` of POSIX, which also counts bytes). It
+//! gets the file if the checksum differs. The file is written under another name first, so that an
+//! incomplete program is never started.
 
 use crate::cli::child::Watched;
 use crate::cli::exit::Exit;
@@ -24,10 +25,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Most hosts that are spoken to at a time: servers of ssh refuse many strangers at once (`MaxStartups` is 10).
+/// Maximum number of hosts that are contacted at the same time: servers of ssh refuse many
+/// unauthenticated connections (`MaxStartups` is 10).
 pub(super) const AT_A_TIME: usize = 8;
 
-/// What is called instead of ssh, or how it is called: it must not ask anybody anything, nor wait for a host for minutes.
+/// Program to call instead of ssh. `None` is ssh, with options against prompts and long waits for a
+/// host.
 struct Agent<'a>(Option<&'a str>);
 
 impl Agent<'_> {
@@ -35,7 +38,7 @@ impl Agent<'_> {
         self.0.unwrap_or("ssh")
     }
 
-    /// What helps where a host does not answer.
+    /// Returns help for a host that does not answer.
     fn help(&self, host: &Remote<'_>) -> String {
         format!(
             "make `{} {} true` work without a prompt, or use another program with `--set agent=PROGRAM`",
@@ -44,8 +47,8 @@ impl Agent<'_> {
         )
     }
 
-    /// Has a shell on a host do something. The host comes first and its port after it, as in the
-    /// calls of Open MPI, so that any agent that works for a launcher works here.
+    /// Runs a script in a shell on a host. The host comes before its port, as in the calls of Open
+    /// MPI, so that any agent that works for a launcher works here.
     fn ask(&self, host: &Remote<'_>, script: &str, input: Stdio) -> io::Result<Output> {
         let mut command = supervisor::command(self.program().as_ref(), Bound::Program)?;
         if self.0.is_none() {
@@ -59,10 +62,10 @@ impl Agent<'_> {
     }
 }
 
-/// A host, and how it is reached.
+/// A host, and how to reach it.
 struct Remote<'a> {
     name: &'a str,
-    /// The name, with the user where one is known.
+    /// Name of the host, with the user if one is known.
     login: String,
     port: Option<u16>,
 }
@@ -77,7 +80,7 @@ impl<'a> Remote<'a> {
         }
     }
 
-    /// The words by which an agent is told of it.
+    /// Returns the arguments that name the host to an agent.
     fn words(&self) -> Vec<String> {
         let port = self.port.map(|port| ["-p".to_owned(), port.to_string()]);
         let words = port.into_iter().flatten();
@@ -85,15 +88,15 @@ impl<'a> Remote<'a> {
     }
 }
 
-/// What has become of a host.
+/// Outcome of the copy to a host.
 enum Copied {
     WasThere,
     Now,
-    /// Why, and what helps.
+    /// Reason and help.
     Failed(String, String),
 }
 
-/// Copies a program to all hosts of a mapping but this one.
+/// Copies a program to all hosts of a mapping except this one.
 pub(super) fn to_hosts(
     session: &mut Session<'_>,
     (mapping, platform): (&Mapping, &Platform),
@@ -176,14 +179,14 @@ pub(super) fn to_hosts(
     }
 }
 
-/// Copies it to one host.
+/// Copies the program to one host. `own` is its checksum.
 fn copy(agent: &Agent<'_>, host: &Remote<'_>, program: &Path, own: &str) -> io::Result<Copied> {
     let (file, folder) = (program, program.parent().unwrap_or(program));
     let mut new = file.as_os_str().to_owned();
     new.push(".new");
     let shown = folder.display().to_string();
     let (file, folder, new) = (word(file), word(folder), word(new.as_ref()));
-    // A file that may not be executed is none that is there.
+    // A file that is not executable counts as missing.
     let asks = format!("test ! -f {file} || test ! -x {file} || cksum < {file}");
     let asked = agent.ask(host, &asks, Stdio::null())?;
     if !asked.status.success() {
@@ -192,13 +195,13 @@ fn copy(agent: &Agent<'_>, host: &Remote<'_>, program: &Path, own: &str) -> io::
     if String::from_utf8_lossy(&asked.stdout).trim() == own {
         return Ok(Copied::WasThere);
     }
-    // Where it has not come whole, nothing is left of it, and what was there stays.
+    // An incomplete copy is removed, and the previous file stays.
     let script = format!(
         "mkdir -p {folder} && cat > {new} && chmod 755 {new} && sum=$(cksum < {new}) && \
          {{ test \"$sum\" = \"{own}\" || {{ echo \"the copy is incomplete\" >&2; false; }}; }} && \
          mv -f {new} {file} || {{ code=$?; rm -f {new}; exit $code; }}"
     );
-    // The shell of a user may be another.
+    // The login shell of the user may be another one.
     let script = format!("sh -c {}", word(Path::new(&script)));
     let sent = agent.ask(host, &script, File::open(program)?.into())?;
     if sent.status.success() {
@@ -211,14 +214,14 @@ fn copy(agent: &Agent<'_>, host: &Remote<'_>, program: &Path, own: &str) -> io::
     Ok(Copied::Failed(last_words(&sent), help))
 }
 
-/// What a program said last, or how it ended.
+/// Returns the last line that a program printed on standard error, or its status.
 fn last_words(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned())
 }
 
-/// As a host is asked for it.
+/// Returns the checksum of the program here, in the format of the reply of a host.
 fn checksum(program: &Path) -> io::Result<String> {
     let mut command = supervisor::command("cksum".as_ref(), Bound::Program)?;
     let output = command.stdin(File::open(program)?).output()?;
@@ -233,11 +236,12 @@ pub(super) fn this_host() -> String {
     name.nodename().to_string_lossy().into_owned()
 }
 
-/// Whether a name is that of this host: `node1` is `node1.cluster`, whichever the system says.
+/// Returns true if a name is the name of this host. `node1` matches `node1.cluster`, whichever of
+/// them the system reports.
 pub(super) fn is_here(name: &str, here: &str) -> bool {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let is_whole = name.contains('.') && here.contains('.');
-    // The dots of an address are no ends of names.
+    // The dots of an IP address do not separate a domain.
     let same = match is_whole || name.parse::<IpAddr>().is_ok() {
         true => name == here,
         false => short(name) == short(here),

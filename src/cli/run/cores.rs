@@ -1,7 +1,7 @@
-//! Whether this host has the cores that a mapping names.
+//! Checks that this host has the cores that a mapping names.
 //!
-//! A description of a host may be of another machine. OS processes that are to be bound to a core that does not exist cannot
-//! start, which launchers report late.
+//! The description of a host may be for another machine. An OS process that is bound to a missing
+//! core cannot start, and launchers report that late.
 
 use super::copy::{is_here, this_host};
 use crate::cli::exit::Exit;
@@ -11,7 +11,8 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Mapping;
 use std::collections::BTreeSet;
 
-/// Reports an OS process of this host that has none of its cores (an error), or not all of them (a warning).
+/// Reports an OS process on this host if all its cores are missing (an error) or some are (a
+/// warning).
 pub(super) fn check(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<()> {
     let here = this_host();
     let is_here = |host: &Option<String>| host.as_deref().is_none_or(|host| is_here(host, &here));
@@ -61,10 +62,11 @@ pub(super) fn check(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<()>
     session.fail(Exit::Usage, error.with_note(note).help(help))
 }
 
-/// Those of these cores that a thread of this program cannot be bound to. `None` where that cannot be asked.
+/// Returns the cores that a thread of this program cannot be bound to. `None` if that cannot be
+/// tested.
 fn missing(cores: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
     use rustix::thread::{CpuSet, sched_setaffinity};
-    // The binding is that of a thread, which ends with it.
+    // Tested in a thread of its own, because a binding lasts until its thread ends.
     let ask = || {
         let is_missing = |core: &&u32| {
             let core = **core as usize;

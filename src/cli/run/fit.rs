@@ -1,4 +1,4 @@
-//! A mapping that was made before, on the hosts that are named now.
+//! Assigns the hosts of this run to a mapping from a file.
 
 use crate::cli::check::plural;
 use crate::cli::exit::Exit;
@@ -10,8 +10,8 @@ use graphmap_platform::Platform;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Gives OS processes hosts where the mapping names none: the slots in the order of the hosts, again from the first where
-/// there are too few. Hosts that the mapping names have to be among them.
+/// Assigns hosts to OS processes if the mapping names none: the slots in the order of the hosts,
+/// repeated if there are too few. Hosts that the mapping names must be hosts of this run.
 pub(super) fn onto(
     session: &mut Session<'_>,
     path: &Path,

@@ -1,4 +1,5 @@
-//! A run under a launcher of MPI, on one host or many: what is built, written and started.
+//! Runs a program under an MPI launcher, on one or several hosts: builds it and writes the launch
+//! files.
 
 use super::args::RunArgs;
 use super::job::{Job, SIGN};
@@ -28,15 +29,15 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::Path;
 
-/// Where what launchers read is written, in a project.
+/// Folder of the launch files, in a project.
 const FOLDER: &str = "target/graphmap/hosts";
-/// What of that is started.
+/// The launch file that is run.
 const SCRIPT: &str = "mpiexec.sh";
-/// Most bytes of a variable that says where processes are: Linux takes 128 KiB.
+/// Maximum length of the variable with the placement, in bytes. The limit of Linux is 128 KiB.
 const MOST: usize = 100_000;
 
-/// What launch files say of a program of ours: where it is, and where its processes are to run. A
-/// placement that no variable has room for goes to a file in `folder`, which all hosts have to have.
+/// Adds options about the program and its placement for launch files. If the placement is too long
+/// for a variable, it is written to a file in `folder`, which all hosts must be able to read.
 pub(crate) fn describe(
     options: &mut BTreeMap<String, String>,
     project: Option<&Project>,
@@ -54,7 +55,7 @@ pub(crate) fn describe(
     }
     let count = mapped.network().processes.len();
     let placed = match project {
-        // A drawing of ranks may call them what it likes.
+        // The names of ranks in a graph are arbitrary, so that only their number counts.
         Some(project) if project.ranks => {
             let args = options.entry("args".to_owned());
             args.or_insert_with(|| count.to_string());
@@ -64,7 +65,7 @@ pub(crate) fn describe(
     };
     options.insert("env.GRAPHMAP_PLACED".to_owned(), placed);
     if options.get(FIRST_RANK).is_some_and(|first| first != "none") {
-        // Each process is an OS process: its rank says where it is.
+        // Each process is an OS process, and its rank determines its host.
         return;
     }
     let numbers: Vec<u32> = mapped.mapping().numbers().collect();
@@ -82,9 +83,10 @@ pub(crate) fn describe(
     files.generated(file, placement);
 }
 
-/// Adds variables for the launcher, unless the environment has one of them. One name is for Open MPI
-/// 4, the other for 5. When one OS process is gone the others have nothing to end in order, but Open
-/// MPI gives them a second, and the job lives on for three or four.
+/// Adds variables by which Open MPI kills OS processes at once, unless the environment has one of
+/// them. One name is for Open MPI 4, the other for 5. When one OS process is lost, the others have
+/// no cleanup to do. By default, Open MPI gives them a second, and the job lasts three or four
+/// seconds longer.
 fn tell_launcher(options: &mut BTreeMap<String, String>) {
     const TIMEOUTS: [&str; 2] = [
         "OMPI_MCA_odls_base_sigkill_timeout",
@@ -100,12 +102,13 @@ fn tell_launcher(options: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The project of a graph file, where there is one and it can be read.
+/// Returns the project of a graph file, if it exists and can be read.
 pub(crate) fn project_of(file: &Path) -> Option<Project> {
     Project::find(file).ok().flatten()
 }
 
-/// `undrawn` is the project of ranks, where it is named and no drawing of them.
+/// Builds and runs the program under a launcher. `undrawn` is the project of ranks, if the command
+/// line names that and not a graph.
 pub(super) fn run(
     args: &RunArgs,
     undrawn: Option<Project>,
@@ -141,7 +144,8 @@ pub(super) fn run(
     let folder = project.root.join(FOLDER);
     let mapped = (&mapped, onto.hardware.as_ref());
     let asked = (&options, &*folder);
-    // What launchers cannot be told is known before anything is built, which may take minutes.
+    // The launch files are rendered before the build, which may take minutes, so that their errors
+    // are reported first.
     let expected = absolute(&mpi.program(&project, args.optimised()));
     let mut files = launch_files(args, session, mapped, &project, &expected, asked, None)?;
     let target = mpi.target(&project);
@@ -191,7 +195,8 @@ pub(super) fn run(
     Ok(Exit::Ok)
 }
 
-/// Returns true if OS process 0 runs on this host, and the link of the project is one that [signs](Job::sign).
+/// Returns true if OS process 0 runs on this host, and the link of the project writes the
+/// [sign](Job::sign).
 fn is_told(project: &Project, mapped: &Mapped) -> bool {
     let first = mapped.mapping().bindings.values().next();
     let host = first.and_then(|first| first.host.as_deref());
@@ -199,7 +204,7 @@ fn is_told(project: &Project, mapped: &Mapped) -> bool {
     is_here && project.sources.is_some()
 }
 
-/// Runs a job to its end.
+/// Runs a job to its end, and returns its exit status.
 fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
     let script = job.folder().join(SCRIPT);
     session.flush();
@@ -215,7 +220,7 @@ fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
     job.ended(session, result)
 }
 
-/// Where each process is to run.
+/// Returns the mapped network, with the mapping of the command line or a new one.
 fn mapped(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -237,7 +242,7 @@ fn mapped(
     Ok(session.plan(&network, platform, how, false)?.mapped)
 }
 
-/// Onto what, and how, it is mapped where no mapping is given.
+/// Returns the options of the mapping if the command line has no mapping.
 fn how(args: &RunArgs, drawn: bool) -> MappingArgs {
     let usual = if drawn { "auto" } else { ranks::IN_BLOCKS };
     let strategy = args.strategy.as_deref().unwrap_or(usual);
@@ -249,13 +254,13 @@ fn how(args: &RunArgs, drawn: bool) -> MappingArgs {
     }
 }
 
-/// As every OS process finds it, wherever it is started.
+/// Returns an absolute path, which is valid in any working directory.
 fn absolute(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.display().to_string()
 }
 
-/// What launchers read to start a program in this place.
+/// Returns the launch files that start the program.
 fn launch_files(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -278,7 +283,8 @@ fn launch_files(
                 .help("pass it in a file");
             return session.fail(Exit::Usage, error);
         };
-        // Empty words and spaces are kept: the option is split as a shell does.
+        // Quoted, because the option is split like a shell command. This keeps empty words and
+        // spaces.
         words.push(shell_quoted(arg));
     }
     if !words.is_empty() {
@@ -296,7 +302,7 @@ fn launch_files(
     }
     let mut found = Diagnostics::new();
     for (name, path) in [
-        // To be looked at after the run, too.
+        // Stays after the run.
         ("mapping", folder.join("mapping.json")),
         ("mpiexec", own.join(SCRIPT)),
     ] {
@@ -304,7 +310,8 @@ fn launch_files(
             continue;
         };
         let mut context = EmitContext::new(&path, &options, &mut found);
-        // That mapping.json does not say how hosts are reached matters only to a launch from it.
+        // mapping.json does not contain how hosts are reached. That matters only to a launch from
+        // it.
         context.platform = platform.filter(|_| name != "mapping");
         if let Err(failed) = emitter.emit(mapped, &mut context, &mut files) {
             session.find_all(found);

@@ -1,4 +1,4 @@
-//! A job under a launcher: the folder of its files, and how it ends.
+//! A job under a launcher: the folder of its files, and its outcome.
 
 use super::program::ended;
 use crate::cli::child::End;
@@ -12,67 +12,67 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The variable that names the [sign](Job::sign) to OS process 0.
+/// Variable that names the [sign](Job::sign) to OS process 0.
 pub(super) const SIGN: &str = "GRAPHMAP_RUNNING";
-/// As a shell reports SIGPIPE, of which a writer ends where its reader has left.
+/// Exit code by which a shell reports SIGPIPE: the reader has closed the pipe.
 const BROKEN_PIPE: i32 = 128 + 13;
-/// With what `mpiexec` of MPICH ends when it has lost one of its daemons.
+/// Exit code of `mpiexec` of MPICH if it has lost one of its daemons.
 const FAILED: i32 = 255;
 /// The exit code of `mpiexec` of MPICH if SIGTERM has ended all OS processes of a run.
 const TERMINATED: i32 = 15;
-/// How a run ends that has lost one of its OS processes.
+/// Exit code of a run that has lost one of its OS processes.
 const LOST: u8 = 7;
 
-/// One run. Each has a folder of its own, since several of one project may run at a time. It is removed when this is dropped,
-/// also where a signal ends the run.
+/// One run, with a folder of its own because several runs of a project may overlap. The folder is
+/// removed when the job is dropped, also if a signal ends the run.
 pub(super) struct Job {
     folder: PathBuf,
     is_told: bool,
-    /// Locked as long as this lives.
+    /// Locked until the job is dropped.
     _lock: File,
     _guard: Guard,
 }
 
-/// The file in the folder of a run that is locked as long as that goes on.
+/// Name of the file in the folder of a run that is locked during the run.
 const LOCK: &str = "lock";
 
-/// Removes the folders of runs that were killed: nothing has a lock of them.
+/// Removes the folders of runs that were killed, which are not locked.
 fn remove_left(within: &Path) {
     for run in fs::read_dir(within).into_iter().flatten().flatten() {
         let folder = run.path();
-        // A run that begins may not have its lock yet.
+        // A run that starts may not have a lock file yet, so that a folder without one stays.
         let lock = File::open(folder.join(LOCK));
         if lock.is_ok_and(|lock| try_lock(&lock)) {
-            // What cannot be removed is in nobody's way: a run takes another number.
+            // A folder that cannot be removed is harmless, because a run uses a free number.
             let _ = fs::remove_dir_all(folder);
         }
     }
 }
 
-/// Returns true if the file was not locked, and is now.
+/// Locks the file. Returns false if it is already locked.
 fn try_lock(file: &File) -> bool {
     use rustix::fs::{FlockOperation, flock};
     flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
-/// What OS process 0 has said of itself.
+/// State of the program, as OS process 0 has reported it in the [sign](Job::sign).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    /// Nothing, and it may have no way to say something.
+    /// No report, and OS process 0 may be unable to report.
     Nothing,
-    /// Nothing, since it has not begun.
+    /// No report, because OS process 0 has not started.
     Missing,
-    /// It has begun, and not all have begun MPI.
+    /// OS process 0 has started, but not all have initialized MPI.
     Begun,
-    /// All have begun MPI.
+    /// All OS processes have initialized MPI.
     Joined,
-    /// Its program has ended well.
+    /// The program has ended successfully.
     Ended,
 }
 
 impl Job {
-    /// Makes the folder, within this one. `is_told` says that OS process 0 runs on this host and knows of the
-    /// [sign](Job::sign): then it has not begun as long as there is none.
+    /// Creates the folder, inside `within`. `is_told` states that OS process 0 runs on this host
+    /// and writes the [sign](Job::sign). Then an empty sign means that it has not started.
     pub(super) fn new(within: &Path, is_told: bool) -> io::Result<Job> {
         let guard = Guard::new();
         fs::create_dir_all(within)?;
@@ -103,8 +103,10 @@ impl Job {
         &self.folder
     }
 
-    /// A file that OS process 0 writes a byte to when it begins, and another when all have begun MPI, and removes when
-    /// its program ends well. A launcher may end with 0 or 255 although the run was not over.
+    /// Returns the path of the sign, by which OS process 0 reports. It writes a byte when it
+    /// starts, and another when all have initialized MPI. It removes the file when its program ends
+    /// successfully. The sign is needed because a launcher may exit with 0 or 255 before the run is
+    /// over.
     pub(super) fn sign(&self) -> PathBuf {
         self.folder.join("running")
     }
@@ -119,7 +121,8 @@ impl Job {
         }
     }
 
-    /// What comes of how the launcher ended. Where that is clear, the program's own code is passed on.
+    /// Converts the outcome of the launcher. Returns the exit code of the program if the outcome is
+    /// clear.
     pub(super) fn ended(
         &self,
         session: &mut Session<'_>,
@@ -149,7 +152,8 @@ impl Drop for Job {
     }
 }
 
-/// What a code of a launcher means that the program has not ended with: what happened, a note, and the code to end with.
+/// Explains an exit code that is the launcher's and not the program's. Returns the event, a note,
+/// and the code to exit with.
 fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
     match (code, seen) {
         (0, Seen::Missing | Seen::Begun | Seen::Joined) => Some((
@@ -160,7 +164,7 @@ fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
             "`mpiexec` of MPICH exits with this status if a signal ends it".to_owned(),
             LOST,
         )),
-        // Before that, the launcher has said why.
+        // Before MPI is initialized, the launcher reports the reason itself.
         (FAILED, Seen::Joined) => Some((
             "the launcher failed while the program was running".to_owned(),
             "its daemon on a host (`hydra_pmi_proxy`) was killed, or the host is lost"
@@ -206,7 +210,7 @@ mod tests {
         let first = one.folder().to_owned();
         drop(one);
         assert!(!first.exists() && two.folder().exists());
-        // One that was killed has left its folder.
+        // A run that was killed leaves its folder.
         let left = within.join("run-7");
         fs::create_dir(&left).unwrap();
         fs::write(left.join(LOCK), "").unwrap();
@@ -227,7 +231,7 @@ mod tests {
         );
         job.is_told = false;
         let exit = |code| of(code, &job);
-        // Nobody has said anything: the code is what there is.
+        // Without a report, the code is not explained.
         assert_eq!([0, 255, 1, 7].map(exit), [None; 4]);
         fs::write(job.sign(), "1").unwrap();
         assert_eq!([0, 255, 1, 7].map(exit), [Some(7), None, None, None]);

@@ -1,4 +1,4 @@
-//! Whether what is to start the program is there, and of the MPI that the program is built for.
+//! Checks that the launcher is installed, and belongs to the MPI that the program is built for.
 
 use super::mpi::Mpi;
 use crate::cli::exit::Exit;
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// Launchers that scripts call: that of `--set launcher=`, the variable that names another, and names on PATH, the first first.
+/// Launchers that scripts call: the value of `--set launcher=`, the variable that names another
+/// program, and names on PATH in order of preference.
 const CALLED: [(&str, &str, &[&str]); 4] = [
     ("mpich", "MPIEXEC", &["mpiexec.mpich", "mpiexec"]),
     ("openmpi", "MPIEXEC", &["mpiexec.openmpi", "mpiexec"]),
@@ -18,7 +19,7 @@ const CALLED: [(&str, &str, &[&str]); 4] = [
     ("slurm", "SRUN", &["srun"]),
 ];
 
-/// What a launcher says of itself, and of which MPI it is then.
+/// Words in the version text of a launcher, and the launcher of that MPI.
 const WORDS: [(&str, &str); 4] = [
     ("Open MPI", "openmpi"),
     ("OpenRTE", "openmpi"),
@@ -26,11 +27,11 @@ const WORDS: [(&str, &str); 4] = [
     ("HYDRA", "mpich"),
 ];
 
-/// Variables by which Open MPI, 4 and 5, starts programs for root: both have to be 1.
+/// Variables that permit Open MPI 4 and 5 to start programs for root. Both must be 1.
 const FOR_ROOT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
 
-/// Checks that the script will find what it calls, and that this starts programs for this user. `options` may set variables
-/// for it.
+/// Checks that the script will find its launcher, and that this starts programs for the current
+/// user. `options` may set variables for the launcher.
 pub(super) fn check(
     session: &mut Session<'_>,
     mpi: &Mpi,
@@ -88,7 +89,7 @@ pub(super) fn check(
     }
 }
 
-/// Checks that Open MPI starts programs for this user.
+/// Checks that Open MPI starts programs for the current user.
 fn starts_for(
     session: &mut Session<'_>,
     told: &str,
@@ -111,7 +112,7 @@ fn starts_for(
     Ok(())
 }
 
-/// Whether the launcher of one MPI starts programs of another: Intel's is made of MPICH's.
+/// Returns true if a launcher starts programs of the given MPI. Intel MPI is derived from MPICH.
 fn goes_with(launcher: &str, family: &str) -> bool {
     launcher == family
         || [launcher, family]
@@ -123,7 +124,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A program as a shell would find it.
+/// Returns the path of a program, as a shell would find it.
 fn there(name: &Path) -> Option<PathBuf> {
     match name.components().count() {
         1 => graphmap_plugin::find("", name.to_str()?),
@@ -131,7 +132,8 @@ fn there(name: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Of which MPI a launcher is, if it says so. What is called otherwise may be anything, and is not asked.
+/// Returns the MPI of a launcher, if its version text states one. A program with an unusual name is
+/// not run.
 fn family(launcher: &Path) -> Option<&'static str> {
     let name = launcher.file_name()?.to_str()?;
     if !["mpiexec", "mpirun", "orterun", "prterun"]

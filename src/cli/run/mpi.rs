@@ -1,4 +1,4 @@
-//! The MPI that a program is built for: its compiler, and what starts it.
+//! The MPI that a program is built for: its compiler and its launcher.
 
 use crate::cli::exit::Exit;
 use crate::cli::session::{Outcome, Session};
@@ -9,23 +9,24 @@ use graphmap_wiring::project::Project;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// An MPI to build with, and to start with.
+/// Compiler and launcher of an MPI.
 pub(super) struct Mpi {
-    /// As `--set launcher=` says it.
+    /// Value of `--set launcher=`.
     pub(super) launcher: String,
-    /// Its name, as cargo is told it.
+    /// Name of the compiler, as passed to Cargo.
     pub(super) compiler: String,
-    /// Where the compiler is that the environment names.
+    /// Path of the compiler, if the environment names it.
     named: Option<PathBuf>,
 }
 
-/// The MPIs that are looked for, launcher and compiler, the first first. Where both are installed, `mpicc` is either:
-/// Debian's own names say which.
+/// Launchers and compilers to look for, in order of preference. If both MPIs are installed, `mpicc`
+/// may be either. The names of Debian are unambiguous.
 const NAMED: [(&str, &str); 2] = [("mpich", "mpicc.mpich"), ("openmpi", "mpicc.openmpi")];
-/// What is looked for after those: its header says of which MPI it is.
+/// Compiler to look for after [`NAMED`]. Its header shows the MPI.
 const PLAIN: &str = "mpicc";
 
-/// What the header of an MPI defines, and the launcher of that MPI. Intel's also has what MPICH's has.
+/// Macros in the header of an MPI, and its launcher. The header of Intel MPI also defines the macro
+/// of MPICH.
 const MACROS: [(&str, &str); 3] = [
     ("I_MPI_VERSION", "intel"),
     ("OMPI_MAJOR_VERSION", "openmpi"),
@@ -33,7 +34,8 @@ const MACROS: [(&str, &str); 3] = [
 ];
 
 impl Mpi {
-    /// That of the launcher that is asked for, or of the compiler that the environment names, or one that is there.
+    /// Chooses the MPI of the requested launcher, or of the compiler that the environment names, or
+    /// an installed one.
     pub(super) fn choose(session: &mut Session<'_>, asked: Option<&str>) -> Outcome<Mpi> {
         if let Some(Err(error)) = asked.map(Launcher::from_name) {
             return session.fail(Exit::Usage, *error);
@@ -63,8 +65,8 @@ impl Mpi {
         session.fail(Exit::Usage, error)
     }
 
-    /// That of the compiler without a surname, which is of whatever MPI. Where its header does not tell, it is believed to be what
-    /// is asked for.
+    /// Returns the MPI of [`PLAIN`], which may belong to any MPI. If its header does not show
+    /// which, the requested launcher is assumed.
     fn of_plain(
         session: &mut Session<'_>,
         own: Option<&'static str>,
@@ -73,7 +75,7 @@ impl Mpi {
         let launchers = MACROS.map(|(_, launcher)| launcher);
         let launcher = match (asked, own) {
             (Some(asked), Some(own)) if asked != own && launchers.contains(&asked) => {
-                // Intel's launcher starts what is built for MPICH.
+                // The launcher of Intel MPI starts programs for MPICH.
                 if !(asked == "intel" && own == "mpich") {
                     let what = format!(
                         "no MPI is installed that builds programs for the launcher `{asked}`: `{PLAIN}` belongs to `{own}`"
@@ -85,14 +87,15 @@ impl Mpi {
                 }
                 asked
             }
-            // Slurm and others start programs of whatever MPI.
+            // Slurm and others start programs of any MPI.
             (Some(asked), _) => asked,
             (None, own) => own.unwrap_or("mpich"),
         };
         Ok(Mpi::new(launcher, PLAIN))
     }
 
-    /// That of the compiler that the environment names. Its header says of which MPI it is, whatever it is called.
+    /// Returns the MPI of the compiler that the environment names. Its header shows the MPI,
+    /// because its name may be any.
     fn of_variable(session: &mut Session<'_>, compiler: String) -> Outcome<Mpi> {
         let path = match compiler.contains(std::path::is_separator) {
             true => Some(PathBuf::from(&compiler)),
@@ -124,13 +127,14 @@ impl Mpi {
         }
     }
 
-    /// That of a launcher, where nothing is to be built.
+    /// Returns the MPI of a launcher if no program is built.
     pub(super) fn of_launcher(launcher: &str) -> Mpi {
         let mpi = NAMED.iter().find(|(of, _)| *of == launcher);
         Mpi::new(launcher, mpi.map_or(PLAIN, |(_, compiler)| compiler))
     }
 
-    /// What is built for it: cargo does not see that the MPI is another. There may be several of one launcher.
+    /// Returns the target folder of builds for this MPI. Cargo does not notice another MPI, and
+    /// several MPIs may have one launcher.
     pub(super) fn target(&self, project: &Project) -> PathBuf {
         let mut name = format!("target/mpi-{}", self.launcher);
         let mpi = (&*self.launcher, &*self.compiler);
@@ -143,14 +147,14 @@ impl Mpi {
         project.root.join(name)
     }
 
-    /// The program that is built for it.
+    /// Returns the path of the program that is built for this MPI.
     pub(super) fn program(&self, project: &Project, release: bool) -> PathBuf {
         let profile = if release { "release" } else { "debug" };
         self.target(project).join(profile).join(&project.package)
     }
 
-    /// The launcher beside the compiler that the environment names, unless that names one as well: the first on PATH
-    /// may be of another version.
+    /// Returns the launcher beside the compiler that the environment names, because the first one
+    /// on PATH may have another version. `None` if the environment also names a launcher.
     pub(super) fn mpiexec(&self) -> Option<PathBuf> {
         if std::env::var_os("MPIEXEC").is_some() {
             return None;
@@ -163,7 +167,10 @@ impl Mpi {
     }
 }
 
-/// The launcher of the MPI that a compiler has the header of, or why that is not known.
+/// Returns the launcher of the MPI whose header a compiler includes.
+///
+/// # Errors
+/// If the MPI is unknown. The error is the reason.
 fn launcher_of(compiler: &Path) -> Result<&'static str, String> {
     let mut command = Command::new(compiler);
     command.args(["-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"]);

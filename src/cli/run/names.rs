@@ -1,4 +1,5 @@
-//! Whether the hosts of a run have addresses: of those that have none launchers tell late, in many words, or never.
+//! Checks that the hosts of a run have addresses. Launchers report a missing address late, in many
+//! lines, or never.
 
 use super::copy::{AT_A_TIME, is_here, this_host};
 use crate::cli::exit::Exit;
@@ -18,9 +19,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Launchers that call ssh for each host, unless somebody says otherwise.
+/// Launchers that call ssh for each host by default.
 const BY_SSH: [&str; 3] = ["mpich", "openmpi", "intel"];
-/// Variables by which somebody, or the system that has allocated the hosts, says otherwise.
+/// Variables by which the user, or the system that allocated the hosts, selects another way.
 const OTHERWISE: [&str; 12] = [
     "HYDRA_LAUNCHER",
     "HYDRA_LAUNCHER_EXEC",
@@ -35,10 +36,11 @@ const OTHERWISE: [&str; 12] = [
     "LSB_JOBID",
     "PE_HOSTFILE",
 ];
-/// Most hosts that are told; the others are counted.
+/// Maximum number of hosts that are reported. The others are counted.
 const TOLD: usize = 8;
 
-/// Tells of all hosts of a mapping that ssh would find no address for, with the places where they are named.
+/// Reports all hosts of a mapping for which ssh would find no address, with the positions of their
+/// names.
 pub(super) fn check(
     session: &mut Session<'_>,
     mapping: &Mapping,
@@ -97,12 +99,12 @@ pub(super) fn check(
     Err(Exit::Usage)
 }
 
-/// Why ssh would not know where a host is.
+/// Returns the reason why ssh cannot find a host. `None` if it can.
 fn unreachable(name: &str) -> Option<String> {
     let why = no_address(name)?;
-    // In its own files it may have another name, or another way.
+    // The configuration of ssh may give the host another name or another route.
     match configured(name) {
-        // Who starts it may know better.
+        // If ssh cannot be run, the lookup decides.
         Err(_) => Some(why),
         Ok(Way::Other) => None,
         Ok(Way::Direct(own)) if own != name => no_address(&own).map(|_| why),
@@ -124,15 +126,15 @@ fn no_address(name: &str) -> Option<String> {
     }
 }
 
-/// How ssh goes to a host.
+/// Route of ssh to a host.
 enum Way {
-    /// By a connection to a host of this name.
+    /// A direct connection to a host of this name.
     Direct(String),
-    /// By another host, or another program.
+    /// Through another host or another program.
     Other,
 }
 
-/// As ssh's own files say it, which it is asked for without going anywhere.
+/// Returns the route in the configuration of ssh. `ssh -G` prints it without a connection.
 fn configured(name: &str) -> io::Result<Way> {
     let mut command = supervisor::command("ssh".as_ref(), Bound::Program)?;
     command.args(["-G", name]).stdin(Stdio::null());

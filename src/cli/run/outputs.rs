@@ -1,4 +1,5 @@
-//! The files that the program of a network writes: none over what is read to build it, or was written by somebody else.
+//! Checks the files that the program of a network writes. They must not overwrite sources, or files
+//! by others.
 
 use super::args::RunArgs;
 use crate::cli::identity::{Identity, is_own_stream};
@@ -11,21 +12,22 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Most entries of a project's folder that are looked at.
+/// Maximum number of entries of the folders of a project that are examined.
 const MOST_ENTRIES: usize = 200_000;
 
-/// How a profile, a trace and statistics begin.
+/// Openings of profiles, traces and statistics.
 const PROFILE: Opening<'static> = Opening::Json("processes");
 const TRACE: Opening<'static> = Opening::Json("displayTimeUnit");
 const STATISTICS: Opening<'static> = Opening::Json("what");
 
-/// A file that the program is to write, and how it begins then.
+/// A file that the program will write, and its opening.
 struct Output {
     path: PathBuf,
     opening: Opening<'static>,
 }
 
-/// The files that the program is to write: what the user's shell has set holds where the command line says nothing.
+/// Returns the files that the program will write. The environment applies if the command line has
+/// no option.
 fn outputs(args: &RunArgs) -> Vec<Output> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let or_set =
@@ -45,12 +47,13 @@ fn outputs(args: &RunArgs) -> Vec<Output> {
     .collect()
 }
 
-/// Refuses a run whose program would write over what we have read, or one file twice: it knows nothing of that.
+/// Refuses a run whose program would overwrite an input, or write to one file twice. The program
+/// cannot check this.
 pub(super) fn check(args: &RunArgs, session: &mut Session<'_>) -> Outcome<()> {
     for Output { path, .. } in outputs(args) {
         output::not_an_input(session, &path, &Identity::of_output(&path))?;
     }
-    // What is no file takes both.
+    // A path that is not a regular file can receive both.
     let is_file = |path: &Path| !path.exists() || path.is_file() && !is_own_stream(path);
     if let (Some(profile), Some(trace)) = (&args.profile, &args.trace)
         && Identity::of_output(profile) == Identity::of_output(trace)
@@ -61,8 +64,8 @@ pub(super) fn check(args: &RunArgs, session: &mut Session<'_>) -> Outcome<()> {
     Ok(())
 }
 
-/// The same, once the project is known: what the compiler reads is read in this run, and what else stands there is
-/// written over only where it was written by such a run.
+/// Like [`check`], once the project is known. The sources that the compiler reads are inputs of
+/// this run. Other existing files must be from an earlier run.
 pub(super) fn check_in(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -84,7 +87,7 @@ pub(super) fn check_in(
     Ok(())
 }
 
-/// What a build of a project reads of these files.
+/// Returns the files among `outputs` that a build of the project reads.
 fn sources(root: &Path, outputs: &[Output]) -> Vec<PathBuf> {
     let of = |output: &Output| Identity::of_output(&output.path);
     let wanted: HashSet<Identity> = outputs.iter().map(of).collect();
@@ -92,19 +95,19 @@ fn sources(root: &Path, outputs: &[Output]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let is_wanted = |path: &Path| path.is_file() && wanted.contains(&Identity::of_file(path));
     let absolute = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
-    // Cargo looks for a workspace and for settings in all folders above.
+    // Cargo looks for a workspace and settings in all folders above.
     for folder in absolute.ancestors().skip(1) {
         let named = ABOVE.iter().map(|name| folder.join(name));
         found.extend(named.filter(|path| is_wanted(path)));
     }
     let of_sources = FOLDERS.map(|name| (root.join(name), true));
-    // From the end: sources come before whatever else there may be much of.
+    // The last is examined first, so that sources come before other large folders.
     let mut folders = vec![(root.to_owned(), false)];
     folders.extend(of_sources);
     let mut seen = HashSet::new();
     let mut left = MOST_ENTRIES;
     while let Some((folder, is_source)) = folders.pop() {
-        // By what it is: a link may lead into a circle.
+        // Compared by identity, because links may form a cycle.
         if !seen.insert((Identity::of_file(&folder), is_source)) {
             continue;
         }
@@ -115,14 +118,14 @@ fn sources(root: &Path, outputs: &[Output]) -> Vec<PathBuf> {
             };
             let (path, name) = (entry.path(), entry.file_name());
             if path.is_dir() {
-                // What is built, and what other tools keep.
+                // Build results and the folders of other tools are skipped.
                 let hidden = name.as_encoded_bytes().starts_with(b".") && name != ".cargo";
                 let built = folder == root && name == "target";
                 if !hidden && !built {
                     folders.push((path, is_source));
                 }
             } else if (is_source || is_read_by_name(&name)) && is_wanted(&path) {
-                // Somebody has a profile written among the sources: one that was is written again.
+                // A profile among the sources may be overwritten if an earlier run wrote it.
                 if is_read_by_name(&name) || !output::is_ours(&path, &openings) {
                     found.push(path);
                 }
@@ -132,7 +135,7 @@ fn sources(root: &Path, outputs: &[Output]) -> Vec<PathBuf> {
     found
 }
 
-/// What Cargo reads in folders above a project's.
+/// Files that Cargo reads in the folders above a project.
 const ABOVE: [&str; 6] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -141,10 +144,10 @@ const ABOVE: [&str; 6] = [
     "rust-toolchain.toml",
     "rust-toolchain",
 ];
-/// Folders of a project in which a source may include whatever is there.
+/// Folders of a project in which a source may include any file.
 const FOLDERS: [&str; 3] = [".cargo", ".graphmap", "src"];
 
-/// Whether Cargo or the compiler reads a file of this name, wherever in a project it is.
+/// Returns true if Cargo or the compiler reads files of this name anywhere in a project.
 fn is_read_by_name(name: &OsStr) -> bool {
     let is_rust = Path::new(name)
         .extension()

@@ -13,17 +13,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Names two files for each OS process after the first.
+/// Variable that names two files for each OS process after the first.
 const VARIABLE: &str = "GRAPHMAP_STREAMS";
-/// Longer lines are printed in parts, because a line is stored until it ends.
+/// Maximum length of a line. Longer lines are printed in parts, because a line is stored until it
+/// ends.
 const LONGEST: usize = 64 << 20;
-/// Bytes of one read.
+/// Size of one read, in bytes.
 const CHUNK: usize = 64 << 10;
-/// How long a pipe is read after the end of the program, if something that the program has started
-/// still has it open.
+/// Time for which pipes are read after the end of the program, if a process that it started still
+/// has them open.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// What the threads share.
+/// State that the threads share.
 struct Output {
     /// Standard output and standard error, in one lock: they may be one file.
     streams: Mutex<[File; 2]>,
@@ -40,10 +41,10 @@ pub(super) struct Prefixed {
 }
 
 impl Prefixed {
-    /// Has the command write to pipes, and `count` OS processes in all.
+    /// Redirects the output of the command, which starts `count` OS processes, to pipes.
     ///
     /// # Errors
-    /// There are not enough file descriptors or threads.
+    /// If there are not enough file descriptors or threads.
     pub(super) fn begin(count: usize, command: &mut Command) -> io::Result<Prefixed> {
         let output = Arc::new(Output {
             streams: Mutex::new(talk::streams()?),
@@ -77,14 +78,15 @@ impl Prefixed {
         })
     }
 
-    /// Waits until all is printed. The command of [`Prefixed::begin`] must have been dropped.
+    /// Blocks until all output is printed, or until [`SILENCE`] has passed and no thread is
+    /// printing. The command of [`Prefixed::begin`] must have been dropped.
     ///
     /// # Errors
-    /// Something could not be printed. A closed pipe is not an error.
+    /// If output could not be printed. A closed pipe is not an error.
     pub(super) fn finish(self) -> io::Result<()> {
         drop(self.writers);
         while self.ended.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
-            // Locked while something waits for a slow reader.
+            // The lock is held while a thread waits for a slow reader.
             if self.output.streams.try_lock().is_ok() {
                 break;
             }
@@ -101,7 +103,7 @@ impl Prefixed {
     }
 }
 
-/// Spawns a thread that prints the lines of a pipe. `alive` is dropped when all are printed.
+/// Spawns a thread that prints the lines of a pipe. The thread drops `alive` after the last line.
 fn print_lines(
     reader: PipeReader,
     os_process: usize,
@@ -127,14 +129,14 @@ fn print_lines(
     builder.spawn(print).map(drop)
 }
 
-/// Reads to the end, and writes whole lines.
+/// Reads to the end, and writes whole lines with the prefix.
 fn forward(
     mut from: impl Read,
     os_process: usize,
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let prefix = format!("[{os_process}] ");
-    // The beginning of a line, or nothing.
+    // The beginning of a line, or empty.
     let mut line: Vec<u8> = Vec::new();
     let mut chunk = vec![0; CHUNK];
     loop {

@@ -1,4 +1,4 @@
-//! Builds the program of a project, under a mapping if there is one, and tells how it ended.
+//! Builds and starts the program of a project, and interprets its outcome.
 
 use super::args::RunArgs;
 use super::shared_build;
@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A build that takes longer than this is waited for.
+/// Duration of a build after which `--dev` is suggested.
 const LONG: Duration = Duration::from_secs(4);
 
 pub(crate) fn build(
@@ -32,8 +32,7 @@ pub(crate) fn build(
     mpi: Option<(&str, &Path)>,
 ) -> Outcome<PathBuf> {
     let root = &*project.root;
-    // A build for an MPI has a folder of its own, because Cargo does not see that the MPI is
-    // another.
+    // A build for MPI has its own folder, because Cargo does not notice another MPI.
     let shared = match mpi {
         Some(_) => None,
         None => shared_build::claim(session, project, args.optimised()),
@@ -54,7 +53,7 @@ pub(crate) fn build(
     let rebuilt = root.join("target/release").is_dir();
     let start = Instant::now();
     let (found, built) = session.timed("build", |s| build.run(network, doubts, &mut s.sources));
-    // For who sits there and tries again and again.
+    // A hint for repeated builds.
     if session.may_talk() && build.release && !args.release && rebuilt && start.elapsed() > LONG {
         session.tell("graphmap: `--dev` builds faster, but the program runs slower\n");
     }
@@ -66,7 +65,7 @@ pub(crate) fn build(
     })
 }
 
-/// A mapping, as the runtime reads it.
+/// Returns a mapping in the form that the runtime reads.
 pub(crate) fn handed(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<Handed> {
     Handed::new(mapping).or_else(|error| {
         let message = format!("the mapping cannot be passed to the program: {error}");
@@ -74,7 +73,7 @@ pub(crate) fn handed(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<Ha
     })
 }
 
-/// The mapping that a run obeys, which has to be one of as many OS processes as are asked for.
+/// Returns the mapping of a file for a run. Its number of OS processes must be the requested one.
 pub(crate) fn obeyed(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -104,10 +103,10 @@ pub(crate) fn obeyed(
     }
 }
 
-/// The number of SIGPIPE.
+/// Number of SIGPIPE.
 const BROKEN_PIPE: i32 = 13;
 
-/// What comes of how the program ended.
+/// Converts the outcome of a program to the exit status.
 pub(crate) fn ended(
     session: &mut Session<'_>,
     program: &Path,
@@ -116,11 +115,11 @@ pub(crate) fn ended(
     match result {
         Ok(End::Code(0)) => Ok(Exit::Ok),
         Ok(End::Code(6)) => Ok(Exit::Blocked),
-        // As other programs of Unix: a reader who has seen enough is no error.
+        // As in other Unix programs, a reader that closes the pipe is not an error.
         Ok(End::Signal(signal)) if signal == BROKEN_PIPE && talk::is_unread() => {
             Ok(Exit::signal(signal))
         }
-        // What the program ended with, in the eight bits that a shell sees.
+        // A shell sees the low eight bits of the code.
         Ok(End::Code(code)) => Ok(Exit::Program(code as u8)),
         Ok(End::Interrupted(signal)) => Ok(Exit::signal(signal)),
         Ok(End::Signal(signal)) => {

@@ -1,4 +1,4 @@
-//! The project of a graph that is to be run.
+//! Finds and updates the project of a graph for a run.
 
 use super::args::RunArgs;
 use super::outputs;
@@ -17,8 +17,8 @@ use graphmap_wiring::doubts::Doubt;
 use graphmap_wiring::project::{Project, RANKS_DRAWN, Regenerated};
 use std::path::{Path, PathBuf};
 
-/// The project of a graph, or of ranks that nobody has drawn, with what is generated in it as the graph is now, and what may
-/// not fit.
+/// Returns the project of the graph, or `undrawn`, after updating its generated files. Also returns
+/// the doubts about the user's code, which may no longer fit the graph.
 pub(crate) fn find_project(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -58,7 +58,7 @@ pub(crate) fn find_project(
     Ok((project, doubts))
 }
 
-/// Makes the link of a project to the sources of the runtime, has git ignore it, and completes the
+/// Links a project to the sources of the runtime, adds the link to `.gitignore`, and completes the
 /// lock file.
 pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
     let linked = match program::link(project) {
@@ -79,7 +79,7 @@ pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> 
     output::write_changes(session, &files)
 }
 
-/// Reports sources of the runtime that had been changed.
+/// Reports that the sources of the runtime had been changed.
 pub(crate) fn say_changed(session: &mut Session<'_>, changed: Option<&Path>) {
     if let Some(changed) = changed {
         session.tell(&format!(
@@ -123,7 +123,7 @@ pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T
     session.fail(Exit::Usage, error.help(help))
 }
 
-/// Whether a graph file was made by `graphmap import` of the profile of a program of ranks.
+/// Returns true if `graphmap import` wrote the graph file from a profile.
 fn is_of_ranks(session: &Session<'_>, file: &Path) -> bool {
     let name = Session::display(file);
     let mut sources = session.sources.sources();
@@ -131,15 +131,15 @@ fn is_of_ranks(session: &Session<'_>, file: &Path) -> bool {
     source.is_some_and(|source| source.text().starts_with(DRAWN_FROM_PROFILE))
 }
 
-/// The projects of ranks in the folder of a file and in the folders there, in the order of their names,
-/// that have no drawing yet.
+/// Returns the projects of ranks without a graph file in the folder of `file` and in its
+/// subfolders, in order of name.
 fn projects_of_ranks(file: &Path) -> Vec<Project> {
     let folder = match file.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    // Without `./`, as one would write it.
+    // Without `./`, as a user would write it.
     let inside = entries.map(|entry| file.with_file_name(entry.file_name()));
     let mut folders: Vec<PathBuf> = inside.collect();
     folders.sort();
@@ -152,7 +152,7 @@ fn projects_of_ranks(file: &Path) -> Vec<Project> {
         .collect()
 }
 
-/// Whether mpiexec may start the program of a project several times, for one run.
+/// Checks that `mpiexec` can start the program of a project as several OS processes of one run.
 pub(crate) fn has_link(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
     let root = shown(&project.root);
     if !project.mpi {
@@ -170,7 +170,7 @@ pub(crate) fn has_link(session: &mut Session<'_>, project: &Project) -> Outcome<
     Ok(())
 }
 
-/// Adds to a diagnostic how a project gets an MPI link.
+/// Adds help about how a project gets an MPI link.
 pub(crate) fn link_helps(diagnostic: Diagnostic, project: &Project) -> Diagnostic {
     let folder = match project.root.file_name() {
         Some(_) => word(&project.root),
@@ -180,7 +180,7 @@ pub(crate) fn link_helps(diagnostic: Diagnostic, project: &Project) -> Diagnosti
     link_lines(diagnostic.help(update), project)
 }
 
-/// Adds to a diagnostic the changes by hand that an MPI link needs.
+/// Adds help about the manual changes for an MPI link.
 pub(crate) fn link_lines(diagnostic: Diagnostic, project: &Project) -> Diagnostic {
     let (old, new) = match project.ranks {
         true => (
@@ -195,7 +195,7 @@ pub(crate) fn link_lines(diagnostic: Diagnostic, project: &Project) -> Diagnosti
         ))
 }
 
-/// What may not fit, where the compiler is not asked.
+/// Reports doubts about the user's code that no build will check.
 pub(crate) fn unasked(args: &RunArgs, session: &mut Session<'_>, doubts: Vec<Doubt>) {
     let asks = format!(
         "check with the compiler: `graphmap run {} --no-run`",

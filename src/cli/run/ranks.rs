@@ -1,4 +1,4 @@
-//! Projects of ranks that nobody has drawn: what is run where a project is named and no drawing, and how many ranks there are.
+//! Projects of ranks without a graph: finds the project, and determines the number of ranks.
 
 use super::args::RunArgs;
 use crate::cli::args::is_standard;
@@ -14,20 +14,21 @@ use graphmap_platform::Platform;
 use graphmap_wiring::project::Project;
 use std::path::{Path, PathBuf};
 
-/// The strategy that places ranks of which nothing is known, as launchers of MPI do: one block of consecutive ones after the other.
+/// Strategy for ranks without a graph. It assigns blocks of consecutive ranks, as MPI launchers do.
 pub(super) const IN_BLOCKS: &str = "stack";
 
-/// What is in the folder of every project of Cargo's.
+/// Manifest in the folder of every Cargo project.
 const MANIFEST: &str = "Cargo.toml";
 
-/// The project of ranks that the command line names by its folder or its manifest; `None` where it names a graph.
+/// Returns the project of ranks that the command line names by its folder or manifest. `None` if it
+/// names a graph.
 pub(super) fn project(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Option<Project>> {
     let Some(folder) = folder(&args.file) else {
         return Ok(None);
     };
     let project = match Project::open(&folder) {
         Ok(Some(project)) => project,
-        // What is no project at all is told as what cannot be read.
+        // A path without a project is reported later, as a graph that cannot be read.
         Ok(None) if !folder.join(MANIFEST).is_file() => return Ok(None),
         Ok(None) => {
             let name = shown(&args.file);
@@ -59,7 +60,7 @@ pub(super) fn project(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Opti
     session.fail(Exit::Usage, error)
 }
 
-/// The folder that is named, by itself or by the manifest in it.
+/// Returns the folder that the command line names, directly or by its manifest.
 fn folder(file: &Path) -> Option<PathBuf> {
     if is_standard(file) {
         return None;
@@ -75,21 +76,22 @@ fn folder(file: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Onto what ranks are mapped that nobody has drawn.
+/// Returns the target of the mapping for ranks without a graph.
 pub(super) fn target(session: &mut Session<'_>, how: &MappingArgs) -> Outcome<Target> {
     session.all_there(how.files().into_iter())?;
     let (platform, hardware) = session.target(how)?;
     Ok(Target { platform, hardware })
 }
 
-/// How many OS processes there are to be.
+/// Returns the number of OS processes: that of `-n`, or the number of slots.
 pub(super) fn os_processes(args: &RunArgs, platform: &Platform) -> u32 {
     let slots = || u32::try_from(platform.slot_count()).unwrap_or(u32::MAX);
     args.os_processes.map_or_else(slots, |said| said.get())
 }
 
-/// How many ranks there are to be, of those that nobody has drawn: as the first argument of the program says, else as many as are
-/// mapped, else one for each OS process. `None` where nothing of this is said: only the program knows.
+/// Returns the number of ranks without a graph. It is the first argument of the program, otherwise
+/// the number in the mapping, otherwise the number of OS processes. `None` if the command line
+/// states none of these, and only the program knows the number.
 pub(super) fn count(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -116,7 +118,8 @@ pub(super) fn count(
     Ok(is_said.then(|| os_processes(args, platform)))
 }
 
-/// What a program of ranks is told of how many there are, where the command line does not. A drawing is of as many as it has.
+/// Returns the number of ranks as an argument for the program, if the command line does not state
+/// it. A graph determines its number of ranks.
 pub(super) fn told(
     args: &RunArgs,
     session: &mut Session<'_>,

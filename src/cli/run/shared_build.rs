@@ -21,22 +21,25 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// The variable that names the folder for Cargo. Cargo before 1.91 does not know it.
+/// Variable that names the folder for Cargo 1.91 and later.
 pub(crate) const VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
 
-/// Variables by which the user says where to build.
+/// Variables by which the user selects a build folder.
 const OTHER: [&str; 3] = [VARIABLE, "CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
 
-/// The shared folder, as long as no other command may build a project of the same name in it.
+/// Shared folder, locked so that no other command builds a project of the same name in it.
 pub(crate) struct SharedBuild {
     pub(crate) folder: PathBuf,
     _locked: File,
 }
 
-/// Returns the shared folder for a project. `None` if the project is not built there: because the
-/// user has said where to build, because it has other local packages, because another command is
-/// building a project of its name, or because the file system does not record when folders are
-/// made.
+/// Returns the shared folder for a project. `None` if the project is not built there. Possible
+/// reasons are:
+///
+/// * The user has selected a build folder.
+/// * The project has other local packages.
+/// * Another command is building a project of its name.
+/// * The file system does not record when folders are made.
 pub(crate) fn claim(
     session: &mut Session<'_>,
     project: &Project,
@@ -75,8 +78,8 @@ pub(crate) fn claim(
     })
 }
 
-/// Returns the path of a folder, the time when the folder was made, and its inode. Another folder
-/// with older files may be moved to the path, and Cargo would not compile them.
+/// Returns the path of a folder, the time of its creation, and its inode. The path alone is not
+/// enough: another folder with older files may be moved there, and Cargo would not compile them.
 fn identity(folder: &Path) -> Option<Vec<u8>> {
     let folder = folder.canonicalize().ok()?;
     let metadata = folder.metadata().ok()?;
@@ -86,7 +89,7 @@ fn identity(folder: &Path) -> Option<Vec<u8>> {
     Some(identity)
 }
 
-/// Removes the compiled units of the package of this name.
+/// Removes the compiled units of the package. Returns true if this succeeds.
 fn clean(
     session: &mut Session<'_>,
     manifest: &Path,
@@ -109,7 +112,7 @@ fn clean(
     cargo::run(&arguments, session).is_ok_and(|output| output.status.success())
 }
 
-/// Whether the only local packages that a project depends on are ours.
+/// Returns true if a project depends on no local packages other than those of graphmap.
 fn is_alone(manifest: &toml::Table) -> bool {
     let workspace = manifest.get("workspace").and_then(|w| w.as_table());
     let has_members = workspace.is_none_or(|workspace| workspace.contains_key("members"));
@@ -123,7 +126,7 @@ fn is_alone(manifest: &toml::Table) -> bool {
             .all(|(_, value)| is_ours(value))
 }
 
-/// Whether all paths in a value lead to our sources.
+/// Returns true if all paths in a value lead to the sources of graphmap.
 fn is_ours(value: &toml::Value) -> bool {
     let toml::Value::Table(table) = value else {
         return true;
