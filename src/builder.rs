@@ -1,4 +1,4 @@
-//! Networks made in Rust, without a drawing.
+//! Networks built in Rust, without a graph file.
 
 use graphmap_kpn::declared::{
     At, BundleKind, ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget,
@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 mod lines;
 
-/// Declares a network a process and a channel at a time, as a front end does from a file.
+/// Builder of a network: declares modules, processes and channels one at a time.
 ///
-/// Diagnostics about what was built show it as the line of a drawing that would declare it.
+/// A diagnostic about a declaration shows it as a line of a graph file that would declare it.
 ///
 /// ```
 /// # fn main() -> Result<(), graphmap::Error> {
@@ -31,23 +31,23 @@ mod lines;
 /// # }
 /// ```
 ///
-/// A process or a module of one builder means nothing to another: to use it there is a mistake in the
-/// program, and panics.
+/// # Panics
+/// The methods panic if a process or a module belongs to another builder.
 #[derive(Clone, Debug)]
 pub struct Builder {
-    /// Which builder it is, or is a copy of.
+    /// Number of the builder. Copies share it.
     number: u64,
     declared: Declared,
 }
 
-/// A process that was declared, or all that are declared at once.
+/// A declared process, or all replicas of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     builder: u64,
     id: NodeId,
 }
 
-/// A module that was declared.
+/// A declared module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Module {
     builder: u64,
@@ -59,7 +59,7 @@ pub struct Module {
 pub struct End(Option<(Node, String)>);
 
 impl Node {
-    /// A port of the process. It is made when a channel is joined to it.
+    /// Returns a port of the process. It is created when a channel is joined to it.
     #[must_use]
     pub fn port(self, name: impl Into<String>) -> End {
         End(Some((self, name.into())))
@@ -67,12 +67,13 @@ impl Node {
 }
 
 impl End {
-    /// What is outside of the network (`NULL` in a drawing): a port joined to it is closed from the start.
+    /// The environment: the outside of the network (`NULL` in a graph). A port joined to it is
+    /// closed from the start.
     pub const ENVIRONMENT: End = End(None);
 }
 
 impl Builder {
-    /// An empty network of a name.
+    /// Creates an empty network with this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Builder {
         let declared = Declared {
@@ -86,31 +87,31 @@ impl Builder {
         }
     }
 
-    /// A process. Its kind is its name without the number at its end; ranks follow the order of
-    /// declaration.
+    /// Declares a process. Its kind is its name without the number at its end, unless
+    /// [`Builder::kind`] sets it. Ranks follow the order of declaration.
     pub fn process(&mut self, name: &str) -> Node {
         self.node(name, None, None)
     }
 
-    /// So many processes of a name and a number each, `name1`, `name2` ...; ends of channels at them
-    /// say which they mean ([`ChannelBuilder::from_at`], [`ChannelBuilder::to_at`]).
+    /// Declares `count` processes with numbered names: `name1`, `name2` and so on. A channel
+    /// selects among them by [`ChannelBuilder::from_at`] and [`ChannelBuilder::to_at`].
     pub fn replicated(&mut self, name: &str, count: u32) -> Node {
         self.node(name, None, Some(count))
     }
 
-    /// A module, which may lie in another one.
+    /// Declares a module, which may be inside another one.
     ///
     /// # Panics
-    /// When that is a module of another builder.
+    /// If `parent` belongs to another builder.
     #[track_caller]
     pub fn module(&mut self, name: &str, parent: Option<Module>) -> Module {
         self.module_of(name, parent, None)
     }
 
-    /// A module that stands so many times where it is, with all that lies in it.
+    /// Declares a module that is repeated `count` times, with its contents.
     ///
     /// # Panics
-    /// When it is to lie in a module of another builder.
+    /// If `parent` belongs to another builder.
     #[track_caller]
     pub fn replicated_module(&mut self, name: &str, parent: Option<Module>, count: u32) -> Module {
         self.module_of(name, parent, Some(count))
@@ -133,20 +134,20 @@ impl Builder {
         }
     }
 
-    /// A process in a module.
+    /// Declares a process in a module.
     ///
     /// # Panics
-    /// When it is a module of another builder.
+    /// If `module` belongs to another builder.
     #[track_caller]
     pub fn process_in(&mut self, module: Module, name: &str) -> Node {
         let module = self.own_module(module);
         self.node(name, Some(module), None)
     }
 
-    /// So many processes in a module, as [`Builder::replicated`] has them.
+    /// Declares `count` processes in a module, like [`Builder::replicated`].
     ///
     /// # Panics
-    /// When it is a module of another builder.
+    /// If `module` belongs to another builder.
     #[track_caller]
     pub fn replicated_in(&mut self, module: Module, name: &str, count: u32) -> Node {
         let module = self.own_module(module);
@@ -186,10 +187,10 @@ impl Builder {
         id
     }
 
-    /// Says the kind of a process, where that is not its name without the number at its end.
+    /// Sets the kind of a process. The default is its name without the number at its end.
     ///
     /// # Panics
-    /// When it is a process of another builder.
+    /// If `node` belongs to another builder.
     #[track_caller]
     pub fn kind(&mut self, node: Node, kind: &str) -> &mut Builder {
         let id = self.own(node);
@@ -197,11 +198,11 @@ impl Builder {
         self
     }
 
-    /// Says what a process costs to compute, in seconds or relative to the others; 1 where it is not
-    /// said.
+    /// Sets the load of a process: its compute cost, in seconds or relative to the others. The
+    /// default is 1.
     ///
     /// # Panics
-    /// When it is a process of another builder.
+    /// If `node` belongs to another builder.
     #[track_caller]
     pub fn load(&mut self, node: Node, load: f64) -> &mut Builder {
         let id = self.own(node);
@@ -209,10 +210,10 @@ impl Builder {
         self
     }
 
-    /// Says how much memory a process needs, in bytes; 0 where it is not said.
+    /// Sets the memory that a process needs, in bytes. The default is 0.
     ///
     /// # Panics
-    /// When it is a process of another builder.
+    /// If `node` belongs to another builder.
     #[track_caller]
     pub fn memory(&mut self, node: Node, bytes: f64) -> &mut Builder {
         let id = self.own(node);
@@ -220,20 +221,20 @@ impl Builder {
         self
     }
 
-    /// Says what a mapping must do with a process; of those that are declared at once, with each.
+    /// Adds a constraint on the mapping of a process, or of each replica.
     ///
     /// # Panics
-    /// When it is a process of another builder.
+    /// If `node` belongs to another builder.
     #[track_caller]
     pub fn constrain(&mut self, node: Node, constraint: Constraint) -> &mut Builder {
         let target = ConstraintTarget::Node(self.own(node));
         self.constrain_target(target, constraint)
     }
 
-    /// Says what a mapping must do with all processes of a module.
+    /// Adds a constraint on the mapping of all processes of a module.
     ///
     /// # Panics
-    /// When it is a module of another builder.
+    /// If `module` belongs to another builder.
     #[track_caller]
     pub fn constrain_module(&mut self, module: Module, constraint: Constraint) -> &mut Builder {
         let target = ConstraintTarget::Module(self.own_module(module));
@@ -253,10 +254,10 @@ impl Builder {
         self
     }
 
-    /// A channel from one end to another, of which more can be said.
+    /// Declares a channel from one end to another. The returned builder sets its attributes.
     ///
     /// # Panics
-    /// When an end is at a process of another builder.
+    /// If an end is a port of a process of another builder.
     #[track_caller]
     pub fn channel(&mut self, from: End, to: End) -> ChannelBuilder<'_> {
         let nodes = [&from, &to].map(|end| Some(self.own(end.0.as_ref()?.0)));
@@ -295,7 +296,7 @@ impl From<Builder> for Declared {
     }
 }
 
-/// A channel that was declared: says more of it.
+/// Sets the attributes of the channel that was declared last.
 #[derive(Debug)]
 pub struct ChannelBuilder<'b> {
     builder: &'b mut Builder,
@@ -318,72 +319,75 @@ impl ChannelBuilder<'_> {
         self
     }
 
-    /// The type of its tokens, as it is written in code.
+    /// Sets the type of the tokens, as written in code.
     pub fn ty(mut self, ty: &str) -> Self {
         let ty = self.builder.declared.names.intern(ty);
         self.decl().ty = Some(ty);
         self
     }
 
-    /// How many tokens it holds at the most; 1 where it is not said, and for 0.
+    /// Sets the capacity in tokens. The default is 1, also for 0.
     pub fn capacity(mut self, tokens: u32) -> Self {
         self.decl().capacity = Some(NonZeroU32::new(tokens).unwrap_or(NonZeroU32::MIN));
         self
     }
 
-    /// How many tokens it holds at the start.
+    /// Sets the number of tokens that the channel holds at the start.
     pub fn initial(mut self, tokens: u32) -> Self {
         self.decl().initial = tokens;
         self
     }
 
-    /// Its traffic, in bytes or messages, or relative to the others; 1 where it is not said.
+    /// Sets the traffic, in bytes or messages, or relative to the other channels. The default is 1.
     pub fn traffic(mut self, traffic: f64) -> Self {
         self.decl().traffic = traffic;
         self
     }
 
-    /// How it works with the other channels of the port that it shares with them.
+    /// Sets the kind of the bundle: how the channel works with the other channels of the port that
+    /// they share.
     pub fn bundle(self, kind: BundleKind) -> Self {
         self.say(|extra| extra.bundle = Some(kind))
     }
 
-    /// That it is flow-controlled, and how.
+    /// Makes the channel flow-controlled, in this way.
     pub fn flow(self, flow: Flow) -> Self {
         self.say(|extra| extra.flow = Some(flow))
     }
 
-    /// Its MPI tag.
+    /// Sets the MPI tag.
     pub fn tag(self, tag: i32) -> Self {
         self.say(|extra| extra.tag = Some(tag))
     }
 
-    /// Which of the processes it comes from that were declared at once.
+    /// Selects the replicas that the channel comes from.
     pub fn from_at(self, at: At) -> Self {
         self.say(|extra| extra.from_at = Some(at))
     }
 
-    /// Which of the processes it leads to that were declared at once.
+    /// Selects the replicas that the channel leads to.
     pub fn to_at(self, at: At) -> Self {
         self.say(|extra| extra.to_at = Some(at))
     }
 
-    /// From each of the processes that were declared at once to the one so many further.
+    /// Makes a channel from each replica to the one `step` further.
     pub fn step(self, step: i32) -> Self {
         self.say(|extra| extra.step = vec![step])
     }
 
-    /// The same where both ends lie in several modules that are repeated: a step for each, the outermost first.
+    /// Like [`ChannelBuilder::step`], if both ends are in several repeated modules: a step for
+    /// each, outermost first.
     pub fn steps(self, steps: impl Into<Vec<i32>>) -> Self {
         self.say(|extra| extra.step = steps.into())
     }
 
-    /// Steps past the last lead to the environment, and what no step reaches is joined to it.
+    /// Leads steps beyond the last replica to the environment. Ports that no step reaches are
+    /// joined to it, too.
     pub fn beyond(self) -> Self {
         self.say(|extra| extra.beyond = true)
     }
 
-    /// Steps past the last go on at the first.
+    /// Continues steps beyond the last replica at the first.
     pub fn wrap(self) -> Self {
         self.say(|extra| extra.wrap = true)
     }

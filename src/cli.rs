@@ -1,4 +1,4 @@
-//! The command line: one file for each verb.
+//! The command line, with one file for each verb.
 
 mod args;
 mod cargo;
@@ -81,7 +81,7 @@ Check, map, wire and run parallel programs drawn as graphs of processes and chan
 `graphmap --help` lists all verbs and options; `graphmap help VERB` lists the options of a verb.
 ";
 
-/// Does what the command line says; the result is the exit code.
+/// Runs the command line and returns the exit code.
 pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
     if let Some(ended) = supervisor::main(&args) {
         talk::say(&ended.said);
@@ -104,14 +104,14 @@ pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
             .and_then(|cli| dispatch(&cli, &mut session)),
     };
     let exit = match outcome.unwrap_or_else(|exit| exit) {
-        // That a plug-in failed is not the point when we have ended it.
+        // After a signal, graphmap has ended the plug-in itself, and the signal is the reason.
         Exit::Plugin => signals::interrupted().map_or(Exit::Plugin, Exit::signal),
         exit => exit,
     };
     let errors = session.flush();
     session.show_timings();
     talk::no_more();
-    // An error that was shown never ends in success, whatever became of the rest.
+    // If an error was shown, the status is never success.
     if errors && exit == Exit::Ok {
         return Exit::Graph.code();
     }
@@ -148,8 +148,8 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
     }
 }
 
-/// Says which verb writes files, where another verb is given `--emit`. The option that looks most like
-/// it does something else.
+/// Replaces clap's suggestion if a verb without `--emit` gets that option. Clap would suggest the
+/// most similar option, which does something else.
 fn pointing_at_emit(mut error: clap::Error) -> clap::Error {
     let is_emit = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(arg)) => matches!(arg.split('=').next(), Some("--emit" | "-e")),
@@ -167,13 +167,14 @@ fn pointing_at_emit(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// What clap has to say: help, the version, or what is wrong with the command line.
+/// Prints the output of clap: help, the version, or an error in the command line. Returns the exit
+/// code.
 fn usage(registry: &Registry, args: &[OsString], error: &clap::Error) -> u8 {
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     ) {
-        // Clap writes it as the terminal wants it.
+        // Clap formats it for the terminal.
         let shown = error.print().and_then(|()| std::io::stdout().flush());
         let mut session = Session::new(registry, Common::default_for_errors());
         let outcome = session.written(shown);
@@ -189,7 +190,7 @@ fn usage(registry: &Registry, args: &[OsString], error: &clap::Error) -> u8 {
     match misspelt(args) {
         Some(diagnostic) => session.find(diagnostic),
         None if json => session.find(of_clap(error)),
-        // Clap writes it as the terminal wants it, with all that the words hold.
+        // Clap formats it for the terminal, but does not escape the arguments.
         None if args.iter().all(is_plain) => {
             let _ = error.print();
         }
@@ -199,7 +200,7 @@ fn usage(registry: &Registry, args: &[OsString], error: &clap::Error) -> u8 {
     Exit::Usage.code()
 }
 
-/// Whether a command line that clap does not understand asks for JSON, as far as one can tell.
+/// Returns true if a command line that clap rejects seems to ask for JSON.
 fn wants_json(args: &[OsString]) -> bool {
     let mut ours = args.iter().take_while(|arg| *arg != "--");
     let format = "--message-format";
@@ -208,7 +209,7 @@ fn wants_json(args: &[OsString]) -> bool {
         || ours.any(|arg| arg == format) && ours.next().is_some_and(|value| value == "json")
 }
 
-/// What clap finds wrong, as a finding.
+/// Converts an error of clap to a diagnostic.
 fn of_clap(error: &clap::Error) -> Diagnostic {
     let text = error.render().to_string();
     let mut parts = text
@@ -236,7 +237,7 @@ fn is_plain(arg: &OsString) -> bool {
 mod tests {
     use super::*;
 
-    /// A number below 0 is a wrong value of the option before it, not another option.
+    /// A negative number must be an invalid value of the option before it, not another option.
     #[test]
     fn options_of_numbers_take_what_begins_with_a_hyphen() {
         const NUMBERS: &[&str] = &["N", "PERCENT", "SECONDS", "SEED", "SIZE", "TIME", "TRAFFIC"];

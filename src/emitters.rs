@@ -1,4 +1,4 @@
-//! Emitters that need nothing but the model.
+//! Emitters that need only the model.
 
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
@@ -6,7 +6,7 @@ use graphmap_kpn::json;
 use graphmap_kpn::mapping::Mapped;
 use std::path::Path;
 
-/// The network with its mapping as JSON.
+/// Writes the network with its mapping as JSON.
 pub(crate) struct Json;
 
 impl Emitter for Json {

@@ -1,12 +1,12 @@
-//! The codes of all diagnostics, and the pages of the error index for `graphmap explain`.
+//! Codes of all diagnostics, and the pages of the error index for `graphmap explain`.
 
-/// Embeds the pages of `docs/src/errors`, which are named by their codes.
+/// Embeds the pages of `docs/src/errors`, whose file names are codes.
 macro_rules! error_pages {
     ($($code:ident)*) => {
-        /// The codes of all diagnostics, in order.
+        /// Codes of all diagnostics, in ascending order.
         pub(crate) static CODES: &[u16] = &[$(number(stringify!($code))),*];
 
-        /// The pages of the error index by code, in order.
+        /// Pages of the error index with their codes, in ascending order.
         #[cfg(feature = "cli")]
         pub(crate) static PAGES: &[(u16, &str)] = &[$((
             number(stringify!($code)),

@@ -1,4 +1,4 @@
-//! The flow as functions, a stage each: [`read`], [`check`], [`map`], [`emit`], [`write()`].
+//! The stages as functions: [`read`], [`check`], [`map`], [`emit`], [`write()`].
 
 use crate::builder::Builder;
 use crate::codes;
@@ -23,14 +23,14 @@ use graphmap_platform::Platform;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Options of passes and emitters, `name` to `value`: what `--set NAME=VALUE` says to the command.
+/// Options of passes and emitters, from name to value. `--set NAME=VALUE` adds one for the command.
 pub type Options = BTreeMap<String, String>;
 
 impl Registry {
-    /// Reads a graph file: what it declares. Its path tells which front end reads it.
+    /// Reads a graph file and returns its declarations. Its path selects the front end.
     ///
     /// # Errors
-    /// All that is wrong with the file.
+    /// Returns all errors in the file, or an error if it cannot be read or its format is unknown.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Diagnosed<Declared>, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -42,9 +42,10 @@ impl Registry {
         declared(front_end, &name, bytes)
     }
 
-    /// That no front end reads files with such a path, with the format that the file is in if it tells.
+    /// Returns the error that no front end reads files with such a path. It names the format of the
+    /// file if that is recognised.
     fn unknown_language(&self, path: &Path, name: &str) -> Diagnostic {
-        // A file that cannot be read has no beginning that tells; its language is unknown either way.
+        // The format of a file that cannot be read is unknown.
         let bytes = input::bytes(path, Limit::NETWORK).unwrap_or_default();
         let beginning = &bytes[..bytes.len().min(1 << 16)];
         if let Some(other) = foreign::recognise(&String::from_utf8_lossy(beginning)) {
@@ -58,10 +59,10 @@ impl Registry {
         ))
     }
 
-    /// Reads a text by the front end of a name; `name` is what people know the text by.
+    /// Reads a text with the named front end. Diagnostics call the text `name`.
     ///
     /// # Errors
-    /// All that is wrong with the text.
+    /// Returns all errors in the text, or an error if no front end has that name.
     pub fn read_text(
         &self,
         front_end: &str,
@@ -80,12 +81,12 @@ impl Registry {
         declared(found, name, text.into())
     }
 
-    /// Runs a pass on a network, and verifies what comes out. What was found before comes back with what the pass adds
-    /// to it.
+    /// Runs a pass on a network and verifies the result. Returns the earlier diagnostics together
+    /// with those of the pass.
     ///
     /// # Errors
-    /// When there is no pass of that name, when it fails, and when it leaves a network behind that is not
-    /// sound.
+    /// Returns an error if no pass has that name, if the pass fails, or if its result is not a
+    /// valid network.
     pub fn transform(
         &self,
         network: impl Into<Diagnosed<Verified>>,
@@ -104,11 +105,11 @@ impl Registry {
         Diagnosed::of(result, &sources, report)
     }
 
-    /// Fills a set of files by the emitter that writes files with such a path. Writes nothing: that
-    /// [`write()`] does.
+    /// Returns the files that the emitter for such a path makes. It does not write them: see
+    /// [`write()`].
     ///
     /// # Errors
-    /// When no emitter writes such files, and all that keeps it from its work.
+    /// Returns an error if no emitter writes such files, and all errors that the emitter reports.
     pub fn emit(&self, mapped: &Mapped, path: impl AsRef<Path>) -> Result<Diagnosed<Files>, Error> {
         let path = path.as_ref();
         let emitter = self.emitter_of(path).ok_or_else(|| {
@@ -123,12 +124,14 @@ impl Registry {
         emitted(emitter, mapped, path, &Options::new(), None)
     }
 
-    /// The same by the emitter of a name, which may have options and be told what the network is to run on
-    /// ([`Platform::hardware`]). Only with the platform launch files say how a host is reached: users,
-    /// ports and so on are no part of a mapping.
+    /// Returns the files that the named emitter makes for a path.
+    ///
+    /// `options` are options of the emitter. `platform` is the hardware to run on
+    /// ([`Platform::hardware`]). Launch files need it, because users, ports and other data for
+    /// reaching a host are not part of a mapping.
     ///
     /// # Errors
-    /// When there is no emitter of that name, and all that keeps it from its work.
+    /// Returns an error if no emitter has that name, and all errors that the emitter reports.
     pub fn emit_as(
         &self,
         emitter: &str,
@@ -150,43 +153,46 @@ impl Registry {
     }
 }
 
-/// Reads a graph file, DOT or JSON, by what graphmap brings along; see [`Registry::read`].
+/// Reads a graph file in DOT or JSON with the built-in front ends. See [`Registry::read`].
 ///
 /// # Errors
-/// All that is wrong with the file.
+/// Returns all errors in the file, or an error if it cannot be read or its format is unknown.
 pub fn read(path: impl AsRef<Path>) -> Result<Diagnosed<Declared>, Error> {
     Registry::new().read(path)
 }
 
-/// Repeats what is declared once for many, joins the ends of channels, finds out kinds and types, and
-/// verifies what comes out.
+/// Expands abstract declarations, connects the ends of channels, infers kinds and types, and
+/// verifies the network.
 ///
-/// What [`read`] found comes back with what is found here, and both are taken as the drawing says (`deny="G0314"`).
+/// Returns the diagnostics of [`read`] together with those found here. The levels in the graph
+/// apply to both (`deny="G0314"`).
 ///
 /// # Errors
-/// All that is wrong with the network.
+/// Returns all errors in the network.
 pub fn check(declared: impl Into<Diagnosed<Declared>>) -> Result<Diagnosed<Verified>, Error> {
     let Diagnosed { value, report } = declared.into();
     let sources = value.sources.clone();
     let mut levels = Levels::default();
-    // Whoever read the drawing has told what it says of findings that are not there.
+    // The reader of the graph has already reported unknown codes.
     levels.take_drawing(&value.levels);
     let result = pipeline::check(value, &mut Vec::new());
     Diagnosed::of(taken(result, &levels), &sources, report)
 }
 
-/// Hosts to run on: a description such as `hosts=2:cores=4`, or the text of a hostfile.
+/// Reads a description of the hosts to run on: a text such as `hosts=2:cores=4`, or the text of a
+/// hostfile.
 ///
 /// # Errors
-/// All that is wrong with the text.
+/// Returns all errors in the text.
 pub fn platform(text: &str) -> Result<Diagnosed<Platform>, Error> {
     described("platform", text)
 }
 
-/// Hosts to run on, from a file: a hostfile in any dialect, or a description.
+/// Reads a description of the hosts to run on from a file: a hostfile of any supported format, or a
+/// description.
 ///
 /// # Errors
-/// All that is wrong with the file.
+/// Returns all errors in the file, or an error if it cannot be read.
 pub fn read_platform(path: impl AsRef<Path>) -> Result<Diagnosed<Platform>, Error> {
     let path = path.as_ref();
     let name = path.display().to_string();
@@ -207,11 +213,12 @@ fn described(name: &str, text: &str) -> Result<Diagnosed<Platform>, Error> {
     }
 }
 
-/// Looks for a mapping of a network onto a platform; [`Request::default`] asks for one OS process for
-/// each slot, and the least traffic times distance.
+/// Searches for a mapping of a network onto a platform. Blocks until the search ends.
+///
+/// [`Request::default`] requests one OS process for each slot and minimizes traffic times distance.
 ///
 /// # Errors
-/// All that is wrong with the request, and what keeps the network from being mapped.
+/// Returns all errors in the request, or an error if the network cannot be mapped.
 pub fn map(
     network: &Verified,
     platform: &Platform,
@@ -222,8 +229,10 @@ pub fn map(
     Diagnosed::of(found, sources, Report::default())
 }
 
-/// Rules of a mapping, one a line, as `graphmap partition --rules` reads them; `name` is what people know the text by.
-/// They are for a [`Request`], which shows what is wrong with them if it has their texts:
+/// Reads rules for a mapping, one in each line, as `graphmap partition --rules` does. Diagnostics
+/// call the text `name`.
+///
+/// The rules are for a [`Request`]. It shows errors at their positions if it has the texts:
 ///
 /// ```
 /// # fn main() -> Result<(), graphmap::Error> {
@@ -242,7 +251,7 @@ pub fn map(
 /// ```
 ///
 /// # Errors
-/// All rules that cannot be understood.
+/// Returns an error for each rule that has the wrong syntax.
 pub fn rules(network: &Verified, name: &str, text: &str) -> Result<Diagnosed<Vec<Rule>>, Error> {
     let mut sources = network.sources.clone();
     let source = sources
@@ -253,7 +262,7 @@ pub fn rules(network: &Verified, name: &str, text: &str) -> Result<Diagnosed<Vec
     Diagnosed::of(Ok((rules, found)), &sources, Report::default())
 }
 
-/// The mapping of all processes into one OS process.
+/// Returns the mapping of all processes onto one OS process.
 #[must_use]
 pub fn collocate(network: impl Into<Verified>) -> Mapped {
     let network = network.into();
@@ -261,20 +270,22 @@ pub fn collocate(network: impl Into<Verified>) -> Mapped {
     Mapped::new(network, mapping).expect("a place for each process")
 }
 
-/// Fills a set of files by the emitter of graphmap that writes files with such a path, `wiring.rs` or
-/// `mapping.json`; see [`Registry::emit`].
+/// Returns the files that the built-in emitter for such a path makes, such as `wiring.rs` or
+/// `mapping.json`. See [`Registry::emit`].
 ///
 /// # Errors
-/// When no emitter writes such files, and all that keeps it from its work.
+/// Returns an error if no emitter writes such files, and all errors that the emitter reports.
 pub fn emit(mapped: &Mapped, path: impl AsRef<Path>) -> Result<Diagnosed<Files>, Error> {
     Registry::new().emit(mapped, path)
 }
 
-/// Writes a set of files: each by a rename, none if one of them cannot be written; those that are as they
-/// should be are left alone. Tells what became of each.
+/// Writes a set of files, and returns the outcome for each.
+///
+/// Files that are up to date are not touched. Devices and pipes are written first, in place. All
+/// other files are replaced by renames. If one of these cannot be written, none is changed.
 ///
 /// # Errors
-/// The first file that cannot be written.
+/// Returns an error for the first file that cannot be written.
 pub fn write(files: &Files) -> Result<Vec<(PathBuf, Fate)>, Error> {
     let written = write::plan(files.iter()).and_then(|plan| {
         plan.write_special()?;
@@ -322,7 +333,7 @@ fn declared(
     Diagnosed::of(taken(result, &levels), &sources, Report::default())
 }
 
-/// What a stage gives, with what it found taken as the drawing says.
+/// Applies the levels in the graph to the diagnostics of a stage.
 fn taken<T>(
     result: Result<(T, Diagnostics), Diagnostics>,
     levels: &Levels,

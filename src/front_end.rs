@@ -1,4 +1,4 @@
-//! Front ends: what reads a graph file.
+//! Front ends, which read graph files.
 
 use crate::codes;
 use graphmap_dot::decode::{Encoding, decode};
@@ -8,22 +8,24 @@ use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{input, json};
 use std::path::Path;
 
-/// Reads one language that networks are written in.
+/// Reads networks in one language.
 pub trait FrontEnd {
-    /// Its name, as in `--format NAME`.
+    /// Returns its name, as in `--format NAME`.
     fn name(&self) -> &str;
 
-    /// One line for `graphmap import`.
+    /// Returns a description of one line, for `graphmap import`.
     fn about(&self) -> &str;
 
-    /// Whether a file with this path is in its language.
+    /// Returns true if a file with this path is in its language.
     fn accepts(&self, path: &Path) -> bool;
 
-    /// Declares what the file says; `name` is its name for people. The text goes into `sources`,
-    /// so that diagnostics can point into it even when nothing else comes of it.
+    /// Returns the declarations in the text of a file. Diagnostics call it `name`.
+    ///
+    /// The text must be added to `sources`, also if it contains errors, so that diagnostics can
+    /// refer to positions in it.
     ///
     /// # Errors
-    /// All that is wrong with the text.
+    /// Returns all errors in the text.
     fn read(
         &self,
         name: &str,
@@ -31,11 +33,11 @@ pub trait FrontEnd {
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics>;
 
-    /// Declares what the file draws, for a picture of it: as much as can be drawn, sound or not. By
-    /// default as [`read`](FrontEnd::read).
+    /// Returns the declarations in a text as far as they can be shown in a picture, even if the
+    /// network has errors. The default is [`read`](FrontEnd::read).
     ///
     /// # Errors
-    /// What keeps the text from being drawn.
+    /// Returns the errors that prevent a picture.
     fn read_picture(
         &self,
         name: &str,
@@ -45,10 +47,10 @@ pub trait FrontEnd {
         self.read(name, bytes, sources)
     }
 
-    /// The text in its canonical layout; `None` for a language that has none.
+    /// Returns the text in its canonical layout, or `None` if the language has no canonical layout.
     ///
     /// # Errors
-    /// All that is wrong with the text.
+    /// Returns all errors in the text.
     fn format(
         &self,
         name: &str,
@@ -60,7 +62,7 @@ pub trait FrontEnd {
     }
 }
 
-/// Whether a path has one of these endings, in any case: other systems write them in capitals.
+/// Returns true if a path has one of these extensions, in lower or upper case.
 pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
     let ending = path.extension().unwrap_or_default();
     endings
@@ -68,7 +70,7 @@ pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
         .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
-/// Graphviz DOT with the attributes of `docs/src/language.md`.
+/// Reads Graphviz DOT with the attributes of `docs/src/language.md`.
 pub(crate) struct Dot;
 
 impl FrontEnd for Dot {
@@ -120,7 +122,7 @@ impl FrontEnd for Dot {
             |code, message: String| Some(Err(Diagnostics::from(Diagnostic::error(code, message))));
         let text = match decode(bytes) {
             Ok((text, Encoding::Utf8)) => text,
-            // What it says of its encoding would be wrong afterwards.
+            // The result would be UTF-8, which contradicts `charset=latin1` in the text.
             Ok((_, Encoding::Latin1(at))) => {
                 let message = format!("`{name}` cannot be formatted: byte {at} is not UTF-8");
                 return fail(codes::NOT_TEXT, message);
@@ -134,7 +136,7 @@ impl FrontEnd for Dot {
     }
 }
 
-/// Networks as JSON, the format of [`graphmap_kpn::json`].
+/// Reads networks as JSON in the format of [`graphmap_kpn::json`].
 pub(crate) struct Json;
 
 impl FrontEnd for Json {
@@ -172,7 +174,7 @@ impl FrontEnd for Json {
     }
 }
 
-/// The name of a network that does not say one: that of its file.
+/// Returns the name of a network that does not state one: the file name without extension.
 pub(crate) fn stem(name: &str) -> String {
     let stem = Path::new(name).file_stem().and_then(|s| s.to_str());
     stem.unwrap_or("network").to_owned()

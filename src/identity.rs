@@ -1,27 +1,27 @@
-//! Which file a path means, whatever way it is written: nothing that is written may be an input of
-//! the same run, and nothing may be written twice.
+//! Identifies the file that a path refers to, however the path is written. A run must not write to
+//! one of its inputs, and must not write a file twice.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-/// How many links lead to a file at the most, as systems have it.
+/// Maximum number of symbolic links to follow. Linux has the same limit.
 const MOST_LINKS: usize = 40;
 
-/// A file, told apart from all others.
+/// Identity of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Identity {
-    /// Standard input or output, where it is no file.
+    /// Standard input or output, if it is not a regular file.
     #[cfg(feature = "cli")]
     Standard,
-    /// What is there: its device and its number on it. Links and hard links lead to the same.
+    /// Device number and inode number of an existing file. Symbolic and hard links have the same.
     There(u64, u64),
-    /// What is not there yet: its name in the folder that it will be in.
+    /// Path, without symbolic links, of a file that does not exist yet.
     Place(PathBuf),
 }
 
 impl Identity {
-    /// Of a file, which may not be there yet.
+    /// Returns the identity of a file, which need not exist.
     pub(crate) fn of_file(path: &Path) -> Identity {
         match fs::metadata(path) {
             Ok(found) => Identity::there(&found),
@@ -34,7 +34,7 @@ impl Identity {
     }
 }
 
-/// Where a path leads that may be a link, also one to what is not there yet.
+/// Returns the target of a path that may be a symbolic link. The target need not exist.
 pub(crate) fn target(path: &Path) -> PathBuf {
     if let Ok(real) = fs::canonicalize(path) {
         return real;
@@ -49,13 +49,13 @@ pub(crate) fn target(path: &Path) -> PathBuf {
     target
 }
 
-/// The path through no link, also where its last parts are not there yet.
+/// Returns the absolute path without symbolic links. Its last components need not exist.
 fn place(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut place = PathBuf::new();
     for part in absolute.components() {
         if part == Component::ParentDir {
-            // What `place` holds leads through no link.
+            // `place` contains no symbolic link, so its last component can be removed.
             place.pop();
             continue;
         }

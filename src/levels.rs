@@ -1,9 +1,9 @@
-//! How findings are taken: `--allow`, `--warn` and `--deny`, the same words in the drawing, and
+//! Levels of diagnostics: `--allow`, `--warn` and `--deny`, the same words in the graph, and
 //! `[lints]` in `graphmap.toml`.
 //!
-//! Who says most is heard first: the command line, then the drawing, then `graphmap.toml`; where one
-//! says two things of a code, the stricter holds. What is a warning after that is taken as
-//! `warnings` says, which means all of them. An error stays one.
+//! The command line takes precedence over the graph, and the graph over `graphmap.toml`. If one of
+//! these has two levels for a code, the stricter one applies. The level of `warnings` applies to
+//! each diagnostic that is then a warning. An error always stays an error.
 
 use crate::codes;
 use crate::error_pages::CODES;
@@ -11,10 +11,10 @@ use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::nearest::nearest;
 
-/// What a level is for.
+/// Diagnostics that a level applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lint {
-    /// Findings of this code.
+    /// Diagnostics with this code.
     Code(Code),
     /// All warnings.
     Warnings,
@@ -32,13 +32,13 @@ pub(crate) fn replaced(number: u16) -> Option<Code> {
     all.find(|(old, _)| *old == number).map(|(_, new)| *new)
 }
 
-/// The word for all warnings.
+/// Name of all warnings.
 const WARNINGS: &str = "warnings";
 
-/// Reads a code, or `warnings`.
+/// Parses a code, or `warnings`.
 ///
 /// # Errors
-/// What is wrong with it, with the nearest code.
+/// Returns a message that names the nearest code or the replacement of the code.
 pub(crate) fn lint(text: &str) -> Result<Lint, String> {
     if text == WARNINGS {
         return Ok(Lint::Warnings);
@@ -62,10 +62,10 @@ pub(crate) fn lint(text: &str) -> Result<Lint, String> {
     })
 }
 
-/// Levels, each for what it is said of.
+/// Levels from one source, each with the diagnostics that it applies to.
 pub(crate) type Said = Vec<(Level, Lint)>;
 
-/// All that is said of how findings are taken.
+/// All levels, by source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Levels {
     pub(crate) command_line: Said,
@@ -74,7 +74,7 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// Takes what a drawing says; what it says of a finding that is not there is told.
+    /// Replaces the levels of the graph. Returns a warning for each unknown code.
     pub(crate) fn take_drawing(&mut self, said: &[LevelDecl]) -> Diagnostics {
         let mut unknown = Diagnostics::new();
         self.drawing.clear();
@@ -89,7 +89,7 @@ impl Levels {
         unknown
     }
 
-    /// The level of a lint, and how it was said.
+    /// Returns the level of a lint, and where it was set.
     fn of(&self, lint: Lint) -> Option<(Level, String)> {
         let name = match lint {
             Lint::Code(code) => code.to_string(),
@@ -111,7 +111,7 @@ impl Levels {
         Some((level, how))
     }
 
-    /// A finding as it is to be taken; `None` when it is not to be shown.
+    /// Returns the diagnostic with its level applied, or `None` if it is not shown.
     pub(crate) fn apply(&self, mut finding: Diagnostic) -> Option<Diagnostic> {
         let said = self.of(Lint::Code(finding.code));
         if finding.severity == Severity::Error {

@@ -1,7 +1,7 @@
-//! From a drawing of a parallel program to its wiring, its mapping and its launch files.
+//! Checks, maps and wires parallel programs that are drawn as graphs.
 //!
-//! Data flows through functions, a stage each, and each stage has a type of its own, so that none can be
-//! skipped:
+//! Each stage is a function with types of its own, so that the compiler does not accept a program
+//! that skips a stage:
 //!
 //! ```
 //! # fn main() -> Result<(), graphmap::Error> {
@@ -16,8 +16,9 @@
 //! # }
 //! ```
 //!
-//! Every [`Error`] holds all that is wrong, and shows it where it is, with the lines that it is about; what
-//! keeps nobody from going on comes with what was made ([`Diagnosed`]):
+//! An [`Error`] contains all diagnostics of a stage. It displays each of them with its position and
+//! the lines of text around it. Diagnostics that do not stop a stage are returned with its result
+//! ([`Diagnosed`]):
 //!
 //! ```
 //! # fn main() -> Result<(), graphmap::Error> {
@@ -30,14 +31,15 @@
 //! # }
 //! ```
 //!
-//! A network need not come from a file; [`Builder`] makes one in Rust. Front ends, passes and emitters of
-//! your own go into a [`Registry`], whose methods are the same stages. With the feature `cli`, which is on
-//! by default, [`Tool`] is the command on top of a registry; without it nothing of a command line is
-//! linked: a build script, say, wants `graphmap = { version = "0.1", default-features = false }`.
+//! A network does not have to come from a file: a [`Builder`] makes one in Rust. Your own front
+//! ends, passes and emitters go into a [`Registry`], whose methods are the same stages. With the
+//! feature `cli`, which is on by default, a [`Tool`] is the command for a registry. Without it, no
+//! code of the command line is linked. A build script therefore uses
+//! `graphmap = { version = "0.1", default-features = false }`.
 //!
 //! # In a build script
 //!
-//! No generated code lies in the repository where `build.rs` says
+//! The repository contains no generated code if `build.rs` contains
 //!
 //! ```no_run
 //! use std::{env, path::PathBuf};
@@ -51,9 +53,9 @@
 //! }
 //! ```
 //!
-//! and `src/main.rs` has `mod wiring { include!(concat!(env!("OUT_DIR"), "/wiring.rs")); }`.
+//! and `src/main.rs` contains `mod wiring { include!(concat!(env!("OUT_DIR"), "/wiring.rs")); }`.
 
-// docs.rs says which feature an item comes with.
+// docs.rs shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(not(all(
@@ -105,20 +107,20 @@ pub use report::{Diagnosed, Error, Report};
 pub use tool::Tool;
 pub use write::Fate;
 
-/// The examples of the book's chapter, as tests.
+/// Runs the examples of the book's chapter as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../docs/src/library.md")]
 mod book {}
 
-/// The model that front ends, passes and emitters work on.
+/// Model that front ends, passes and emitters work on.
 pub use graphmap_kpn as kpn;
-/// The engine that looks for mappings: how it is to search ([`Request::options`]), what it is to minimise
-/// ([`Request::objective`]), and who may end a search ([`partition::Watch`]).
+/// Engine that searches for mappings: the options of a search ([`Request::options`]), its objective
+/// ([`Request::objective`]), and its progress and cancellation ([`partition::Watch`]).
 pub use graphmap_partition as partition;
-/// From a verified network to a plan: what can be asked for, and what is known of the answer.
+/// Computes a plan from a verified network: the request, and the result with its quality.
 pub use graphmap_plan as plan;
 
-/// The examples of CONTRIBUTING.md, as doctests.
+/// Runs the examples of CONTRIBUTING.md as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../CONTRIBUTING.md")]
 struct Contributing;

@@ -1,4 +1,5 @@
-//! The graphmap command. All it does is in the library, so that others can build their own.
+//! The graphmap command. All its code is in the library, so that others can build their own
+//! command.
 
 use std::process::ExitCode;
 

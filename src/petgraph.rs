@@ -8,8 +8,8 @@ use petgraph::visit::EdgeRef;
 
 /// Returns the graph of a network: a node for each process, an edge for each channel.
 ///
-/// The index of a node is the rank of its process. The index of an edge is that of its channel in
-/// source order.
+/// The index of a node is the rank of its process. The index of an edge is the index of its
+/// channel, in source order.
 pub fn to_graph(network: &Network) -> DiGraph<ProcessId, ChannelId> {
     let mut graph = DiGraph::with_capacity(network.processes.len(), network.channels.len());
     let nodes: Vec<NodeIndex> = network

@@ -5,11 +5,11 @@ use graphmap_view::MOST_PROCESSES;
 use graphmap_view::network::draw;
 use graphmap_view::picture::Picture;
 
-/// A picture of a network as SVG: all its processes, or one node for each kind where there are too many to
-/// be told apart.
+/// Returns a picture of a network as SVG. It shows all processes, or one node for each kind if
+/// there are more processes than can be distinguished.
 ///
-/// This is what `graphmap view FILE -o PATH.svg` writes; a picture of a mapping is what [`emit`](crate::emit)
-/// makes of a path that ends in `.svg`.
+/// `graphmap view FILE -o PATH.svg` writes the same picture. For a picture of a mapping, pass a
+/// path that ends in `.svg` to [`emit`](crate::emit).
 #[must_use]
 pub fn to_svg(network: &Verified) -> String {
     draw(&match network.processes.len() > MOST_PROCESSES {

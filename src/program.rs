@@ -1,4 +1,4 @@
-//! The program of a network: its project, brought up to date and built, and run under a mapping.
+//! The program of a network: updates its project, builds it, and runs it with a mapping.
 
 mod build;
 mod cargo;

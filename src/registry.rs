@@ -1,4 +1,4 @@
-//! What graphmap can read, do and write, by name.
+//! Front ends, passes, strategies and emitters by name.
 
 use crate::front_end::{self, FrontEnd};
 use crate::report::Error;
@@ -9,16 +9,16 @@ use graphmap_partition::Strategy;
 use std::fmt;
 use std::path::Path;
 
-/// Front ends, passes, strategies and emitters, each found by its name; front ends and emitters also by the paths
-/// of files that are theirs.
+/// Front ends, passes, strategies and emitters, which can be looked up by name. Front ends and
+/// emitters can also be looked up by the path of a file.
 ///
-/// [`Registry::new`] has all that graphmap brings along. Of two that fit, the one that was added first
-/// is taken.
+/// [`Registry::new`] contains the built-in ones. If several match, the one that was added first is
+/// used.
 pub struct Registry {
     front_ends: Vec<Box<dyn FrontEnd + Send + Sync>>,
     passes: Vec<Box<dyn Pass + Send + Sync>>,
     emitters: Vec<Box<dyn Emitter + Send + Sync>>,
-    /// Beside those of the engine.
+    /// Strategies in addition to the built-in ones of the engine.
     strategies: Vec<Strategy>,
 }
 
@@ -43,7 +43,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// With all that graphmap brings along.
+    /// Returns a registry with the built-in front ends, passes and emitters.
     #[must_use]
     pub fn new() -> Registry {
         let mut registry = Registry::empty()
@@ -57,11 +57,11 @@ impl Registry {
             registry = registry.emitter(emitter);
         }
         registry.emitters.extend(graphmap_binding::emitters());
-        // The last one: it takes every `*.json`.
+        // Must be last, because it accepts every `*.json`.
         registry.emitter(emitters::Json)
     }
 
-    /// With nothing.
+    /// Returns an empty registry, which still finds the strategies of the engine.
     #[must_use]
     pub fn empty() -> Registry {
         Registry {
@@ -72,7 +72,7 @@ impl Registry {
         }
     }
 
-    /// Adds a front end. The first one reads what has no path to tell its language.
+    /// Adds a front end. The first one reads input without a path, such as standard input.
     #[must_use]
     pub fn front_end(mut self, front_end: impl FrontEnd + Send + Sync + 'static) -> Registry {
         self.front_ends.push(Box::new(front_end));
@@ -93,64 +93,65 @@ impl Registry {
         self
     }
 
-    /// Adds a strategy to those of the engine. It goes before one of the engine's of its name.
+    /// Adds a strategy. It takes precedence over a strategy of the engine with the same name.
     #[must_use]
     pub fn strategy(mut self, strategy: Strategy) -> Registry {
         self.strategies.push(strategy);
         self
     }
 
-    /// All front ends, in the order in which they were added.
+    /// Returns all front ends in the order in which they were added.
     pub fn front_ends(&self) -> impl Iterator<Item = &dyn FrontEnd> {
         self.front_ends.iter().map(|f| &**f as _)
     }
 
-    /// All passes, in the order in which they were added.
+    /// Returns all passes in the order in which they were added.
     pub fn passes(&self) -> impl Iterator<Item = &dyn Pass> {
         self.passes.iter().map(|p| &**p as _)
     }
 
-    /// All emitters, in the order in which they were added.
+    /// Returns all emitters in the order in which they were added.
     pub fn emitters(&self) -> impl Iterator<Item = &dyn Emitter> {
         self.emitters.iter().map(|e| &**e as _)
     }
 
-    /// All strategies: those that were added, in that order, and those of the engine.
+    /// Returns all strategies: first the added ones, in that order, then the built-in ones.
     pub fn strategies(&self) -> impl Iterator<Item = &Strategy> {
         let engine = graphmap_partition::strategies();
         let engine = engine.map(|strategy| -> &Strategy { strategy });
         self.strategies.iter().chain(engine)
     }
 
-    /// The front end of a name.
+    /// Returns the front end with this name.
     pub fn front_end_named(&self, name: &str) -> Option<&dyn FrontEnd> {
         self.front_ends().find(|f| f.name() == name)
     }
 
-    /// The front end that reads files with such a path.
+    /// Returns the front end that reads files with this path.
     pub fn front_end_of(&self, path: &Path) -> Option<&dyn FrontEnd> {
         self.front_ends().find(|f| f.accepts(path))
     }
 
-    /// The pass of a name.
+    /// Returns the pass with this name.
     pub fn pass_named(&self, name: &str) -> Option<&dyn Pass> {
         self.passes().find(|p| p.name() == name)
     }
 
-    /// The strategy of a name, for [`Request::options`](crate::Request::options).
+    /// Returns the strategy with this name, for [`Request::options`](crate::Request::options).
     ///
     /// # Errors
-    /// That there is none, with the name that is nearest, or that it is not compiled in.
+    /// Returns an error, with the nearest name, if no strategy has this name. Returns an error if
+    /// the strategy is not compiled in.
     pub fn strategy_named(&self, name: &str) -> Result<Strategy, Error> {
         graphmap_plan::strategy(name, &self.strategies).map_err(Error::without_text)
     }
 
-    /// The emitter of a name.
+    /// Returns the emitter with this name.
     pub fn emitter_named(&self, name: &str) -> Option<&dyn Emitter> {
         self.emitters().find(|e| e.name() == name)
     }
 
-    /// The emitter that writes files with such a path.
+    /// Returns the emitter that writes files with this path.
     pub fn emitter_of(&self, path: &Path) -> Option<&dyn Emitter> {
         self.emitters().find(|e| e.accepts(path))
     }

@@ -1,4 +1,4 @@
-//! Shows diagnostics: to people as snippets, to programs as JSON lines.
+//! Renders diagnostics: as snippets for people, as JSON lines for programs.
 
 use crate::visible;
 use annotate_snippets::renderer::DecorStyle;
@@ -9,24 +9,27 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Labels further apart than this many bytes or lines get snippets of their own, so that the cost
-/// of showing one depends on what is shown and not on the size of the file.
+/// Maximum number of lines between neighbouring labels of a snippet. The bytes between them are
+/// limited, too. The cost of rendering a diagnostic therefore does not depend on the size of the
+/// file.
 const NEAR_LINES: u32 = 12;
-/// What is shown of a line around a label; a file may be one line of a hundred megabytes.
+/// Number of bytes of a line that are shown before and after a position. A file may be one line of
+/// 100 MB.
 const LONG_LINE: usize = 240;
-/// Ends the path of a snippet that does not know its columns: the place in the text is before it, what the
-/// renderer adds behind it is nothing. No text that is shown has it, see [`visible`].
+/// Marks the end of a path that already contains line and column. [`as_placed`] removes the line
+/// and column that the renderer appends, which are wrong if the line is cut. No text that is shown
+/// contains this character, because [`visible`] escapes it.
 const PLACED: char = '\u{1}';
 
-/// How diagnostics are to be shown.
+/// Style of rendered diagnostics.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     pub(crate) colour: bool,
     pub(crate) width: usize,
 }
 
-/// The diagnostics to show of all there are: `limit` at the most, errors before all others, in the
-/// order of their position; and how many are left out.
+/// Returns at most `limit` diagnostics in the order of their positions, and the number of the
+/// others. Errors are chosen before warnings, and warnings before notes.
 pub(crate) fn choose(all: &Diagnostics, limit: usize) -> (Vec<&Diagnostic>, usize) {
     let place = |d: &&Diagnostic| d.primary.as_ref().map(|label| label.span);
     let mut chosen: Vec<&Diagnostic> = all.iter().collect();
@@ -37,13 +40,14 @@ pub(crate) fn choose(all: &Diagnostics, limit: usize) -> (Vec<&Diagnostic>, usiz
     (chosen, left_out)
 }
 
-/// What has been said besides the findings of each code, so that it is said once.
+/// Notes and help that were shown for each code, so that each is shown once.
 #[derive(Default)]
 pub(crate) struct Besides(HashSet<(Code, String)>);
 
 impl Besides {
-    /// The finding without the notes and the help that stand, word for word, at an earlier one of its code. What has
-    /// a number in it counts something of this finding.
+    /// Returns the diagnostic without the notes and help that an earlier diagnostic of its code had
+    /// word for word. Texts with a digit are kept, because the number may be specific to this
+    /// diagnostic.
     pub(crate) fn once(&mut self, finding: &Diagnostic) -> Diagnostic {
         let mut finding = finding.clone();
         let code = finding.code;
@@ -56,7 +60,7 @@ impl Besides {
     }
 }
 
-/// One diagnostic as text for people, several lines, with a newline at its end.
+/// Renders a diagnostic as text for people. The last of its lines ends with a newline.
 pub(crate) fn human(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> String {
     let renderer = if style.colour {
         Renderer::styled()
@@ -93,7 +97,7 @@ pub(crate) fn human(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) 
     text
 }
 
-/// What was rendered, without the lines and columns that stand after places which are known already.
+/// Removes the lines and columns that the renderer appended to paths that end with [`PLACED`].
 fn as_placed(rendered: &str) -> String {
     let mut parts = rendered.split(PLACED);
     let first = parts.next().unwrap_or_default().to_owned();
@@ -102,7 +106,8 @@ fn as_placed(rendered: &str) -> String {
     })
 }
 
-/// A diagnostic that no text is to blame for; a gutter would have nothing to stand beside.
+/// Appends notes and help to a diagnostic without a snippet. The renderer would align them with the
+/// line numbers of a snippet.
 fn without_snippet(mut text: String, diagnostic: &Diagnostic) -> String {
     text.push('\n');
     let notes = diagnostic.notes.iter().map(|note| ("note", note));
@@ -148,7 +153,8 @@ fn snippets<'a>(
             })
         })
         .collect();
-    // Neighbours in the text share a snippet; the one with the primary label comes first.
+    // Labels that are close to each other share a snippet. The one with the primary label comes
+    // first.
     placed.sort_by_key(|p| (p.source.base(), p.range.start));
     let mut clusters: Vec<Vec<Placed<'_>>> = Vec::new();
     for place in placed {
@@ -175,7 +181,7 @@ fn show<'a>(cluster: &[Placed<'a>]) -> Option<Snippet<'a, Annotation<'a>>> {
     let (start, cut_start) = window_start(text, first.range.start);
     let end = window_end(text, last.range.start);
     let name = visible::name(first.source.name());
-    // The snippet does not know the columns of a line that it sees only the end of.
+    // If the start of the line is cut, the renderer does not know the right column.
     let path = match cut_start {
         true => {
             let head = cluster.iter().find(|p| p.primary).unwrap_or(first);
@@ -193,7 +199,7 @@ fn show<'a>(cluster: &[Placed<'a>]) -> Option<Snippet<'a, Annotation<'a>>> {
         } else {
             AnnotationKind::Context
         };
-        // A span of many lines would show them all: its first line says where it is.
+        // Marks only the first line of the span, because the renderer would show all its lines.
         let rest = &text[place.range.start..place.range.end.min(end)];
         let length = rest.find('\n').unwrap_or(rest.len());
         let from = place.range.start - start;
@@ -228,7 +234,7 @@ fn window_end(text: &str, start: usize) -> usize {
     }
 }
 
-/// One diagnostic as a JSON value; `docs/src/diagnostics.md` tells its fields.
+/// Returns a diagnostic as a JSON value. Its fields are described in `docs/src/diagnostics.md`.
 pub(crate) fn machine(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
     let label = |label: &Label| {
         let mut value = place(label.span, sources);

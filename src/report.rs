@@ -1,4 +1,4 @@
-//! Diagnostics together with the texts that they point into.
+//! Diagnostics together with the texts that they refer to.
 
 use crate::render::{self, Style};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -6,13 +6,15 @@ use graphmap_kpn::source::SourceMap;
 use std::fmt;
 use std::ops::Deref;
 
-/// Columns of text where nobody says how many there are.
+/// Width of rendered text in columns.
 const WIDTH: usize = 100;
-/// How many diagnostics a text shows; how many more there are it says.
+/// Maximum number of diagnostics that are shown. The number of the others is printed.
 const MOST_SHOWN: usize = 50;
 
-/// What was found, with the texts that it points into: [`Display`](fmt::Display) shows each diagnostic
-/// with the lines that it is about, as the command does.
+/// Diagnostics together with the texts that they refer to.
+///
+/// [`Display`](fmt::Display) shows each diagnostic with the lines of text around it, as the command
+/// does.
 #[derive(Clone, Default)]
 pub struct Report {
     diagnostics: Diagnostics,
@@ -20,7 +22,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// What was found in some texts; sorted by position.
+    /// Creates a report of diagnostics about some texts, and sorts them by position.
     #[must_use]
     pub fn new(mut diagnostics: Diagnostics, sources: SourceMap) -> Report {
         diagnostics.sort();
@@ -30,7 +32,8 @@ impl Report {
         }
     }
 
-    /// With what an earlier stage found. Where the two have no texts in common, its places are told in words.
+    /// Prepends the diagnostics of an earlier stage. If neither list of texts begins with the
+    /// other, the positions of the earlier diagnostics become notes.
     #[must_use]
     pub(crate) fn after(mut self, earlier: Report) -> Report {
         let Report {
@@ -46,22 +49,22 @@ impl Report {
         Report::new(all, self.sources)
     }
 
-    /// What was found.
+    /// Returns the diagnostics.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.diagnostics
     }
 
-    /// The texts that spans of diagnostics point into.
+    /// Returns the texts that spans of the diagnostics refer to.
     pub fn sources(&self) -> &SourceMap {
         &self.sources
     }
 
-    /// Whether nothing was found.
+    /// Returns true if there are no diagnostics.
     pub fn is_empty(&self) -> bool {
         self.diagnostics.is_empty()
     }
 
-    /// A line of JSON for each diagnostic, as `graphmap --message-format json` writes them.
+    /// Returns a line of JSON for each diagnostic, as `graphmap --message-format json` writes them.
     pub fn json_lines(&self) -> String {
         let lines = self.diagnostics.iter().map(|diagnostic| {
             let value = render::machine(diagnostic, &self.sources);
@@ -71,7 +74,7 @@ impl Report {
     }
 }
 
-/// A finding whose place is a note, for whoever does not have the text.
+/// Replaces the position of a diagnostic by a note, because its text is not available.
 fn in_words(mut finding: Diagnostic, sources: &SourceMap) -> Diagnostic {
     finding.secondary.clear();
     let place = finding.primary.take();
@@ -106,21 +109,21 @@ impl fmt::Debug for Report {
     }
 }
 
-/// A stage of the flow that failed, with everything that it found wrong, and what it found besides.
+/// Error of a stage, with all its diagnostics.
 ///
-/// Both [`Display`](fmt::Display) and [`Debug`] show the [`Report`], so that `fn main() -> Result<(),
-/// graphmap::Error>` and `unwrap` tell what people want to read.
+/// Both [`Display`](fmt::Display) and [`Debug`] show the [`Report`], so that `unwrap` and
+/// `fn main() -> Result<(), graphmap::Error>` print readable messages.
 #[derive(Clone)]
 pub struct Error(Box<Report>);
 
 impl Error {
-    /// What was found; at least one diagnostic is an error, unless a front end, a pass or an emitter of somebody's own
-    /// failed and did not say why.
+    /// Returns the diagnostics. At least one of them is an error, unless a front end, pass or
+    /// emitter of another crate failed without an error.
     pub fn report(&self) -> &Report {
         &self.0
     }
 
-    /// The same, to be kept.
+    /// Returns the diagnostics by value.
     #[must_use]
     pub fn into_report(self) -> Report {
         *self.0
@@ -130,7 +133,7 @@ impl Error {
         Error(Box::new(Report::new(diagnostics.into(), sources.clone())))
     }
 
-    /// A failure that no text is to blame for.
+    /// Creates an error that refers to no text.
     pub(crate) fn without_text(diagnostic: Diagnostic) -> Error {
         Error::new(diagnostic, &SourceMap::new())
     }
@@ -147,25 +150,25 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // `main` writes `Error: ` before it, `unwrap` its own words.
+        // The newline separates the text from the `Error: ` of `main` and the message of `unwrap`.
         write!(f, "\n{self}")
     }
 }
 
 impl std::error::Error for Error {}
 
-/// What a stage made, and what it found that keeps nobody from using it: warnings and notes.
+/// Result of a stage, with its warnings and notes.
 ///
-/// It dereferences to what was made.
+/// It dereferences to the result.
 #[derive(Clone, Debug)]
 pub struct Diagnosed<T> {
-    /// What was made.
+    /// Result of the stage.
     pub value: T,
-    /// Warnings and notes of the stage, and of those before it that were handed on to it.
+    /// Warnings and notes of this stage and of the earlier stages that it received.
     pub report: Report,
 }
 
-/// What nothing was found of.
+/// Creates a result without diagnostics.
 impl<T> From<T> for Diagnosed<T> {
     fn from(value: T) -> Diagnosed<T> {
         Diagnosed {
@@ -176,7 +179,8 @@ impl<T> From<T> for Diagnosed<T> {
 }
 
 impl<T> Diagnosed<T> {
-    /// What a stage gives: an error among what it found is one, whatever it made.
+    /// Creates the result of a stage. It is an error if any diagnostic is one, even if the stage
+    /// has a value.
     pub(crate) fn of(
         result: Result<(T, Diagnostics), Diagnostics>,
         sources: &SourceMap,
@@ -193,7 +197,7 @@ impl<T> Diagnosed<T> {
         }
     }
 
-    /// What was made, alone.
+    /// Returns the result without its diagnostics.
     pub fn into_value(self) -> T {
         self.value
     }

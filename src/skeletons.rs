@@ -1,4 +1,4 @@
-//! The skeletons that graphmap ships with: the files of the folder `skeletons`.
+//! The built-in skeletons, which are the files of the folder `skeletons`.
 
 use graphmap_wiring::skeleton::BuiltIn;
 

@@ -1,10 +1,10 @@
-//! The command on top of a registry.
+//! The command for a registry.
 
 use crate::{Emitter, FrontEnd, Pass, Registry, cli};
 use graphmap_partition::Strategy;
 use std::process::ExitCode;
 
-/// The command: what a [`Registry`] has, with verbs and options.
+/// The command: verbs and options for the contents of a [`Registry`].
 ///
 /// ```no_run
 /// use graphmap::{Diagnostics, Pass, PassContext};
@@ -37,38 +37,38 @@ impl From<Registry> for Tool {
 }
 
 impl Tool {
-    /// With all that graphmap brings along.
+    /// Creates the command with the built-in front ends, passes and emitters.
     #[must_use]
     pub fn new() -> Tool {
         Tool::default()
     }
 
-    /// Adds a front end. The first one reads standard input where no format is said.
+    /// Adds a front end. The first one reads standard input if no format is given.
     #[must_use]
     pub fn front_end(self, front_end: impl FrontEnd + Send + Sync + 'static) -> Tool {
         self.registry.front_end(front_end).into()
     }
 
-    /// Adds a pass, to be asked for with `--pass NAME`.
+    /// Adds a pass, which `--pass NAME` runs.
     #[must_use]
     pub fn pass(self, pass: impl Pass + Send + Sync + 'static) -> Tool {
         self.registry.pass(pass).into()
     }
 
-    /// Adds an emitter, to be asked for with `--emit NAME=PATH`. Where several accept a path, the
-    /// first that was added writes it.
+    /// Adds an emitter, which `--emit NAME=PATH` runs. If several accept a path, the one that was
+    /// added first writes it.
     #[must_use]
     pub fn emitter(self, emitter: impl Emitter + Send + Sync + 'static) -> Tool {
         self.registry.emitter(emitter).into()
     }
 
-    /// Adds a strategy, to be asked for with `--strategy NAME`.
+    /// Adds a strategy, which `--strategy NAME` selects.
     #[must_use]
     pub fn strategy(self, strategy: Strategy) -> Tool {
         self.registry.strategy(strategy).into()
     }
 
-    /// Does what the command line says.
+    /// Runs the command line of this OS process, and returns its exit code.
     pub fn main(self) -> ExitCode {
         ExitCode::from(cli::main(&self.registry, std::env::args_os().collect()))
     }

@@ -1,22 +1,24 @@
-//! Text as it may reach a terminal. Names come from files, and files may hold anything: sequences that
-//! move the cursor, colour what follows, rename the window, or turn the direction of the text.
+//! Makes text safe to print on a terminal. Names come from files, which may contain control
+//! sequences: these move the cursor, change colours, rename the window, or reverse the direction of
+//! text.
 
 use graphmap_kpn::controls::{self, escaped, is_control};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Text of several lines.
+/// Escapes the control characters of a text, except newlines and tabs.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || c == '\t')
 }
 
-/// A name, which must not look like several lines.
+/// Escapes all control characters of a name, so that it stays on one line.
 pub(crate) fn name(name: &str) -> Cow<'_, str> {
     escaped(name, |_| false)
 }
 
-/// A part of a source, in which places are counted in bytes: what is odd is replaced by something of
-/// its length. Tabs and what has one byte is left to whoever shows the part.
+/// Replaces control characters of several bytes by others of the same length, so that byte
+/// positions in the source stay valid. Tabs and other control characters of one byte are left to
+/// the renderer.
 pub(crate) fn of_same_length(source: &str) -> Cow<'_, str> {
     let odd = |c: char| is_control(c) && c.len_utf8() > 1;
     if !source.contains(odd) {
@@ -30,8 +32,8 @@ pub(crate) fn of_same_length(source: &str) -> Cow<'_, str> {
     Cow::Owned(source.chars().map(replaced).collect())
 }
 
-/// A value as JSON, on one line or laid out: what is odd can only stand in strings, where JSON has a way
-/// to write it.
+/// Returns a value as JSON, on one line or indented. Control characters can only be in strings,
+/// where they are escaped.
 pub(crate) fn json(value: &Value, laid_out: bool) -> String {
     controls::in_json(match laid_out {
         true => format!("{value:#}"),
@@ -60,7 +62,7 @@ mod tests {
             let read: Value = serde_json::from_str(&json(&value, true)).unwrap();
             assert_eq!(read, value);
         }
-        // What is no control of anything stays as it is: accents, Hebrew, families of four.
+        // Characters that are not control characters stay: accents, Hebrew, joined emoji.
         for plain in ["\u{e9}", "\u{5d0}", "\u{1f468}\u{200d}\u{1f469}", "\u{a0}"] {
             assert_eq!(name(plain), plain);
         }

@@ -1,7 +1,8 @@
-//! The pass `weights`: measured load and traffic take the place of those in the graph.
+//! The pass `weights` replaces load and traffic of the graph by measured values.
 //!
-//! What it reads is what `graphmap run --profile` writes. Processes and channels are found by name,
-//! so that a profile outlives a change of the graph; what it does not know keeps what it has.
+//! It reads the profile that `graphmap run --profile` writes. Processes and channels are matched by
+//! name, so that a profile stays usable when the graph changes. Those that are not in the profile
+//! keep their values.
 
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -13,14 +14,14 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use std::path::Path;
 
-/// The option that names the file.
+/// Name of the option for the path of the profile.
 pub(crate) const FILE: &str = "weights";
-/// The option that says what traffic is counted in: `bytes` or `messages`.
+/// Name of the option for the unit of traffic: `bytes` or `messages`.
 const UNIT: &str = "traffic";
 
 pub(crate) struct Weights;
 
-/// The newest version of a profile that is read. A profile that states none is of version 1.
+/// Newest version of the profile that can be read. A profile without a version has version 1.
 const VERSION: u32 = 1;
 
 #[derive(Deserialize)]
@@ -32,7 +33,7 @@ struct VersionOnly {
 struct Profile {
     processes: Vec<ProcessProfile>,
     channels: Vec<ChannelProfile>,
-    /// Types whose tokens count as what they take in memory.
+    /// Types whose tokens count as their size in memory, without the data that they own.
     #[serde(default)]
     unmeasured: Vec<String>,
 }
@@ -90,7 +91,7 @@ impl Pass for Weights {
     }
 }
 
-#[allow(clippy::result_large_err)] // Once a run.
+#[allow(clippy::result_large_err)] // Called once in a run.
 fn read(file: &Path) -> Result<Profile, Diagnostic> {
     let text = input::text(file, Limit::NETWORK)
         .map_err(|why| codes::cannot_read(&file.display().to_string(), &why))?;
@@ -116,12 +117,12 @@ fn read(file: &Path) -> Result<Profile, Diagnostic> {
     }
 }
 
-/// Checks the version that a profile states. Returns the error if it must not be read.
+/// Checks the version in a profile. Returns an error if this version cannot be read.
 pub(crate) fn other_version(file: &str, text: &str) -> Option<Diagnostic> {
-    // A text that is not a profile is reported by those that read the rest of it.
+    // The caller reports a text that is not a profile.
     let stated = match serde_json::from_str::<VersionOnly>(text) {
         Ok(only) => only.graphmap?,
-        // Such as a version that is stated twice.
+        // For example, the version is in the text twice.
         Err(error) if error.is_data() => {
             let message = format!("`{file}` is not a profile: {error}");
             return Some(Diagnostic::error(codes::BAD_WEIGHTS, message));
@@ -156,7 +157,8 @@ fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'
     let mut channels: FxHashMap<[&str; 4], f64> = FxHashMap::default();
     for c in &profile.channels {
         let traffic = if bytes { c.bytes } else { c.messages };
-        // Parallel channels between the same ports share what was measured of them.
+        // Adds up parallel channels between the same ports, because they have the same key. Each of
+        // them then gets the sum.
         *channels
             .entry([&c.from, &c.src, &c.to, &c.dst])
             .or_default() += traffic as f64;

@@ -1,4 +1,4 @@
-//! Writes sets of files, all of a set or none, each whole or not at all.
+//! Writes sets of files: either all files of a set or none, and never a part of a file.
 
 use crate::codes;
 use crate::identity::{Identity, target};
@@ -10,23 +10,23 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What became, or would become, of a file.
+/// Outcome of writing a file: the actual one, or the one that is planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// It is there as it would be written.
+    /// It exists, with the content that would be written.
     Unchanged,
-    /// It is there, belongs to the user, and stays as it is.
+    /// It exists, belongs to the user, and is not changed.
     Kept,
-    /// It was not there.
+    /// It did not exist.
     Created,
-    /// Another content was there.
+    /// It existed with other content or without permission to execute.
     Replaced,
-    /// It is no regular file (a device, a pipe), and was written in place.
+    /// It is not a regular file (a device, a pipe), and was written in place.
     Special,
 }
 
-/// A file that cannot be written.
+/// Error of a file that cannot be written.
 pub(crate) struct Failed {
     path: PathBuf,
     error: io::Error,
@@ -48,13 +48,14 @@ impl Failed {
     }
 }
 
-/// What is to be written, and what will become of each file.
+/// Files to write, with the planned outcome of each.
 pub(crate) struct Plan<'f>(Vec<(&'f Path, &'f File, Fate)>);
 
-/// Looks what there is where files are to be written; writes nothing.
+/// Plans the outcome for each file of a set, without writing.
 ///
 /// # Errors
-/// Where one cannot be written, and where two paths mean one file, which cannot hold two things.
+/// Returns an error if a file cannot be written, or if two paths with different content refer to
+/// the same file.
 pub(crate) fn plan<'f>(
     files: impl Iterator<Item = (&'f Path, &'f File)>,
 ) -> Result<Plan<'f>, Failed> {
@@ -76,7 +77,7 @@ pub(crate) fn plan<'f>(
 }
 
 impl Plan<'_> {
-    /// Each file with what becomes of it.
+    /// Returns the path and the outcome of each file.
     pub(crate) fn fates(&self) -> impl Iterator<Item = (&Path, Fate)> {
         self.0.iter().map(|(path, _, fate)| (*path, *fate))
     }
@@ -86,7 +87,7 @@ impl Plan<'_> {
         found.map(|(path, file, _)| (*path, *file))
     }
 
-    /// Writes what is no regular file.
+    /// Writes devices and pipes, in place.
     pub(crate) fn write_special(&self) -> Result<(), Failed> {
         self.files(|fate| fate == Fate::Special)
             .try_for_each(|(path, file)| {
@@ -94,7 +95,8 @@ impl Plan<'_> {
             })
     }
 
-    /// Writes what is new or has changed.
+    /// Writes the regular files that are new or have changed: all of them, or none if there is an
+    /// error.
     pub(crate) fn replace(&self) -> Result<(), Failed> {
         let mut transaction = Transaction::default();
         for (path, file) in self.files(|fate| matches!(fate, Fate::Created | Fate::Replaced)) {
@@ -146,8 +148,8 @@ fn is_executable(found: &fs::Metadata) -> bool {
     found.permissions().mode() & 0o111 != 0
 }
 
-/// Files written beside their places, which they take all at once. Dropped without
-/// [`Transaction::commit`], it leaves nothing behind, the folders that it made included.
+/// Files that are written under temporary names and then renamed to their targets. Drop removes the
+/// temporary files. Without [`Transaction::commit`] it also removes the folders that were made.
 #[derive(Default)]
 struct Transaction {
     staged: Vec<Staged>,
@@ -157,19 +159,20 @@ struct Transaction {
 struct Staged {
     temporary: PathBuf,
     target: PathBuf,
-    /// What stood at the target, while another file has not taken its place yet.
+    /// Previous file at the target, under a temporary name, until the transaction ends.
     before: Option<PathBuf>,
 }
 
-/// A name for a file beside another one. Several threads may write at once, and what was killed may have left one.
+/// Returns a new path in the folder of another file. Threads get different paths, but a killed run
+/// may have left a file there.
 fn beside(target: &Path) -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    // Without the name of the other one, which may be as long as a name can be.
+    // The name does not contain the name of the file, which may have the maximum length.
     target.with_file_name(format!(".graphmap-{}-{number}", std::process::id()))
 }
 
-/// Does something with a new file beside another one.
+/// Makes a new file in the folder of another one. Tries other names while the name is in use.
 fn with_new<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
     loop {
         let path = beside(target);
@@ -183,7 +186,7 @@ fn with_new<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Resu
 
 impl Transaction {
     fn stage(&mut self, path: &Path, file: &File) -> io::Result<()> {
-        // A link stays a link: what it points to is replaced.
+        // Replaces the target of a symbolic link, not the link.
         let target = target(path);
         if let Some(folder) = target.parent() {
             self.make_folder(folder)?;
@@ -222,7 +225,7 @@ impl Transaction {
         }
         match fs::create_dir(folder) {
             Ok(()) => self.folders.push(folder.to_owned()),
-            // Somebody else has made it by now.
+            // Another process or thread has made the folder.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
             Err(error) => return Err(error),
         }
@@ -233,7 +236,7 @@ impl Transaction {
         let last = self.staged.len().saturating_sub(1);
         for done in 0..self.staged.len() {
             let staged = &mut self.staged[done];
-            // Nothing can go wrong any more after the last one.
+            // The last file needs no copy, because no error can follow its rename.
             let placed = match done < last {
                 true => staged.keep(),
                 false => Ok(()),
@@ -256,15 +259,16 @@ impl Transaction {
 }
 
 impl Staged {
-    /// Keeps what stands at the target under another name, so that putting it back needs no room on the disk.
+    /// Keeps the previous file under another name, so that restoring it needs no disk space.
     fn keep(&mut self) -> io::Result<()> {
         let linked = with_new(&self.target, |path| fs::hard_link(&self.target, path));
         self.before = match linked {
             Ok((path, ())) => Some(path),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // Nothing takes its place.
+            // The rename to a folder will fail, so there is nothing to restore.
             Err(_) if self.target.is_dir() => None,
-            // There are disks without such links, and files that only their owner may link to.
+            // Some file systems have no hard links, and some files can be linked only by their
+            // owner.
             Err(_) => {
                 let path = beside(&self.target);
                 self.before = Some(path.clone());

@@ -1,4 +1,4 @@
-//! What was built as the lines of a drawing that would declare it: the places of diagnostics.
+//! Renders a built network as lines of a graph file, to which its diagnostics refer.
 
 use graphmap_kpn::declared::{
     At, ChannelDecl, ChannelExtra, Constraint, ConstraintTarget, Declared, ModuleId, NodeDecl,
@@ -9,10 +9,10 @@ use graphmap_kpn::source::Span;
 use std::collections::HashMap;
 use std::fmt::{Display, Write};
 
-/// Text is kept for diagnostics up to so many bytes; what is declared after that has no place.
+/// Maximum length of the text, in bytes. Declarations beyond it have no position.
 const MOST_TEXT: usize = 1 << 30;
 
-/// A text with a line for each declaration, which becomes its place.
+/// Returns a text with a line for each declaration, and sets the position of each to its line.
 pub(super) fn place(declared: &mut Declared) -> String {
     let mut lines = Lines(format!("digraph {:?} {{\n", declared.name));
     let (of_modules, of_nodes) = constraints(declared);
@@ -52,7 +52,7 @@ pub(super) fn place(declared: &mut Declared) -> String {
 struct Lines(String);
 
 impl Lines {
-    /// Adds a line; where it is.
+    /// Adds a line and returns its position, or [`Span::NONE`] if the text would be too long.
     fn add(&mut self, line: &str) -> Span {
         if self.0.len() + line.len() > MOST_TEXT {
             return Span::NONE;
@@ -66,7 +66,7 @@ impl Lines {
     }
 }
 
-/// Attributes.
+/// Attributes of one declaration.
 struct Said {
     text: String,
     between: &'static str,
@@ -100,7 +100,7 @@ impl Said {
 
 type Words<I> = HashMap<I, Vec<String>>;
 
-/// What constraints say of modules, and of processes.
+/// Returns the attributes that state the constraints of each module, and of each process.
 fn constraints(declared: &Declared) -> (Words<ModuleId>, Words<NodeId>) {
     let (mut of_modules, mut of_nodes) = (Words::new(), Words::new());
     for constraint in &declared.constraints {

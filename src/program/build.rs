@@ -1,4 +1,5 @@
-//! Builds the program of a network; what the compiler finds is told where the user can mend it.
+//! Builds the program of a network. Reports errors of the compiler at positions in the user's
+//! files.
 
 use super::cargo::{self, CargoBuild};
 use super::compiler;
@@ -15,40 +16,42 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// How a project is built.
+/// Description of a build.
 pub(crate) struct Build<'a> {
-    /// The project, whose generated files are up to date.
+    /// Project, whose generated files are up to date.
     pub(crate) project: &'a Project,
-    /// Whether with optimisation.
+    /// Whether to build with optimization.
     pub(crate) release: bool,
-    /// For an MPI: its compiler, and a folder of its own for what is built.
+    /// For a build with MPI: its compiler, and a separate target folder.
     pub(crate) mpi: Option<(&'a str, &'a Path)>,
-    /// The folder for intermediate files [default: the target folder].
+    /// Folder for intermediate files [default: the target folder].
     pub(crate) build_folder: Option<&'a Path>,
-    /// Whether cargo may say on standard error what it does.
+    /// Whether cargo may print its progress on standard error.
     pub(crate) talk: bool,
-    /// Where it may not, what is done with what is to be told of a build that takes a while.
+    /// Receives messages about a build that takes long. It is called only if `talk` is false.
     pub(crate) tells: fn(&str),
-    /// What is told then of a project of which something has to be compiled.
+    /// First of these messages, for when cargo starts to compile.
     pub(crate) building: &'a str,
-    /// Who sees to it that nothing outlives us.
+    /// Supervision of the OS processes of the build.
     pub(crate) supervise: &'a dyn Supervise,
 }
 
-/// Why there is no program; what was found tells more.
+/// Why a build failed. The diagnostics contain the details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failed {
-    /// This signal told us to end.
+    /// This signal interrupted the build.
     Interrupted(i32),
-    /// Cargo could not be run, or found something other than the code wrong.
+    /// Cargo could not be run, or failed for a reason other than the code.
     Cargo,
     /// The code does not compile.
     Code,
 }
 
 impl Build<'_> {
-    /// Builds the program: what was found, and where it is. `doubts` are about functions that may not fit;
-    /// texts that diagnostics point into are added to `sources`.
+    /// Builds the program. Returns the diagnostics and the path of the program.
+    ///
+    /// `doubts` are about functions that may not fit the graph. The texts that diagnostics refer to
+    /// are added to `sources`.
     pub(crate) fn run(
         &self,
         network: &Verified,
@@ -68,13 +71,15 @@ impl Build<'_> {
             building: self.building,
             supervise: self.supervise,
         });
-        // Of what is generated nothing can be mended, and nobody is to blame but us.
+        // The user cannot fix generated code.
         let is_users = |file: &Path| !project.is_generated(file) && !cargo::is_foreign(file);
         let mut all = Diagnostics::new();
-        // The compiler knows what fits; what else is told is what it cannot know.
+        // These are always reported, because the compiler cannot detect them. It decides about the
+        // others.
         let certain: Vec<Doubt> = doubts.extract_if(.., |doubt| doubt.certain).collect();
         if built.is_ok() && certain.is_empty() {
-            // It is not there where nothing was in doubt.
+            // Deletes the wiring that the functions last fitted. It is kept only while a function
+            // may not fit.
             let _ = fs::remove_file(project.fitting());
         }
         all.extend(certain.into_iter().map(|doubt| doubt.finding));
@@ -99,7 +104,8 @@ impl Build<'_> {
             Err(cargo::Failed::Code(mut messages)) => {
                 let explainer = Explainer::new(network);
                 for message in &mut messages {
-                    // Where it stays in what is generated, it is told there: better than not at all.
+                    // A message without a position in the user's files keeps its position in
+                    // generated code.
                     compiler::out_of_macros(message, root, is_users);
                 }
                 compiler::at_functions(&mut messages, root, |file, at| {
@@ -108,7 +114,7 @@ impl Build<'_> {
                 let mut wrong = BTreeSet::new();
                 let explain = |diagnostic: Diagnostic, file: &Path, pointed: &Pointed<'_>| {
                     let told = explainer.explain(diagnostic, file, pointed);
-                    // A type that is missing says nothing of the function that names it.
+                    // A missing type is not an error of the function that names it.
                     if told.code != graphmap_wiring::codes::TYPE_MISSING {
                         wrong.insert(file.to_owned());
                     }
@@ -129,7 +135,8 @@ impl Build<'_> {
     }
 }
 
-/// The function that a place in a project's wiring hands to the runtime, and where it is declared.
+/// Returns the declaration, as file and byte range, of the function that a project's wiring passes
+/// to the runtime at a position.
 fn function_at(project: &Project, file: &Path, at: usize) -> Option<(PathBuf, Range<usize>)> {
     if !project.is_wiring(file) {
         return None;

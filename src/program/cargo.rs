@@ -12,41 +12,41 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How a project is built.
+/// Description of a build.
 pub(crate) struct CargoBuild<'a> {
     /// Folder of the project's `Cargo.toml`.
     pub(crate) project: &'a Path,
-    /// Name of its package, and of its program where there are several.
+    /// Name of its package. If it has several programs, also the name of the one to run.
     pub(crate) name: &'a str,
-    /// Whether with optimisation.
+    /// Whether to build with optimization.
     pub(crate) release: bool,
-    /// For an MPI: its compiler, and a folder of its own for what is built.
+    /// For a build with MPI: its compiler, and a separate target folder.
     pub(crate) mpi: Option<(&'a str, &'a Path)>,
-    /// The folder for intermediate files [default: the target folder].
+    /// Folder for intermediate files [default: the target folder].
     pub(crate) build_folder: Option<&'a Path>,
-    /// Whether cargo may say on standard error what it does.
+    /// Whether cargo may print its progress on standard error.
     pub(crate) talk: bool,
-    /// Where it may not, what is done with what is to be told of a build that takes a while.
+    /// Receives messages about a build that takes long. It is called only if `talk` is false.
     pub(crate) tells: fn(&str),
-    /// What is told then of a project of which something has to be compiled.
+    /// First of these messages, for when cargo starts to compile.
     pub(crate) building: &'a str,
-    /// Who sees to it that nothing outlives us.
+    /// Supervision of the OS processes of the build.
     pub(crate) supervise: &'a dyn Supervise,
 }
 
-/// What a build made.
+/// Result of a build.
 pub(crate) struct Built {
-    /// The program.
+    /// Path of the program.
     pub(crate) program: PathBuf,
-    /// What the compiler warns of, in the runtime excepted.
+    /// Warnings of the compiler, except those in the runtime.
     pub(crate) warnings: Vec<CompilerMessage>,
 }
 
-/// Why there is no program.
+/// Why a build failed.
 pub(crate) enum Failed {
-    /// Cargo could not be run, or found something other than the code wrong.
+    /// Cargo could not be run, or failed for a reason other than the code.
     Cargo(Box<Diagnostic>),
-    /// This signal told us to end.
+    /// This signal interrupted the build.
     Interrupted(i32),
     /// The code does not compile.
     Code(Vec<CompilerMessage>),
@@ -65,23 +65,23 @@ struct CargoTarget {
     name: String,
 }
 
-/// The library that every project takes along, as the compiler calls it.
+/// Name of the runtime's library in messages of the compiler.
 const RUNTIME: &str = "graphmap_runtime";
 
-/// How Cargo begins to say that it has something to do.
+/// First word of a line that cargo prints when it compiles a package.
 const COMPILING: &str = "Compiling";
 
-/// How Cargo begins to say that another one is at work, which may take as long as that likes.
+/// Start of a line that cargo prints when it waits for another cargo.
 const BLOCKING: &str = "Blocking waiting for";
 
-/// A wait shorter than this is not worth a word.
+/// Duration after which a wait for another cargo is reported.
 const SHORT: Duration = Duration::from_secs(3);
 
-/// How often a build that takes long is reported.
+/// Interval between reports about a build that takes long.
 const OFTEN: Duration = Duration::from_secs(30);
 
-/// Collects what Cargo says on standard error. Reports once that it is `building`, then regularly
-/// the package that is compiled, and long waits for another Cargo.
+/// Collects the standard error of cargo. Reports `building` at the first package. Then reports at
+/// intervals the package that is compiled, and long waits for another cargo.
 fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<Vec<u8>> {
     let (send, lines) = channel();
     std::thread::spawn(move || {
@@ -132,10 +132,11 @@ fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<
     })
 }
 
-/// Builds a project.
+/// Builds a project with cargo. Blocks until cargo ends.
 pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
     let supervise = build.supervise;
-    // Who asks what the program does may do so before there is one: that ends nothing.
+    // USR1 requests a report of the program. It must not end graphmap while there is no program
+    // yet.
     let _attention = supervise.attend();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let cannot_run = |error: io::Error| Failed::Cargo(Box::new(not_there(&error)));
@@ -163,7 +164,7 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
         command.env("CARGO_BUILD_BUILD_DIR", folder);
     }
     let mut child = command.spawn().map_err(cannot_run)?;
-    // Read beside the messages: neither pipe may fill up while the other is read.
+    // Reads both pipes at the same time, so that neither fills up while the other is read.
     let said = child.stderr.take();
     let said = said.map(|stderr| listen(stderr, build.building.into(), build.tells));
     let watched = supervise.watch(child.id());
@@ -171,7 +172,7 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
     let mut messages = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            // What build scripts print on their own is not for us.
+            // Ignores lines that cargo did not write.
             let Ok(message) = serde_json::from_str::<CargoMessage>(&line) else {
                 continue;
             };
@@ -183,7 +184,8 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
                         .filter(|m| !of_runtime || m.level == "error");
                     messages.extend(said);
                 }
-                // A package may have several programs, and which of them cargo tells of last differs from time to time.
+                // A package may have several programs, in any order. The one with the name of the
+                // package takes precedence.
                 "compiler-artifact" => {
                     let is_own = message
                         .target
@@ -197,7 +199,7 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
             }
         }
     }
-    // Ended before the child is collected: its number may then belong to another.
+    // Must be dropped before `wait`: afterwards the id may belong to another process.
     drop(watched);
     let status = child.wait().map_err(cannot_run)?;
     if let Some(signal) = supervise.interrupted() {
@@ -232,7 +234,7 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
     Err(Failed::Cargo(Box::new(diagnostic)))
 }
 
-/// Whether a file is of a package that Cargo has fetched, or of Rust's own libraries.
+/// Returns true if a file belongs to a package that cargo has downloaded, or to Rust's libraries.
 pub(crate) fn is_foreign(file: &Path) -> bool {
     let own = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"));

@@ -1,4 +1,4 @@
-//! What the compiler finds, as diagnostics: each at a place that the user can mend.
+//! Converts messages of the compiler to diagnostics at positions in the user's files.
 
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What the compiler found.
+/// Message of the compiler.
 #[derive(Deserialize)]
 pub(crate) struct CompilerMessage {
     message: String,
@@ -20,7 +20,7 @@ pub(crate) struct CompilerMessage {
     pub(crate) spans: Vec<CompilerSpan>,
     #[serde(default)]
     children: Vec<CompilerChild>,
-    /// Whether a macro has written what it is about: see [`out_of_macros`].
+    /// Whether its position is the use of a macro that wrote the code: see [`out_of_macros`].
     #[serde(skip)]
     of_macro: bool,
 }
@@ -37,15 +37,15 @@ pub(crate) struct CompilerSpan {
     byte_end: usize,
     is_primary: bool,
     label: Option<String>,
-    /// What an advice is to write there.
+    /// Text that the advice puts here.
     #[serde(default)]
     suggested_replacement: Option<String>,
-    /// What wrote the code that this is a place in, where a macro did.
+    /// Use of the macro that wrote the code at this position, if a macro did.
     expansion: Option<Box<CompilerExpansion>>,
 }
 
 impl CompilerSpan {
-    /// Whether it is a place in a file for which this holds.
+    /// Returns true if the span is in a file for which `is_such` holds.
     fn is_in(&self, project: &Path, is_such: impl Fn(&Path) -> bool) -> bool {
         file_of(project, &self.file_name).is_some_and(|path| is_such(&path))
     }
@@ -56,30 +56,31 @@ struct CompilerExpansion {
     span: CompilerSpan,
 }
 
-/// A note or an advice beside a message.
+/// Note or advice that belongs to a message.
 #[derive(Deserialize)]
 struct CompilerChild {
     message: String,
     level: String,
-    /// What it is about, or what it advises to write otherwise.
+    /// Positions that it is about, or where it replaces text.
     #[serde(default)]
     spans: Vec<CompilerSpan>,
 }
 
 impl CompilerChild {
-    /// Whether it is of use to who sees nothing but files for which `is_users` holds: who has not written
-    /// what a macro writes cannot take it away, and what the compiler advises without a place is then
-    /// about the macro.
+    /// Returns true if it is useful to a user who sees only the files for which `is_users` holds.
+    ///
+    /// If a macro wrote the code, advice without a position is about the macro, which the user
+    /// cannot change.
     fn is_of_use(&self, of_macro: bool, is_users: impl Fn(&CompilerSpan) -> bool) -> bool {
         let of_macro = of_macro && self.spans.is_empty();
         let inside =
             of_macro && (self.level == "help" || self.message.starts_with("required for "));
-        // Of options of the compiler, whom nobody calls by hand.
+        // About options of the compiler, which users do not call directly.
         let option = self.message.contains("`--verbose`");
         !inside && !option && self.spans.iter().all(is_users)
     }
 
-    /// What it says; of an advice with what is to be written, where that is one thing.
+    /// Returns its text. Appends the replacement of an advice if it is a single one.
     fn said(self) -> String {
         let [span] = &self.spans[..] else {
             return self.message;
@@ -94,9 +95,9 @@ impl CompilerChild {
     }
 }
 
-/// Leads what the compiler finds wrong where the wiring hands a function to the runtime to that
-/// function's declaration: `function_at` tells the file of the function and where it stands in it,
-/// of a place in generated code.
+/// Moves messages about functions in the wiring to the declarations of these functions.
+///
+/// `function_at` returns the declaration, as file and byte range, for a position in generated code.
 pub(crate) fn at_functions(
     messages: &mut [CompilerMessage],
     project: &Path,
@@ -123,9 +124,10 @@ pub(crate) fn at_functions(
     }
 }
 
-/// Diagnostics of what the compiler found, with the texts they point into added to `sources`. What it
-/// says beside is told where it is about files that are the user's. `explain` may add to one what the graph has to do with it, by the file that it is in
-/// and its place there.
+/// Converts messages to diagnostics, and adds the texts that they refer to to `sources`.
+///
+/// Notes and advice are kept if they are about the user's files. `explain` may add the relation to
+/// the graph. It gets the diagnostic, its file and its position.
 pub(crate) fn diagnose(
     messages: Vec<CompilerMessage>,
     project: &Path,
@@ -136,7 +138,7 @@ pub(crate) fn diagnose(
     let of_user = |span: &CompilerSpan| span.is_in(project, &is_users);
     let mut texts = BTreeMap::new();
     let mut all = Diagnostics::new();
-    // What is missing is missing wherever it is named.
+    // Several messages may become one diagnostic, for example about a missing type.
     let mut told = BTreeSet::new();
     for message in messages {
         let code = message
@@ -194,8 +196,8 @@ pub(crate) fn diagnose(
     all
 }
 
-/// Of what the compiler warns of, what the user can mend: each message is led out of the code that
-/// macros wrote, to a place in a file that is the user's, and those that have none are left out.
+/// Returns the messages that the user can fix. Moves each out of macros to a position in the user's
+/// files. Drops messages without such a position.
 pub(crate) fn in_files_of_user(
     messages: Vec<CompilerMessage>,
     project: &Path,
@@ -206,8 +208,9 @@ pub(crate) fn in_files_of_user(
     messages
 }
 
-/// Leads what the compiler found out of the code that macros wrote, to a place in a file that is the
-/// user's, and leaves its places in other files out; whether there is such a place. Else nothing is changed.
+/// Moves a message out of macros to a position in the user's files, and drops its other positions.
+///
+/// Returns true if there is such a position. Otherwise the message is not changed.
 pub(crate) fn out_of_macros(
     message: &mut CompilerMessage,
     project: &Path,
@@ -215,7 +218,7 @@ pub(crate) fn out_of_macros(
 ) -> bool {
     let of_user = |span: &CompilerSpan| span.is_in(project, &is_users);
     let (mut spans, mut of_macro) = (message.spans.clone(), false);
-    // What else the code of a macro is said to do explains nothing to who has not written it.
+    // Only primary spans are moved. The others explain code that the user did not write.
     for span in spans.iter_mut().filter(|span| span.is_primary) {
         while !of_user(span)
             && let Some(expansion) = span.expansion.take()
@@ -234,14 +237,14 @@ pub(crate) fn out_of_macros(
     found
 }
 
-/// The file that the compiler names, which it does as seen from the workspace.
+/// Returns the path of a file that the compiler names relative to the workspace.
 fn file_of(project: &Path, name: &str) -> Option<PathBuf> {
     let project = std::path::absolute(project).ok()?;
     let mut paths = project.ancestors().map(|folder| folder.join(name));
     paths.find(|path| path.is_file())
 }
 
-/// The place of a span of the compiler, whose file names are relative to the workspace.
+/// Returns the path and position of a span, and adds its text to `sources`.
 fn locate(
     project: &Path,
     span: &CompilerSpan,
@@ -265,7 +268,7 @@ fn locate(
     Some((path, place))
 }
 
-/// A path as short as it can be told.
+/// Returns a path relative to the current folder if it is in it.
 fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here)

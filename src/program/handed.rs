@@ -1,4 +1,4 @@
-//! A mapping as it is handed to the program of a network.
+//! Passes a mapping to the program of a network.
 
 use graphmap_kpn::mapping::{Binding, Mapping};
 use std::fs;
@@ -7,18 +7,18 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many files this process has made: several runs may be under way at once.
+/// Number of files that this OS process has made. Several runs may be active at the same time.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// A mapping, as the runtime reads it.
+/// Mapping in the form that the runtime reads.
 pub(crate) struct Handed {
     file: TemporaryFile,
-    /// The cores of each OS process.
+    /// Cores of each OS process.
     cores: Option<String>,
 }
 
 impl Handed {
-    /// Writes it to a file that goes when this is dropped.
+    /// Writes the mapping to a temporary file, which is deleted on drop.
     pub(crate) fn new(mapping: &Mapping) -> io::Result<Handed> {
         let numbers: Vec<u32> = mapping.numbers().collect();
         let text = graphmap_wiring::sequence::encode(&numbers);
@@ -26,7 +26,7 @@ impl Handed {
         TemporaryFile::new(&text).map(|file| Handed { file, cores })
     }
 
-    /// Tells a program of ours where it is, in the environment.
+    /// Sets the environment variables by which the runtime of a program finds the mapping.
     pub(crate) fn tell(&self, command: &mut Command) {
         command.env("GRAPHMAP_MAPPING", &self.file.0);
         if let Some(cores) = &self.cores {
@@ -37,7 +37,7 @@ impl Handed {
     }
 }
 
-/// The cores of each OS process, where all have some, and all are those of one host.
+/// Returns the cores of each OS process, if all have cores and are on the same host.
 fn cores(bindings: &[Binding]) -> Option<String> {
     let first = bindings.first()?;
     let named = |binding: &Binding| !binding.cores.is_empty() && binding.host == first.host;
@@ -49,7 +49,7 @@ fn cores(bindings: &[Binding]) -> Option<String> {
     bindings.iter().all(named).then(|| all.join(" "))
 }
 
-/// A file that goes when it is dropped.
+/// File that is deleted on drop.
 struct TemporaryFile(PathBuf);
 
 impl TemporaryFile {
@@ -57,7 +57,8 @@ impl TemporaryFile {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("graphmap-mapping-{}-{number}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        // Not through a link that somebody else has put there.
+        // Deletes a file of an earlier run. `create_new` does not follow a link made by another
+        // user.
         let _ = fs::remove_file(&path);
         let mut file = fs::OpenOptions::new()
             .write(true)

@@ -1,4 +1,4 @@
-//! Runs the program of a network under a mapping.
+//! Runs the program of a network with a mapping.
 
 use super::build::Build;
 use super::handed::Handed;
@@ -16,16 +16,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-/// How a program is built and run.
+/// Options to build and run a program.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Run {
-    /// Whether it is built with optimisation.
+    /// Whether to build with optimization.
     pub release: bool,
     /// Arguments of the program.
     pub args: Vec<OsString>,
-    /// Variables of the program's environment beside ours: `GRAPHMAP_STATS`, `GRAPHMAP_LINK` and others
-    /// are what the options of `graphmap run` set.
+    /// Additional environment variables of the program. The options of `graphmap run` set
+    /// `GRAPHMAP_STATS`, `GRAPHMAP_LINK` and others.
     pub environment: Vec<(OsString, OsString)>,
 }
 
@@ -39,16 +39,20 @@ impl Default for Run {
     }
 }
 
-/// Brings the project of a drawing up to date (`graphmap new` makes it), builds it with cargo, and runs it
-/// to its end, each process where the mapping says, in as many OS processes as that has.
+/// Updates the project of a graph file, builds it with cargo, and runs its program with a mapping.
+/// Blocks until the program ends.
 ///
-/// The program has our standard input, output and error. Its exit code is 0 when the network ended, 6 when it
-/// blocked, 7 when an OS process was lost, 8 when channels would have had to grow beyond the ceiling; else its
-/// own.
+/// `graphmap new` makes the project. The mapping decides how many OS processes run, and which of
+/// them runs each process. The program inherits standard input, output and error.
+///
+/// The exit code of the program is 0 if the network ended, 6 if it was blocked, and 7 if an OS
+/// process was lost. It is 8 if a channel would have grown beyond its limit. All other exit codes
+/// come from the code of the project.
 ///
 /// # Errors
-/// When there is no project, when its code does not compile (shown where it can be mended), and when the program
-/// cannot be started.
+/// Returns an error if there is no project, if its files cannot be written, if it cannot be built,
+/// or if the program cannot be started. Errors of the compiler have positions in the user's files
+/// if possible.
 pub fn run(
     drawing: impl AsRef<Path>,
     mapped: &Mapped,
@@ -108,7 +112,8 @@ pub fn run(
     })
 }
 
-/// That there is no project for a drawing; and the graph whose project is in its place, if one is.
+/// Returns the error that a graph has no project, and the graph that owns the project in its place,
+/// if there is one.
 pub(crate) fn no_project(drawing: &Path) -> (Diagnostic, Option<PathBuf>) {
     let beside = drawing.with_extension("");
     let manifest = beside.join("Cargo.toml");

@@ -1,8 +1,8 @@
 //! The sources of the runtime on this machine, and the link to them in a project.
 //!
-//! They are unpacked once into the data folder, in a folder that is named by the hash of their
-//! contents: first under a temporary name, which is then renamed, so that concurrent commands see
-//! all files or none. Before each use the contents are compared with those in the binary.
+//! They are unpacked once, into a folder in the data folder whose name is the hash of their
+//! contents. The folder gets its name by a rename when it is complete, so that concurrent commands
+//! see all files or none. Before each use the contents are compared with those in the binary.
 
 use crate::codes;
 use graphmap_binding::shell_quoted;
@@ -15,10 +15,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The folder of all sources in the data folder.
+/// Name of the folder of all sources in the data folder.
 const FOLDER: &str = "runtime";
 
-/// The variable that names the data folder.
+/// Name of the variable for the data folder.
 const VARIABLE: &str = "GRAPHMAP_DATA";
 
 /// Returns the data folder: `$GRAPHMAP_DATA`, otherwise `graphmap` in `$XDG_DATA_HOME` or in
@@ -33,7 +33,7 @@ pub(crate) fn data_folder() -> Result<PathBuf, Box<Diagnostic>> {
         return absolute.map_err(|error| cannot_write(Path::new(&folder), &error));
     }
     let xdg = variable("XDG_DATA_HOME").map(PathBuf::from);
-    // The specification has relative paths ignored.
+    // The XDG specification says that relative paths are ignored.
     let xdg = xdg.filter(|folder| folder.is_absolute());
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     let shared = xdg.or_else(|| Some(home?.join(".local/share")));
@@ -57,19 +57,19 @@ fn cannot_write(folder: &Path, error: &io::Error) -> Box<Diagnostic> {
     Box::new(error.help(COPY))
 }
 
-/// The folder with the sources that this binary contains.
+/// Folder with the sources that this binary contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unpacked {
     pub(crate) folder: PathBuf,
-    /// The folder that was there before, under its new name, if its contents were different.
+    /// New path of the previous folder, if it had other contents.
     pub(crate) changed: Option<PathBuf>,
 }
 
-/// Returns the folder with the sources that this binary contains. Unpacks them if they are not
-/// there yet, or not as they should be: then the folder is kept under another name.
+/// Returns the folder with the sources that this binary contains. Unpacks them if they do not
+/// exist. If an existing folder has other contents, it is first renamed.
 ///
 /// # Errors
-/// Returns an error if they cannot be written.
+/// Returns an error if the sources cannot be written.
 pub(crate) fn unpacked() -> Result<Unpacked, Box<Diagnostic>> {
     let parent = data_folder()?.join(FOLDER);
     let folder = parent.join(bundled::HASH);
@@ -84,7 +84,7 @@ pub(crate) fn unpacked() -> Result<Unpacked, Box<Diagnostic>> {
         let Err(error) = fs::rename(&temporary.0, &folder) else {
             return Ok(Unpacked { folder, changed });
         };
-        // Another command may have unpacked them by now.
+        // Another command may have unpacked them in the meantime.
         if is_complete(&folder) {
             return Ok(Unpacked { folder, changed });
         }
@@ -101,18 +101,18 @@ pub(crate) fn unpacked() -> Result<Unpacked, Box<Diagnostic>> {
     }
 }
 
-/// Returns a name for a folder of sources that were changed.
+/// Returns an unused path for a folder of changed sources.
 fn unused(parent: &Path) -> PathBuf {
     let names = (1..).map(|number| parent.join(format!("{}.changed-{number}", bundled::HASH)));
     let mut unused = names.filter(|path| path.symlink_metadata().is_err());
     unused.next().expect("there are more names than files")
 }
 
-/// Whether a folder has these files with these contents, and no others.
+/// Returns true if a folder contains exactly the files of the binary, with the same contents.
 fn is_complete(folder: &Path) -> bool {
     let same = |(path, text): (&str, &str)| {
         let path = folder.join(path);
-        // Reading from a named pipe would wait for a writer.
+        // Reading from a named pipe would block.
         let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
         is_file && fs::read(path).is_ok_and(|found| found == text.as_bytes())
     };
@@ -131,11 +131,12 @@ fn count_files(folder: &Path) -> io::Result<usize> {
     Ok(count)
 }
 
-/// A folder that is deleted when this is dropped, if it is still there.
+/// Folder that is deleted on drop, if it still exists.
 struct Temporary(PathBuf);
 
 impl Temporary {
-    /// Names a folder that does not exist, because the name has the number of this OS process.
+    /// Returns a folder that no other command uses, because its name contains the id of this OS
+    /// process.
     fn new(parent: &Path) -> Temporary {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -147,7 +148,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if self.0.exists() {
-            // No other command uses it. A folder that cannot be deleted is left.
+            // No other command uses it. Errors are ignored: the folder then stays.
             let _ = make_writable(&self.0).and_then(|()| fs::remove_dir_all(&self.0));
         }
     }
@@ -164,9 +165,9 @@ fn make_writable(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes all files below a folder, which must not exist, and makes all of it read-only.
+/// Writes all files into a new folder and makes them read-only.
 fn unpack(folder: &Path) -> io::Result<()> {
-    // A command of the same number may have been killed here.
+    // An earlier command with the same process id may have been killed here.
     if folder.exists() {
         make_writable(folder)?;
         fs::remove_dir_all(folder)?;
@@ -192,20 +193,20 @@ fn make_read_only(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o555))
 }
 
-/// The result of linking a project.
+/// Result of linking a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Linked {
-    /// The link, if it was made or leads to another folder than before.
+    /// The link, if it was made or changed.
     pub(crate) made: Option<PathBuf>,
-    /// Sources that were changed, under their new name.
+    /// New path of sources that were changed.
     pub(crate) changed: Option<PathBuf>,
 }
 
-/// Makes the link of a project to the sources of the runtime, if it is to have one.
+/// Makes the link of a project to the sources of the runtime, unless the project needs none.
 ///
 /// # Errors
-/// Returns an error if the project requires another version of the runtime, or if the
-/// sources or the link cannot be written.
+/// Returns an error if the project requires another version of the runtime, or if the sources or
+/// the link cannot be written.
 pub(crate) fn link(project: &Project) -> Result<Linked, Box<Diagnostic>> {
     fits(project)?;
     match &project.sources {
@@ -218,7 +219,7 @@ pub(crate) fn link(project: &Project) -> Result<Linked, Box<Diagnostic>> {
     }
 }
 
-/// Checks that the runtime of this binary is the one that a project needs.
+/// Checks that the project accepts the version of the runtime in this binary.
 fn fits(project: &Project) -> Result<(), Box<Diagnostic>> {
     let update = match project.root.file_name() {
         Some(_) => format!(
@@ -257,13 +258,13 @@ fn fits(project: &Project) -> Result<(), Box<Diagnostic>> {
     }
 }
 
-/// Whether a project has its dependency on the runtime from a workspace above it.
+/// Returns true if a project inherits its dependency on the runtime from a workspace above it.
 fn is_inherited(project: &Project) -> bool {
     project.manifest != project.root.join("Cargo.toml")
 }
 
-/// Whether a path is one of a folder of sources, on this machine or another: `runtime/HASH`. The
-/// user may have made a link to another folder.
+/// Returns true if a path has the form `runtime/HASH` of a folder of sources, on this machine or
+/// another. Otherwise the user made the link.
 fn is_made(target: &Path) -> bool {
     let name = |path: Option<&Path>| Some(path?.file_name()?.to_str()?.to_owned());
     let hash = name(Some(target)).unwrap_or_default();
@@ -271,12 +272,12 @@ fn is_made(target: &Path) -> bool {
     is_hash && name(target.parent()).is_some_and(|parent| parent == FOLDER)
 }
 
-/// Makes a link, in the place of another link that graphmap made if there is one. Returns it if
-/// something was changed.
+/// Makes a link, and replaces an existing link that graphmap made. Returns the link if it was made
+/// or changed.
 ///
 /// # Errors
-/// Returns an error if the link cannot be made, or if something is there that does not lead to
-/// sources of the runtime.
+/// Returns an error if the link cannot be made, or if the path exists and does not lead to sources
+/// of the runtime.
 pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Option<PathBuf>, Box<Diagnostic>> {
     match fs::read_link(link) {
         Ok(there) if there == target => return Ok(None),

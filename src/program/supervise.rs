@@ -1,30 +1,30 @@
-//! Who sees to it that what is started does not outlive us.
+//! How programs are started, and how they end when graphmap ends.
 
 use std::any::Any;
 use std::ffi::OsStr;
 use std::io;
 use std::process::Command;
 
-/// How programs are started, and what becomes of them when we are told to end.
+/// Starts programs, and ends them when this OS process ends.
 pub(crate) trait Supervise {
-    /// A command whose whole tree of processes ends with us.
+    /// Returns a command for a program, whose tree of OS processes is to end together with this OS
+    /// process.
     ///
     /// # Errors
-    /// When there is no such program.
+    /// Returns an error if there is no such program.
     fn tree(&self, program: &OsStr) -> io::Result<Command>;
 
-    /// Until it is dropped, a signal that would end us is noted instead.
+    /// Records signals that would end this OS process, until the returned guard is dropped.
     fn attend(&self) -> Box<dyn Any>;
 
-    /// Until it is dropped, a child is told to end when we are.
+    /// Ends a child process when a signal is recorded, until the returned guard is dropped.
     fn watch(&self, child: u32) -> Box<dyn Any>;
 
-    /// The signal that told us to end.
+    /// Returns the recorded signal.
     fn interrupted(&self) -> Option<i32>;
 }
 
-/// Programs are started as they are, and signals are the caller's business: what a library must leave
-/// alone.
+/// Starts programs directly and does not handle signals, which a library must leave to its caller.
 pub(crate) struct Unsupervised;
 
 impl Supervise for Unsupervised {
