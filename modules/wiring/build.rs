@@ -1,15 +1,15 @@
-//! Embeds the sources that projects depend on: the runtime, the crates beside it, and the link over
-//! MPI.
+//! Embeds the sources that projects depend on: the runtime, the crates next to it, and the link
+//! over MPI.
 //!
-//! `copied/` has links to those crates. `cargo package` puts the files that they lead to into the
-//! package, so each source exists once and the package is complete.
+//! `copied/` contains links to those crates. `cargo package` follows the links, so each source
+//! exists once and the package is complete.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Name of a package, and of its files in `copied/`: `NAME-src` is the folder of its source,
-/// `NAME.toml` its manifest.
+/// Names of the packages, and of their files in `copied/`. `NAME-src` is the folder of the source,
+/// and `NAME.toml` is the manifest.
 const CRATES: [(&str, &str); 9] = [
     ("graphmap-derive", "derive"),
     ("graphmap-executor", "executor"),
@@ -42,7 +42,7 @@ fn main() {
             *text = with_hash(text, &hash);
         }
     }
-    // Compressed, because they are a sixth of the command otherwise.
+    // Compressed, because the sources would otherwise be a sixth of the command.
     let all: String = sources.iter().map(|(_, text)| &**text).collect();
     let compressed = yazi::compress(
         all.as_bytes(),
@@ -73,7 +73,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// All files below a folder, by their path within it with `prefix` before it, sorted.
+/// Returns all files below a folder, sorted. `prefix` precedes their paths within the folder.
 fn files(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
@@ -94,8 +94,8 @@ fn files(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
 
 const MARK: &str = "# Written by graphmap: do not edit.\n\n";
 
-/// The manifest of a crate as projects need it: without the parts for tests, lints and registries,
-/// and with our other crates as path dependencies beside it. The names of `cfg` that the crate uses
+/// Returns the manifest of a crate for projects. Parts for tests, lints and registries are removed,
+/// and our other crates are path dependencies next to it. The names of `cfg` that the crate uses
 /// stay, because the compiler warns of unknown ones.
 fn own_manifest(name: &str, whole: &str) -> String {
     const KEPT: [&str; 7] = [
@@ -158,7 +158,7 @@ fn own_manifest(name: &str, whole: &str) -> String {
     text
 }
 
-/// Adds the hash to the version. Cargo then distinguishes units of different sources if projects
+/// Adds the hash to the version. So Cargo distinguishes the units of different sources if projects
 /// share a build folder.
 fn with_hash(manifest: &str, hash: &str) -> String {
     let mut done = false;
@@ -179,7 +179,8 @@ fn with_hash(manifest: &str, hash: &str) -> String {
     text
 }
 
-/// FNV-1a (Fowler, Noll, Vo), 64 bits. It names a folder; contents are compared byte by byte.
+/// Returns the FNV-1a hash (Fowler, Noll, Vo) of 64 bits. It names a folder, whose contents are
+/// also compared byte by byte.
 fn content_hash(sources: &[(String, String)]) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for (path, text) in sources {

@@ -1,8 +1,9 @@
-//! What rendering may cost. Skeletons are programs of a user's: partials that include each other
-//! twice, or blocks that double what they are handed, would go on for ever or fill the memory.
+//! Limits on the cost of rendering. Skeletons are programs of a user. Without limits, partials
+//! that include each other twice could run forever, and blocks that double their data could exhaust
+//! the memory.
 //!
-//! Handlebars counts nothing. So each template, and each block in it, is given an element at its
-//! beginning that writes nothing and spends the budget; helpers spend it by what they make.
+//! Handlebars has no counters. So each template, and each block in it, gets a first element that
+//! writes no text and spends the budget. Helpers spend it in proportion to their output.
 
 use handlebars::template::{Template, TemplateElement};
 use handlebars::{
@@ -14,34 +15,35 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The most steps of one rendering of a small network: elements of templates, values handed to
-/// partials, bytes that helpers make. Seconds.
+/// Maximum number of steps to render a small network. Steps are elements of templates, values
+/// passed to partials, and bytes written by helpers. This many steps take seconds.
 const MOST_STEPS: u64 = 100_000_000;
-/// How many more there may be for each value that a skeleton sees.
+/// Number of additional steps for each value of the model.
 const STEPS_A_VALUE: u64 = 1000;
-/// The most values that a partial is handed where a skeleton sees few; else twice what it sees.
+/// Maximum number of values that can be passed to a partial. For a large model, the limit is twice
+/// the number of its values.
 const MOST_VALUES: u64 = 1 << 18;
-/// What including a partial costs, beside what it is handed.
+/// Steps to include a partial, in addition to the values passed to it.
 const INCLUDE: u64 = 2000;
-/// The longest text that one rendering makes, in bytes.
+/// Maximum length in bytes of a rendered text.
 const LONGEST_TEXT: usize = 256 << 20;
 
-/// The name of the helper; no template of a user's can call it.
+/// Name of the helper. A user's template cannot call it, because of the control character.
 const SPEND: &str = "\u{1}spend";
 
-/// What is left; clones share it.
+/// Remaining budget, which clones share.
 #[derive(Clone, Default)]
 pub(crate) struct Budget(Arc<Left>);
 
 #[derive(Default)]
 struct Left {
     steps: AtomicU64,
-    /// The most values that a partial is handed.
+    /// Maximum number of values that can be passed to a partial.
     values: AtomicU64,
 }
 
 impl Budget {
-    /// Begins a rendering of what a skeleton sees.
+    /// Resets the budget for a rendering of this model.
     pub(crate) fn renew(&self, seen: &Json) {
         let seen = values(seen);
         let steps = MOST_STEPS.saturating_add(STEPS_A_VALUE.saturating_mul(seen));
@@ -51,7 +53,7 @@ impl Budget {
     }
 
     fn spend(&self, steps: u64) -> Result<(), RenderError> {
-        // One thread renders at a time; two would share what there is.
+        // Only one thread renders at a time. Concurrent renderings would share the budget.
         let left = self.0.steps.load(Ordering::Relaxed).checked_sub(steps);
         self.0.steps.store(left.unwrap_or(0), Ordering::Relaxed);
         match left {
@@ -62,7 +64,7 @@ impl Budget {
         }
     }
 
-    /// Spends what a copy for a partial costs.
+    /// Spends the cost of a copy of the data for a partial.
     fn copy(&self, copy: &Json) -> Result<(), RenderError> {
         let values = values(copy);
         self.spend(INCLUDE + values)?;
@@ -72,21 +74,22 @@ impl Budget {
         }
     }
 
-    /// Spends what the template costs that an element begins, `spend ELEMENTS WHOLE`.
+    /// Spends the cost of a template or block. Called for its first element, `spend ELEMENTS
+    /// WHOLE`.
     fn begin(&self, helper: &Helper<'_>, render: &RenderContext<'_, '_>) -> HelperResult {
         let elements = helper.param(0).and_then(|p| p.value().as_u64());
         self.spend(elements.unwrap_or(1))?;
         let whole = helper
             .param(1)
             .is_some_and(|p| p.value() == &Json::Bool(true));
-        // A partial has a copy of all that it sees.
+        // A partial has a copy of its data.
         match render.block().and_then(|block| block.base_value()) {
             Some(copy) if whole => self.copy(copy),
             _ => Ok(()),
         }
     }
 
-    /// Lets an engine count.
+    /// Registers the helper that spends the budget.
     pub(crate) fn register(&self, engine: &mut Handlebars<'_>) {
         let budget = self.clone();
         let spend = move |helper: &Helper<'_>,
@@ -97,7 +100,7 @@ impl Budget {
         engine.register_helper(SPEND, Box::new(spend));
     }
 
-    /// A helper that spends the budget by what it makes.
+    /// Wraps a helper so that it spends the budget in proportion to its output.
     pub(crate) fn of<H: HelperDef + Send + Sync + 'static>(
         &self,
         helper: H,
@@ -109,10 +112,10 @@ impl Budget {
     }
 }
 
-/// Makes a template, and the blocks in it, spend the budget.
+/// Adds the elements that spend the budget to a template and to the blocks in it.
 ///
 /// # Errors
-/// When Handlebars refuses the element for it: never, as long as tests are green.
+/// Fails if Handlebars rejects the added element. Tests check that it accepts it.
 pub(crate) fn count(template: &mut Template) -> Result<(), String> {
     count_block(template, true)
 }
@@ -140,7 +143,7 @@ fn count_block(template: &mut Template, whole: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// How many values a value consists of; a long text counts as several.
+/// Returns the number of values in a value. A long text counts as several values.
 fn values(value: &Json) -> u64 {
     match value {
         Json::Array(list) => 1 + list.iter().map(values).sum::<u64>(),
@@ -200,7 +203,7 @@ impl Output for Metered<'_> {
     }
 }
 
-/// A text that does not grow without end.
+/// Text of limited length.
 #[derive(Default)]
 pub(crate) struct Bounded(pub(crate) String);
 

@@ -1,25 +1,25 @@
 //! The sources that projects depend on: the runtime, the crates beside it, and the link over MPI.
 //! The binary contains them.
 //!
-//! In a project they are in the folder [`FOLDER`], one folder for each package. Their versions have
-//! the hash of all contents as build metadata (`0.1.0+HASH`), so Cargo never takes units
-//! of other sources of the same version for up to date.
+//! In a project they are in the folder [`FOLDER`], one folder for each package. Their versions
+//! contain the hash of all contents as build metadata (`0.1.0+HASH`). So Cargo distinguishes
+//! compiled packages of different sources with the same version.
 
 use std::sync::LazyLock;
 
 include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// The folder of the sources in a project: a link to one that all projects share, or a copy.
+/// Folder of the sources in a project: a link to a folder that all projects share, or a copy.
 pub const FOLDER: &str = ".graphmap";
-/// The version of the runtime that projects require.
+/// Version of the runtime that projects require.
 pub const REQUIREMENT: &str = "0.1";
 
-/// The names of all packages.
+/// Names of all packages.
 pub const PACKAGES: [&str; 9] = [
     DERIVE, EXECUTOR, FIBER, LINK, MPI_CORE, MPI_DERIVE, RANKMAP, RUNTIME, MPI,
 ];
 
-/// The runtime, and the packages that it depends on.
+/// The runtime. The next four packages are its dependencies.
 pub const RUNTIME: &str = "graphmap-runtime";
 pub(crate) const DERIVE: &str = "graphmap-derive";
 pub(crate) const EXECUTOR: &str = "graphmap-executor";
@@ -27,19 +27,19 @@ pub(crate) const MPI_CORE: &str = "graphmap-mpi-core";
 pub(crate) const RANKMAP: &str = "graphmap-rankmap";
 /// The link over MPI.
 pub const LINK: &str = "graphmap-link-mpi";
-/// The package that takes the place of rsmpi, and those that it depends on.
+/// The package that takes the place of rsmpi. The next two packages are its dependencies.
 pub const MPI: &str = "mpi";
 pub(crate) const FIBER: &str = "graphmap-fiber";
 pub(crate) const MPI_DERIVE: &str = "graphmap-mpi-derive";
 
-/// Returns each file by its path, which begins with the name of its package, and its content.
+/// Returns the path and the content of each file. A path begins with the name of its package.
 pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
     static COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.deflate"));
     static CONTENTS: LazyLock<String> = LazyLock::new(|| {
         let mut contents = Vec::with_capacity(LENGTH);
         let mut decoder = yazi::Decoder::new();
         let mut stream = decoder.stream_into_vec(&mut contents);
-        // The build script has compressed UTF-8.
+        // The build script compressed UTF-8.
         stream.write(COMPRESSED).expect("DEFLATE");
         stream.finish().expect("DEFLATE");
         String::from_utf8(contents).expect("UTF-8")
@@ -52,11 +52,11 @@ pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// Returns the packages of the registry on which one of ours depends.
+/// Returns the packages of the registry on which a bundled package depends.
 pub(crate) fn dependencies(package: &str) -> Vec<String> {
     let path = format!("{package}/Cargo.toml");
     let manifest = files().find(|(there, _)| *there == path);
-    // The build script has read it.
+    // The build script wrote the manifest.
     let manifest: toml::Table = manifest.map_or("", |(_, text)| text).parse().expect("TOML");
     let is_needed = |dependency: &toml::Value| {
         !["path", "optional"]
@@ -73,8 +73,8 @@ pub(crate) fn dependencies(package: &str) -> Vec<String> {
     needed.map(|(name, _)| name.clone()).collect()
 }
 
-/// Whether the runtime satisfies the requirement that a project states, by Cargo's rule for caret
-/// requirements. Requirements of another form are left to Cargo.
+/// Returns true if the runtime satisfies the requirement of a project, by Cargo's rule for caret
+/// requirements. Also returns true for requirements of another form, because Cargo checks them.
 pub fn satisfies(requirement: &str) -> bool {
     let numbers =
         |text: &str| -> Option<Vec<u64>> { text.split('.').map(|n| n.parse().ok()).collect() };
@@ -82,7 +82,7 @@ pub fn satisfies(requirement: &str) -> bool {
     let (Some(required), Some(ours)) = (required, numbers(env!("CARGO_PKG_VERSION"))) else {
         return true;
     };
-    // All up to the first number that is not 0 must be equal.
+    // All numbers up to the first nonzero one must be equal.
     let fixed = required.iter().position(|&n| n != 0);
     let fixed = fixed.map_or(required.len(), |first| first + 1);
     ours.iter().zip(&required).take(fixed).all(|(a, b)| a == b) && ours >= required

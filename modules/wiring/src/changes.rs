@@ -1,21 +1,21 @@
-//! What has changed about a kind since its wiring code was generated.
+//! Changes of a kind since its wiring was generated.
 
 use crate::context::KindModel;
 use crate::signature::{PortSignature, Signature};
 
-/// What changed about one kind.
+/// Change of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// The port of that index in the new kind was not there before.
+    /// The port with this index in the new kind was added.
     New(usize),
-    /// A port that is not there any more.
+    /// This port was removed.
     Gone(PortSignature),
-    /// The port of that index in the new kind was different before.
+    /// The port with this index in the new kind was changed. The old port follows.
     Changed(usize, PortSignature),
 }
 
 impl Signature {
-    /// What is different in a kind of now.
+    /// Returns the differences between this signature and the current kind.
     pub(crate) fn changes(&self, now: &KindModel) -> Vec<Change> {
         let mut changes = Vec::new();
         for (i, port) in now.ports.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Classes of channels: what is alike is said once.
+//! Classes of similar channels, which describe them together.
 //!
-//! Channels between the same two ports of the same two kinds, with the same type, capacity, initial
-//! tokens, tag and flow control, are one class; which processes they join, and where in the graph they are
-//! declared, are sequences of integers.
+//! Channels of a class join the same two ports of the same two kinds. They have the same type,
+//! capacity, initial tokens, tag and flow control. The processes that they join, and their
+//! positions in the graph, are sequences of integers.
 
 use crate::positions::positions;
 use crate::sequence::encode;
@@ -32,7 +32,7 @@ struct Key {
     flow: Option<Flow>,
 }
 
-/// Channels that are alike, in the order of the source.
+/// Class of channels, in the order of the source.
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
     pub(crate) from: ClassEnd,
@@ -43,17 +43,18 @@ pub(crate) struct Class {
     pub(crate) tag: Option<i32>,
     pub(crate) flow: Option<Flow>,
     pub(crate) count: usize,
-    /// Which process of the kind writes each.
+    /// Number of the writing process within its kind, for each channel.
     pub(crate) from_index: String,
     pub(crate) to_index: String,
-    /// Which member of the bundle at the writing end each is; empty where there is no bundle.
+    /// Number of the member in the bundle of the writing end, for each channel. Empty if that port
+    /// is not a bundle.
     pub(crate) from_slot: String,
     pub(crate) to_slot: String,
     pub(crate) line: String,
     pub(crate) column: String,
 }
 
-/// All classes, in the order of their first channels. Linear in the size of the network.
+/// Returns all classes, in the order of their first channels. Linear in the size of the network.
 pub(crate) fn classes(network: &Network) -> Vec<Class> {
     let index_in_kind = indices_in_kinds(network);
     let port_in_kind = ports_in_kinds(network);
@@ -124,7 +125,7 @@ pub(crate) fn classes(network: &Network) -> Vec<Class> {
         .collect()
 }
 
-/// Of each process, which of its kind it is.
+/// Returns the number of each process within its kind.
 fn indices_in_kinds(network: &Network) -> Vec<u32> {
     let mut index = vec![0; network.processes.len()];
     for kind in network.kinds.values() {
@@ -135,14 +136,14 @@ fn indices_in_kinds(network: &Network) -> Vec<u32> {
     index
 }
 
-/// Of each port, which of its kind's ports it is.
+/// Returns the number of each port among the ports of its kind.
 fn ports_in_kinds(network: &Network) -> Vec<u32> {
     let mut index = vec![0; network.ports.len()];
     for kind in network.kinds.values() {
         let by_name: FxHashMap<Symbol, u32> = kind.ports.iter().map(|p| p.name).zip(0..).collect();
         for &process in &kind.members {
             for port in network.ports_of(process) {
-                // Verification holds that the kind has every port of its processes.
+                // Verification guarantees that the kind has every port of its processes.
                 index[port.index()] = by_name[&network.ports[port].name];
             }
         }
@@ -150,7 +151,7 @@ fn ports_in_kinds(network: &Network) -> Vec<u32> {
     index
 }
 
-/// Of each channel, its place in the bundles at its two ends; 0 where there is none.
+/// Returns the number of each channel in the bundles at its two ends, 0 without a bundle.
 fn slots(network: &Network) -> Vec<(u32, u32)> {
     let mut slots = vec![(0, 0); network.channels.len()];
     for (id, bundle) in network.bundles.iter() {

@@ -1,7 +1,7 @@
-//! What a skeleton sees: the network as tables.
+//! Data of a skeleton: the network as tables.
 //!
-//! The fields are documented for the authors of skeletons in the book (`skeletons.md`); a test holds
-//! that page and this file together. [`Model::VERSION`] grows when a field changes its meaning.
+//! The book (`skeletons.md`) documents the fields for authors of skeletons, and a test compares its
+//! table with this model. [`Model::VERSION`] increases when a field changes its meaning.
 
 use crate::classes::{Class, classes};
 use crate::codes;
@@ -24,14 +24,14 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// All that a skeleton sees.
+/// Data of a skeleton.
 #[derive(Clone, Debug, Serialize)]
 pub struct Model {
     /// Version of this format: [`Model::VERSION`].
     pub version: u32,
     /// The graph as a whole.
     pub graph: GraphModel,
-    /// What the network looks like.
+    /// Structure of the network.
     pub structure: Structure,
     /// Types that the project's `types.rs` defines, sorted.
     pub types: Vec<TypeModel>,
@@ -39,7 +39,8 @@ pub struct Model {
     pub payloads: Vec<String>,
     /// Kinds, in the order of their first process.
     pub kinds: Vec<KindModel>,
-    /// Classes of modules: those of one kind that are as deep. None comes before the one around it.
+    /// Classes of modules: the modules of one kind at the same depth. A class comes after the
+    /// classes of the modules around its own.
     pub modules: Vec<ModuleClassModel>,
     /// Classes of channels, in the order of their first channel.
     pub channels: Vec<ClassModel>,
@@ -52,13 +53,14 @@ pub struct GraphModel {
     pub name: String,
     /// Its file, without folders.
     pub file: String,
-    /// How many processes it has.
+    /// Number of processes.
     pub processes: usize,
-    /// How many channels it has.
+    /// Number of channels.
     pub channels: usize,
-    /// How many ports of kinds are bundles.
+    /// Number of ports of kinds that are bundles.
     pub bundles: usize,
-    /// Names, kinds and ranks of its processes as a hash, which launch files have in `GRAPHMAP_PLACED`.
+    /// Hash of the names, kinds and ranks of the processes. Launch files set `GRAPHMAP_PLACED` to
+    /// it.
     pub placed: String,
 }
 
@@ -67,9 +69,9 @@ pub struct GraphModel {
 pub struct TypeModel {
     /// Its name.
     pub name: String,
-    /// Whether it is the type of channels that say none.
+    /// Whether it is the type of channels without `type=`.
     pub untyped: bool,
-    /// Whether it is not spelt as types are in Rust.
+    /// Whether its spelling differs from Rust's convention for types.
     pub odd: bool,
 }
 
@@ -84,18 +86,19 @@ pub struct KindModel {
     pub type_name: String,
     /// Its identifier in C.
     pub c: String,
-    /// How many processes it has.
+    /// Number of processes of the kind.
     pub count: usize,
     /// Ranks of its processes, a sequence.
     pub ranks: String,
     /// Names of its processes.
     pub names: NamesModel,
-    /// The innermost module that each of its processes is in, a sequence: numbered from 1 through all classes of modules, or 0. Empty
-    /// where none is in any.
+    /// Innermost module of each of its processes, as a sequence of numbers. Modules are numbered
+    /// from 1 through all classes of modules; 0 means no module. Empty if no process is in a
+    /// module.
     pub modules: String,
     /// Its ports, in the order of first appearance.
     pub ports: Vec<PortModel>,
-    /// Line of its first process, from 1; 0 where no text shows it.
+    /// Line of its first process, from 1, or 0 if the process has no position in a text.
     pub line: u32,
     /// Column of its first process, from 1.
     pub column: u32,
@@ -103,7 +106,7 @@ pub struct KindModel {
     pub lines: String,
     /// Columns of its processes, a sequence.
     pub columns: String,
-    /// Its ports in one line, for the next generation to compare with.
+    /// Its ports in one line. The next generation compares the new ports with this line.
     pub signature: String,
 }
 
@@ -118,15 +121,17 @@ pub struct PortModel {
     pub c: String,
     /// `input` or `output`.
     pub direction: Direction,
-    /// `select`, `gather`, `reduce`, `broadcast`, `scatter`, `switch`, `share`, or nothing.
+    /// `select`, `gather`, `reduce`, `broadcast`, `scatter`, `switch`, `share`, or `None`.
     pub bundle: Option<&'static str>,
-    /// `credits`, `round-robin`, or nothing: whether its channels are flow-controlled, and how.
+    /// How its channels are flow-controlled: `credits` or `round-robin`. `None` if they are not.
     pub flow: Option<&'static str>,
-    /// The bundle, else the direction; after `flow_` where its channels are flow-controlled.
+    /// The bundle or, without one, the direction. `flow_` precedes it if the channels are
+    /// flow-controlled.
     pub word: &'static str,
-    /// Its Rust payload type as generated code writes it; empty where it is none.
+    /// Rust payload type as written in generated code. Empty if the type of the graph is not a Rust
+    /// type.
     pub rust_type: String,
-    /// Its payload type as the graph says it.
+    /// Payload type as written in the graph.
     pub type_name: Option<String>,
 }
 
@@ -149,32 +154,33 @@ pub struct EndModel {
     pub kind_name: String,
     /// The kind of bundle at this end, for this port.
     pub bundle: Option<&'static str>,
-    /// Which process of the kind, a sequence.
+    /// Number of the process among those of its kind, for each channel, as a sequence.
     pub index: String,
-    /// Which member of the bundle, a sequence; empty where the port is no bundle.
+    /// Number of the member in the bundle, for each channel, as a sequence. Empty if the port is
+    /// not a bundle.
     pub slot: String,
 }
 
-/// Channels that are alike.
+/// Class of channels that differ only in the processes that they join.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassModel {
     /// The writing end.
     pub from: EndModel,
     /// The reading end.
     pub to: EndModel,
-    /// Rust payload type; empty where it is none.
+    /// Rust payload type. Empty if the type of the graph is not a Rust type.
     pub rust_type: String,
-    /// Payload type as the graph says it.
+    /// Payload type as written in the graph.
     pub type_name: Option<String>,
-    /// How many tokens each holds at the most.
+    /// Capacity of each channel, in tokens.
     pub capacity: u32,
-    /// How many each holds at the start.
+    /// Number of initial tokens of each channel.
     pub initial: u32,
     /// MPI tag.
     pub tag: Option<i32>,
-    /// `credits`, `round-robin`, or nothing: whether they are flow-controlled, and how.
+    /// How they are flow-controlled: `credits` or `round-robin`. `None` if they are not.
     pub flow: Option<&'static str>,
-    /// How many channels.
+    /// Number of channels.
     pub count: usize,
     /// Lines of their declarations, a sequence.
     pub line: String,
@@ -186,11 +192,11 @@ impl Model {
     /// Version of the format.
     pub const VERSION: u32 = 1;
 
-    /// The tables of a network that was verified; `structure` is what the skeleton goes by.
-    /// Linear in the size of the network. Warnings go to `diagnostics`.
+    /// Returns the tables of a verified network for the structure that the skeleton uses. Pushes
+    /// warnings to `diagnostics`. Linear in the size of the network.
     ///
     /// # Errors
-    /// Payload types that Rust cannot read.
+    /// Returns an error for each payload type that is not a Rust type.
     pub fn new(
         network: &Network,
         structure: Structure,
@@ -203,13 +209,13 @@ impl Model {
         Ok(Model::with_types(network, structure, types, diagnostics))
     }
 
-    /// The payload types of a network that Rust cannot read.
+    /// Returns an error for each payload type of a network that is not a Rust type.
     pub fn wrong_types(network: &Network) -> Diagnostics {
         Types::of(network).errors
     }
 
-    /// That some channels say a type and others none, told once for all of them: these carry what stands
-    /// for nothing yet, which somebody who has begun to say types is unlikely to mean.
+    /// Returns one note if some channels have a type and others have none. A channel without a type
+    /// carries a placeholder type, which is rarely intended in a graph that has types.
     pub fn partly_typed(network: &Network) -> Option<Diagnostic> {
         let channels = network.channels.values();
         let mut untyped = channels.filter(|channel| channel.ty.is_none());
@@ -229,8 +235,8 @@ impl Model {
         })
     }
 
-    /// As [`Model::new`], for a target that may not be Rust: the types of the graph are any texts,
-    /// and `rust_type` is empty where one is no Rust type.
+    /// Returns the same as [`Model::new`], for a target that may not be Rust. Types of the graph
+    /// can be any text. `rust_type` is empty for a type that is not a Rust type.
     pub fn of_any_types(
         network: &Network,
         structure: Structure,
@@ -289,7 +295,7 @@ impl TypeModel {
         }
     }
 
-    /// Returns a definition to begin with.
+    /// Returns an initial definition of the type for `types.rs`.
     pub fn stub(&self) -> String {
         match self.untyped {
             true => format!("pub type {} = u64;", self.name),
@@ -302,12 +308,12 @@ impl TypeModel {
     }
 }
 
-/// The last part of a path, whichever way its folders are parted.
+/// Returns the last part of a path. Folders can be separated by `/` or `\`.
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// Payload types read so far.
+/// Payload types that were parsed so far.
 #[derive(Default)]
 struct Types {
     rust: FxHashMap<Symbol, String>,
@@ -378,9 +384,9 @@ impl Types {
     }
 }
 
-/// Names that generated Rust needs itself in the scope of kinds.
+/// Names that generated Rust code itself uses in the scope of the kinds.
 const RESERVED_FUNCTIONS: &[&str] = &["net", "network", "types", "rt", "ends", "main", "structure"];
-/// Types of the prelude that payload types may name.
+/// Types of the prelude that payload types can name.
 const RESERVED_TYPES: &[&str] = &["Box", "Option", "Result", "Self", "String", "Vec"];
 fn kinds(
     network: &Network,
@@ -492,13 +498,13 @@ fn ports(
     kind.ports.iter().map(port).collect()
 }
 
-/// What a port is in the code.
+/// Returns the word for a port in the code.
 fn word(port: &KindPort) -> &'static str {
     match (port.flow, port.bundle, port.direction) {
         (None, Some(bundle), _) => bundle.name(),
         (None, None, Direction::Input) => "input",
         (None, None, Direction::Output) => "output",
-        // Verification lets no other bundles have it.
+        // Verification rejects flow control on all other bundles.
         (Some(_), Some(_), Direction::Input) => "flow_select",
         (Some(_), Some(_), Direction::Output) => "flow_share",
         (Some(_), None, Direction::Input) => "flow_input",
@@ -506,7 +512,7 @@ fn word(port: &KindPort) -> &'static str {
     }
 }
 
-/// Texts and numbers where every name is made of the same texts and as many plain numbers.
+/// Returns the model of a class of channels.
 fn channel_class(
     network: &Network,
     kinds: &[KindModel],

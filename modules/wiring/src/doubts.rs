@@ -1,4 +1,4 @@
-//! What of the user's own files a changed graph may have put out of date.
+//! Finds the user's own files that may not fit a changed graph.
 
 use crate::changes::Change;
 use crate::codes;
@@ -12,23 +12,24 @@ use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::network::{Kind, Network};
 use std::path::{Path, PathBuf};
 
-/// Something in a file of the user's that may no longer fit the graph. Only the compiler knows: a
-/// port that has another type need not trouble the function that reads it.
+/// A possible error in a file of the user. Only the compiler can decide: a function can accept a
+/// port with a changed type.
 #[derive(Clone, Debug)]
 pub struct Doubt {
-    /// The warning, for when the compiler finds the file wrong.
+    /// Warning to report if the compiler rejects the file.
     pub finding: Diagnostic,
-    /// The warning, for when nobody asks the compiler.
+    /// Warning to report if the compiler is not run.
     pub unasked: Diagnostic,
     /// The file.
     pub file: PathBuf,
-    /// Whether it is worth telling whatever the compiler says: a function that does not name a
-    /// port that is new compiles, and leaves that port alone.
+    /// Whether to report it even if the compiler accepts the file. A function that does not name a
+    /// new port compiles and ignores the port.
     pub certain: bool,
 }
 
-/// Tells what the user has to change in the files of a project that are his, and gives what he may have
-/// to. `before` is what his functions were last known to fit, `files` what is written now.
+/// Reports stubs and files without a kind, and returns possible errors in other files of the user.
+/// `before` has the signatures that the functions were last known to fit. `files` are the files
+/// that are being written.
 pub(crate) fn compare(
     root: &Path,
     network: &Network,
@@ -41,7 +42,7 @@ pub(crate) fn compare(
     let mut stubs = Vec::new();
     for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
         let file = layout::function_file(root, &now.function);
-        // One that is not there is written as a stub now.
+        // A file that does not exist is in `files` as a stub.
         let stub = files.get(&file).map(|file| &*file.content);
         let text = input::text(&file, Limit::SOURCE).unwrap_or_default();
         if !file.exists() || Some(text.as_bytes()) == stub {
@@ -71,7 +72,7 @@ pub(crate) fn compare(
     doubts
 }
 
-/// The files of functions that no kind has, told together.
+/// Returns one warning for all files of functions without a kind.
 fn functions_without_kind(
     root: &Path,
     model: &Model,
@@ -94,7 +95,7 @@ fn functions_without_kind(
     };
     let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
         .help("delete the file if you do not need it, or move it out of the folder");
-    // One is gone and one is new: it may be the same.
+    // One kind was removed and one was added, so it may have been renamed.
     if let ([_], [(new, _, file)]) = (&paths[..], stubs) {
         return Some(finding.help(format!(
             "if the kind was renamed to `{}`, move the file to {}, replacing the stub, and rename \
@@ -141,7 +142,7 @@ fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec
         };
         doubts.push(Doubt {
             finding: told("define"),
-            // It may come with all that another module has.
+            // A glob import can define the type.
             unasked: told("name"),
             file: path.clone(),
             certain: false,
@@ -149,10 +150,10 @@ fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec
     }
 }
 
-/// The most names that are told one by one.
+/// Maximum number of names in a list.
 const MOST_LISTED: usize = 8;
 
-/// `a, b and c`, or `a, b, .. and 7 more`.
+/// Returns `a, b and c`, or `a, b, .. and 7 more`.
 fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(MOST_LISTED);
     let mut names: Vec<String> = names.take(MOST_LISTED).collect();
@@ -171,8 +172,8 @@ fn stem(path: &Path) -> &str {
         .unwrap_or("mod")
 }
 
-/// Functions that are as they were written for the user, told together: a program that does nothing
-/// should not do it in silence.
+/// Returns one warning for all functions that are still stubs, because a program of stubs produces
+/// no results.
 fn stub_functions(stubs: &[(&KindModel, &Kind, PathBuf)]) -> Option<Diagnostic> {
     let (_, first, _) = stubs.first()?;
     let names = listed(stubs.iter().map(|(kind, ..)| format!("`{}`", kind.name)));

@@ -1,4 +1,4 @@
-//! What wiring gives to `--emit`.
+//! Emitters of this crate, for `--emit`.
 
 use crate::codes;
 use crate::context::Model;
@@ -15,15 +15,15 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The option that names a folder of the user's own skeletons.
+/// Option that names a folder of user skeletons.
 pub const SKELETONS_OPTION: &str = "skeletons";
 
-/// Wiring code by the skeletons of one family.
+/// Emitter of wiring code by the skeletons of one family.
 #[derive(Clone, Debug)]
 pub struct SkeletonEmitter {
     /// The family.
     pub family: Family,
-    /// The skeletons that the program ships with, of this family or not.
+    /// Skeletons that the program ships with, of all families.
     pub built_in: &'static BuiltIn,
 }
 
@@ -70,10 +70,10 @@ impl Emitter for SkeletonEmitter {
     }
 }
 
-/// Whether the target of a family has everything that a network asks for.
+/// Checks that the target of a family supports all features of a network.
 ///
 /// # Errors
-/// Each thing that it lacks, where the graph asks for it.
+/// Returns an error for each use of a feature that the target lacks.
 pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diagnostics> {
     let emitter = &family.emitter;
     let mut findings = Diagnostics::new();
@@ -124,7 +124,7 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
     let is_flow = |terms| network.terms[terms].flow.is_some();
     let mut told = FxHashSet::default();
     for channel in network.channels.values() {
-        // Once, however often it is repeated.
+        // Reports a declaration once, even if it is repeated.
         if !family.lacks.contains(&Unsupported::Flow)
             || !is_flow(channel.terms)
             || !told.insert(channel.span)
@@ -146,11 +146,11 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
     }
 }
 
-/// Warns of what the graph says of channels and the wiring of a family does not heed (`G0446`), each
-/// kind once.
+/// Warns of attributes of channels that the wiring of a family ignores (`G0446`), once for each
+/// attribute.
 pub(crate) fn not_heeded(family: &Family, network: &Network, out: &mut Diagnostics) {
     for ignored in &family.ignores {
-        // A capacity of one is what a channel has that says none.
+        // A channel without `capacity=` has capacity 1.
         let (word, said): (_, fn(&Terms) -> bool) = match ignored {
             Ignored::Tag => ("tag", |terms| terms.tag.is_some()),
             Ignored::Capacity => ("capacity", |terms| terms.capacity > 1),
@@ -178,7 +178,7 @@ pub(crate) fn not_heeded(family: &Family, network: &Network, out: &mut Diagnosti
     }
 }
 
-/// `model`: what a skeleton sees, as JSON; takes `model.json`.
+/// Emitter `model`: the model that skeletons render, as JSON. Accepts `model.json`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ModelEmitter;
 
@@ -216,13 +216,15 @@ impl Emitter for ModelEmitter {
     }
 }
 
-/// The wiring code of a network by the skeletons of a family, with the model it was made from.
+/// Returns the wiring code of a network by the skeletons of a family, and the model that the code
+/// was rendered from.
 ///
-/// The skeleton is the one that the graph names, else that of the structure found, else `explicit`.
+/// Uses the skeleton that the graph names. Without one, uses the skeleton for the structure of the
+/// network, or `explicit` if the family has none for it.
 ///
 /// # Errors
-/// No such skeleton, a structure that the network does not have, a skeleton that fails, and for
-/// Rust, types that are none.
+/// Fails if the skeleton does not exist, if the network does not have the requested structure, or
+/// if rendering fails. For Rust, also fails if a payload type is not a Rust type.
 pub fn render(
     network: &Network,
     skeletons: &Skeletons,
@@ -239,8 +241,8 @@ pub fn render(
     Ok((code, model))
 }
 
-/// What is wrong with the skeleton that a network names, where no family can wire it by that. Of several
-/// families Rust is the one that tells.
+/// Returns errors if a network names a skeleton with which no family can wire it. They are the
+/// errors of the family for Rust.
 pub fn wrong_skeleton(network: &Network, skeletons: &Skeletons) -> Option<Diagnostics> {
     network.skeleton.as_ref()?;
     let families = skeletons.names().filter_map(|name| name.split_once('/'));
@@ -270,7 +272,7 @@ fn choose(
         return Ok((name.to_owned(), structure));
     };
     let structural = STRUCTURES.contains(&wanted.as_str());
-    // Not every template is one: partials are none.
+    // A template can be a partial, which is not a skeleton.
     let is_one = skeletons.family(family).any(|name| name == wanted);
     if !(is_one || structural && has("explicit")) {
         return Err(Diagnostics::from(skeletons.missing(family, wanted, *span)));

@@ -1,7 +1,8 @@
-//! Families of skeletons: what is written with them, under which name, and what their target lacks.
+//! Families of skeletons: their names, the files that they write, and the features that their
+//! targets lack.
 //!
-//! A family is a folder of skeletons and an entry of `families.toml`; those that are built in are
-//! described in the same way as those of a user's folder.
+//! A family is a folder of skeletons and an entry of `families.toml`. Built-in families and the
+//! families of a user's folder have the same description.
 
 use crate::codes;
 use crate::skeleton::{BuiltIn, unreadable};
@@ -15,53 +16,53 @@ use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 
-/// Describes the families of a folder, and stands in it.
+/// Name of the file that describes the families of its folder.
 pub const MANIFEST: &str = "families.toml";
-/// The family of the wiring of Cargo projects.
+/// The family for the wiring of Cargo projects.
 pub const RUST: &str = "rust";
-/// The family of programs of ranks, which have no wiring.
+/// The family for programs of ranks, which have no wiring.
 pub const MPI: &str = "mpi";
-/// Folders of skeletons that are no families: the files of Cargo projects.
+/// Folders of skeletons that are not families. They contain the files of Cargo projects.
 pub(crate) const PROJECTS: [&str; 2] = ["project", "ranks"];
 
 /// A family of skeletons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// Its name, which is the name of its folder.
+    /// Its name, which is also the name of its folder.
     pub name: String,
-    /// What it is, in a line.
+    /// Its description, one line.
     pub about: String,
-    /// What `--emit` calls it.
+    /// Its name for `--emit`.
     pub emitter: String,
-    /// The ending of files that it writes without being named.
+    /// Extension of the files for which this family is selected if no emitter is named.
     pub extension: Option<String>,
-    /// What its target cannot express.
+    /// Features that its target does not support.
     pub lacks: Vec<Unsupported>,
-    /// What graphs can say of channels and its wiring does not heed.
+    /// Attributes of channels that its wiring ignores.
     pub ignores: Vec<Ignored>,
-    /// The rank of MPI that its first process has, where each process is an OS process, of which the ranks follow those
-    /// of the network; `None` where OS processes hold many.
+    /// MPI rank of the first process, if each process is an OS process. The ranks of the other
+    /// processes follow in order. `None` if an OS process can run many processes.
     pub first_rank: Option<u32>,
-    /// The program that a project of it is built as, in the project's folder.
+    /// Program that a project of the family is built as, relative to the project's folder.
     pub program: Option<String>,
-    /// The files of a new project; none where it has no projects.
+    /// Files of a new project. Empty if the family has no projects.
     pub project: Vec<ProjectFile>,
-    /// Where its entry begins.
+    /// Position of its entry.
     pub span: Span,
 }
 
-/// Something that a graph says of a channel and that wiring may not heed: a warning, because the
-/// network runs all the same.
+/// Attribute of a channel that wiring may ignore. This is a warning only, because the network runs
+/// without it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ignored {
     /// MPI tags.
     Tag,
-    /// How many tokens a channel holds.
+    /// Capacity in tokens.
     Capacity,
 }
 
-/// Something that a graph can ask for and a target may not have.
+/// Feature of a graph that a target may not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unsupported {
@@ -79,7 +80,7 @@ pub enum Unsupported {
     Switch,
     /// Share bundles.
     Share,
-    /// Channels that begin with tokens.
+    /// Channels with initial tokens.
     Initial,
     /// Flow-controlled channels.
     Flow,
@@ -88,7 +89,7 @@ pub enum Unsupported {
 }
 
 impl Unsupported {
-    /// The kind of bundle that it is, if it is one.
+    /// Returns the kind of bundle that this feature is, if it is one.
     pub fn bundle(self) -> Option<BundleKind> {
         match self {
             Unsupported::Select => Some(BundleKind::Select),
@@ -107,22 +108,22 @@ impl Unsupported {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProjectFile {
-    /// Its path in the project, a template.
+    /// Its path in the project, as a template.
     pub path: String,
-    /// The skeleton, without its family; the wiring of the network where there is none.
+    /// Name of the skeleton without its family. `None` stands for the wiring of the network.
     pub skeleton: Option<String>,
-    /// Whether there is one for each kind.
+    /// Elements of the network that each have a file of their own.
     pub each: Option<Each>,
-    /// Whether it is the user's once it is there.
+    /// Whether the file belongs to the user after it was created.
     #[serde(default)]
     pub once: bool,
 }
 
-/// What a project has several files for.
+/// Elements of a network that can each have a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Each {
-    /// The kinds of processes.
+    /// One file for each kind.
     Kind,
 }
 
@@ -146,18 +147,20 @@ struct Entry {
 /// Returns the built-in families, by name.
 ///
 /// # Panics
-/// When their description cannot be parsed. A test parses the one of graphmap.
+/// If `families.toml` of the built-in families is invalid. A test parses graphmap's file.
 pub fn built_in(built_in: &BuiltIn) -> Vec<Family> {
     parse(built_in.families).unwrap_or_else(|(what, _)| panic!("{MANIFEST}: {what}"))
 }
 
-/// The families that a user's folder adds, by name; none where it has no `families.toml`.
-/// The text of that file is added to `sources` where there is something to say of it. `elsewhere`
-/// gives what a family has in common with emitters that this crate does not know, by [`taken`].
+/// Returns the families of a user's folder, sorted by name. The result is empty if the folder has
+/// no `families.toml`.
+///
+/// `elsewhere` reports a conflict with an emitter that this crate does not know, see [`taken`]. If
+/// there are errors, the text of the file is added to `sources`, so that they have positions.
 ///
 /// # Errors
-/// A folder or a manifest that cannot be read, a name that is no name or belongs to a family that
-/// is built in, an emitter of two families.
+/// Fails if the folder or the file cannot be read, and if a name is invalid. Also fails if a
+/// built-in family has the name, or if two families have the same emitter.
 pub fn of_folder(
     folder: &Path,
     built_in: &BuiltIn,
@@ -199,7 +202,7 @@ pub fn of_folder(
     Err(placed)
 }
 
-/// Reads a manifest; the error comes with its place in the text.
+/// Parses a `families.toml`. An error has the range in the text.
 fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
     let entries: BTreeMap<Spanned<String>, Entry> = toml::from_str(text).map_err(|error| {
         let place = error.span().unwrap_or(0..0);
@@ -224,7 +227,7 @@ fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
     Ok(families.collect())
 }
 
-/// What is wrong with the families of a user's folder.
+/// Returns the errors in the families of a user's folder.
 fn check(families: &[Family], built_in: &BuiltIn) -> Vec<Diagnostic> {
     let built_in = self::built_in(built_in);
     let mut findings = Vec::new();
@@ -258,7 +261,7 @@ fn check(families: &[Family], built_in: &BuiltIn) -> Vec<Diagnostic> {
     findings
 }
 
-/// The finding that a name of a family is somebody else's.
+/// Returns the error that a name of a family is already in use.
 pub fn taken(message: String, family: &Family) -> Diagnostic {
     Diagnostic::error(codes::FAMILY_TAKEN, message).at(family.span, "this family")
 }

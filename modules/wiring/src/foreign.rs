@@ -1,4 +1,4 @@
-//! Projects of families other than Rust: the files that `families.toml` lists.
+//! Projects of other families than Rust: the files that `families.toml` lists.
 
 use crate::codes;
 use crate::emitters::{can_express, not_heeded, render};
@@ -12,12 +12,12 @@ use serde_json::json;
 use std::path::{Component, Path, PathBuf};
 
 impl Family {
-    /// All files of a project, by their path in its folder. Those that are the user's are written
-    /// only where there is none yet: making a project again brings it up to date.
+    /// Returns all files of a project, by their path in its folder. Files that belong to the user
+    /// are written only if they do not exist, so writing the files again updates the project.
     ///
     /// # Errors
-    /// A family without projects, what its target lacks, a skeleton that is missing or fails, a path
-    /// that leads out of the project or comes twice.
+    /// Fails if the family has no projects, if its target lacks a feature, or if a skeleton is
+    /// missing or fails. Also fails if a path is outside the project or occurs twice.
     pub fn project(
         &self,
         name: &str,
@@ -53,7 +53,7 @@ impl Family {
             };
             for kind in kinds {
                 let data = match kind {
-                    // Not the whole model for each kind: there may be many.
+                    // A single kind, not the whole model, because there can be many kinds.
                     Some(kind) => json!({"project": name, "graph": model.graph, "kind": kind}),
                     None => json!({"project": name, "model": model}),
                 };
@@ -75,8 +75,9 @@ impl Family {
         Ok(files)
     }
 
-    /// The folder of a project of this family whose graph this is: beside the graph and named as it is, or the folder it
-    /// lies in. A project is known by its generated files, of which the first names the file of the graph.
+    /// Returns the folder of the project of this family for a graph. It is next to the graph and
+    /// has the same name, or it contains the graph. A project is recognised by its generated files:
+    /// all must exist, and the first must contain the name of the graph file.
     pub fn project_of(&self, graph: &Path) -> Option<PathBuf> {
         let fixed =
             |file: &&ProjectFile| !file.once && file.each.is_none() && !file.path.contains("{{");

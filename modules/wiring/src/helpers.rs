@@ -1,5 +1,5 @@
-//! Handlebars helpers for skeletons: literals and comments of the target language, and the layout
-//! that rustfmt would choose.
+//! Handlebars helpers for skeletons: literals and comments of the target language, and layout as
+//! in rustfmt.
 
 use crate::budget::Budget;
 use crate::sequence;
@@ -11,11 +11,11 @@ use handlebars::{
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 
-/// Widest line that rustfmt makes.
+/// Maximum width of a line, as in rustfmt.
 const WIDTH: usize = 100;
-/// Items up to this width share lines where they do not fit on one.
+/// Items up to this width share lines if they do not all fit on one.
 const SHORT: usize = 10;
-/// Characters of a literal on one line, where it takes several.
+/// Characters per line of a literal that needs several lines.
 const CHUNK: usize = 80;
 
 handlebars_helper!(camel: |word: str| crate::identifier::identifier(
@@ -28,7 +28,7 @@ handlebars_helper!(join: |*parts| parts.iter().map(|p| p.render()).collect::<Str
 handlebars_helper!(toml: |value: str| toml_string(value));
 handlebars_helper!(text_helper: |value: str| comment(value));
 
-/// Adds all helpers to an engine; they spend the budget by what they make.
+/// Registers all helpers. They spend the budget in proportion to their output.
 pub(crate) fn register(engine: &mut Handlebars<'_>, budget: &Budget) {
     engine.register_helper("camel", budget.of(camel));
     engine.register_helper("upper", budget.of(upper));
@@ -41,11 +41,11 @@ pub(crate) fn register(engine: &mut Handlebars<'_>, budget: &Budget) {
     engine.register_helper("rows", budget.of(Rows));
 }
 
-/// A text as it may stand in a comment of any language: on one line, and closing none.
+/// Escapes a text so that it is one line of a comment in any language and cannot end the comment.
 pub(crate) fn comment(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for c in text.chars() {
-        // Direction marks would let a comment read as code.
+        // Direction marks could disguise a comment as code.
         if c.is_control()
             || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         {
@@ -57,14 +57,15 @@ pub(crate) fn comment(text: &str) -> String {
             result.push(c);
         }
     }
-    // A backslash at the end would join the next line to a comment of C.
+    // A backslash at the end would join the next line to a comment in C.
     if result.ends_with('\\') {
         result.push(' ');
     }
     result
 }
 
-/// `{{string value indent}}`: a literal, on several lines where it is long.
+/// Returns the helper `{{string value indent}}`, which writes a literal. A long literal has several
+/// lines.
 fn quoted(quote: fn(&str, usize) -> String) -> impl HelperDef + Send + Sync {
     move |helper: &Helper<'_>,
           _: &Handlebars<'_>,
@@ -82,9 +83,11 @@ fn quoted(quote: fn(&str, usize) -> String) -> impl HelperDef + Send + Sync {
     }
 }
 
-/// A literal in quotes, cut into lines after spaces where there are any: `escape` writes each of its
-/// units (`most` or fewer), and `joint` stands between lines. Linear, and without memory of its own: the sequences of an
-/// irregular network are its larger part.
+/// Returns a literal in quotes. Breaks long literals into lines, after spaces if possible.
+///
+/// `escape` writes a unit, and `joint` separates lines. There are at most `most` units. Takes
+/// linear time and no intermediate memory, because sequences are most of the wiring of an irregular
+/// network.
 fn literal<T>(
     units: impl Iterator<Item = T>,
     most: usize,
@@ -108,20 +111,20 @@ fn literal<T>(
     text
 }
 
-/// A Rust string literal.
+/// Returns a Rust string literal.
 pub(crate) fn rust_string(text: &str, indent: usize) -> String {
     let joint = format!("\\\n{}", " ".repeat(indent));
     let escape = |c: char, text: &mut String| match c {
         '\'' | ' ' | '+' | '-' | '*' => text.push(c),
         _ if c.is_ascii_alphanumeric() => text.push(c),
-        // Direction marks draw a warning in the source.
+        // The compiler warns of direction marks in the source.
         _ if c.is_ascii() || c.is_alphanumeric() => text.extend(c.escape_debug()),
         _ => text.extend(c.escape_unicode()),
     };
     literal(text.chars(), text.len(), &joint, |c| *c == ' ', escape)
 }
 
-/// A TOML string, which is on one line however long it is.
+/// Returns a TOML string, always on one line.
 fn toml_string(text: &str) -> String {
     let mut string = String::from("\"");
     for c in text.chars() {
@@ -138,12 +141,12 @@ fn toml_string(text: &str) -> String {
     string
 }
 
-/// A C string literal; neighbours are joined by the compiler.
+/// Returns a C string literal. The compiler joins adjacent literals.
 fn c_string(text: &str, indent: usize) -> String {
     let joint = format!("\"\n{}\"", " ".repeat(indent));
     let escape = |b: u8, text: &mut String| match b {
         b'"' | b'\\' => text.extend(['\\', char::from(b)]),
-        // `??` would begin a trigraph.
+        // `??` can begin a trigraph.
         b'?' => text.push_str("\\?"),
         b' '..=b'~' => text.push(char::from(b)),
         _ => {
@@ -154,8 +157,9 @@ fn c_string(text: &str, indent: usize) -> String {
     literal(text.bytes(), text.len(), &joint, |b| *b == b' ', escape)
 }
 
-/// `(rows a b c)`: the numbers of sequences of equal length side by side, as a list of lists; an
-/// empty sequence gives zeros. What is made of it grows with the network.
+/// Helper `(rows a b c)`: the numbers of sequences of equal length side by side, as a list of
+/// lists. An empty sequence yields zeros. The output of a skeleton that uses it grows with the
+/// network.
 struct Rows;
 
 impl HelperDef for Rows {
@@ -191,9 +195,11 @@ impl HelperDef for Rows {
     }
 }
 
-/// `{{#layout indent=8 open="Ports {" close="}" width=18}}`: each line of the block is an item.
-/// They go on one line with what opens and closes them where they fit in `width`, else each on its
-/// own line, as rustfmt does it. The tags have lines of their own.
+/// Implements the helper `{{#layout indent=8 open="Ports {" close="}" width=18}}`.
+///
+/// Each line of the block is an item. Writes the items on one line between `open` and `close` if
+/// they fit in `width`. Otherwise writes each item on its own line, as rustfmt does. The tags must
+/// be on lines of their own.
 fn lay_out<'reg, 'rc>(
     helper: &Helper<'rc>,
     registry: &'reg Handlebars<'reg>,
@@ -228,12 +234,13 @@ fn lay_out<'reg, 'rc>(
         (&text("open")?, &text("close")?),
         number("width", 60),
     );
-    // Handlebars takes the margin and the line end of a tag that has a line of its own.
+    // Handlebars removes the indentation and the line end of a tag on a line of its own.
     out.write(&format!("{}{laid}\n", " ".repeat(number("indent", 0))))?;
     Ok(())
 }
 
-/// The items of a block: a line each, but where a string or a bracket is open at its end.
+/// Returns the items of a block. Each line is an item, unless a string or bracket is open at its
+/// end.
 fn items(block: &str) -> Vec<String> {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     let mut items = vec![String::new()];

@@ -1,13 +1,13 @@
-//! Tokens of Rust: words, signs and literals, without comments and space.
+//! Tokens of Rust: words, signs and literals. Comments and white space are skipped.
 
-/// A token. Of literals nobody asks what they say.
+/// A token. The content of literals is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token<'a> {
-    /// An identifier or keyword; of `r#type` it is `type`.
+    /// Identifier or keyword, without `r#`.
     Word(&'a str),
-    /// A number, character or string.
+    /// Number, character or string.
     Literal,
-    /// The quote of a lifetime or label, whose name is left out.
+    /// Quote of a lifetime or label. Its name is skipped.
     Lifetime,
     /// `(`, `[` or `{`.
     Open(char),
@@ -17,21 +17,21 @@ pub(crate) enum Token<'a> {
     Sign(char),
 }
 
-/// The tokens of a text, which need not be a sound program.
+/// Iterator over the tokens of a text. The text need not be a valid program.
 #[derive(Clone, Debug)]
 pub(crate) struct Tokens<'a> {
     rest: &'a str,
 }
 
-/// The tokens of a text, without what only the first line of a file may begin with: a mark of its encoding, and the
-/// program that is to run it.
+/// Returns the tokens of a text. Skips a byte order mark and an interpreter line (`#!`) at the
+/// start of the text.
 pub(crate) fn tokens(text: &str) -> Tokens<'_> {
     let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut tokens = Tokens { rest };
     if let Some(behind) = rest.strip_prefix("#!") {
         let mut behind = Tokens { rest: behind };
         behind.skip_space();
-        // Else it is an attribute.
+        // `#![` begins an attribute.
         if !behind.rest.starts_with('[') {
             tokens.skip_past("\n");
         }
@@ -66,7 +66,7 @@ impl<'a> Tokens<'a> {
         token
     }
 
-    /// Goes on behind the next place where a text stands, or to the end.
+    /// Continues after the next occurrence of a text, or at the end.
     fn skip_past(&mut self, text: &str) {
         let at = self.rest.find(text);
         self.rest = at.map_or("", |at| &self.rest[at + text.len()..]);
@@ -85,7 +85,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// A comment of blocks, which may hold others.
+    /// Skips a block comment. Block comments can be nested.
     fn skip_comment(&mut self) {
         let bytes = self.rest.as_bytes();
         let (mut at, mut depth) = (2, 1);
@@ -126,26 +126,27 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// A literal between quotes as the one that it begins with, in which a backslash escapes.
+    /// Reads a literal up to the quote that it begins with. A backslash escapes the next byte.
     fn string(&mut self) -> Token<'a> {
         let bytes = self.rest.as_bytes();
         let mut at = 1;
         while at < bytes.len() && bytes[at] != bytes[0] {
             at += if bytes[at] == b'\\' { 2 } else { 1 };
         }
-        // A backslash may stand before a character of several bytes, but all of those are none of what is sought.
+        // The byte after a backslash can be the first of several bytes of a character. The others
+        // are never a quote.
         self.rest = self.rest.get(at + 1..).unwrap_or_default();
         Token::Literal
     }
 
-    /// A character, or a lifetime: `'a'` or `'a`.
+    /// Reads a character or a lifetime: `'a'` or `'a`.
     fn quote(&mut self) -> Token<'a> {
         let mut behind = self.rest[1..].chars();
         match (behind.next(), behind.next()) {
             (Some('\\'), _) | (_, Some('\'')) => self.string(),
             _ => {
                 self.rest = &self.rest[1..];
-                // A raw one, `'r#type`, is that of the word behind.
+                // In a raw lifetime, `'r#type`, the name follows the `#`.
                 if self.word() == "r" && self.rest.starts_with('#') {
                     self.rest = &self.rest[1..];
                     self.word();
@@ -156,12 +157,13 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// What Rust takes for space; the two marks say the direction of text.
+/// Returns true for white space of Rust, which includes two direction marks.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{200e}' | '\u{200f}')
 }
 
-/// Beyond ASCII all that is no space: elsewhere it may stand in comments and literals only.
+/// Returns true for a character of a word. Outside ASCII, every character except white space
+/// counts, because a valid program has any other such character only in comments and literals.
 fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && !is_space(c))
 }
@@ -171,7 +173,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The words and signs of a text, with `0` for a literal.
+    /// Returns the words and signs of a text, with `0` for a literal.
     fn shown(text: &str) -> String {
         let shown = tokens(text).map(|token| match token {
             Token::Word(word) => word.to_owned(),

@@ -1,9 +1,10 @@
-//! Wiring: from a verified network to the code that runs it.
+//! Generates the code that runs a verified network.
 //!
-//! [`context::Model`] is the network as tables that grow with its kinds and classes of channels, not
-//! with its processes; a skeleton (a Handlebars template, [`skeleton`]) turns it into code. [`family`] tells what
-//! families of skeletons there are. What a Cargo project needs around wiring is made by [`project`], and
-//! one of ranks, which has no wiring, by [`ranks_project`].
+//! [`context::Model`] describes a network as tables. Their size depends on the number of kinds and
+//! of classes of channels, not on the number of processes. A skeleton (a Handlebars template, see
+//! [`skeleton`]) renders the tables as code, and [`family`] lists the families of skeletons.
+//! [`project`] creates the Cargo project around the wiring. [`ranks_project`] creates projects of
+//! ranks, which have no wiring.
 
 mod budget;
 pub mod bundled;

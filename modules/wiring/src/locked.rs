@@ -1,17 +1,19 @@
 //! Entries of `Cargo.lock` for the packages of the registry that the runtime depends on.
 //!
-//! Their versions are those of graphmap's own `Cargo.lock`. Cargo has these packages because it has
-//! compiled graphmap, and it does not ask the registry about a package that has an entry. So a
-//! project with these entries is built without network. Cargo adds all other entries.
+//! Their versions are the versions in graphmap's own `Cargo.lock`. Cargo has these packages because
+//! it compiled graphmap, and it does not ask the registry about a package that has an entry. So a
+//! project with these entries can be built without network access. Cargo adds all other entries.
 
 use std::collections::HashSet;
 
-/// The lock file of graphmap, as Cargo writes it.
+/// Lock file of graphmap, as Cargo writes it.
 static LOCK: &str = include_str!("../copied/Cargo.lock");
 
-/// Returns the lock file of a project with entries for these packages and those that they depend
-/// on. `None` if it has one of these packages already: then Cargo has resolved the project, and may
-/// have left out what the project does not use. `lock` is empty if there is no file.
+/// Returns the lock file of a project with entries for these packages and their dependencies.
+/// `lock` is empty if the file does not exist.
+///
+/// Returns `None` if the lock file has one of the packages already. Cargo has then resolved the
+/// project, and may have removed entries that the project does not use.
 pub(crate) fn completed(lock: &str, packages: &[String]) -> Option<String> {
     let names = lock.lines().filter_map(|line| line.strip_prefix("name = "));
     let mut present: HashSet<&str> = names.map(|name| name.trim_matches('"')).collect();
@@ -41,7 +43,7 @@ pub(crate) fn completed(lock: &str, packages: &[String]) -> Option<String> {
 }
 
 /// Returns the entry of a package in the lock file of graphmap. The name is followed by the version
-/// if there are several versions.
+/// if the lock file has several versions.
 fn entry(package: &str) -> Option<&'static str> {
     let start = match package.split_once(' ') {
         Some((name, version)) => format!("name = \"{name}\"\nversion = \"{version}\"\n"),

@@ -1,4 +1,4 @@
-//! Modules as a program sees them: those of one kind that are as deep as each other are told together.
+//! Classes of modules in the model. A class has the modules of one kind at the same depth.
 
 use crate::names::{self, NamesModel};
 use crate::sequence;
@@ -9,28 +9,29 @@ use graphmap_kpn::network::{Kind, Network};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-/// Modules of one kind that are as deep as each other.
+/// Class of modules with the same kind and depth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModuleClassModel {
-    /// The name of their kind.
+    /// Name of their kind.
     pub kind: String,
-    /// How many there are.
+    /// Number of modules.
     pub count: usize,
     /// Their names.
     pub names: NamesModel,
-    /// The module around each, a sequence: numbered from 1 through all classes, or 0.
+    /// Module around each, as a sequence. Modules are numbered from 1 through all classes; 0 means
+    /// none.
     pub within: String,
 }
 
-/// All modules, by class.
+/// All modules by class.
 pub(crate) struct ModuleClasses {
     classes: Vec<(Symbol, Vec<ModuleId>)>,
-    /// The number of each, from 1.
+    /// Number of each module, from 1.
     numbers: Vec<u32>,
 }
 
 impl ModuleClasses {
-    /// Linear in the number of modules.
+    /// Assigns modules to classes. Linear in the number of modules.
     pub(crate) fn of(network: &Network) -> ModuleClasses {
         let mut depths: Vec<usize> = Vec::with_capacity(network.modules.len());
         let mut of: FxHashMap<(usize, Symbol), usize> = FxHashMap::default();
@@ -64,7 +65,8 @@ impl ModuleClasses {
         module.map_or(0, |module| self.numbers[module.index()])
     }
 
-    /// The innermost module that each process of a kind is in, a sequence; empty where none is in any.
+    /// Returns the innermost module of each process of a kind, as a sequence. Empty if no process
+    /// is in a module.
     pub(crate) fn around(&self, network: &Network, kind: &Kind) -> String {
         let members = kind.members.iter();
         let numbers = members.map(|&process| self.number(network.processes[process].module));
@@ -75,7 +77,7 @@ impl ModuleClasses {
         }
     }
 
-    /// As a skeleton sees them.
+    /// Returns the classes as data for skeletons.
     pub(crate) fn into_models(self, network: &Network) -> Vec<ModuleClassModel> {
         let model = |(kind, members): &(Symbol, Vec<ModuleId>)| {
             let modules = || members.iter().map(|&id| &network.modules[id]);

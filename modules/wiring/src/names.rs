@@ -1,36 +1,37 @@
-//! Names of processes, told by how they are made where they are made alike: a table of a hundred
-//! thousand names would be most of the code.
+//! Names of processes. Names with a common pattern are described by the pattern, because a table of
+//! a hundred thousand names would be most of the code.
 
 use crate::sequence;
 use serde::Serialize;
 
-/// Names of the processes of a kind, or of modules: texts and numbers in turn where all are made alike, else a
-/// list.
+/// Names of the processes of a kind, or of modules. If all follow the same pattern, they are
+/// described by alternating texts and numbers. Otherwise they are a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NamesModel {
-    /// Texts that names begin with, where not all begin alike.
+    /// First texts of the names, if they differ. Empty if all names begin with the same text.
     pub bases: Vec<String>,
-    /// Which of them each name begins with, a sequence; empty where all begin alike.
+    /// Index in `bases` of the first text of each name, as a sequence. Empty if `bases` is.
     pub which: String,
-    /// Texts, each followed by a number; empty where the names are listed.
+    /// Texts, each followed by a number. Empty if the names are a list.
     pub parts: Vec<NamePart>,
-    /// The names, where there are no parts.
+    /// The names, if there are no parts.
     pub list: Vec<String>,
 }
 
-/// A text that all of the names have, and the numbers that follow it in each.
+/// A text that all names contain, and the number that follows it in each name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NamePart {
-    /// The text.
+    /// The text. Empty for the first part if `bases` replaces it.
     pub text: String,
-    /// The numbers, a sequence.
+    /// The numbers, as a sequence.
     pub numbers: String,
 }
 
-/// The most texts that names of a kind may begin with and not be listed.
+/// Maximum number of first texts. Names with more are a list.
 const MOST_BASES: usize = 16;
 
-/// How a skeleton sees so many names, of the processes of a kind or of modules. Linear in their number.
+/// Returns the names of the processes of a kind, or of modules. `count` is the number of names.
+/// Linear in `count`.
 pub(crate) fn names<'a, I: Iterator<Item = &'a str>>(
     count: usize,
     names: impl Fn() -> I,
@@ -49,7 +50,7 @@ pub(crate) fn names<'a, I: Iterator<Item = &'a str>>(
     let mut texts: Vec<&str> = Vec::new();
     let mut numbers: Vec<Vec<u32>> = Vec::new();
     for (i, name) in names().enumerate() {
-        // Of no parts, where all others have one at least.
+        // An empty name has no parts, and all other names have at least one.
         if name.is_empty() {
             return listed();
         }
@@ -79,7 +80,7 @@ pub(crate) fn names<'a, I: Iterator<Item = &'a str>>(
             return listed();
         }
     }
-    // A list of few names says more than how they are made of one text each.
+    // If most names have a base of their own, a list is clearer.
     if 2 * bases.len() > count && bases.len() > 1 {
         return listed();
     }
@@ -107,8 +108,8 @@ pub(crate) fn names<'a, I: Iterator<Item = &'a str>>(
     }
 }
 
-/// A name cut after each of its numbers. `None` for what is no text with a plain number: `a`, `a01`,
-/// or a number of 2^32 or more.
+/// Splits a name after each of its numbers. Yields `None` for a part that is not a text with a
+/// plain number, such as `a` or `a01`, or with a number of at least 2^32.
 fn name_parts(name: &str) -> impl Iterator<Item = Option<(&str, u32)>> {
     let mut rest = name;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Payload types: what `type=` of a channel says, as a Rust type.
+//! Payload types: converts `type=` of a channel to a Rust type.
 //!
 //! Primitive types, `String`, `Vec<..>`, `Option<..>`, `Box<..>`, `Result<.., ..>`, arrays, tuples
 //! and paths are used as written. Any other name is a type of the project's own `types.rs`.
@@ -8,44 +8,44 @@ use std::fmt::Write;
 
 mod foreign;
 
-/// The type of tokens on channels that name none.
+/// Type of the tokens on channels without a type.
 pub const UNTYPED: &str = "Token";
 
-/// How deep types may nest; further down is no type that anyone means.
+/// Maximum nesting of types. No practical type is deeper.
 const DEPTH: usize = 32;
 
 const PRIMITIVES: &[&str] = &[
     "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
     "u64", "u128", "usize", "String",
 ];
-/// Types in scope everywhere, with the number of their parameters.
+/// Types that are in scope everywhere, and the number of their parameters.
 const GENERIC: &[(&str, usize)] = &[("Vec", 1), ("Option", 1), ("Box", 1), ("Result", 2)];
 
-/// A payload type that Rust can read.
+/// A payload type as a Rust type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payload {
-    /// The type as generated code writes it: `Vec<types::Task>`.
+    /// The type as written in generated code, such as `Vec<types::Task>`.
     pub rust: String,
-    /// The names in it that `types.rs` defines, in order of appearance.
+    /// Names in the type that `types.rs` defines, in order of appearance.
     pub own: Vec<String>,
 }
 
-/// What is wrong with a payload type.
+/// Error in a payload type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PayloadError {
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// Byte of the text where it is noticed.
+    /// Byte offset of the error in the text.
     pub offset: usize,
-    /// The type that Rust can read, where it is certain what is meant.
+    /// The intended Rust type, if it is certain.
     pub instead: Option<String>,
 }
 
-/// Reads a payload type.
+/// Parses a payload type.
 ///
 /// # Errors
-/// Where the text is no type that a channel can carry.
+/// Fails if the text is not a type that a channel can carry.
 pub fn parse(text: &str) -> Result<Payload, PayloadError> {
     let mut parser = Parser {
         text,
@@ -63,11 +63,12 @@ pub fn parse(text: &str) -> Result<Payload, PayloadError> {
     Ok(parser.payload)
 }
 
-/// The longest text whose type in Rust is worked out; no person writes a longer one.
+/// Maximum length of a text for which a Rust type is suggested. No practical type is longer.
 const LONGEST: usize = 200;
 
-/// The whole text with the type at `start` in Rust, and with what else is another language's in it.
-/// `None` where the type of Rust is built otherwise, or what is left is no type.
+/// Returns the whole text with the type at `start` replaced by a Rust type. Also replaces other
+/// foreign types in it. Returns `None` if the Rust type has another structure, or if the result is
+/// not a type.
 fn instead(text: &str, start: usize, said: &str, rust: &str) -> Option<String> {
     let after = text[start..].strip_prefix(said)?;
     let generic = rust.strip_suffix("<..>").or(rust.strip_suffix("<.., ..>"));
@@ -142,7 +143,7 @@ impl<'a> Parser<'a> {
                 if !self.eat(",") {
                     self.expect(")")?;
                     if members == 1 {
-                        // Parentheses around a type are that type, not a tuple.
+                        // Parentheses around one type are not a tuple.
                         self.push(",");
                     }
                     self.push(")");
@@ -210,7 +211,8 @@ impl<'a> Parser<'a> {
         Ok(word)
     }
 
-    /// The error that a type is one of another language, noticed where it begins.
+    /// Returns the error that a type belongs to another language. Its position is the start of the
+    /// type.
     fn foreign(&mut self, start: usize, said: &str, rust: &str) -> PayloadError {
         self.at = start;
         let mut error = self.error(format!("`{said}` is `{rust}` in Rust"));
@@ -222,7 +224,7 @@ impl<'a> Parser<'a> {
         self.space();
         let start = self.at;
         let rest = &self.text[start..];
-        // Several words, which a path of Rust never is.
+        // A name of several words, which is never a Rust path.
         let words = foreign::SEVERAL_WORDS.iter().find(|(said, _)| {
             let after = rest.strip_prefix(said);
             after.is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
@@ -294,7 +296,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `<A, B>`, if it is there; how many there are.
+    /// Parses `<A, B>` if it is there. Returns the number of arguments.
     fn arguments(&mut self, depth: usize) -> Result<usize, PayloadError> {
         if !self.eat("<") {
             return Ok(0);
@@ -425,7 +427,7 @@ mod tests {
                 "{said}"
             );
         }
-        // A module of Rust, and types of the project's own.
+        // A module of Rust, and types of the project.
         for own in [
             "std::string::String",
             "Float",

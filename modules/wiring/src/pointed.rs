@@ -1,23 +1,23 @@
-//! Places in the text of a file that the compiler points to.
+//! Positions of compiler messages in the text of a file.
 
 use std::ops::Range;
 
-/// Where a message of the compiler points: a place in the text of a file.
+/// Position of a compiler message in the text of a file.
 #[derive(Clone, Debug)]
 pub struct Pointed<'t> {
     /// The text of the whole file.
     pub text: &'t str,
-    /// The bytes of the place.
+    /// Byte range of the position.
     pub range: Range<usize>,
 }
 
 impl<'t> Pointed<'t> {
-    /// The text at the place.
+    /// Returns the text at the position.
     pub(crate) fn words(&self) -> &'t str {
         self.text.get(self.range.clone()).unwrap_or("")
     }
 
-    /// The lines that the place is in, and where they start.
+    /// Returns the lines that contain the position, and the offset of their start.
     pub(crate) fn lines(&self) -> (&'t str, usize) {
         let (Some(before), Some(after)) = (
             self.text.get(..self.range.start),
@@ -32,7 +32,7 @@ impl<'t> Pointed<'t> {
         (&self.text[start..end], start)
     }
 
-    /// Whether a part of the lines with this text holds or touches the place.
+    /// Returns true if an occurrence of `part` in these lines contains or touches the position.
     pub(crate) fn is_in(&self, part: &str) -> bool {
         let (lines, start) = self.lines();
         lines.match_indices(part).any(|(at, _)| {

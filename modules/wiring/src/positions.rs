@@ -1,13 +1,15 @@
-//! Lines and columns of many spans in one go.
+//! Lines and columns of many spans in one pass.
 //!
-//! Asking for one position costs the length of its line, which for a graph written on one line is
-//! the whole file; here all are found in one pass over the text.
+//! To find a single position takes time proportional to the length of its line. For a graph on one
+//! line, this is the whole file. So all positions are found in one pass over the text.
 
 use graphmap_kpn::source::{SourceMap, Span};
 
-/// Line and column of each span's start, both from 1, the column in characters; `(0, 0)` where no
-/// text shows it. Linear in the number of spans and the size of the texts, but for a sort of spans
-/// that are not in the order of the text.
+/// Returns the line and column of each span's start. Both count from 1, columns in characters.
+/// `(0, 0)` means that no text contains the span.
+///
+/// Linear in the number of spans and the size of the texts, except that spans in another order than
+/// the text are sorted.
 pub(crate) fn positions(sources: &SourceMap, spans: &[Span]) -> Vec<(u32, u32)> {
     let mut result = vec![(0, 0); spans.len()];
     let mut order: Vec<u32> = (0..spans.len() as u32).collect();
@@ -32,7 +34,7 @@ pub(crate) fn positions(sources: &SourceMap, spans: &[Span]) -> Vec<(u32, u32)> 
                 }
             }
             at = offset;
-            // Within a character is where it begins.
+            // A position within a character is where the character begins.
             let inside = u32::from(!source.text().is_char_boundary(offset));
             result[index as usize] = (line, column - inside);
             order.next();

@@ -1,16 +1,16 @@
 //! Projects: a Cargo package around generated wiring.
 //!
-//! | file | whose |
+//! | file | owner |
 //! |---|---|
 //! | `Cargo.toml`, `README.md`, `.gitignore` | the user's, written once |
 //! | `src/main.rs`, `src/types.rs` | the user's, written once |
 //! | `src/processes/KIND.rs` | the user's, written once for each kind |
-//! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written again when the graph changes |
+//! | `src/wiring.rs`, `src/processes/mod.rs` | generated again when the graph changes |
 //! | `.graphmap` | the [sources](bundled) of the runtime: a link or a copy |
-//! | `Cargo.lock` | Cargo's; with entries for what the runtime depends on from the start |
+//! | `Cargo.lock` | Cargo; initially has entries for the dependencies of the runtime |
 //!
-//! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`, and
-//! by `skeletons = "..."` there the user's folder of skeletons, where its wiring is made with one.
+//! A project names its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`. If
+//! its wiring uses a user's folder of skeletons, `skeletons = "..."` there names the folder.
 
 use crate::bundled;
 use crate::codes;
@@ -30,34 +30,36 @@ use graphmap_kpn::network::Network;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// The folder that had a copy of the sources in projects of graphmap before they were linked.
+/// Folder that contained a copy of the sources in projects of earlier versions of graphmap, which
+/// did not use links.
 const OLD_FOLDER: &str = "vendor/";
 
-/// The lock file of a project.
+/// Lock file of a project.
 const LOCK: &str = "Cargo.lock";
 
-/// Where a drawing of ranks is, in a project that does not say it.
+/// Graph file of a project of ranks that does not name one.
 pub const RANKS_DRAWN: &str = "ranks.dot";
 
-/// Where a new project gets the runtime from.
+/// Source of the runtime in a new project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// From a link to its sources at this path, relative to the project: `.graphmap`, or in the
-    /// folder of a workspace.
+    /// A link to its sources at this path, relative to the project. The path is `.graphmap`, or is
+    /// in the folder of a workspace.
     Linked(String),
-    /// From a copy of its sources in the project.
+    /// A copy of its sources in the project.
     Copied,
-    /// From this folder, relative to the project.
+    /// A folder of the runtime at this path, relative to the project.
     Path(String),
 }
 
 impl Runtime {
-    /// Returns the path of a package of ours, relative to the project.
+    /// Returns the path of a bundled package, relative to the project.
     pub(crate) fn package(&self, name: &str) -> String {
         match self {
             Runtime::Linked(folder) => format!("{folder}/{name}"),
             Runtime::Copied => format!("{}/{name}", bundled::FOLDER),
-            // The others are beside the runtime, as in graphmap's own repository.
+            // The other packages are in folders next to the runtime, as in graphmap's own
+            // repository.
             Runtime::Path(path) if name == bundled::RUNTIME => path.clone(),
             Runtime::Path(path) => {
                 format!(
@@ -68,35 +70,36 @@ impl Runtime {
         }
     }
 
-    /// Returns the version that a dependency on a package of ours states, if it states one.
+    /// Returns the version that a dependency on a bundled package states, if it states one.
     pub(crate) fn requirement(&self) -> Option<&'static str> {
         (!matches!(self, Runtime::Path(_))).then_some(bundled::REQUIREMENT)
     }
 }
 
-/// What a new project is to be like.
+/// Properties of a new project.
 #[derive(Clone, Debug)]
 pub struct NewProject<'a> {
-    /// Its name; what Cargo does not take is made to fit.
+    /// Its name. Characters that Cargo does not accept are replaced.
     pub name: &'a str,
-    /// Where its graph is, as seen from the project's folder.
+    /// Path of its graph, relative to the project.
     pub graph_path: &'a str,
-    /// Text of the graph, where it is to be copied to `graph_path`.
+    /// Text of the graph, if it is to be copied to `graph_path`.
     pub graph_text: Option<&'a str>,
-    /// Where the runtime comes from.
+    /// Source of the runtime.
     pub runtime: Runtime,
-    /// Whether `mpiexec` may start it as several OS processes of one run.
+    /// Whether `mpiexec` can start it as several OS processes of one run.
     pub mpi: bool,
-    /// The user's folder of skeletons, as seen from the project's.
+    /// The user's folder of skeletons, relative to the project.
     pub skeletons: Option<&'a str>,
-    /// Whether it is a workspace of its own; else it is a member of one that it lies in.
+    /// Whether it is a workspace of its own. Otherwise it is a member of the workspace around it.
     pub alone: bool,
 }
 
-/// All files of a new project, by their path in its folder.
+/// Returns all files of a new project, by their path in its folder.
 ///
 /// # Errors
-/// Those of [`render`].
+/// The errors of [`render`]. Also fails if the name of a kind is too long for a file, or if a
+/// skeleton of the project cannot be rendered.
 pub fn create(
     network: &Network,
     skeletons: &Skeletons,
@@ -139,8 +142,8 @@ pub fn create(
     Ok(files)
 }
 
-/// The files that depend on the graph: wiring, and the user's where there is none yet; in a project's folder, with the
-/// file of its types.
+/// Adds the files that depend on the graph: the wiring, and the user's files that do not exist yet.
+/// `root` is the folder of the project, `types` the file of its types.
 fn generate(
     network: &Network,
     skeletons: &Skeletons,
@@ -167,14 +170,15 @@ fn generate(
     Ok(model)
 }
 
-/// The most bytes of a name that a file is named after: file systems take 255, and what is written
-/// beside a file before it takes its place has a longer name.
+/// Maximum length in bytes of a name that is used as a file name. File systems allow 255, and a
+/// temporary file next to the file has a longer name.
 const LONGEST_NAME: usize = 200;
 
-/// The most bytes of a project's name: the files that are built have it, with numbers behind it.
+/// Maximum length in bytes of the name of a project. Built files have longer names, because Cargo
+/// appends numbers.
 const LONGEST_PROJECT: usize = 150;
 
-/// What is wrong with the name of a project, if anything is.
+/// Returns an error if the name of a project is too long.
 pub fn name_too_long(name: &str) -> Option<Diagnostic> {
     let length = name.len();
     (length > LONGEST_PROJECT).then(|| {
@@ -187,10 +191,10 @@ pub fn name_too_long(name: &str) -> Option<Diagnostic> {
     })
 }
 
-/// Whether files can be named after the kinds.
+/// Checks that files can be named after the kinds.
 ///
 /// # Errors
-/// Each kind whose name is too long.
+/// Returns an error for each kind whose name is too long.
 pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::new();
     for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
@@ -214,8 +218,8 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
     }
 }
 
-/// Whether a project needs a package of ours: the runtime, for a project of `ranks` the API of
-/// rsmpi, and the `link` over MPI.
+/// Returns true if a project needs a bundled package. All projects need the runtime. A project of
+/// `ranks` also needs the API of rsmpi, and one with the `link` needs the link over MPI.
 fn is_needed(package: &str, ranks: bool, link: bool) -> bool {
     match package {
         bundled::MPI | bundled::MPI_DERIVE | bundled::FIBER => ranks,
@@ -224,7 +228,7 @@ fn is_needed(package: &str, ranks: bool, link: bool) -> bool {
     }
 }
 
-/// Copies the sources that a project needs.
+/// Adds copies of the sources that a project needs.
 pub(crate) fn copy_sources(root: &Path, ranks: bool, link: bool, files: &mut Files) {
     for (path, text) in bundled::files() {
         let package = path.split('/').next().unwrap_or_default();
@@ -234,8 +238,8 @@ pub(crate) fn copy_sources(root: &Path, ranks: bool, link: bool, files: &mut Fil
     }
 }
 
-/// Adds the lock file of a project with the entries that it lacks. `lock` is its text, empty if
-/// there is no file or it cannot be read: a file that is there then stays as it is.
+/// Adds the lock file of a project with the entries that it lacks. `lock` is its text, empty if the
+/// file does not exist or cannot be read. An existing file is not changed in that case.
 pub(crate) fn complete_lock(root: &Path, lock: &str, ranks: bool, link: bool, files: &mut Files) {
     let needed = bundled::PACKAGES.into_iter();
     let needed = needed.filter(|package| is_needed(package, ranks, link));
@@ -248,7 +252,7 @@ pub(crate) fn complete_lock(root: &Path, lock: &str, ranks: bool, link: bool, fi
     }
 }
 
-/// A name that Cargo takes for a package.
+/// Returns a name that Cargo accepts for a package.
 pub(crate) fn package_name(name: &str) -> String {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut package: String = name
@@ -283,12 +287,12 @@ pub(crate) fn package_name(name: &str) -> String {
     package
 }
 
-/// What a project is given when its graph has changed.
+/// Changes to a project after a change of its graph.
 #[derive(Debug)]
 pub struct Regenerated {
-    /// Generated files, and stubs for what is new.
+    /// Generated files, and stubs for new kinds.
     pub files: Files,
-    /// What may no longer fit in the user's own files.
+    /// Possible errors in the user's own files.
     pub doubts: Vec<Doubt>,
 }
 
@@ -301,42 +305,44 @@ pub struct Project {
     pub graph: PathBuf,
     /// Name of its package, and of the program that Cargo builds.
     pub package: String,
-    /// The manifest with its dependency on the runtime: its own, or that of a workspace above it.
+    /// The manifest that contains the dependency on the runtime: its own, or the one of a workspace
+    /// above it.
     pub manifest: PathBuf,
-    /// Where its sources of the runtime are, in a folder [`bundled::FOLDER`].
+    /// Folder [`bundled::FOLDER`] of the runtime's sources, if it uses one.
     pub sources: Option<PathBuf>,
-    /// Whether it has a copy of the sources there.
+    /// Whether that folder is a copy of the sources.
     pub copied: bool,
-    /// Whether it has a copy of the sources in `vendor/`, where graphmap no longer maintains it.
+    /// Whether it uses a copy of the sources in `vendor/`, which graphmap no longer maintains.
     pub outdated: bool,
-    /// The version of the runtime that it requires.
+    /// Version of the runtime that it requires.
     pub requirement: Option<String>,
     /// Whether it is a workspace of its own, so that its lock file is in its folder.
     pub alone: bool,
-    /// The folder of the runtime, if that is another one.
+    /// Folder of the runtime, if it uses neither `sources` nor `vendor/`.
     pub runtime: Option<PathBuf>,
-    /// Whether `mpiexec` may start it as several OS processes of one run.
+    /// Whether `mpiexec` can start it as several OS processes of one run.
     pub mpi: bool,
-    /// Whether its program is one of ranks, which has no wiring.
+    /// Whether its program consists of ranks, which have no wiring.
     pub ranks: bool,
-    /// Whether something else stands in the place of `mpi-sys`, by which the link over MPI calls MPI.
+    /// Whether its manifest replaces `mpi-sys`, through which the link over MPI calls MPI.
     pub patches_mpi_sys: bool,
     /// The user's folder of skeletons that its wiring is made with.
     pub skeletons: Option<PathBuf>,
 }
 
 impl Project {
-    /// The project of a graph file: the folder beside it with its name (`farm/` of `farm.dot`), or
-    /// the folder it lies in, where the `Cargo.toml` there says that this is its graph.
+    /// Returns the project of a graph file. Its folder is next to the graph and has the same name
+    /// (`farm/` for `farm.dot`), or it is the folder that contains the graph. The `Cargo.toml` in
+    /// the folder must name this graph.
     ///
     /// # Errors
-    /// When there is such a `Cargo.toml` but it cannot be read.
+    /// Fails if one of these `Cargo.toml` exists but cannot be read.
     pub fn find(graph: &Path) -> Result<Option<Project>, Diagnostics> {
         let folder = match graph.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
         };
-        // As the user would write it: without `./`.
+        // Without `./`, as the user would write it.
         let beside = graph.with_extension("");
         for root in [beside, folder.to_owned()] {
             if let Some(project) = Project::open(&root)?
@@ -348,11 +354,12 @@ impl Project {
         Ok(None)
     }
 
-    /// The project in a folder; `None` where there is no `Cargo.toml`, or one that names no graph and is of no ranks, whose graph
-    /// is `ranks.dot` unless it says otherwise.
+    /// Returns the project in a folder. Returns `None` if there is no `Cargo.toml`, or if it is not
+    /// the manifest of a graphmap project. A project of ranks need not name its graph, which is
+    /// then `ranks.dot`.
     ///
     /// # Errors
-    /// When the `Cargo.toml` cannot be read.
+    /// Fails if the `Cargo.toml` cannot be read.
     pub fn open(root: &Path) -> Result<Option<Project>, Diagnostics> {
         let path = root.join("Cargo.toml");
         if !path.is_file() {
@@ -381,10 +388,11 @@ impl Project {
         };
         let dependency = |name: &str| manifest.get("dependencies").and_then(|d| d.get(name));
         let patch = |name: &str| manifest.get("patch")?.get("crates-io")?.get(name);
-        // A project of ranks has the runtime below its `mpi`.
+        // A project of ranks depends on `mpi` instead of the runtime. Both packages are in the same
+        // folder.
         let patched = || patch(bundled::MPI).and_then(|mpi| mpi.get("path")?.as_str());
         let inherited = inherited_dependencies(root, &manifest);
-        // Paths are relative to the manifest that has them.
+        // Paths are relative to the manifest that contains them.
         let (runtime, base) = match (runtime_dependency(&manifest), &inherited) {
             (None, Some((folder, dependencies))) => {
                 (runtime_dependency(dependencies), folder.as_path())
@@ -415,8 +423,8 @@ impl Project {
         }))
     }
 
-    /// Whether graphmap maintains this file, so that the user should not change it: the wiring, the
-    /// list of functions, and the source of the runtime, wherever that is.
+    /// Returns true if graphmap maintains a file, so that the user should not change it. Such files
+    /// are the wiring, the list of functions, and the sources of the runtime.
     pub fn is_generated(&self, file: &Path) -> bool {
         let inside = |folder: &PathBuf| match (folder.canonicalize(), file.canonicalize()) {
             (Ok(folder), Ok(file)) => file.starts_with(folder),
@@ -427,15 +435,15 @@ impl Project {
             || self.sources.iter().chain(&self.runtime).any(inside)
     }
 
-    /// Returns the sources that a project with a copy of them contains.
+    /// Returns the sources for a project that contains a copy of them.
     pub fn sources_to_copy(&self) -> Files {
         let mut files = Files::new();
         copy_sources(&self.root, self.ranks, self.mpi, &mut files);
         files
     }
 
-    /// Returns the lock file if it lacks packages that the runtime depends on. The lock file of a
-    /// workspace above the project is left to Cargo, which also reports one that cannot be read.
+    /// Returns the lock file if it lacks packages that the runtime depends on. Cargo maintains the
+    /// lock file of a workspace above the project, and reports a lock file that cannot be read.
     pub fn lock(&self) -> Files {
         let mut files = Files::new();
         let has_runtime = self.sources.is_some() || self.runtime.is_some();
@@ -446,22 +454,22 @@ impl Project {
         files
     }
 
-    /// Whether a file is the project's wiring.
+    /// Returns true if a file is the project's wiring.
     pub fn is_wiring(&self, file: &Path) -> bool {
         same_file(&self.root.join(WIRING), file)
     }
 
-    /// The file of a function, by the function's identifier.
+    /// Returns the file of a function, by the function's identifier.
     pub fn function_file(&self, function: &str) -> PathBuf {
         function_file(&self.root, function)
     }
 
-    /// The generated files for the graph as it is now, and a stub for what is new; with them, what
-    /// may no longer fit in the user's own files. [`crate::rustc`] leads what the compiler says of
-    /// those back to the graph.
+    /// Returns the generated files for the current graph, stubs for new kinds, and possible errors
+    /// in the user's own files. [`crate::rustc`] explains compiler messages about these files by
+    /// the graph.
     ///
     /// # Errors
-    /// Those of [`render`].
+    /// The errors of [`create`].
     pub fn regenerate(
         &self,
         network: &Network,
@@ -485,20 +493,22 @@ impl Project {
         let doubts = doubts::compare(&self.root, network, &model, &before, &files, diagnostics);
         let outdated = |doubt: &Doubt| doubt.finding.code == codes::FUNCTION_OUTDATED;
         if fitting.is_none() && doubts.iter().any(outdated) {
-            // What is true of a function stays to be told until it is mended.
+            // Keeps the old wiring, so that an outdated function is reported until the user has
+            // fixed it.
             files.generated(self.fitting(), wiring);
         }
         Ok(Regenerated { files, doubts })
     }
 
-    /// The file with the wiring that the functions were last known to fit: it is there as long as one
-    /// may not fit that of now, and to be deleted when all do.
+    /// Returns the file with the wiring that the functions were last known to fit. The file exists
+    /// while a function may not fit the current wiring. The caller must delete it when all
+    /// functions fit.
     pub fn fitting(&self) -> PathBuf {
         self.root.join(FITTING)
     }
 }
 
-/// Returns the dependency on the runtime, wherever it is in a manifest and whatever it is called.
+/// Returns the dependency on the runtime, in any table of a manifest and under any name.
 fn runtime_dependency(table: &toml::Table) -> Option<&toml::Table> {
     table.iter().find_map(|(key, value)| {
         let value = value.as_table()?;
@@ -511,7 +521,7 @@ fn runtime_dependency(table: &toml::Table) -> Option<&toml::Table> {
 }
 
 /// Returns the dependencies that members of the workspace above a project can inherit, and the
-/// folder of the workspace. `None` if the project is a workspace of its own, or in none.
+/// folder of the workspace. Returns `None` if the project is a workspace of its own or is in none.
 fn inherited_dependencies(root: &Path, manifest: &toml::Table) -> Option<(PathBuf, toml::Table)> {
     if manifest.contains_key("workspace") {
         return None;
@@ -524,8 +534,8 @@ fn inherited_dependencies(root: &Path, manifest: &toml::Table) -> Option<(PathBu
     Some((folder, dependencies.clone()))
 }
 
-/// Returns the nearest folder above another that has the manifest of a workspace, and the manifest.
-/// The folder is an absolute path.
+/// Returns the nearest folder above another that contains the manifest of a workspace, and the
+/// manifest. The folder is an absolute path.
 pub fn workspace_above(folder: &Path) -> Option<(PathBuf, toml::Table)> {
     let absolute = std::path::absolute(folder).ok()?;
     let workspace = |folder: &Path| {
@@ -541,13 +551,13 @@ fn is_old(path: &str) -> bool {
     path.trim_start_matches("./").starts_with(OLD_FOLDER)
 }
 
-/// Returns the part of a path that leads to the folder of our sources, if it leads into one.
+/// Returns the part of a path that ends with the folder of the bundled sources, if it has one.
 fn linked_at(path: &str) -> Option<&str> {
     let (folder, _) = path.rsplit_once('/')?;
     (Path::new(folder).file_name()? == bundled::FOLDER).then_some(folder)
 }
 
-/// Whether the folder of the sources is a copy of them, not a link to one.
+/// Returns true if the folder of the sources is a copy of them, not a link to one.
 fn is_copy(sources: &Path) -> bool {
     let is_folder = sources.symlink_metadata().is_ok_and(|found| found.is_dir());
     is_folder && sources.join(bundled::RUNTIME).join("Cargo.toml").is_file()

@@ -1,10 +1,11 @@
-//! Projects of ranks: a Cargo package whose program is written for rsmpi, and has no drawing.
+//! Projects of ranks: a Cargo package with a program for the API of rsmpi, without a graph file.
 //!
-//! | file | whose |
+//! | file | owner |
 //! |---|---|
-//! | `Cargo.toml`, `src/main.rs`, `src/ring.rs`, `README.md`, `.gitignore` | the user's, written once |
+//! | `Cargo.toml`, `README.md`, `.gitignore` | the user's, written once |
+//! | `src/main.rs`, `src/ring.rs` | the user's, written once |
 //! | `.graphmap` | the [sources](bundled) of `modules/mpi`: a link or a copy |
-//! | `Cargo.lock` | Cargo's; with entries for what these depend on from the start |
+//! | `Cargo.lock` | Cargo; initially has entries for the dependencies of the sources |
 
 use crate::bundled;
 use crate::project::{Runtime, complete_lock, copy_sources, package_name};
@@ -18,12 +19,11 @@ use graphmap_kpn::source::Span;
 use serde_json::json;
 use std::path::Path;
 
-/// All files of a new project of this name, by their path in its folder; its `mpi` comes from where
-/// the `runtime` comes from. With the link over MPI, `mpiexec` may start it as several OS processes
-/// of one run.
+/// Returns all files of a new project of ranks, by their path in its folder. Its `mpi` comes from
+/// the source `runtime`. With `link`, `mpiexec` can start it as several OS processes of one run.
 ///
 /// # Errors
-/// A skeleton of the user's that fails.
+/// Fails if a skeleton cannot be rendered.
 pub fn create(
     name: &str,
     runtime: &Runtime,
@@ -54,10 +54,11 @@ pub fn create(
     Ok(files)
 }
 
-/// The kind of all processes that `mpi::network` makes; their names are this and their rank.
+/// Kind of all processes that `mpi::network` creates. Their names consist of the kind and the rank.
 const KIND: &str = "main";
 
-/// So many ranks that nobody has drawn: what `mpi::network` makes, with nothing known of what they send each other.
+/// Returns a graph of `ranks` processes for a project without a graph file. It has the processes
+/// that `mpi::network` creates, and no channels, because the messages between ranks are unknown.
 pub fn undrawn(ranks: u32) -> Declared {
     let mut declared = Declared {
         name: "ranks".to_owned(),
@@ -80,10 +81,11 @@ pub fn undrawn(ranks: u32) -> Declared {
     declared
 }
 
-/// What the program of so many ranks works out for `GRAPHMAP_PLACED`, whatever a drawing calls them.
+/// Returns the value of `GRAPHMAP_PLACED` that the program computes for a number of ranks, which
+/// does not depend on a graph file.
 ///
 /// # Panics
-/// Never: ranks that nobody has drawn are as they should be.
+/// Never: a graph of ranks passes all checks.
 pub fn placed(ranks: u32) -> String {
     let checked = pipeline::check(undrawn(ranks), &mut Vec::new());
     let (network, _) = checked.expect("ranks have names of their own, and no channels");

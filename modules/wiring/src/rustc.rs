@@ -1,9 +1,9 @@
-//! What the compiler says of a project, led back to the graph.
+//! Explains compiler messages about a project by the graph.
 //!
-//! A message about `src/processes/KIND.rs` or `src/wiring.rs` has to do with a kind, often with one
-//! port; where it says that a function or a type is missing, or that a function is not what its kind
-//! needs, it is told in the words of the graph, and at a place that the user can mend. A type that the
-//! compiler refuses in generated code is reported at the `type=` that names it.
+//! A message about `src/processes/KIND.rs` or `src/wiring.rs` concerns a kind, and often one port.
+//! A missing function or type, or a function that does not fit its kind, is reported in terms of
+//! the graph, at a position that the user can fix. A type that the compiler rejects in generated
+//! code is reported at the `type=` that names it.
 
 use crate::codes;
 use crate::context::{Model, PortModel};
@@ -19,11 +19,11 @@ use std::path::Path;
 
 pub use crate::pointed::Pointed;
 
-/// What the wiring calls the modules of the functions.
+/// Path of the modules of the functions in the wiring.
 const FUNCTIONS: &str = "crate::processes::";
 
-/// The function that a place in the text of wiring code hands to the runtime: an error there is one
-/// of the function, which is the user's to mend.
+/// Returns the function that the wiring passes to the runtime at a position. An error at this
+/// position is an error of the function, which the user must fix.
 pub fn handed_function(wiring: &str, at: usize) -> Option<&str> {
     let (before, from_here) = (wiring.get(..at)?, wiring.get(at..)?);
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
@@ -34,7 +34,8 @@ pub fn handed_function(wiring: &str, at: usize) -> Option<&str> {
     words_of(path).next()
 }
 
-/// Where a function is declared in the text of its file, from `pub` or `fn` to its parameters' end.
+/// Returns the range of a function's declaration in the text of its file. It extends from `pub` or
+/// `fn` to the body or the end of the line.
 pub fn declaration(text: &str, function: &str) -> Option<Range<usize>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '#';
     for (at, _) in text.match_indices("fn ") {
@@ -55,27 +56,27 @@ pub fn declaration(text: &str, function: &str) -> Option<Range<usize>> {
     None
 }
 
-/// The most ports of a kind that are shown with a message.
+/// Maximum number of ports that are shown with a message.
 const MOST_PORTS: usize = 4;
 
 /// Explains the compiler's messages about the project of one network.
 pub struct Explainer<'a> {
     network: &'a Network,
-    /// `None` where wiring could not have been made in the first place.
+    /// `None` if wiring cannot be made from the network.
     model: Option<Model>,
 }
 
 impl<'a> Explainer<'a> {
-    /// For the project whose wiring was made from this network.
+    /// Returns an explainer for the project whose wiring was made from this network.
     pub fn new(network: &'a Network) -> Explainer<'a> {
         let structure = Structure::of(network);
         let model = Model::new(network, structure, &mut Diagnostics::new()).ok();
         Explainer { network, model }
     }
 
-    /// Adds to a finding what the graph has to do with it. `diagnostic` has the compiler's message,
-    /// with its code at the end where it has one (`no field .. (E0609)`); `file` and `at` are where it
-    /// points.
+    /// Adds the parts of the graph that a compiler message concerns. `diagnostic` contains the
+    /// message, which ends with the compiler's code if it has one (`no field .. (E0609)`). `file`
+    /// and `at` are its position.
     pub fn explain(&self, diagnostic: Diagnostic, file: &Path, at: &Pointed<'_>) -> Diagnostic {
         let Some(model) = &self.model else {
             return diagnostic;
@@ -87,7 +88,7 @@ impl<'a> Explainer<'a> {
             .unwrap_or("");
         let folder = file.parent().unwrap_or(Path::new(""));
         let (text, number) = with_number(&diagnostic.message);
-        // The trait of this name is always there.
+        // The trait `Payload` always exists, so this message is about the derive.
         if text.contains("find derive macro `Payload`")
             || text.contains("find `Payload` in `graphmap_runtime`")
         {
@@ -121,7 +122,7 @@ impl<'a> Explainer<'a> {
         if let Some(missing) = self.missing_type(model, &diagnostic) {
             return missing;
         }
-        // A function or its file that is missing, or one that is private.
+        // A function, or its file, is missing or private.
         let quoted: Vec<&str> = quoted(text).collect();
         if matches!(number, "E0425" | "E0432" | "E0433" | "E0583" | "E0603")
             && let Some(at) = model
@@ -147,14 +148,14 @@ impl<'a> Explainer<'a> {
         {
             return refused;
         }
-        // Anything else that names a kind: a function that takes something other than its ports.
+        // Other messages that name a kind, such as a function with other parameters than its ports.
         let named = [pointed, text].into_iter().find_map(|text| {
             words_of(text).find_map(|word| {
                 let mut kinds = model.kinds.iter();
                 kinds.position(|kind| kind.type_name == word || kind.function == word)
             })
         });
-        // The compiler may point at the parenthesis before the function that does not fit.
+        // The compiler can point at the parenthesis before the function that does not fit.
         let named = named.or_else(|| {
             let handed = handed_function(at.text, at.range.start)?;
             let mut kinds = model.kinds.iter();
@@ -166,8 +167,8 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    /// A type that the compiler refuses in the wiring, reported where the graph names it or asks of
-    /// it what it does not have.
+    /// Reports a type that the compiler rejects in the wiring. The position is where the graph
+    /// names the type, or requires a trait that the type lacks.
     fn refused_type(
         &self,
         model: &Model,
@@ -182,7 +183,7 @@ impl<'a> Explainer<'a> {
         let is_bound = |rust: &str| bound.is_some_and(|(ty, _)| short(ty) == short(rust));
         let types = types.map(|(shown, port)| (shown.rust_type.as_str(), port.ty));
         let types: Vec<_> = types.filter(|(rust, _)| !rust.is_empty()).collect();
-        // A longer type holds shorter ones.
+        // A longer type can contain shorter ones.
         let pointed = types.iter().filter(|(rust, _)| at.is_in(rust));
         let pointed = pointed.max_by_key(|(rust, _)| rust.len());
         let (rust, ty) = *pointed.or_else(|| types.iter().find(|(rust, _)| is_bound(rust)))?;
@@ -218,7 +219,7 @@ impl<'a> Explainer<'a> {
         ))
     }
 
-    /// A channel of a type that has tokens at the start.
+    /// Returns a channel of a type that has initial tokens.
     fn filled(&self, ty: Option<Symbol>) -> Option<(Span, String)> {
         let mut channels = self.network.channels.values();
         let channel = channels
@@ -226,8 +227,8 @@ impl<'a> Explainer<'a> {
         Some((channel.span, "this channel has `initial=`".to_owned()))
     }
 
-    /// A type of the project's that is not there, told with the line that is missing. Wherever it
-    /// is used the same is told.
+    /// Reports a type of the project that is not defined, with the line that defines it. The report
+    /// is the same for each use of the type.
     fn missing_type(&self, model: &Model, diagnostic: &Diagnostic) -> Option<Diagnostic> {
         let (text, number) = with_number(&diagnostic.message);
         if !matches!(number, "E0412" | "E0425" | "E0432" | "E0433") {
@@ -254,12 +255,12 @@ impl<'a> Explainer<'a> {
             place,
             help,
         );
-        // Where the wiring names it is nothing to look at.
+        // The positions in the wiring do not help the user.
         told.secondary.clear();
         Some(told)
     }
 
-    /// A function that is not what its kind needs, told at the function.
+    /// Reports a function that does not fit its kind, at the function.
     fn misfit(
         &self,
         model: &Model,
@@ -310,12 +311,12 @@ impl<'a> Explainer<'a> {
     }
 
     fn kind(&self, index: usize) -> &Kind {
-        // Kinds of the model are those of the network, in its order.
+        // The kinds of the model are the kinds of the network in the same order.
         &self.network.kinds.values().as_slice()[index]
     }
 
-    /// Adds the port that a message or its line names; all ports where it names their struct; a process
-    /// of the kind otherwise.
+    /// Adds the port that a message or its line names. If the message names the struct of the
+    /// ports, adds all of them. Otherwise adds a process of the kind.
     fn with_ports(
         &self,
         model: &Model,
@@ -358,7 +359,7 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    /// The first port whose tokens are of a type of the project's.
+    /// Returns the first port whose tokens have a type of the project.
     fn port_of_type(&self, model: &Model, ty: &str) -> Option<(Span, String)> {
         model.kinds.iter().enumerate().find_map(|(index, shown)| {
             let of_type = |port: &PortModel| {
@@ -372,13 +373,13 @@ impl<'a> Explainer<'a> {
     }
 }
 
-/// Whether a bound is needed for what a function returns.
+/// Returns true if a bound is required because of the return type of a function.
 fn implements_outcome(diagnostic: &Diagnostic) -> bool {
     let mut notes = diagnostic.notes.iter();
     notes.any(|note| note.contains("to implement `Outcome"))
 }
 
-/// A type without the paths of the names in it: `Vec<types::Task>` as `Vec<Task>`.
+/// Returns a type without the paths of its names: `Vec<Task>` for `Vec<types::Task>`.
 fn short(ty: &str) -> String {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let mut short = String::new();
@@ -390,14 +391,15 @@ fn short(ty: &str) -> String {
     short
 }
 
-/// Says what is easily forgotten where the compiler's message shows that it was.
+/// Replaces the help if the message shows a common omission, such as a missing `.await`.
 fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
     let labels = diagnostic.primary.iter().chain(&diagnostic.secondary);
     let labels = labels.map(|label| &label.text);
     let texts = labels.chain(&diagnostic.notes).chain([&diagnostic.message]);
     let texts: Vec<&String> = texts.collect();
     let about = |what: &str| texts.iter().any(|text| text.contains(what));
-    // With another name behind it in the quotes it is there, and the name is not; the runtime is mostly called `rt`.
+    // If another name follows in the quotes, `mpi` exists and that name does not. The runtime is
+    // often imported as `rt`.
     let without_ranks = about("import `graphmap_runtime::mpi`")
         || ["graphmap_runtime", "rt"]
             .iter()
@@ -407,7 +409,7 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
          `mpi`"
             .to_owned()
     } else if about("(unused_must_use)") {
-        // The compiler's own advice is to ignore it.
+        // The compiler itself advises to ignore the value.
         if about("a write does nothing") {
             "await it: `.write(..).await`".to_owned()
         } else if about("a read does nothing") {
@@ -422,7 +424,7 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
             return diagnostic;
         }
     } else if about("`select!` cannot wait for") {
-        // It reads the port itself.
+        // `select!` reads the port itself.
         "name the port itself, without a read or a write: `token = p.in_ => ..`".to_owned()
     } else if about("Read<") {
         "await the read: `.read().await`".to_owned()
@@ -437,7 +439,7 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
     diagnostic
 }
 
-/// A finding in other words, about the graph first and the code second.
+/// Returns a diagnostic in terms of the graph. The position in the code becomes secondary.
 fn retold(
     mut diagnostic: Diagnostic,
     (code, message): (graphmap_kpn::diagnostic::Code, String),
@@ -446,7 +448,7 @@ fn retold(
 ) -> Diagnostic {
     let said = std::mem::replace(&mut diagnostic.message, message);
     diagnostic.code = code;
-    // What the compiler suggests is to change generated code.
+    // Discards the compiler's help, which is to change generated code.
     diagnostic.help = vec![help];
     diagnostic.notes = vec![format!("message of the compiler: {said}")];
     if let Some((span, text)) = place.filter(|(span, _)| !span.is_none()) {
@@ -456,7 +458,7 @@ fn retold(
     diagnostic
 }
 
-/// A message and the compiler's code at its end.
+/// Splits a message into its text and the compiler's code at its end.
 fn with_number(message: &str) -> (&str, &str) {
     let parts = message.rsplit_once(" (").and_then(|(text, number)| {
         let number = number.strip_suffix(')')?;
@@ -465,7 +467,7 @@ fn with_number(message: &str) -> (&str, &str) {
     parts.unwrap_or((message, ""))
 }
 
-/// The words that the compiler quotes.
+/// Returns the parts of a message that the compiler quotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

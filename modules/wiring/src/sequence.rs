@@ -1,28 +1,33 @@
-//! Sequences of integers as short texts, so that wiring grows with what is irregular in a network
-//! and not with its size.
+//! Sequences of integers as short texts. The size of wiring therefore depends on the irregularity
+//! of a network, not on its size.
 //!
-//! A text is a list of *runs* parted by spaces. A run is a start and any number of steps
-//! `+step*count` or `-step*count`, the innermost first: `10+1*3` is 10 11 12, `10+1*3+100*2` is
-//! 10 11 12 110 111 112, `7` is 7 alone, `7+0*4` is 7 7 7 7. Rows of grids, lines of a graph file
-//! and ranks of repeated modules are each one run.
+//! A text is a list of *runs* separated by spaces. A run is a start and any number of steps
+//! `+step*count` or `-step*count`, the innermost first:
+//!
+//! * `7` is a single 7.
+//! * `7+0*4` is 7 7 7 7.
+//! * `10+1*3` is 10 11 12.
+//! * `10+1*3+100*2` is 10 11 12 110 111 112.
+//!
+//! Rows of grids, lines of a graph file and ranks of repeated modules are each one run.
 
 use std::fmt::Write;
 
-/// How many steps a run may have: what the runtime reads.
+/// Maximum number of steps of a run that the runtime accepts.
 const DIMENSIONS: usize = 8;
 
-/// Values `start + step * i` for `i` in `0 .. count`, that repeated by the further dimensions.
+/// Values `start + step * i` for `i` in `0 .. count`. Each further dimension repeats them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     start: i64,
-    /// Step and count, innermost first; each count is at least 2.
+    /// Step and count, innermost first. Each count is at least 2.
     dimensions: Vec<(i64, u64)>,
 }
 
-/// The shortest text this encoder finds for the values; linear in their number.
+/// Encodes values as a short text. Linear in the number of values.
 ///
-/// The runs are found greedily: first arithmetic progressions, then progressions of equal
-/// progressions, until nothing joins any more.
+/// Finds runs greedily: first arithmetic progressions, then progressions of equal progressions,
+/// until no more can be joined.
 pub fn encode(values: &[u32]) -> String {
     let mut runs = progressions(values);
     loop {
@@ -50,7 +55,7 @@ pub fn encode(values: &[u32]) -> String {
     text
 }
 
-/// Cuts the values into arithmetic progressions, each as long as it goes.
+/// Splits the values into arithmetic progressions, each as long as possible.
 fn progressions(values: &[u32]) -> Vec<Run> {
     let value = |i: usize| i64::from(values[i]);
     let length = |from: usize| {
@@ -70,7 +75,7 @@ fn progressions(values: &[u32]) -> Vec<Run> {
     while from < values.len() {
         let mut count = known.take().unwrap_or_else(|| length(from));
         if count == 2 {
-            // A value alone before a longer run must not take the first value of that run along.
+            // A single value before a longer run must not take the run's first value.
             let next = length(from + 1);
             if next > 2 {
                 count = 1;
@@ -88,15 +93,15 @@ fn progressions(values: &[u32]) -> Vec<Run> {
     runs
 }
 
-/// Joins neighbours that are equal but for their starts, where three or more are equally far apart,
-/// or two that repeat a run which is itself repeated or longer than two.
+/// Joins adjacent runs that differ only in their starts, if the starts are equally spaced. Joins
+/// two runs only if they have several dimensions or more than two values.
 fn joined(runs: Vec<Run>) -> Vec<Run> {
     let mut result: Vec<Run> = Vec::with_capacity(runs.len());
     let mut from = 0;
     while from < runs.len() {
         let mut to = from + 1;
         let alike = |to: usize| runs[to].dimensions == runs[from].dimensions;
-        // Single values were joined before.
+        // Single values were joined earlier.
         let step = match runs.get(to) {
             Some(next) if alike(to) && !next.dimensions.is_empty() => next.start - runs[from].start,
             _ => 0,
@@ -108,7 +113,7 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
         }
         let mut run = runs[from].clone();
         if to - from == 2 && run.dimensions == [(run.dimensions[0].0, 2)] {
-            // Two pairs read better as four values, and they may not belong together.
+            // Two pairs are clearer as four values, and need not belong together.
             to = from + 1;
         } else if to - from > 1 && run.dimensions.len() == DIMENSIONS {
             to = from + 1;
@@ -121,10 +126,10 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
     result
 }
 
-/// The most numbers that [`decode`] gives.
+/// Maximum number of values that [`decode`] returns.
 const MOST: usize = 10_000_000;
 
-/// The values of a text; none where it is no sequence, or one of more than ten million numbers.
+/// Decodes a text. Returns `None` if it is not a sequence, or has more than ten million values.
 pub fn decode(text: &str) -> Option<Vec<u32>> {
     let mut values: Vec<u32> = Vec::new();
     for run in text.split_whitespace() {

@@ -1,30 +1,30 @@
-//! Signatures: what wiring code says about the ports of its kinds, so that the next generation can
-//! tell which functions no longer fit.
+//! Signatures describe the ports of the kinds in wiring code. The next generation compares them
+//! with the new ports, to find functions that no longer fit.
 //!
-//! A signature is a comment line `// kind "inTask": input "in" "types::Task", select ...`, one a
-//! kind, in the head of the generated file.
+//! A signature is a comment line `// kind "inTask": input "in" "types::Task", select ...` for each
+//! kind, at the top of the generated file.
 
 use std::fmt::Write;
 
 const BEGIN: &str = "kind ";
 
-/// One kind of a signature.
+/// Signature of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
     pub(crate) kind: String,
     pub(crate) ports: Vec<PortSignature>,
 }
 
-/// One port of a signature.
+/// Port of a signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PortSignature {
-    /// Direction or bundle.
+    /// Direction or bundle, as [`PortModel::word`](crate::context::PortModel::word).
     pub(crate) word: String,
     pub(crate) name: String,
     pub(crate) rust_type: String,
 }
 
-/// The signature of a kind, without what makes it a comment.
+/// Returns the signature of a kind, without the `//` of the comment.
 pub(crate) fn print(kind: &str, ports: &[PortSignature]) -> String {
     let mut line = format!("{BEGIN}{}:", quote(kind));
     for (i, port) in ports.iter().enumerate() {
@@ -41,7 +41,7 @@ pub(crate) fn print(kind: &str, ports: &[PortSignature]) -> String {
     line
 }
 
-/// The signatures in a generated file; lines that are none are passed over.
+/// Returns the signatures in a generated file. Skips all other lines.
 pub(crate) fn read(code: &str) -> Vec<Signature> {
     code.lines()
         .filter_map(|line| parse(line.strip_prefix("// ")?))
@@ -53,7 +53,7 @@ fn quote(text: &str) -> String {
     for c in text.chars() {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
-            // Direction marks and line ends would make the comment something else.
+            // Direction marks and line ends could end or disguise the comment.
             _ if c.is_alphanumeric() || c.is_ascii_graphic() || c == ' ' => quoted.push(c),
             _ => quoted.extend(c.escape_unicode()),
         }
@@ -84,7 +84,7 @@ fn parse(line: &str) -> Option<Signature> {
     Some(Signature { kind, ports })
 }
 
-/// Reads a quoted text and what follows it.
+/// Reads a quoted text at the start of `rest`, and removes it from `rest`.
 fn unquote(rest: &mut &str) -> Option<String> {
     let mut text = String::new();
     let mut chars = rest.strip_prefix('"')?.char_indices();

@@ -1,7 +1,7 @@
-//! Skeletons: Handlebars templates, those built in and those of a user's folder.
+//! Skeletons: built-in Handlebars templates and templates in a user's folder.
 //!
-//! A skeleton is named by its path without `.hbs`: `rust/chain`. A user's file of that name replaces
-//! the built-in one, any other adds to them; all of them can be partials of each other.
+//! The name of a skeleton is its path without `.hbs`, such as `rust/chain`. A user's file replaces
+//! the built-in skeleton of the same name. Each skeleton can include all others as partials.
 
 mod findings;
 mod folder;
@@ -22,13 +22,14 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// How deep blocks and parentheses of a template may nest: the reader of templates is recursive.
+/// Maximum nesting of blocks and of parentheses in a template. The limit exists because the parser
+/// of templates is recursive.
 const NESTING: usize = 100;
 
 /// The skeletons that a program ships with.
 #[derive(Debug)]
 pub struct BuiltIn {
-    /// The description of their families, a `families.toml`.
+    /// Their `families.toml`.
     pub families: &'static str,
     /// The name (`rust/chain`) and text of each skeleton.
     pub skeletons: &'static [(&'static str, &'static str)],
@@ -39,7 +40,7 @@ pub struct Skeletons {
     engine: Handlebars<'static>,
     budget: Budget,
     names: BTreeSet<String>,
-    /// The file of each skeleton of the user's.
+    /// File of each skeleton of the user's folder.
     files: BTreeMap<String, PathBuf>,
 }
 
@@ -47,15 +48,16 @@ impl Skeletons {
     /// Compiles the built-in skeletons.
     ///
     /// # Panics
-    /// When one of them cannot be compiled. A test compiles those of graphmap.
+    /// If one of them cannot be compiled. A test compiles the skeletons of graphmap.
     pub fn built_in(built_in: &BuiltIn) -> Skeletons {
         Skeletons::collect(built_in, Vec::new()).unwrap_or_else(|findings| panic!("{findings:?}"))
     }
 
-    /// The built-in skeletons with those of a folder, which win.
+    /// Compiles the built-in skeletons and the skeletons of a folder. The folder takes precedence.
     ///
     /// # Errors
-    /// What cannot be read there, all of it.
+    /// Returns all errors: files that cannot be read, invalid templates, and partials that include
+    /// each other in a cycle.
     pub fn with_folder(built_in: &BuiltIn, folder: &Path) -> Result<Skeletons, Diagnostics> {
         let mut findings = Diagnostics::new();
         let users = folder::read(folder, &mut findings);
@@ -65,7 +67,7 @@ impl Skeletons {
         Skeletons::collect(built_in, users)
     }
 
-    /// The files that [`Skeletons::with_folder`] reads, as far as they can be found.
+    /// Returns the files that [`Skeletons::with_folder`] reads. Skips folders that cannot be read.
     pub fn files_of(folder: &Path) -> Vec<PathBuf> {
         let found = folder::list(folder, &mut Diagnostics::new());
         found.into_iter().map(|found| found.path).collect()
@@ -140,18 +142,18 @@ impl Skeletons {
         })
     }
 
-    /// The names of all skeletons, sorted.
+    /// Returns the names of all skeletons, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
 
-    /// Whether there is a skeleton of that name.
+    /// Returns true if a skeleton has this name.
     pub fn has(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 
-    /// The skeletons of a family that wire a network: `rust/chain` is `chain`. What begins with an
-    /// underscore is a partial and no skeleton.
+    /// Returns the skeletons of a family that wire a network, such as `chain` for `rust/chain`. A
+    /// name that begins with an underscore, or is in a folder of the family, is a partial.
     pub fn family<'a>(&'a self, family: &'a str) -> impl Iterator<Item = &'a str> {
         self.names().filter_map(move |name| {
             let rest = name.strip_prefix(family)?.strip_prefix('/')?;
@@ -159,7 +161,8 @@ impl Skeletons {
         })
     }
 
-    /// The finding that a family has no skeleton of a name, wanted by the text at `span`.
+    /// Returns the error that a family has no skeleton with a name. `span` is the position that
+    /// requests it.
     pub fn missing(&self, family: &str, name: &str, span: Span) -> Diagnostic {
         let known: Vec<&str> = self.family(family).collect();
         let message = format!("unknown skeleton `{name}` in the family `{family}`");
@@ -193,10 +196,10 @@ impl Skeletons {
             .with_note(format!("the family has `{}`", known.join("`, `")))
     }
 
-    /// Renders a text that is a template itself, such as the path of a file.
+    /// Renders a text that is a template, such as the path of a file.
     ///
     /// # Errors
-    /// When it is none, or fails.
+    /// Fails if the text is not a template, if rendering fails, or if it exceeds the budget.
     pub fn render_text<T: Serialize>(&self, text: &str, data: &T) -> Result<String, Diagnostics> {
         compile("", text)
             .and_then(|mut template| {
@@ -213,7 +216,8 @@ impl Skeletons {
     /// Renders a skeleton.
     ///
     /// # Errors
-    /// When there is none of that name, or it fails: with template, line and column.
+    /// Fails if no skeleton has this name, or if rendering fails. The message about a failed
+    /// rendering contains the template, line and column.
     pub fn render<T: Serialize>(&self, name: &str, data: &T) -> Result<String, Diagnostics> {
         if !self.has(name) {
             let (family, rest) = name.split_once('/').unwrap_or(("", name));
@@ -278,8 +282,9 @@ fn too_deep(text: &str) -> Option<usize> {
                 let tag = &bytes[i..];
                 let tag = &tag[tag.iter().take_while(|&&b| b == b'{' || b == b'~').count()..];
                 match tag.first() {
-                    // Each tag is met once for each of its braces but the last; counting twice is
-                    // harmless where the bound is generous, but must be even for both.
+                    // A tag is counted once for each of its braces except the last. Counting twice
+                    // is harmless because the limit is generous, but an opening and a closing tag
+                    // must count the same.
                     Some(b'#' | b'^') => blocks += 1,
                     Some(b'/') => blocks = blocks.saturating_sub(1),
                     _ => {}
@@ -297,7 +302,11 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// The names of the partials that a template includes.
+/// Collects the names of the partials that a template includes.
+///
+/// # Errors
+/// Fails if the template has a partial with a block, an inline partial, or a partial whose name is
+/// not literal.
 fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), String> {
     for element in &template.elements {
         match element {
@@ -331,9 +340,10 @@ fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), S
     Ok(())
 }
 
-/// A circle among partials, as `a -> b -> a`.
+/// Returns a cycle of partials as `a -> b -> a`, if there is one.
 fn circle(partials: &BTreeMap<String, BTreeSet<String>>) -> Option<String> {
-    // Takes away, again and again, what includes nothing that is left; a circle stays.
+    // Repeatedly removes partials that include none of those left. Only partials that lead to a
+    // cycle remain.
     let mut left = partials.clone();
     loop {
         let before = left.len();

@@ -1,22 +1,28 @@
 //! The structure of a network: chain, farm, tree, grid, or none of them (explicit).
 //!
-//! Looked at are *units*, numbered from 0 in the order of ranks, and which of them channels join,
-//! whatever their direction and number:
+//! The structure depends on *units*, numbered from 0 in the order of ranks, and on the pairs of
+//! units that channels join. The direction and number of the channels do not matter:
 //!
-//! | structure | units `0 .. n` are joined so |
+//! | structure | units `0 .. n`, and the pairs that are joined |
 //! |---|---|
-//! | grid | `n = rows * columns`, both at least 2; each with its neighbours in row and column, the unit of row `r` and column `c` being `r * columns + c` |
-//! | tree | unit `i > 0` with `(i - 1) / arity`, and nothing else; more than two levels |
-//! | chain | `i` with `i + 1`, and nothing else; two or more |
-//! | farm | not at all with each other; each with a process of a kind that has only one |
+//! | grid | each unit to its neighbours in row and column, no other pairs; see below |
+//! | tree | unit `i > 0` to `(i - 1) / arity`, no other pairs; more than two levels |
+//! | chain | `i` to `i + 1`, no other pairs; at least two units |
+//! | farm | no pairs; each unit is joined only to processes whose kind has no other process |
 //!
-//! Units are tried in this order: the processes of the kind with the most processes, then the
-//! modules of the kind of module with the most instances that lie side by side, where each has at most
-//! one process of a kind (so that a process finds its module by its own index: a wavefront of rows is no
-//! chain that its cells could make use of), then (for a tree,
-//! whose root and leaves may be of other kinds) all processes. Of several that fit, the structure
-//! higher in the table counts. A farm of modules whose neighbours are joined is a chain, as the thesis
-//! has it.
+//! A grid has `rows * columns` units, and both factors are at least 2. The unit of row `r` and
+//! column `c` is `r * columns + c`.
+//!
+//! Units are tried in this order:
+//!
+//! 1. The processes of the kind with the most processes.
+//! 2. The modules of one kind with the most instances in one parent. Process `i` of each kind must
+//!    be in module `i` or in none, because a process finds its module by its own index. So a
+//!    wavefront of rows is not a chain, because its cells could not use it.
+//! 3. All processes, for a tree only, because its root and leaves may be of other kinds.
+//!
+//! If several structures fit, the first one in the table is used. A farm of modules whose
+//! neighbours are joined is a chain, as in the thesis.
 //!
 //! The cost is linear in the number of processes, channels and modules.
 
@@ -25,50 +31,50 @@ use graphmap_kpn::declared::ModuleId;
 use graphmap_kpn::network::Network;
 use serde::Serialize;
 
-/// What a network looks like.
+/// Structure of a network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Structure {
     /// `chain`, `farm`, `tree`, `grid` or `explicit`.
     pub name: &'static str,
-    /// What it is made of: the name of a kind, of a kind of module, or nothing where it is made of
+    /// Name of the kind, or of the kind of module, that it consists of. `None` if it consists of
     /// all processes or is explicit.
     pub unit: Option<String>,
     /// Whether the unit is a module.
     pub of_modules: bool,
-    /// Its sizes: `LENGTH` of a chain; `WORKERS` of a farm; `NODES` and `ARITY` of a tree; `ROWS`
+    /// Its sizes: `LENGTH` of a chain, `WORKERS` of a farm, `NODES` and `ARITY` of a tree, `ROWS`
     /// and `COLUMNS` of a grid.
     pub sizes: Vec<Size>,
 }
 
-/// One size of a structure.
+/// A size of a structure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Size {
-    /// `LENGTH`, `WORKERS`, ...
+    /// Its name, such as `LENGTH` or `WORKERS`.
     pub name: &'static str,
-    /// How many.
+    /// Its value.
     pub value: usize,
-    /// What it counts.
+    /// Description of the counted elements.
     pub about: &'static str,
 }
 
-/// The names of all structures.
+/// Names of all structures.
 pub const STRUCTURES: [&str; 5] = ["chain", "explicit", "farm", "grid", "tree"];
 
 impl Structure {
-    /// The structure of a network.
+    /// Returns the structure of a network.
     pub fn of(network: &Network) -> Structure {
         Structure::find(network, &["grid", "tree", "chain", "farm"])
     }
 
-    /// The structure of that name, where the network has it. Every network is `explicit`.
+    /// Returns the structure of this name if the network has it. Every network is `explicit`.
     pub fn named(network: &Network, name: &str) -> Option<Structure> {
         let wanted = STRUCTURES.into_iter().find(|&known| known == name)?;
         let found = Structure::find(network, &[wanted]);
         (found.name == wanted).then_some(found)
     }
 
-    /// Whether channels join the processes, or those of the largest kind, to a tree, in whatever
-    /// order they are numbered.
+    /// Returns true if all processes, or the processes of the largest kind, form a tree. Their
+    /// numbers can have any order.
     pub fn is_tree_out_of_order(network: &Network) -> bool {
         let units = [of_kind(network), of_all(network)];
         let mut units = units.into_iter().flatten();
@@ -109,18 +115,18 @@ impl Structure {
     }
 }
 
-/// Which unit each process belongs to.
+/// Assignment of processes to units.
 struct Units {
     name: Option<String>,
     of_modules: bool,
-    /// Unit of each process; [`NO_UNIT`] for a process beside them.
+    /// Unit of each process, [`NO_UNIT`] if it belongs to none.
     of: Vec<u32>,
     count: usize,
 }
 
 const NO_UNIT: u32 = u32::MAX;
 
-/// The processes of the kind with the most, of equals the first.
+/// Returns the processes of the kind with the most processes. In a tie, returns the first kind.
 fn of_kind(network: &Network) -> Option<Units> {
     let kind = network
         .kinds
@@ -139,7 +145,8 @@ fn of_kind(network: &Network) -> Option<Units> {
     })
 }
 
-/// The modules side by side of one kind that are most, of equals the first.
+/// Returns the largest set of modules with the same kind and parent. In a tie, returns the first
+/// set.
 fn of_modules(network: &Network) -> Option<Units> {
     let key = |module: ModuleId| {
         let module = &network.modules[module];
@@ -195,7 +202,8 @@ fn of_all(network: &Network) -> Option<Units> {
 }
 
 impl Units {
-    /// The pairs of different units that channels join, the lower number first, with repetitions.
+    /// Returns the pairs of different units that channels join, the lower number first. A pair can
+    /// occur repeatedly.
     fn pairs<'a>(&'a self, network: &'a Network) -> impl Iterator<Item = (usize, usize)> + 'a {
         network.channels.ids().filter_map(move |channel| {
             let from = self.of[network.writer(channel).index()];
@@ -270,7 +278,7 @@ impl Units {
         })
     }
 
-    /// Whether it is a tree, more than a chain, whichever unit is its root.
+    /// Returns true if the units form a tree that is not a chain. Any unit can be the root.
     fn is_any_tree(&self, network: &Network) -> bool {
         let mut pairs: Vec<(usize, usize)> = self.pairs(network).collect();
         pairs.sort_unstable();
@@ -279,7 +287,7 @@ impl Units {
             return false;
         }
         let mut degree = vec![0; self.count];
-        // The units that are known to be joined, by one of them.
+        // Union-find structure of the joined units. Each unit has a parent in its set.
         let mut of: Vec<usize> = (0..self.count).collect();
         for (a, b) in pairs {
             let [a_root, b_root] = [a, b].map(|unit| root(&mut of, unit));
@@ -321,7 +329,7 @@ impl Units {
     }
 }
 
-/// The unit that stands for those that a unit is joined with; makes the way there shorter.
+/// Returns the representative of a unit's set, and shortens the path to it.
 fn root(of: &mut [usize], mut unit: usize) -> usize {
     while of[unit] != unit {
         of[unit] = of[of[unit]];
@@ -377,7 +385,7 @@ mod tests {
 
     #[test]
     fn modules_make_a_structure_where_each_has_one_process_of_a_kind() {
-        // Rows of cells, each joined with the one before it, below, and across.
+        // Rows of cells. Each is joined to its right, lower and lower right neighbours.
         let mut wavefront = Graph::new("wavefront");
         let (rows, cells) = (4, 3);
         for row in 0..rows {
@@ -424,7 +432,7 @@ mod tests {
 
     #[test]
     fn a_tree_in_another_order_is_known_as_one() {
-        // In the order of a walk that goes down first.
+        // In the order of a depth-first walk.
         let mut walk = Graph::new("walk");
         for (from, to) in [
             ("root.a", "left"),

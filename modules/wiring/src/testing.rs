@@ -1,4 +1,4 @@
-//! Networks for tests, written as a program writes them: with a text, so that everything has a place.
+//! Networks for tests. Each has a text, so that all elements have positions.
 
 #![allow(dead_code, unreachable_pub)]
 
@@ -11,7 +11,7 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
 use std::collections::HashMap;
 
-/// A graph in the making.
+/// Builder of a graph.
 pub struct Graph {
     file: String,
     text: String,
@@ -42,7 +42,7 @@ impl Graph {
         Span::new(start, start + text.len() as u32)
     }
 
-    /// A module with what is declared in it.
+    /// Adds a module with the declarations of `inside`.
     pub fn module(&mut self, name: &str, kind: &str, inside: impl FnOnce(&mut Graph)) {
         let span = self.line(&format!("subgraph {name} {{ module={kind};"));
         let module = ModuleDecl {
@@ -58,7 +58,7 @@ impl Graph {
         self.text.push_str("  }\n");
     }
 
-    /// A node that is a face of a process.
+    /// Adds a node of a split process.
     pub fn face(&mut self, name: &str, process: &str) -> &mut Graph {
         let node = self.node(name).expect("not the environment");
         let kind = self.declared.names.intern(kind_of_name(process));
@@ -68,13 +68,14 @@ impl Graph {
         self
     }
 
-    /// A node; `NULL` is the environment.
+    /// Adds a node. `NULL` is the environment.
     pub fn node(&mut self, name: &str) -> Option<NodeId> {
         if name == "NULL" {
             return None;
         }
         if let Some(&node) = self.nodes.get(name) {
-            // As in DOT: named outside first, it still lies in the module that names it.
+            // As in DOT: the first module that names a node contains it, even if the node was named
+            // before.
             let module = &mut self.declared.nodes[node].module;
             *module = module.or(self.module);
             return Some(node);
@@ -95,7 +96,7 @@ impl Graph {
         Some(id)
     }
 
-    /// A channel between `node.port` and `node.port`; ports are `out` and `in` where not said.
+    /// Adds a channel between `node.port` and `node.port`. The default ports are `out` and `in`.
     pub fn channel(&mut self, from: &str, to: &str) -> &mut Graph {
         let mut end = |text: &str, port: &str| {
             let (node, port) = text.split_once('.').unwrap_or((text, port));
@@ -119,7 +120,7 @@ impl Graph {
         self
     }
 
-    /// Says the kind of a node.
+    /// Sets the kind of a node.
     pub fn kind(&mut self, name: &str, kind: &str) -> &mut Graph {
         let node = self.node(name).expect("no environment");
         self.declared.nodes[node].kind = self.declared.names.intern(kind);
@@ -130,21 +131,21 @@ impl Graph {
         self.declared.channels.last_mut().expect("after a channel")
     }
 
-    /// The payload type of the last channel.
+    /// Sets the payload type of the last channel.
     pub fn ty(&mut self, ty: &str) -> &mut Graph {
         let ty = self.declared.names.intern(ty);
         self.last().ty = Some(ty);
         self
     }
 
-    /// Capacity and initial tokens of the last channel.
+    /// Sets the capacity and the initial tokens of the last channel.
     pub fn holds(&mut self, capacity: u32, initial: u32) -> &mut Graph {
         self.last().capacity = std::num::NonZeroU32::new(capacity);
         self.last().initial = initial;
         self
     }
 
-    /// The kind of bundle that the last channel is a member of.
+    /// Makes the last channel a member of a bundle.
     pub fn bundle(&mut self, kind: BundleKind) -> &mut Graph {
         let span = self.last().span;
         let extra = self.declared.add_extra(ChannelExtra {
@@ -166,19 +167,19 @@ impl Graph {
         self
     }
 
-    /// `skeleton=` of the graph.
+    /// Sets `skeleton=` of the graph.
     pub fn skeleton(&mut self, name: &str) -> &mut Graph {
         let span = self.line(&format!("skeleton={name};"));
         self.declared.skeleton = Some((name.into(), span));
         self
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     pub fn text(&self) -> String {
         format!("{}}}\n", self.text)
     }
 
-    /// The network, verified.
+    /// Returns the verified network.
     pub fn network(mut self) -> Verified {
         self.text.push_str("}\n");
         self.declared.sources.add(self.file, self.text).unwrap();
@@ -190,7 +191,7 @@ impl Graph {
             .0
     }
 
-    /// The network on one OS process.
+    /// Returns the network mapped onto one OS process.
     pub fn mapped(self) -> Mapped {
         let network = self.network();
         let mapping = Mapping::stack(network.processes.len(), 1);
@@ -198,8 +199,8 @@ impl Graph {
     }
 }
 
-/// The farm of the thesis with so many modules: a manager of two faces, and in each module
-/// `inTask`, `outTask`, `doTask`, `outResult`, `inResult`.
+/// Returns the farm of the thesis: a manager of two nodes, and `inTask`, `outTask`, `doTask`,
+/// `outResult`, `inResult` in each module.
 pub fn farm(modules: usize) -> Graph {
     let mut g = Graph::new("farm");
     g.face("managerPut", "manager")
@@ -237,7 +238,7 @@ pub fn farm(modules: usize) -> Graph {
     g
 }
 
-/// A grid of cells, each joined with its four neighbours both ways where there are any.
+/// Returns a grid of cells. Each is joined to its neighbours in both directions.
 pub fn grid(rows: usize, columns: usize) -> Graph {
     let mut g = Graph::new("stencil");
     let cell = |r: usize, c: usize| format!("cell{}_{}", r + 1, c + 1);
@@ -281,7 +282,8 @@ pub fn grid(rows: usize, columns: usize) -> Graph {
     g
 }
 
-/// A tree in the order of a heap; a node gathers from its children and writes to its parent.
+/// Returns a tree in the order of a heap. A node gathers from its children and writes to its
+/// parent.
 pub fn tree(nodes: usize, arity: usize) -> Graph {
     let mut g = Graph::new("sum");
     let name = |i: usize| match i {
@@ -300,7 +302,7 @@ pub fn tree(nodes: usize, arity: usize) -> Graph {
     g
 }
 
-/// A pool: a master shares tasks among workers and selects their answers.
+/// Returns a pool: a master shares tasks among workers and selects their answers.
 pub fn pool(workers: usize) -> Graph {
     let mut g = Graph::new("pool");
     for i in 1..=workers {
@@ -314,7 +316,7 @@ pub fn pool(workers: usize) -> Graph {
     g
 }
 
-/// A source, filters in a row, a sink.
+/// Returns a source, a row of filters, and a sink.
 pub fn chain(filters: usize) -> Graph {
     let mut g = Graph::new("sieve");
     g.channel("source", "filter1").ty("u64").holds(16, 0);
@@ -329,7 +331,7 @@ pub fn chain(filters: usize) -> Graph {
     g
 }
 
-/// A random network of one kind, all ports bundles.
+/// Returns a random network of one kind. All its ports are bundles.
 pub fn random(processes: u64, channels: u64) -> Graph {
     let mut g = Graph::new("random");
     let mut state = 42u64;
@@ -342,7 +344,7 @@ pub fn random(processes: u64, channels: u64) -> Graph {
     for i in 0..processes {
         g.node(&format!("n{i}"));
     }
-    // A circle first, so that each has both ports.
+    // A cycle first, so that each process has both ports.
     for i in 0..processes {
         let to = (i + 1) % processes;
         g.channel(&format!("n{i}"), &format!("n{to}"))

@@ -1,11 +1,13 @@
-//! Fields that `payload!` does not list, which the compiler reports as faults of the macro's patterns.
+//! Fields that `payload!` does not list. The compiler reports them as errors in the macro's
+//! patterns.
 
 use crate::identifier::words_of;
 use crate::lexer::{Token, tokens};
 use crate::pointed::Pointed;
 use graphmap_kpn::diagnostic::Diagnostic;
 
-/// A field that `payload!` does not list: the compiler speaks of the patterns that the macro makes.
+/// Reports a field that `payload!` does not list. The compiler message concerns the patterns that
+/// the macro generates.
 pub(crate) fn unlisted(
     diagnostic: &Diagnostic,
     text: &str,
@@ -57,11 +59,12 @@ pub(crate) fn unlisted(
     )
 }
 
-/// The named fields of a struct in a text; none where it is not there, or has no names for them.
+/// Returns the named fields of a struct in a text. Empty if the struct is missing or has unnamed
+/// fields.
 fn fields_of<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
     let mut tokens = tokens(text);
     let mut before = None;
-    // Up to the name behind `struct`.
+    // Skips to the name of the struct.
     for token in tokens.by_ref() {
         if before == Some(Token::Word("struct")) && token == Token::Word(name) {
             break;
@@ -73,7 +76,7 @@ fn fields_of<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
     while let Some(token) = tokens.next() {
         match token {
             Token::Open('{') if depth == 0 => depth = 1,
-            // A unit or tuple struct.
+            // A unit struct or tuple struct.
             Token::Sign(';') | Token::Open(_) if depth == 0 => break,
             Token::Open(_) => depth += 1,
             Token::Close(_) => {
@@ -83,7 +86,7 @@ fn fields_of<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
                 }
             }
             Token::Sign(':') if depth == 1 => {
-                // The first colon behind a word ends a field's name; `::` is part of a path.
+                // The first colon behind a word ends a field's name. `::` is part of a path.
                 let is_path = tokens.next_if_eq(&Token::Sign(':')).is_some();
                 if let (Some(Token::Word(field)), false) = (last, is_path) {
                     fields.push(field);

@@ -13,7 +13,7 @@ use graphmap_wiring::skeleton::Skeletons;
 use std::path::{Path, PathBuf};
 use testing::{chain, pool};
 
-/// A folder with these files.
+/// Creates a folder with these files.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("families")
@@ -28,7 +28,7 @@ fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     folder
 }
 
-/// The families of a manifest, or code, line, column and message of each finding.
+/// Returns the families of a manifest, or the code, line, column and message of each diagnostic.
 fn read(name: &str, manifest: &str) -> Result<Vec<Family>, Vec<String>> {
     let folder = folder(name, &[("families.toml", manifest)]);
     let mut sources = SourceMap::new();
@@ -175,7 +175,7 @@ fn a_project_has_the_files_that_the_manifest_lists() {
         "wiring.py false",
     ];
     assert_eq!(files, expected);
-    // Types of other languages are no errors.
+    // Types of other languages are allowed.
     let mut odd = chain(3);
     odd.channel("sink.more", "source.more").ty("[]byte*");
     assert!(project("types", MANIFEST, odd).is_ok());

@@ -1,4 +1,4 @@
-//! Wiring for Pilot: compiles without a warning, and creates what the graph says.
+//! Wiring for Pilot: it compiles without a warning and creates the elements of the graph.
 
 #[path = "../../../src/skeletons.rs"]
 mod built_in;
@@ -32,7 +32,7 @@ fn emit(mapped: &Mapped) -> Result<String, Diagnostics> {
     Ok(String::from_utf8(files.get(path).unwrap().content.clone()).unwrap())
 }
 
-/// Compiles the wiring with stubs, runs it, and gives back what was created, sorted.
+/// Compiles the wiring with stubs and runs it. Returns the created elements, sorted.
 fn created(name: &str, code: &str, kinds: &[String]) -> Vec<String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("pilot")
@@ -47,7 +47,7 @@ fn created(name: &str, code: &str, kinds: &[String]) -> Vec<String> {
     run(&folder, &["wiring.c".into(), "stubs.c".into()])
 }
 
-/// Compiles files of a folder, runs them, and gives back what was created, sorted.
+/// Compiles and runs files of a folder. Returns the created elements, sorted.
 fn run(folder: &Path, sources: &[PathBuf]) -> Vec<String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pilot");
     let output = Command::new("cc")
@@ -75,7 +75,7 @@ fn run(folder: &Path, sources: &[PathBuf]) -> Vec<String> {
     lines
 }
 
-/// What the network says should be created, sorted.
+/// Returns the elements that should be created, sorted.
 fn expected(mapped: &Mapped) -> Vec<String> {
     let network = mapped.network();
     let ends = |c| (network.writer(c).index(), network.reader(c).index());
@@ -150,7 +150,8 @@ fn a_new_project_for_pilot_compiles() {
 
 #[test]
 fn a_switch_for_pilot_is_an_array_of_channels() {
-    // Two servers of three and of one client, whose edges do not come in the order of their ranks.
+    // Two servers, one with three clients and one with one. Their edges are not in the order of
+    // their ranks.
     let mut graph = Graph::new("served");
     for (server, client) in [(1, 3), (2, 4), (1, 1), (1, 2)] {
         graph
@@ -204,7 +205,8 @@ int server_process(int index, void *argument)
     assert_eq!(switches.count(), 2, "{created:?}");
 }
 
-/// Started with too few processes of MPI, or by launch files of another drawing, it does not begin.
+/// The program refuses to start with too few processes of MPI, or from launch files of another
+/// graph.
 #[test]
 fn a_wrong_start_is_refused() {
     let mapped = farm(3).mapped();

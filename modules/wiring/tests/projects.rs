@@ -1,5 +1,5 @@
-//! New projects: what is in them, that they build without a warning and run, and what happens when
-//! the graph changes.
+//! New projects: their files, whether they build without a warning and run, and changes of the
+//! graph.
 
 #[path = "../../../src/skeletons.rs"]
 mod built_in;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use testing::{Graph, chain, farm, grid, pool, tree};
 
-/// A folder for a test below `target`, empty.
+/// Creates an empty folder for a test below `target`.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -26,7 +26,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Writes a set of files as the command does.
+/// Writes files as the command does.
 fn write(root: &Path, files: &Files) {
     for (path, file) in files.iter() {
         let path = root.join(path);
@@ -40,7 +40,7 @@ fn write(root: &Path, files: &Files) {
     }
 }
 
-/// The runtime where it is, for those that need no copy of their own to be compiled.
+/// Returns the runtime in the repository, for projects that need not compile a copy.
 fn in_place() -> Runtime {
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("runtime");
     Runtime::Path(runtime.display().to_string())
@@ -82,8 +82,7 @@ fn quiet(output: &Output) {
     assert!(output.status.success() && text.is_empty(), "{text}");
 }
 
-/// One project with everything: several networks as modules of one program, so that one build
-/// does for all.
+/// The project has several networks as modules of one program, so that one build is enough.
 #[test]
 fn new_projects_build_without_a_warning_and_run() {
     let root = folder("stub");
@@ -125,7 +124,7 @@ fn new_projects_build_without_a_warning_and_run() {
             assert!(stub != checked);
             std::fs::write(&file, checked).unwrap();
         }
-        // What is warned of depends on ports; these have all of them.
+        // Warnings depend on ports, and these networks have all kinds of ports.
         if matches!(name, "odd" | "grid" | "names") {
             quiet(&cargo(&root, &["clippy"]));
         }
@@ -133,7 +132,7 @@ fn new_projects_build_without_a_warning_and_run() {
     }
 }
 
-/// What the skeletons of structures say, checked by a process of each.
+/// Checks of the code that skeletons of structures generate, in a process of each network.
 const CHECKS: [(&str, &str, &str); 4] = [
     (
         "chain",
@@ -160,7 +159,7 @@ const CHECKS: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// Names that no language likes, and every kind of port.
+/// Returns a network with unusual names and every kind of port.
 fn odd() -> Graph {
     use graphmap_kpn::declared::{BundleKind, Flow};
     let mut g = Graph::new("odd");
@@ -205,7 +204,7 @@ fn odd() -> Graph {
     g
 }
 
-/// What Rust, its prelude and the runtime call something, as names of kinds and ports.
+/// Names of Rust, its prelude and the runtime, as names of kinds and ports.
 const TAKEN: &[&str] = &[
     "abstract as async await become box break const continue crate do dyn else enum extern false final",
     "fn for gen if impl in let loop macro match mod move mut override priv pub ref return self Self",
@@ -223,13 +222,13 @@ const TAKEN: &[&str] = &[
     "structure parent children part neighbours cell NODES ARITY kind channels channels_filled",
     "payload Payload format_of Format Known Unknown Probe Encoder Decoder",
 ];
-/// The same for types of the project's own: those that are spelt as types, and no type of the prelude.
+/// The same for types of the project: names that are spelt as types, without types of the prelude.
 const TAKEN_TYPES: &str = "\
     Some None Ok Err Default Clone Copy Send Sync Sized Drop Fn FnMut Iterator ToString From Into Eq \
     Ord Future Debug Hash Network Ports Ends Channels Names Kind Input Output Select Switch Stopped Me \
     Payload Format Known Unknown Probe Encoder Decoder";
 
-/// A ring of kinds whose names are taken: as a kind, as a port of another kind, as a type.
+/// Returns a ring of kinds with these names: as a kind, as a port of another kind, as a type.
 fn names() -> Graph {
     let mut g = Graph::new("names");
     let names = TAKEN.iter().flat_map(|line| line.split_whitespace());
@@ -249,7 +248,7 @@ fn names() -> Graph {
     g
 }
 
-/// A source, three filters and a sink, or what becomes of them.
+/// Returns a source, three filters and a sink, before the change of the graph.
 fn before() -> Graph {
     let mut g = chain(3);
     g.channel("filter3.log", "sink.log").ty("Entry");
@@ -281,7 +280,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     let skeletons = Skeletons::built_in(&BUILT_IN);
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
 
-    // The functions are the user's; as long as they are stubs, that is told each time.
+    // The functions belong to the user. Each run reports that they are stubs.
     for kind in ["source", "filter", "sink"] {
         let mut notes = Diagnostics::new();
         let regenerated = project.regenerate(&before().network(), &skeletons, &mut notes);
@@ -292,7 +291,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
         std::fs::write(root.join(&path), read(&path) + "// Mine.\n").unwrap();
     }
 
-    // Nothing changed: nothing to write, nothing to tell.
+    // Without a change, nothing is written or reported.
     let mut notes = Diagnostics::new();
     let now = project
         .regenerate(&before().network(), &skeletons, &mut notes)
@@ -377,7 +376,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     );
     assert!(read("src/processes/mod.rs").contains("drain"));
 
-    // What is missing is told in the words of the graph.
+    // Missing functions and types are reported in terms of the graph.
     let source = root.join("src/processes/source.rs");
     std::fs::write(&source, "fn other() {}\n").unwrap();
     let mut findings = build(&project, &network);
@@ -409,7 +408,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     );
 }
 
-/// The findings of a build that fails, explained, each with a place in the graph.
+/// Returns the explained diagnostics of a build that fails. Each has a position in the graph.
 fn build(project: &Project, network: &Verified) -> Vec<String> {
     let output = cargo(&project.root, &["build", "--message-format=json"]);
     assert!(!output.status.success());
@@ -465,7 +464,7 @@ fn a_project_is_found_from_its_graph() {
     std::fs::write(&manifest, "[package\n").unwrap();
     let findings = find().unwrap_err();
     assert_eq!(findings.iter().next().unwrap().code.0, 613);
-    // The folder that the graph lies in.
+    // The folder that contains the graph.
     std::fs::remove_file(&manifest).unwrap();
     std::fs::write(root.join("Cargo.toml"), metadata("farm.dot")).unwrap();
     assert!(find().unwrap().is_some());

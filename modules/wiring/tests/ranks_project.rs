@@ -1,4 +1,5 @@
-//! A new project of ranks: it builds without a warning, and its ranks agree, however many, in one OS process and in several.
+//! A new project of ranks builds without a warning. Its ranks get the same results for any number
+//! of ranks, in one OS process and in several.
 
 #[path = "../../../src/skeletons.rs"]
 mod built_in;
@@ -11,7 +12,7 @@ use graphmap_wiring::skeleton::Skeletons;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The folder of a project, made anew; what is built stays for the next time.
+/// Creates the folder of a project again. Keeps the build for the next run.
 fn project(folder: &str, link: bool) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let _ = std::fs::remove_dir_all(&root);
@@ -98,7 +99,7 @@ fn a_project_of_ranks_builds_without_a_warning_and_runs_anywhere() {
     }
 }
 
-/// To build it takes an MPI: that is tested where there is one.
+/// Does not build the project, because that requires an MPI.
 #[test]
 fn a_project_of_ranks_may_have_the_link() {
     let root = project("ranks-with-link", true);
@@ -109,7 +110,7 @@ fn a_project_of_ranks_may_have_the_link() {
     assert!(main.contains("graphmap_link_mpi::main(|| mpi::network(ranks, rank))"));
     let manifest = read("Cargo.toml");
     assert!(manifest.contains("coroutines = [\"dep:graphmap-link-mpi\"]"));
-    // All of it is there, side by side.
+    // All packages are there, next to each other.
     for (name, beside) in [
         ("mpi", "graphmap-mpi-derive"),
         ("mpi", "graphmap-runtime"),

@@ -38,7 +38,7 @@ fn size_grows_with_kinds_and_not_with_processes() {
         (tree(15, 2), tree(1023, 2)),
     ] {
         let (small, large) = (wiring(small), wiring(large));
-        // What may grow is the lines of channels whose declarations are not evenly spaced.
+        // Only the lines of channels with irregular declarations may grow.
         assert!(
             large.len() < 2 * small.len(),
             "{} {}",
@@ -48,7 +48,7 @@ fn size_grows_with_kinds_and_not_with_processes() {
     }
 }
 
-/// A folder of skeletons with these files, and what comes of it.
+/// Creates a folder of skeletons with these files, and compiles them.
 fn users(name: &str, files: &[(&str, &[u8])]) -> Result<Skeletons, Diagnostics> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("skeletons")
@@ -183,7 +183,7 @@ fn a_template_that_fails_is_told_with_line_and_column() {
     assert!(Skeletons::with_folder(&BUILT_IN, Path::new("no/such/folder")).is_err());
 }
 
-/// Every field of the model stands in the book's table, and nothing else.
+/// The table in the book must contain exactly the fields of the model.
 #[test]
 fn the_book_describes_what_a_skeleton_sees() {
     let mut notes = Diagnostics::new();
@@ -228,12 +228,13 @@ fn paths(value: &serde_json::Value, path: &str, into: &mut std::collections::BTr
     }
 }
 
-/// Modules in modules of a few kinds, at random, as the model tells them: each process is in the one that the network has it in.
+/// Random modules in modules, of two kinds. The model must have each process in the same module as
+/// the network.
 #[test]
 fn modules_are_those_of_the_graph() {
     fn inside(graph: &mut Graph, draw: &mut u64, depth: usize) {
         for part in 0..3 {
-            // An LCG (Knuth): it is no matter which modules there are.
+            // An LCG (Knuth). The choice of modules does not matter.
             *draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let (what, kind) = (*draw >> 33 & 3, *draw >> 35 & 1);
             let name = format!("{}{depth}x{}", ["a", "b"][kind as usize], *draw >> 40);
@@ -257,7 +258,7 @@ fn modules_are_those_of_the_graph() {
         inside(&mut graph, &mut (seed << 20), 0);
         let network = graph.network();
         let model = Model::new(&network, Structure::of(&network), &mut Diagnostics::new()).unwrap();
-        // Name, kind and number of the one around, of each module.
+        // Name, kind, and number of the parent of each module.
         let mut told = Vec::new();
         for class in &model.modules {
             let before = told.len();
@@ -291,7 +292,7 @@ fn modules_are_those_of_the_graph() {
     }
 }
 
-/// The names of processes as the model has them.
+/// Returns the names of processes in the model.
 fn names(names: &graphmap_wiring::names::NamesModel, count: usize) -> Vec<String> {
     if names.parts.is_empty() {
         return names.list.clone();
@@ -354,7 +355,7 @@ proptest::proptest! {
 
 #[test]
 fn rendering_has_an_end() {
-    // Each includes the next four times, and writes nothing.
+    // Each partial includes the next one four times, and writes nothing.
     let include = |next: &str| format!("{{{{> x/_{next}}}}}").repeat(4).into_bytes();
     let names: Vec<String> = (0..13).map(|i| i.to_string()).collect();
     let mut files: Vec<(String, Vec<u8>)> = vec![("x/explicit.hbs".into(), include("0"))];
@@ -364,7 +365,7 @@ fn rendering_has_an_end() {
     files.push(("x/_12.hbs".into(), Vec::new()));
     let text = "x".repeat(1 << 20);
     let lines = "{{> y/_text}}\n".repeat(300);
-    // Each hands the next twice what it was handed itself.
+    // Each partial passes the next one twice the data that it received.
     let hand = |next: &str| format!("{{{{> z/_{next} a=this b=this}}}}").into_bytes();
     files.push(("z/explicit.hbs".into(), hand("0")));
     let names: Vec<String> = (0..60).map(|i| i.to_string()).collect();

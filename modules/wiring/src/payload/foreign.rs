@@ -1,7 +1,7 @@
-//! Types of other languages, and what they are in Rust. A type of the project's own begins with a
-//! capital letter by Rust's custom, so that none of these names is taken for one.
+//! Types of other languages, and the corresponding Rust types. By Rust's convention, types of a
+//! project begin with a capital letter, so they do not conflict with these names.
 
-/// Types of C that are named by several words; a longer one is before what it begins with.
+/// Types of C with names of several words. A longer name precedes its prefixes.
 pub(super) const SEVERAL_WORDS: &[(&str, &str)] = &[
     ("unsigned long long", "u64"),
     ("unsigned long", "u64"),
@@ -16,7 +16,7 @@ pub(super) const SEVERAL_WORDS: &[(&str, &str)] = &[
     ("short int", "i16"),
 ];
 
-/// Types that are named by one word: of C, C++, Fortran, Go, Java, Python and MPI.
+/// Types of C, C++, Fortran, Go, Java, Python and MPI with names of one word.
 const ONE_WORD: &[(&str, &str)] = &[
     ("int", "i32"),
     ("uint", "u32"),
@@ -100,7 +100,7 @@ const ONE_WORD: &[(&str, &str)] = &[
     ("deque", "std::collections::VecDeque<..>"),
 ];
 
-/// The type of Rust that a path of another language means, `int` or `std::vector`.
+/// Returns the Rust type for a path of another language, such as `int` or `std::vector`.
 pub(super) fn rust_name(path: &[&str]) -> Option<&'static str> {
     let ([name] | ["std", name]) = path else {
         return None;

@@ -1,10 +1,10 @@
-//! Findings about skeletons and their folders.
+//! Diagnostics about skeletons and their folders.
 
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
 use std::path::Path;
 
-/// The finding that a folder of skeletons, or a file in it, cannot be read.
+/// Returns the error that a folder of skeletons, or a file in it, cannot be read.
 pub(crate) fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> Diagnostic {
     bad(format!(
         "cannot read the skeletons in {}: {why}",
@@ -12,7 +12,7 @@ pub(crate) fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> Diagnostic
     ))
 }
 
-/// The finding that skeletons cannot be used, and why.
+/// Returns an error about skeletons that cannot be used.
 pub(super) fn bad(message: String) -> Diagnostic {
     Diagnostic::error(codes::BAD_SKELETON, message)
 }

@@ -1,22 +1,23 @@
-//! The skeletons in a folder of the user's.
+//! Skeletons in a user's folder.
 
 use super::findings::{bad, unreadable};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::input::{self, Limit};
 use std::path::{Path, PathBuf};
 
-/// How deep folders may nest.
+/// Maximum nesting of folders.
 const NESTING: usize = 8;
-/// The most files and folders that are looked at.
+/// Maximum number of files and folders that are visited.
 const MOST: usize = 20_000;
 
-/// A skeleton in a folder: its name (`rust/chain`) and its file.
+/// Skeleton in a folder: its name (`rust/chain`) and its file.
 pub(super) struct Found {
     pub(super) name: String,
     pub(super) path: PathBuf,
 }
 
-/// All `.hbs` files of a folder and those in it; names and order do not depend on the system.
+/// Returns all `.hbs` files of a folder and its subfolders. Names and order do not depend on the
+/// system.
 pub(super) fn list(folder: &Path, findings: &mut Diagnostics) -> Vec<Found> {
     let mut walk = Walk {
         found: Vec::new(),
@@ -27,7 +28,7 @@ pub(super) fn list(folder: &Path, findings: &mut Diagnostics) -> Vec<Found> {
     walk.found
 }
 
-/// As [`list`], with the texts of the files.
+/// Returns the files of [`list`] with their texts.
 pub(super) fn read(folder: &Path, findings: &mut Diagnostics) -> Vec<(String, PathBuf, String)> {
     let mut texts = Vec::new();
     for Found { name, path } in list(folder, findings) {
@@ -41,9 +42,9 @@ pub(super) fn read(folder: &Path, findings: &mut Diagnostics) -> Vec<(String, Pa
 
 struct Walk {
     found: Vec<Found>,
-    /// How many entries may still be looked at.
+    /// Number of entries that can still be visited.
     left: usize,
-    /// The folders that we are in, through no links.
+    /// Canonical paths of the folders that contain the current entry.
     above: Vec<PathBuf>,
 }
 

@@ -1,4 +1,5 @@
-/* What graphmap's tests need of Pilot's API: declarations of our own. Formats are `%d` alone. */
+/* Our own declarations of the part of Pilot's API that graphmap's tests need. The only format is
+   `%d`. */
 #ifndef PILOT_H
 #define PILOT_H
 

@@ -1,4 +1,4 @@
-/* A Pilot that runs nothing and tells what was created. */
+/* An implementation of Pilot that prints the created elements. It sends no messages. */
 #include <mpi.h>
 #include <pilot.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@ struct PI_PROCESS { int rank; };
 struct PI_CHANNEL { int from, to; };
 struct PI_BUNDLE { int unused; };
 
-/* As many as AVAILABLE says. */
+/* Returns the number of processes in the environment variable AVAILABLE [default: 1001]. */
 int PI_Configure(int *argc, char ***argv)
 {
     const char *available = getenv("AVAILABLE");
@@ -17,7 +17,7 @@ int PI_Configure(int *argc, char ***argv)
 }
 int PI_StartAll(void) { return 0; }
 
-/* Who was created, to be called when all is there. */
+/* Created processes. PI_StopMain calls their functions. */
 static struct { PI_WORK_FUNC function; int index; void *argument; } created[1000];
 static int creations;
 
@@ -41,7 +41,7 @@ void PI_StopMain(int status)
 PI_PROCESS *PI_CreateProcess(PI_WORK_FUNC function, int index, void *argument)
 {
     PI_PROCESS *process = malloc(sizeof *process);
-    /* Ranks of MPI are given in the order of creation. */
+    /* Pilot assigns ranks of MPI in the order of creation. */
     if (creations == 1000 || index != creations)
         abort();
     created[creations].function = function;

@@ -1,4 +1,4 @@
-/* What wiring code needs of MPI, for one process that is alone. */
+/* The declarations of MPI that wiring code needs, for a single process. */
 #ifndef MPI_H
 #define MPI_H
 
