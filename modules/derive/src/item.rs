@@ -1,7 +1,7 @@
-//! Reads the declaration of a struct or an enum.
+//! Parser for the declaration of a struct or an enum.
 //!
-//! The compiler has parsed the declaration before it calls a derive, so the reader relies on its
-//! grammar and looks only for the parts that it needs.
+//! The compiler parses the declaration before it calls a derive. So this parser relies on the
+//! grammar of Rust and reads only the parts that the derive needs.
 
 use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use std::iter::Peekable;
@@ -11,7 +11,7 @@ pub(crate) struct Item {
     pub(crate) is_enum: bool,
     pub(crate) name: Ident,
     pub(crate) parameters: Vec<Parameter>,
-    /// The `where` clause, empty if there is none.
+    /// Tokens of the `where` clause. Empty if there is none.
     pub(crate) clause: Vec<TokenTree>,
     pub(crate) variants: Vec<Variant>,
 }
@@ -20,9 +20,10 @@ pub(crate) struct Item {
 pub(crate) struct Parameter {
     pub(crate) is_type: bool,
     pub(crate) name: Ident,
-    /// The declaration up to the colon before the bounds of a type; all of a constant's.
+    /// The declaration of a type up to the colon before its bounds, or the whole declaration of a
+    /// constant.
     pub(crate) before: TokenStream,
-    /// The bounds of a type.
+    /// Bounds of a type.
     pub(crate) after: TokenStream,
 }
 
@@ -39,9 +40,9 @@ pub(crate) enum Fields {
     Named(Vec<(Ident, Vec<TokenTree>)>),
 }
 
-/// A type for which there is no derive.
+/// Error in a type for which the derive cannot generate code.
 pub(crate) struct Error {
-    /// The first and the last token of the place.
+    /// First and last token of the position.
     pub(crate) at: (Span, Span),
     pub(crate) message: String,
 }
@@ -57,10 +58,10 @@ impl Error {
 
 type Tokens = Peekable<std::vec::IntoIter<TokenTree>>;
 
-/// Reads a declaration.
+/// Parses a declaration.
 ///
 /// # Errors
-/// A union, a type with a lifetime, and an enum without variants.
+/// Fails for a union, a type with a lifetime, and an enum without variants.
 pub(crate) fn parse(input: TokenStream) -> Result<Item, Error> {
     let mut tokens = tokens(input);
     skip_attributes(&mut tokens);
@@ -78,7 +79,7 @@ pub(crate) fn parse(input: TokenStream) -> Result<Item, Error> {
     };
     let parameters = parameters(&mut tokens)?;
     let mut rest: Vec<TokenTree> = tokens.collect();
-    // Up to a body in braces, or the semicolon behind a tuple.
+    // The last token is a body in braces or a semicolon.
     let last = rest.pop();
     if is_enum {
         let variants = match last {
@@ -124,7 +125,7 @@ pub(crate) fn parse(input: TokenStream) -> Result<Item, Error> {
     })
 }
 
-/// Reads the parameters between angle brackets, if there are any.
+/// Parses the parameters between angle brackets, if there are any.
 fn parameters(tokens: &mut Tokens) -> Result<Vec<Parameter>, Error> {
     if tokens.next_if(|token| is(token, '<')).is_none() {
         return Ok(Vec::new());
@@ -159,10 +160,10 @@ fn parameter(tokens: Vec<TokenTree>) -> Result<Parameter, Error> {
     let mut before: TokenStream = keyword.into_iter().collect();
     before.extend([TokenTree::from(name.clone())]);
     if is_type {
-        // The derive adds a bound in front of those that are there.
+        // The derive adds a bound before the existing ones.
         tokens.next_if(|token| is(token, ':'));
     }
-    // Up to the default.
+    // Stops at the default.
     let mut angles = Angles::default();
     let bounds = tokens.take_while(|token| {
         angles.see(token);
@@ -184,7 +185,7 @@ fn parameter(tokens: Vec<TokenTree>) -> Result<Parameter, Error> {
     })
 }
 
-/// Reads the variants of an enum. A discriminant does not matter: variants are numbered in order.
+/// Parses the variants of an enum. Ignores discriminants, because variants are numbered in order.
 fn variants(body: &Group) -> Result<Vec<Variant>, Error> {
     let parts = split(body.stream().into_iter().collect(), false);
     let variant = |tokens: Vec<TokenTree>| {
@@ -211,7 +212,7 @@ fn named(body: &Group) -> Result<Fields, Error> {
         skip_attributes(&mut tokens);
         skip_visibility(&mut tokens);
         let name = ident(tokens.next())?;
-        // The colon.
+        // Skips the colon.
         tokens.next();
         Ok((name, tokens.collect()))
     };
@@ -231,8 +232,8 @@ fn tuple(body: &Group) -> Vec<Vec<TokenTree>> {
     parts.into_iter().map(field).collect()
 }
 
-/// Splits types or expressions at the commas outside of angle brackets. A comma at the end begins
-/// no part.
+/// Splits types or expressions at commas outside angle brackets. A comma at the end does not begin
+/// another part.
 fn split(tokens: Vec<TokenTree>, types: bool) -> Vec<Vec<TokenTree>> {
     let (mut parts, mut part) = (Vec::new(), Vec::new());
     let mut angles = Angles {
@@ -253,18 +254,18 @@ fn split(tokens: Vec<TokenTree>, types: bool) -> Vec<Vec<TokenTree>> {
     parts
 }
 
-/// Counts angle brackets, which are signs to the compiler, not groups.
+/// Depth of angle brackets, which are single tokens to the compiler, not groups.
 #[derive(Default)]
 struct Angles {
-    /// How many are open.
+    /// Number of open brackets.
     depth: i32,
-    /// Whether the last token was a minus, so that `>` is the end of an arrow.
+    /// Whether the last token was a minus, so that `>` ends an arrow.
     minus: bool,
-    /// Whether the tokens are expressions, where `<` and `>` are operators, too.
+    /// Whether the tokens are expressions, where `<` and `>` can also be operators.
     is_expression: bool,
-    /// Whether an operand of an expression ends here, so that `<` is an operator.
+    /// Whether the last token ends an operand of an expression, so that `<` is an operator.
     operand: bool,
-    /// Whether the type of a cast is here, behind which `<` is never an operator.
+    /// Whether the tokens are the type of a cast, where `<` is never an operator.
     cast: bool,
 }
 
@@ -272,7 +273,7 @@ impl Angles {
     fn see(&mut self, token: &TokenTree) {
         let is_type = !self.is_expression || self.depth > 0;
         if is(token, '<') {
-            // The second half of a shift comes behind the same operand.
+            // The second half of a shift operator follows the same operand.
             if is_type || !self.operand {
                 self.depth += 1;
             }
@@ -297,8 +298,8 @@ fn skip_attributes(tokens: &mut Tokens) {
     }
 }
 
-/// Skips `pub`, `pub(crate)` and the like. From a macro with `$vis:vis` they arrive in a group
-/// without delimiters, which may be empty.
+/// Skips `pub`, `pub(crate)` and similar. A macro with `$vis:vis` passes them in a group without
+/// delimiters, which can be empty.
 fn skip_visibility(tokens: &mut Tokens) {
     let of_macro = |token: &TokenTree| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
@@ -311,7 +312,7 @@ fn skip_visibility(tokens: &mut Tokens) {
     {
         return;
     }
-    // Parentheses with anything else in them are the type of a tuple's field.
+    // Other content in parentheses is the type of a tuple's field.
     tokens.next_if(|token| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
             let inside: Vec<TokenTree> = group.stream().into_iter().collect();

@@ -1,8 +1,8 @@
 //! `#[derive(Payload)]`, which `graphmap_runtime` re-exports with its feature `derive`.
 //!
-//! The derive reads the fields of a type and hands them to `graphmap_runtime::payload!`, which
-//! writes the implementation. So there is one definition of the encoding. The crate has no
-//! dependencies, because each new project compiles it.
+//! The derive reads the fields of a type and passes them to `graphmap_runtime::payload!`, which
+//! generates the implementation. So the encoding is defined once. The crate has no dependencies,
+//! because each new project compiles it.
 
 mod item;
 
@@ -11,8 +11,8 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 
 /// Implements `graphmap_runtime::Payload` for a struct or an enum whose fields are payloads.
 ///
-/// The bytes of a value are those of its fields in order. An enum has the number of the variant
-/// before them. Type parameters must be payloads, too.
+/// The bytes of a value are the bytes of its fields in order. In an enum, the number of the variant
+/// precedes them. Type parameters must be payloads, too.
 ///
 /// ```
 /// use graphmap_runtime::{Decoder, Encoder, Payload};
@@ -96,7 +96,7 @@ fn head(item: &Item) -> TokenStream {
 fn bound(fields: &Fields) -> (Option<TokenTree>, TokenStream) {
     let (mut pattern, mut typed) = (TokenStream::new(), TokenStream::new());
     let mut bind = |number: usize, at: Span, ty: &[TokenTree]| {
-        // Not the name of the field: a constant of the user's may have that name.
+        // Not the name of the field, because a constant of the user may have that name.
         let binding = Ident::new(
             &format!("__field{number}"),
             Span::mixed_site().located_at(at),
@@ -127,7 +127,7 @@ fn bound(fields: &Fields) -> (Option<TokenTree>, TokenStream) {
     (Some(group(delimiter, pattern)), typed)
 }
 
-/// Returns a `compile_error!` at the place of an error.
+/// Returns a `compile_error!` at the position of an error.
 fn error(error: Error) -> TokenStream {
     let message = TokenTree::from(Literal::string(&error.message));
     let mut output = text("::core::compile_error!");

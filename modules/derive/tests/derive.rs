@@ -1,11 +1,11 @@
-//! Types that derive `Payload`, beside the same types with `payload!`.
+//! Compares types that derive `Payload` with the same types with `payload!`.
 
 use graphmap_runtime::{Decoder, Encoder, Payload};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-/// Checks that a value comes back from its bytes, and that no shorter bytes are a value.
+/// Returns the bytes of a value. Checks that they decode to the value, and that no prefix decodes.
 #[track_caller]
 fn bytes_of<T: Payload + PartialEq + Debug>(value: &T) -> Vec<u8> {
     let bytes = Encoder::to_vec(value);
@@ -36,7 +36,7 @@ twice! {
     {
         /// Fields with attributes and visibilities.
         pub(crate) struct Strip {
-            /// Where it begins.
+            /// Start of the strip.
             #[allow(unused)]
             pub first: u32,
             pub(in super) rest: BTreeMap<String, Vec<u16>>,
@@ -158,7 +158,7 @@ fn variants_are_numbered_in_order() {
     assert!(Decoder::from_slice::<Colour>(&[3]).is_err());
 }
 
-/// Commas between angle brackets separate no variants, and operators are not brackets.
+/// Commas between angle brackets do not separate variants, and operators are not brackets.
 #[test]
 fn a_discriminant_may_have_commas_in_angle_brackets() {
     const fn sum<const A: isize, const B: isize, const C: isize>() -> isize {
@@ -214,7 +214,7 @@ fn a_discriminant_may_have_commas_in_angle_brackets() {
     );
 }
 
-/// The list of `payload!` for this enum would exceed the recursion limit of macros.
+/// A list of these variants for `payload!` would exceed the recursion limit of macros.
 #[test]
 fn an_enum_may_have_hundreds_of_variants() {
     macro_rules! declare {
@@ -243,7 +243,7 @@ fn an_enum_may_have_hundreds_of_variants() {
     }
 }
 
-/// Names of the prelude and of the runtime mean something else here.
+/// Names of the prelude and of the runtime have other meanings here.
 mod shadowed {
     #![allow(non_camel_case_types, non_upper_case_globals, unused)]
 
@@ -293,7 +293,7 @@ fn names_of_the_users_may_be_any() {
     assert_eq!(bytes_of(&Answer::Err(point)), [1, 1, 2]);
 }
 
-/// Fragments of a macro arrive in groups without delimiters.
+/// A macro passes fragments in groups without delimiters.
 #[test]
 fn a_macro_may_declare_the_type() {
     macro_rules! declare {
@@ -321,7 +321,7 @@ fn a_macro_may_declare_the_type() {
     assert_eq!(bytes_of(&tuple), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
-/// An empty `$vis` leaves nothing, or an empty group.
+/// An empty `$vis` passes nothing, or an empty group.
 mod of_a_macro {
     use graphmap_runtime::Payload;
 
