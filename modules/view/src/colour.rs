@@ -1,14 +1,15 @@
-//! Colours that tell OS processes apart.
+//! Colours that distinguish OS processes.
 
 use std::fmt;
 
-/// A colour in sRGB; prints as `#rrggbb`, which both SVG and Graphviz read.
+/// A colour in sRGB. Displays as `#rrggbb`, which SVG and Graphviz accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub [u8; 3]);
 
 impl Colour {
-    /// A light fill for the `index`-th OS process. Hues step by the golden angle, so that any few
-    /// neighbours differ and there is no last colour; black text is readable on all of them.
+    /// Returns a light fill colour for the `index`-th OS process. Hues differ by the golden angle,
+    /// so that neighbours are distinct and the number of colours is unlimited. Black text is
+    /// readable on all of them.
     pub fn of(index: usize) -> Colour {
         let hue = (index as f64 * 137.507_764 + 210.0) % 360.0;
         let lightness = [0.80, 0.70, 0.88][index / 12 % 3];

@@ -1,4 +1,4 @@
-//! An annotated Graphviz file: OS processes as coloured clusters, grouped by host.
+//! Annotated Graphviz file: OS processes as coloured clusters, grouped by host.
 
 use crate::shown::{detail, number, ranges};
 use crate::{Colour, Scene};
@@ -8,7 +8,7 @@ use graphmap_kpn::mapping::Mapped;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Emits `*.mapped.dot`: for `dot -Tsvg`.
+/// Emitter of `*.mapped.dot`, for `dot -Tsvg`.
 pub struct MappedDot;
 
 impl Emitter for MappedDot {
@@ -42,7 +42,7 @@ impl Emitter for MappedDot {
     }
 }
 
-/// The Graphviz file for a scene.
+/// Returns the Graphviz file for a scene.
 pub fn draw(name: &str, scene: &Scene) -> String {
     let mut out = String::new();
     draw_to(&mut out, name, scene).expect("a String takes all that is written");
@@ -129,7 +129,8 @@ fn draw_to(out: &mut String, name: &str, scene: &Scene) -> std::fmt::Result {
 }
 
 fn quoted(text: &str) -> String {
-    // Graphviz takes a backslash before anything but a quote for itself (`\N` is the node's name).
+    // Graphviz interprets a backslash before any character except a quote (`\N` is the node's
+    // name).
     let text = text
         .replace('\\', "\\\\")
         .replace('"', "\\\"")

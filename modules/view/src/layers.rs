@@ -1,38 +1,37 @@
-//! Layout in layers, left to right: each item as far right as the longest way to it, in its layer
-//! near what it is joined to (Sugiyama's method: circles are broken, items put into layers, layers
-//! ordered by the mean place of neighbours).
+//! Layered layout, left to right, by Sugiyama's method. Breaks cycles, assigns each item to a layer
+//! by the longest path to it, and orders each layer by the mean position of neighbours.
 
-/// An item to be placed.
+/// Size of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Size {
     pub(crate) width: f64,
     pub(crate) height: f64,
 }
 
-/// Where items are, and the ways between them.
+/// Positions of items, and paths of edges between them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
-    /// Left upper corner of each item.
+    /// Upper left corner of each item.
     pub(crate) places: Vec<(f64, f64)>,
-    /// For each edge the points between its ends that it passes, in its direction.
+    /// For each edge, the points between its ends, in its direction.
     pub(crate) ways: Vec<Vec<(f64, f64)>>,
     /// Whether each edge leads to the left.
     pub(crate) back: Vec<bool>,
-    /// What all takes.
+    /// Size of the whole layout.
     pub(crate) size: Size,
 }
 
-/// Between layers, and between items of one.
+/// Distance between layers, and between items of one layer.
 const GAP: (f64, f64) = (56.0, 18.0);
-/// What an edge takes where it passes a layer.
+/// Height of an edge that passes through a layer.
 const PASS: f64 = 6.0;
-/// How often the layers are ordered.
+/// Number of times that the layers are ordered.
 const SWEEPS: usize = 8;
 
-/// Places items that edges join. An edge from an item to itself has no say.
+/// Places items that edges join. Ignores an edge from an item to itself.
 ///
-/// Nearly linear in items and edges: edges that would pass more layers than ten for each edge go
-/// straight.
+/// Nearly linear in items and edges. If edges would pass through more than about ten layers on
+/// average, all edges are straight.
 pub(crate) fn layout(sizes: &[Size], edges: &[(usize, usize)]) -> Layout {
     let back = back_edges(sizes.len(), edges);
     let forward: Vec<(usize, usize)> = edges
@@ -44,7 +43,7 @@ pub(crate) fn layout(sizes: &[Size], edges: &[(usize, usize)]) -> Layout {
     let span = |&(a, b): &(usize, usize)| layer[b].saturating_sub(layer[a] + 1);
     let through = forward.iter().map(span).sum::<usize>() <= 10 * edges.len() + 100;
 
-    // Vertices are the items, then the places where long edges pass a layer.
+    // Vertices are the items, followed by the points at which long edges pass through a layer.
     let mut layer_of = layer.clone();
     let mut passes: Vec<Vec<usize>> = Vec::with_capacity(edges.len());
     let mut pairs = Vec::new();
@@ -108,7 +107,7 @@ pub(crate) fn layout(sizes: &[Size], edges: &[(usize, usize)]) -> Layout {
     }
 }
 
-/// Edges by the item that they leave, as ranges of one list.
+/// Returns the edges by the item that they leave, as ranges of one list.
 fn leaving(items: usize, edges: &[(usize, usize)]) -> (Vec<usize>, Vec<usize>) {
     let mut start = vec![0; items + 1];
     for &(a, _) in edges {
@@ -126,8 +125,8 @@ fn leaving(items: usize, edges: &[(usize, usize)]) -> (Vec<usize>, Vec<usize>) {
     (start, list)
 }
 
-/// Edges that close a circle: without them there is none. Sources are looked at first, so that what
-/// begins the network stands left.
+/// Returns for each edge whether it closes a cycle. Without these edges, the graph has no cycles.
+/// Visits sources first, so that the start of the network is on the left.
 fn back_edges(items: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let (start, list) = leaving(items, edges);
     let mut entered = vec![0usize; items];
@@ -137,7 +136,7 @@ fn back_edges(items: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let mut roots: Vec<usize> = (0..items).collect();
     roots.sort_by_key(|&item| entered[item] > 0);
     let mut back = vec![false; edges.len()];
-    // Not met, on the way, done.
+    // State of an item: 0 not visited, 1 on the current path, 2 done.
     let mut state = vec![0u8; items];
     let mut way: Vec<(usize, usize)> = Vec::new();
     for root in roots {
@@ -168,7 +167,8 @@ fn back_edges(items: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     back
 }
 
-/// The layer of each item: the longest way to it, but for those that nothing leads to.
+/// Returns the layer of each item, which is the length of the longest path to it. Items without
+/// incoming edges are placed next to their nearest successor.
 fn layers(items: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let (start, list) = leaving(items, edges);
     let mut waits = vec![0usize; items];
@@ -190,7 +190,7 @@ fn layers(items: usize, edges: &[(usize, usize)]) -> Vec<usize> {
             }
         }
     }
-    // What nothing leads to stands next to what it leads to, not at the far left.
+    // Items without incoming edges are placed next to their successors, not on the far left.
     let mut led_to = vec![false; items];
     for &(a, b) in edges {
         led_to[b] |= a != b;
@@ -205,7 +205,7 @@ fn layers(items: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     layer
 }
 
-/// The vertices of each layer, each near the mean of what it is joined to.
+/// Returns the vertices of each layer, ordered by the mean position of their neighbours.
 fn ordered(layer_of: &[usize], pairs: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let count = layer_of.iter().max().map_or(0, |last| last + 1);
     let mut order = vec![Vec::new(); count];
@@ -246,7 +246,7 @@ fn ordered(layer_of: &[usize], pairs: &[(usize, usize)]) -> Vec<Vec<usize>> {
                 };
                 keys.push((key, vertex));
             }
-            // Stable: of equals the one that stood first.
+            // A stable sort keeps the order of equal vertices.
             keys.sort_by(|a, b| a.0.total_cmp(&b.0));
             *layer = keys.into_iter().map(|(_, vertex)| vertex).collect();
             number(layer, &mut rank);

@@ -1,12 +1,12 @@
 //! Pictures of a network, before it is mapped and after.
 //!
-//! [`network::draw`] draws a [`picture::Picture`], a network as nodes and what flows between them, as
-//! SVG without Graphviz: as it is drawn, by kinds, or with all its processes.
+//! [`network::draw`] draws a [`picture::Picture`] as SVG without Graphviz. The picture shows a
+//! network as nodes and flows: the nodes of the graph, the kinds, or all processes.
 //!
-//! [`dot::MappedDot`] writes an annotated Graphviz file, [`svg::Svg`] a picture that needs no
-//! Graphviz. Both show the same [`Scene`]: hosts, the OS processes on them, what runs there and
-//! what flows between. A large network is shown by kinds, since nobody can read (and no layout
-//! program can place) ten thousand nodes.
+//! [`dot::MappedDot`] writes an annotated Graphviz file. [`svg::Svg`] writes a picture that does
+//! not need Graphviz. Both show the same [`Scene`]: hosts, OS processes, nodes, and flows between
+//! nodes. A large network is shown by kinds, because ten thousand nodes are not readable, and
+//! layout programs cannot place them.
 
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::mapping::{Mapped, OsProcessId};
@@ -24,16 +24,16 @@ pub mod svg;
 
 pub use colour::Colour;
 
-/// The most processes that a picture shows one by one unless it is told to.
+/// Maximum number of processes that a picture shows individually by default.
 pub const MOST_PROCESSES: usize = 200;
 
-/// `1 process` or `2 processes`, for a noun whose plural ends with `es`.
+/// Returns `1 process` or `2 processes`, for a noun with a plural in `es`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "es" };
     format!("{number} {noun}{plural}")
 }
 
-/// How much a picture shows.
+/// Level of detail of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// Every process and channel.
@@ -43,10 +43,11 @@ pub enum Detail {
 }
 
 impl Detail {
-    /// `detail=processes` or `detail=kinds` of the options; without it, what can still be read.
+    /// Returns the level of the option `detail=processes` or `detail=kinds`. Without the option,
+    /// shows processes up to [`MOST_PROCESSES`], and kinds in larger networks.
     ///
     /// # Errors
-    /// The value, if it is neither.
+    /// Returns the value of the option if it is neither.
     pub fn choose(options: &BTreeMap<String, String>, mapped: &Mapped) -> Result<Detail, String> {
         match options.get("detail").map(String::as_str) {
             Some("processes") => Ok(Detail::Processes),
@@ -58,16 +59,17 @@ impl Detail {
     }
 }
 
-/// What a picture shows, ready to be drawn.
+/// Contents of a picture of a mapped network.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// Hosts in the order of their first OS process; the name is empty where the launcher chooses.
+    /// Hosts in the order of their first OS process. The name is empty if the launcher chooses the
+    /// host.
     pub hosts: Vec<Host>,
     /// OS processes by their number.
     pub os_processes: Vec<OsProcess>,
-    /// What runs, grouped by OS process, in the order of ranks.
+    /// Nodes in the order of ranks.
     pub nodes: Vec<SceneNode>,
-    /// What flows between nodes, in the order of its first channel.
+    /// Flows between nodes, in the order of their first channel.
     pub flows: Vec<Flow>,
 }
 
@@ -76,7 +78,7 @@ pub struct Scene {
 pub struct Host {
     /// Its name.
     pub name: String,
-    /// Its OS processes, by number.
+    /// Numbers of its OS processes, ascending.
     pub os_processes: Vec<usize>,
 }
 
@@ -85,24 +87,24 @@ pub struct Host {
 pub struct OsProcess {
     /// Sum of the loads of its processes.
     pub load: f64,
-    /// How many processes run in it.
+    /// Number of processes in it.
     pub processes: usize,
     /// Its nodes, by index in [`Scene::nodes`].
     pub nodes: Vec<usize>,
-    /// Cores it is bound to.
+    /// Cores to which it is bound.
     pub cores: Vec<u32>,
 }
 
-/// A node of the picture: a process, or all of a kind in one OS process.
+/// A node of the picture: a process, or all processes of a kind in one OS process.
 #[derive(Clone, Debug)]
 pub struct SceneNode {
-    /// What to write on it.
+    /// Its text.
     pub label: String,
     /// Name of the kind.
     pub kind: String,
-    /// The OS process.
+    /// Number of the OS process.
     pub os_process: usize,
-    /// How many processes it stands for.
+    /// Number of processes that it represents.
     pub processes: usize,
     /// Sum of their loads.
     pub load: f64,
@@ -115,7 +117,7 @@ pub struct Flow {
     pub from: usize,
     /// Index of the reading node.
     pub to: usize,
-    /// How many channels it stands for.
+    /// Number of channels that it represents.
     pub channels: usize,
     /// Sum of their traffic.
     pub traffic: f64,
@@ -124,7 +126,7 @@ pub struct Flow {
 }
 
 impl Scene {
-    /// What a picture of a mapped network shows. Linear in the size of the network.
+    /// Returns the contents of a picture of a mapped network. Linear in the size of the network.
     pub fn of(mapped: &Mapped, detail: Detail) -> Scene {
         let (network, mapping) = (mapped.network(), mapped.mapping());
         let mut scene = Scene {
@@ -202,8 +204,8 @@ impl Scene {
         }
     }
 
-    /// Traffic from each OS process to each other, in the order of their numbers; what stays inside
-    /// one is left out.
+    /// Returns the traffic from one OS process to another, by their numbers. Traffic within an OS
+    /// process is not included.
     pub fn cut(&self) -> BTreeMap<(usize, usize), f64> {
         let mut cut = BTreeMap::new();
         for flow in &self.flows {

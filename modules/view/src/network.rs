@@ -1,5 +1,5 @@
-//! A picture of a network as SVG, drawn without Graphviz: processes as boxes coloured by kind, modules
-//! as frames around them, channels as arrows, dashed where they are flow-controlled.
+//! Picture of a network as SVG, without Graphviz. Processes are boxes coloured by kind, and modules
+//! are frames around them. Channels are arrows, dashed if they are flow-controlled.
 
 use crate::Colour;
 use crate::layers::{Layout, Size, layout};
@@ -7,46 +7,46 @@ use crate::picture::{Node, Picture};
 use crate::svg::{escaped, text};
 use std::fmt::Write;
 
-/// What a letter takes, about; and the least width of a box.
+/// Approximate width of a letter, and minimum width of a box.
 const LETTER: f64 = 7.2;
 const LEAST: f64 = 44.0;
 const HEIGHT: f64 = 28.0;
-/// Diameter of the environment.
+/// Diameter of a node for the environment.
 const POINT: f64 = 9.0;
-/// Room around what is in a group, above which its name stands.
+/// Space around the contents of a group, and height of the name above them.
 const MARGIN: f64 = 16.0;
 const NAME: f64 = 18.0;
-/// Room for the title of the picture.
+/// Height of the title of the picture.
 const TOP: f64 = 40.0;
-/// Most edges whose labels are written; more would hide each other.
+/// Maximum number of edges with labels. More labels would hide each other.
 const MOST_LABELS: usize = 40;
-/// Letters of a label at the most.
+/// Maximum number of letters of a label.
 const LONGEST: usize = 32;
 
-/// The SVG document of a picture.
+/// Returns the SVG document of a picture.
 pub fn draw(picture: &Picture) -> String {
     let mut out = String::new();
     draw_to(&mut out, picture).expect("a String takes all that is written");
     out
 }
 
-/// What lies in the whole picture (the last scope) or in a group.
+/// Contents of a group, or of the whole picture (the last scope).
 #[derive(Default)]
 struct Scope {
-    /// Groups first, then nodes.
+    /// Items are the groups, followed by the nodes.
     groups: Vec<usize>,
     nodes: Vec<usize>,
-    /// Edges between what lies here, by their items; and which edges of the picture they are.
+    /// Edges between items of this scope, and the indices of these edges in the picture.
     edges: Vec<(usize, usize)>,
     which: Vec<usize>,
     layout: Layout,
 }
 
-/// Where everything is.
+/// Positions of all elements.
 struct Plan {
     groups: Vec<Frame>,
     nodes: Vec<Frame>,
-    /// Points that each edge passes, and whether it leads to the left.
+    /// Points on each edge, and whether it leads to the left.
     ways: Vec<(Vec<(f64, f64)>, bool)>,
     size: Size,
 }
@@ -80,11 +80,11 @@ fn node_size(node: &Node) -> Size {
     }
 }
 
-/// Lays out each scope by itself, the inner ones first, and then puts them into each other.
+/// Lays out each scope separately, the inner ones first. Then places inner scopes into outer ones.
 fn plan(picture: &Picture) -> Plan {
     let root = picture.groups.len();
     let mut scopes: Vec<Scope> = (0..=root).map(|_| Scope::default()).collect();
-    // The number of each group and node among the items of its scope.
+    // Index of each group and node among the items of its scope.
     let mut group_item = vec![0; root];
     let mut node_item = vec![0; picture.nodes.len()];
     let mut depth = vec![0usize; root];
@@ -100,7 +100,8 @@ fn plan(picture: &Picture) -> Plan {
         scope.nodes.push(i);
     }
     for (which, edge) in picture.edges.iter().enumerate() {
-        // The innermost scope that both ends lie in, and what of it they lie in there.
+        // Finds the innermost scope that contains both ends, and the items there that contain the
+        // ends.
         let mut ends = [edge.from, edge.to].map(|n| (picture.nodes[n].group, node_item[n]));
         while ends[0].0 != ends[1].0 {
             let deep = ends.map(|(group, _)| group.map_or(0, |g| depth[g]));
@@ -115,7 +116,7 @@ fn plan(picture: &Picture) -> Plan {
         scope.which.push(which);
     }
     let mut sizes = vec![Size::default(); root];
-    // A parent comes before its children.
+    // A parent precedes its children.
     for i in (0..root).rev() {
         lay_out(&mut scopes[i], picture, &sizes);
         let Size { width, height } = scopes[i].layout.size;
@@ -250,7 +251,7 @@ fn draw_node(out: &mut String, frame: &Frame, node: &Node) -> std::fmt::Result {
         return writeln!(out, "<title>{title}</title></rect>");
     };
     if node.many {
-        // A second box behind it.
+        // A second box behind the first.
         let behind = Frame {
             x: frame.x + 4.0,
             y: frame.y - 4.0,
@@ -270,9 +271,9 @@ fn draw_node(out: &mut String, frame: &Frame, node: &Node) -> std::fmt::Result {
     text(out, x, y, "text-anchor=\"middle\"", &label(node))
 }
 
-/// A curve from box to box through the points between, and its middle.
+/// Returns a curve from box to box through the points between, and its middle.
 fn curve(from: &Frame, way: &[(f64, f64)], to: &Frame, back: bool) -> (String, (f64, f64)) {
-    // There and back are two lines.
+    // Edges in opposite directions are separate lines.
     let side = |frame: &Frame, right: bool| {
         let x = frame.x + if right { frame.size.width } else { 0.0 };
         let off = (frame.size.height / 6.0).min(5.0) * if back { 1.0 } else { -1.0 };
@@ -303,7 +304,7 @@ fn curve(from: &Frame, way: &[(f64, f64)], to: &Frame, back: bool) -> (String, (
     (path, ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0))
 }
 
-/// A line from a box to itself, above it.
+/// Returns a curve above a box from the box to itself, and the position of its label.
 fn round(frame: &Frame) -> (String, (f64, f64)) {
     let (x, y) = (frame.x + frame.size.width / 2.0, frame.y);
     let path = format!(

@@ -1,4 +1,4 @@
-//! What a picture of a network shows, whether as it is drawn, by kinds, or with all its processes.
+//! Contents of a picture of a network: the nodes of the graph, the kinds, or all processes.
 
 use crate::count;
 use graphmap_kpn::arena::Id;
@@ -6,31 +6,31 @@ use graphmap_kpn::declared::{Declared, EndDecl, Flow};
 use graphmap_kpn::network::{Joined, Network};
 use rustc_hash::FxHashMap;
 
-/// A network as nodes, groups and what flows between nodes.
+/// A network as nodes, groups and edges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
     /// Name of the network.
     pub name: String,
-    /// Nodes in the order of the source.
+    /// Nodes in the order of the source. Nodes for the environment follow.
     pub nodes: Vec<Node>,
-    /// Modules; a parent comes before its children.
+    /// Modules. A parent precedes its children.
     pub groups: Vec<Group>,
-    /// What flows, each pair of nodes once in each direction.
+    /// Edges, one for each pair of nodes and direction.
     pub edges: Vec<Edge>,
 }
 
 /// A node of the picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What stands on it; nothing for the environment.
+    /// Its text. Empty for the environment.
     pub label: String,
-    /// Number of its kind, which tells its colour; none for the environment.
+    /// Number of its kind, which determines its colour. `None` for the environment.
     pub kind: Option<usize>,
-    /// The group it lies in.
+    /// The group that contains it.
     pub group: Option<usize>,
-    /// Whether it stands for several processes.
+    /// Whether it represents several processes.
     pub many: bool,
-    /// What a reader is told who points at it.
+    /// Text that appears when the pointer is on the node.
     pub title: String,
 }
 
@@ -39,29 +39,30 @@ pub struct Node {
 pub struct Group {
     /// Its name.
     pub label: String,
-    /// The group it lies in.
+    /// The group that contains it.
     pub parent: Option<usize>,
 }
 
-/// What flows from one node of the picture to another.
+/// All channels from one node of the picture to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Index of the writing node.
     pub from: usize,
     /// Index of the reading node.
     pub to: usize,
-    /// What stands on it: the type of a single channel, the number of several.
+    /// Its text: the type of a single channel, or the number of channels.
     pub label: String,
-    /// What a reader is told who points at it: ports and types.
+    /// Text that appears when the pointer is on the edge: ports and types.
     pub title: String,
-    /// Whether any of its channels is flow-controlled: tokens do not flow before both ends have opened it.
+    /// Whether any of its channels is flow-controlled. Tokens flow on such a channel after both
+    /// ends have opened it.
     pub controlled: bool,
 }
 
-/// Channels named in the title of an edge.
+/// Maximum number of channels in the title of an edge.
 const MOST_NAMED: usize = 8;
 
-/// Edges in the making.
+/// Edges under construction.
 #[derive(Default)]
 struct Edges {
     known: FxHashMap<(usize, usize), usize>,
@@ -126,7 +127,8 @@ fn times(name: &str, count: usize) -> String {
 }
 
 impl Picture {
-    /// The graph as it is drawn: what is repeated once, with its number.
+    /// Returns the picture of the nodes of a graph. An abstract declaration is one node, with its
+    /// number of replicas.
     pub fn of_drawing(declared: &Declared) -> Picture {
         let name = |symbol| declared.name(symbol);
         let mut kinds = FxHashMap::default();
@@ -176,7 +178,7 @@ impl Picture {
         }
     }
 
-    /// All processes.
+    /// Returns the picture of all processes.
     pub fn of_processes(network: &Network) -> Picture {
         let mut nodes: Vec<Node> = network
             .processes
@@ -229,7 +231,8 @@ impl Picture {
         }
     }
 
-    /// The picture as lines of text: for each node where it leads to, a line for each label.
+    /// Returns the picture as text. Each line lists the successors of a node over edges with the
+    /// same label.
     pub fn text(&self) -> String {
         let mut leaving: Vec<Vec<&Edge>> = vec![Vec::new(); self.nodes.len()];
         for edge in &self.edges {
@@ -258,7 +261,7 @@ impl Picture {
         text
     }
 
-    /// A node for each kind.
+    /// Returns the picture with a node for each kind.
     pub fn of_kinds(network: &Network) -> Picture {
         let nodes = network.kinds.values().map(|kind| Node {
             label: times(network.name(kind.name), kind.members.len()),
@@ -289,10 +292,10 @@ impl Picture {
     }
 }
 
-/// What the far end of a port joined to the environment is called.
+/// Name of the other end of a port that is joined to the environment.
 const ENVIRONMENT: &str = "the environment";
 
-/// Adds a node for the environment.
+/// Adds a node for the environment, and returns its index.
 fn environment(nodes: &mut Vec<Node>, group: Option<usize>) -> usize {
     nodes.push(Node {
         label: String::new(),

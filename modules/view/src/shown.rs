@@ -1,4 +1,4 @@
-//! What both pictures of a mapped network have: the detail that is asked for, and numbers as text.
+//! Functions for both pictures of a mapped network: the level of detail, and numbers as text.
 
 use crate::Detail;
 use graphmap_kpn::codes;
@@ -6,7 +6,7 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::EmitContext;
 use graphmap_kpn::mapping::Mapped;
 
-/// The detail that the options ask for.
+/// Returns the level of detail of the options.
 pub(crate) fn detail(context: &EmitContext<'_>, mapped: &Mapped) -> Result<Detail, Diagnostics> {
     Detail::choose(context.options, mapped).map_err(|value| {
         let mut found = Diagnostics::new();
@@ -21,15 +21,15 @@ pub(crate) fn detail(context: &EmitContext<'_>, mapped: &Mapped) -> Result<Detai
     })
 }
 
-/// A number without needless digits.
+/// Returns a number with at most two decimals, without trailing zeros.
 pub(crate) fn number(value: f64) -> String {
     let rounded = format!("{value:.2}");
     let number = rounded.trim_end_matches('0').trim_end_matches('.');
-    // The sum of nothing is -0.
+    // An empty sum is -0.
     if number == "-0" { "0" } else { number }.to_owned()
 }
 
-/// `0-3,8` for 0 1 2 3 8.
+/// Returns ranges of ascending numbers: `0-3,8` for 0 1 2 3 8.
 pub(crate) fn ranges(numbers: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for &n in numbers {

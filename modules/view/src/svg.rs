@@ -1,5 +1,5 @@
-//! A picture of a mapping as SVG, drawn without Graphviz: hosts as frames, OS processes as boxes
-//! in them with their kinds and load, traffic between OS processes as arcs as wide as it is large.
+//! Picture of a mapping as SVG, without Graphviz. Hosts are frames, and OS processes are boxes in
+//! them with their kinds and load. The width of arcs shows traffic between OS processes.
 
 use crate::shown::{detail, number, ranges};
 use crate::{Colour, Detail, Scene, count};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Emits `*.svg`.
+/// Emitter of `*.svg`.
 pub struct Svg;
 
 impl Emitter for Svg {
@@ -36,7 +36,7 @@ impl Emitter for Svg {
         context: &mut EmitContext<'_>,
         files: &mut Files,
     ) -> Result<(), Diagnostics> {
-        // Boxes list kinds whatever the size; the option is checked all the same.
+        // Boxes always list kinds. The option is checked only for its errors.
         detail(context, mapped)?;
         let scene = Scene::of(mapped, Detail::Kinds);
         files.generated(context.path, draw(&mapped.network().name, &scene));
@@ -47,12 +47,12 @@ impl Emitter for Svg {
 const BOX_WIDTH: f64 = 190.0;
 const LINE: f64 = 16.0;
 const GAP: f64 = 28.0;
-/// Kinds listed in a box before the rest is summed up.
+/// Maximum number of lines with kinds in a box. One more line counts the remaining kinds.
 const MOST_LINES: usize = 8;
-/// Arcs drawn at the most, the widest ones; more would hide the boxes.
+/// Maximum number of arcs. The widest are drawn, because more would hide the boxes.
 const MOST_ARCS: usize = 400;
 
-/// The SVG document for a scene (by [`Detail::Kinds`]).
+/// Returns the SVG document for a scene (by [`Detail::Kinds`]).
 pub fn draw(name: &str, scene: &Scene) -> String {
     let mut out = String::new();
     draw_to(&mut out, name, scene).expect("a String takes all that is written");
@@ -66,7 +66,7 @@ struct Frame {
     height: f64,
 }
 
-/// Places boxes in rows, about as wide as high, host by host.
+/// Places boxes in rows, host by host. The picture is about as wide as it is high.
 fn layout(scene: &Scene) -> (Vec<Frame>, Vec<Frame>, f64, f64) {
     let most = scene
         .os_processes
@@ -215,7 +215,7 @@ fn os_process(
             &rest,
         )?;
     }
-    // The load as a bar: full width is that of the most loaded.
+    // The load as a bar. The OS process with the largest load has a bar of full width.
     let share = if largest > 0.0 {
         os_process.load / largest
     } else {
@@ -246,7 +246,7 @@ fn arcs(
     for (&(from, to), &traffic) in widest.into_iter().take(MOST_ARCS) {
         let centre = |f: &Frame| (f.x + f.width / 2.0, f.y + f.height / 2.0);
         let ((x1, y1), (x2, y2)) = (centre(&boxes[from]), centre(&boxes[to]));
-        // Bent to its left, so that there and back are two arcs.
+        // Arcs bend to their left, so that opposite directions are separate arcs.
         let (mx, my) = (
             (x1 + x2) / 2.0 + (y2 - y1) * 0.18,
             (y1 + y2) / 2.0 - (x2 - x1) * 0.18,
@@ -289,7 +289,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // XML 1.0 has no way to write other control characters.
+            // XML 1.0 cannot represent other control characters.
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }

@@ -1,4 +1,4 @@
-//! Pictures of networks that are not mapped: what is in them, and that others can read them.
+//! Pictures of networks without a mapping: their contents, and whether they are valid files.
 
 use graphmap_dot::dialect::load;
 use graphmap_kpn::declared::Declared;
@@ -34,7 +34,7 @@ fn network(text: &str) -> Verified {
         .0
 }
 
-/// The texts of a picture, which must be well-formed and lie inside of it.
+/// Returns the texts of a picture. Checks that it is well-formed and that all texts are inside it.
 fn texts(svg: &str) -> Vec<String> {
     let document = roxmltree::Document::parse(svg).unwrap();
     let root = document.root_element();
@@ -92,7 +92,7 @@ fn processes_kinds_and_the_environment() {
     let picture = Picture::of_processes(&network);
     let named = picture.nodes.iter().filter(|n| n.kind.is_some());
     assert_eq!(named.count(), network.processes.len());
-    // The way on from the last row, and the one to the first.
+    // One node for the output of the last row, and one for the input of the first.
     assert_eq!(picture.nodes.iter().filter(|n| n.kind.is_none()).count(), 2);
     let joined = picture.edges.len() + picture.edges.iter().filter(|e| e.label == "×2").count();
     assert_eq!(joined, network.channels.len() + 2);

@@ -1,4 +1,4 @@
-//! Pictures of a small mapped network: what is in them, and that others can read them.
+//! Pictures of a small mapped network: their contents, and whether they are valid files.
 
 use graphmap_dot::dialect::load;
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -10,8 +10,8 @@ use graphmap_view::{Detail, Scene, dot, svg};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Six workers between two processes, and one with a name full of traps (DOT keeps both of its
-/// backslashes), on two hosts.
+/// Returns a network on two hosts: six workers between two processes, and a process whose name has
+/// special characters. DOT keeps both backslashes of the name.
 fn farm() -> Mapped {
     let text = br#"digraph farm {
         put -> work [at=all, bundle=share]; work -> get [at=all, traffic=3];
@@ -60,8 +60,9 @@ fn a_scene_sums_up_what_runs_where() {
     );
     assert_eq!(scene.os_processes.iter().map(|o| o.load).sum::<f64>(), 15.0);
     assert_eq!(scene.flows.iter().map(|f| f.channels).sum::<usize>(), 13);
-    // Counted by hand: put, work1, work2 | work3, work4, work5 | work6, get, the odd one. From the
-    // second OS process three results of traffic 3 go to `get`; `put` sends three tasks there.
+    // Counted by hand. The OS processes are put, work1, work2 | work3, work4, work5 | work6, get,
+    // and the special process. Three results of traffic 3 go from the second OS process to `get`.
+    // `put` sends three tasks there.
     assert_eq!(scene.cut()[&(1, 2)], 9.0);
     assert_eq!(scene.cut()[&(0, 1)], 3.0);
     assert_eq!(Scene::of(&mapped, Detail::Processes).nodes.len(), 9);
