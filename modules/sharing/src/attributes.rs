@@ -1,9 +1,9 @@
-//! What attributes say of where a file is, and whether it is there.
+//! Reads attributes that determine the file of a module, and whether it is compiled.
 
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr};
 
-/// `#[cfg(test)]`, `#[test]`
+/// Returns whether an attribute is `#[cfg(test)]` or `#[test]`.
 pub(crate) fn is_test(attribute: &Attribute) -> bool {
     let of_cfg = || match &attribute.meta {
         syn::Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",
@@ -16,7 +16,7 @@ pub(crate) fn is_condition(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
 }
 
-/// What `#[cfg_attr(.., path = "..")]` says.
+/// Returns the paths in `#[cfg_attr(.., path = "..")]`.
 pub(crate) fn conditional_paths(attribute: &Attribute) -> Vec<String> {
     let parse = Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated;
     let all = match attribute.path().is_ident("cfg_attr") {
@@ -26,7 +26,7 @@ pub(crate) fn conditional_paths(attribute: &Attribute) -> Vec<String> {
     all.iter().filter_map(path_of).collect()
 }
 
-/// What `#[path = ".."]` says.
+/// Returns the path in `#[path = ".."]`.
 pub(crate) fn said_path(attribute: &Attribute) -> Option<String> {
     path_of(&attribute.meta)
 }
@@ -35,7 +35,7 @@ fn path_of(meta: &syn::Meta) -> Option<String> {
     value_of(meta, "path")
 }
 
-/// What `name = "text"` says.
+/// Returns the text in `name = "text"`.
 pub(crate) fn value_of(meta: &syn::Meta, name: &str) -> Option<String> {
     match meta {
         syn::Meta::NameValue(pair) if pair.path.is_ident(name) => match &pair.value {

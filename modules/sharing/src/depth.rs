@@ -1,17 +1,18 @@
-//! How deeply a text nests, before a parser that calls itself reads it.
+//! Bounds the recursion depth of a parser before it reads a text.
 //!
-//! A parser of Rust calls itself for each bracket, and without brackets at most once for each token of an expression or a type: `!!!x`,
-//! `&&&T`, `A<A<A<T>>>`, `if .. else if ..`; and what it makes of `a + b + c` is as deep. So the tokens since an expression began,
-//! added up over all brackets around it, bound how deep its calls can be.
+//! A parser of Rust recurses for each bracket. Without brackets, it recurses at most once for each
+//! token of an expression or a type: `!!!x`, `&&&T`, `A<A<A<T>>>`, `if .. else if ..`. The tree of
+//! `a + b + c` is equally deep. The bound is therefore the number of tokens since the start of the
+//! current expression, summed over all brackets around it.
 
 use proc_macro2::token_stream::IntoIter;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The most calls within each other that it may take to read the tokens. Of calls of macros only brackets count: their tokens are not
-/// read as Rust, but kept.
+/// Returns an upper bound for the recursion depth of a parser that reads the tokens. In macro calls
+/// only brackets count, because the parser keeps their tokens unparsed.
 pub(crate) fn depth(tokens: TokenStream) -> usize {
     let mut levels = vec![Level::of(tokens, false)];
-    // What the levels below the last one cost.
+    // Total cost of the levels below the last one.
     let (mut below, mut most) = (0, 0);
     while let Some(level) = levels.last_mut() {
         let Some(token) = level.rest.next() else {
@@ -30,28 +31,30 @@ pub(crate) fn depth(tokens: TokenStream) -> usize {
     most
 }
 
-/// What is between two brackets, or outside of all.
+/// Tokens between two brackets, or outside all brackets.
 struct Level {
     rest: IntoIter,
     of_macro: bool,
-    /// Tokens since something began that those before are no part of.
+    /// Number of tokens since the start of the current expression or item.
     run: usize,
-    /// Angle brackets and bars since a statement began: what they open goes on behind a comma.
+    /// Number of `<` and `|` since the start of the statement. A comma does not reset it, because
+    /// type arguments and closures continue after a comma.
     opened: usize,
-    /// What `run` was before `#` or `#!`, if these came last: an attribute is not nested in those before it, nor a line of a
-    /// comment for the documentation, of which there may be thousands.
+    /// Value of `run` before `#` or `#!`, if these are the last tokens. It is restored after the
+    /// attribute, because attributes do not nest. A doc comment has an attribute for each of its
+    /// lines, and there may be thousands.
     hash: Option<usize>,
     before: Before,
 }
 
-/// What the tokens before one are.
+/// Class of the previous token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,
     Name,
-    /// `name!` or `name! other`: the tokens of a macro's call follow.
+    /// `name!` or `name! other`: the tokens of a macro call follow.
     MacroCall,
-    /// A closed brace, with which a statement or an item may have ended.
+    /// A closing brace, which may have ended a statement or an item.
     Brace,
 }
 
@@ -107,11 +110,11 @@ impl Level {
                 '!' if self.before == Before::Name => Before::MacroCall,
                 _ => Before::Nothing,
             },
-            // The name of what a macro defines.
+            // The name that a macro defines, as in `macro_rules! name`.
             TokenTree::Ident(_) if self.before == Before::MacroCall => Before::MacroCall,
             TokenTree::Ident(name) => match syn::parse_str::<syn::Ident>(&name.to_string()) {
                 Ok(_) => Before::Name,
-                // `return !(..)`
+                // A keyword, as in `return !(..)`.
                 Err(_) => Before::Nothing,
             },
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Before::Brace,
@@ -120,7 +123,7 @@ impl Level {
     }
 }
 
-/// Whether a token behind a brace is no part of what the brace ends.
+/// Returns whether a token after a brace starts a new statement or item.
 fn begins(token: &TokenTree) -> bool {
     match token {
         TokenTree::Ident(name) => name != "else" && name != "as",

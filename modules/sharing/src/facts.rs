@@ -1,37 +1,37 @@
-//! What a source says that ranks may share, without the parser's trees: those cannot leave their thread, and are deep.
+//! Facts about one source file, without syntax trees: these are not `Send`, and they nest deeply.
 
 use crate::holds::Waiter;
 use crate::reach::Reach;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Bytes of a source.
+/// Byte range in a source.
 pub(crate) type At = Range<usize>;
 
-/// What is of interest in a file.
+/// All facts of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     pub(crate) statics: Vec<Static>,
     pub(crate) calls: Vec<Call>,
     pub(crate) definitions: Vec<Definition>,
     pub(crate) modules: Vec<Module>,
-    /// Calls of macros that may expand to anything.
+    /// Macro calls whose expansion is unknown.
     pub(crate) unseen: Vec<(String, At)>,
     /// Locks that are held across waits.
     pub(crate) held: Vec<HeldLock>,
-    /// Blocks of functions of another language, with their names.
+    /// Blocks of functions of another language, with the names of the functions.
     pub(crate) foreign: Vec<(Vec<String>, At)>,
-    /// `include!` of a file that a build script makes.
+    /// `include!` of generated files.
     pub(crate) generated: Vec<At>,
-    /// Of a build script: where it compiles code of another language, or links it.
+    /// Positions in a build script where it compiles or links code of another language.
     pub(crate) builds: Vec<At>,
-    /// What the file mentions of types whose methods hold up a thread.
+    /// Types with blocking methods that the file mentions.
     pub(crate) waiters: BTreeSet<Waiter>,
-    /// Macros that make statics where they are called, and statics that are written in a way that is not understood.
+    /// Macros whose calls define statics, and statics in a syntax that is not understood (`None`).
     pub(crate) makers: Vec<(Option<String>, At)>,
 }
 
-/// A static, or something like one.
+/// A static, a thread-local, or a lazy static.
 #[derive(Debug)]
 pub(crate) struct Static {
     pub(crate) name: String,
@@ -47,47 +47,48 @@ pub(crate) enum Form {
     Static,
     /// `static mut`
     Mutable,
-    /// `static` in an `extern` block: another language's.
+    /// `static` in an `extern` block, defined in another language.
     Foreign,
-    /// In `thread_local!`, with a value that is the same for whoever makes it, or may be another.
+    /// In `thread_local!`. `constant` is true if every thread initializes it with the same
+    /// constant.
     ThreadLocal { constant: bool },
     /// In `lazy_static!`
     Lazy,
 }
 
-/// What a type is made of.
+/// Structure of a type, as far as it matters for shared changes.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// A type by its last name, with its arguments.
+    /// A type of any crate: its last name, and its type arguments.
     Named(String, Vec<Shape>),
-    /// One of Rust's own libraries, whatever the package calls its types.
+    /// A type of Rust's standard libraries. It is never looked up in the package.
     Rusts(String, Vec<Shape>),
-    /// One of Rust's own libraries, if they have one of this name: all names of a path are used.
+    /// A type of Rust's standard libraries if they have one of this name, from a glob import.
     PerhapsRusts(String, Vec<Shape>),
-    /// A tuple, an array, a reference, a function: as its parts.
+    /// The parts of a tuple, an array, a reference or a function type.
     Parts(Vec<Shape>),
     /// A raw pointer.
     Pointer,
-    /// What cannot be looked into, and what that is.
+    /// A type that cannot be examined, with a description of it.
     Opaque(&'static str),
 }
 
-/// A type of the package.
+/// A type that the package defines.
 #[derive(Debug)]
 pub(crate) struct Definition {
     pub(crate) name: String,
-    /// Its parameters that are types.
+    /// Names of its type parameters.
     pub(crate) parameters: Vec<String>,
     pub(crate) parts: Vec<Shape>,
 }
 
-/// A mention of a function that concerns the OS process, or holds up the thread.
+/// A use of a function that affects the OS process or blocks the thread.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) path: String,
     pub(crate) reach: Reach,
     pub(crate) at: At,
-    /// It is one only if the package mentions this.
+    /// If set, the use counts only if the package mentions this type.
     pub(crate) of: Option<Waiter>,
 }
 
@@ -96,30 +97,30 @@ pub(crate) struct Call {
 pub(crate) struct HeldLock {
     pub(crate) lock: At,
     pub(crate) wait: At,
-    /// The method that waits.
+    /// Name of the method that waits.
     pub(crate) method: String,
 }
 
-/// A module that others are written in.
+/// An inline module around a `mod` declaration.
 #[derive(Clone, Debug)]
 pub(crate) enum Around {
-    /// Its files are in a folder of its name,
+    /// Its files are in a folder with its name.
     Name(String),
-    /// or in that which `#[path]` says.
+    /// Its files are in the folder that `#[path]` names.
     Folder(String),
 }
 
-/// `mod name;`, or `include!("file")`
+/// `mod name;`, or `include!("file")`.
 #[derive(Debug)]
 pub(crate) struct Module {
-    /// The modules that it is written in.
+    /// Inline modules around the declaration, from the outside to the inside.
     pub(crate) around: Vec<Around>,
     pub(crate) name: String,
-    /// What `#[path]` says.
+    /// Value of `#[path]`, or the included file.
     pub(crate) file: Option<String>,
-    /// Whether it is `include!`d, so that it need be no module.
+    /// Whether it is `include!`d. An included file may be an expression instead of a module.
     pub(crate) included: bool,
-    /// Whether it is there under a condition.
+    /// Whether it depends on a condition, so that the file may be missing.
     pub(crate) conditional: bool,
     pub(crate) at: At,
 }

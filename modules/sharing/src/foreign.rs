@@ -1,8 +1,10 @@
-//! Code of other languages: what is known of C's own functions, and how build scripts compile the rest.
+//! Code of other languages: functions of C with known effects, and build scripts that compile other
+//! code.
 
 use crate::reach::Reach;
 
-/// Functions of C's library and of POSIX that keep something for the whole OS process, or hold up the thread.
+/// Functions of C's library and of POSIX that keep state for the whole OS process, or block the
+/// thread.
 const FUNCTIONS: &[(Reach, &[&str])] = &[
     (
         Reach::Environment,
@@ -110,7 +112,7 @@ const FUNCTIONS: &[(Reach, &[&str])] = &[
     ),
 ];
 
-/// Functions that keep nothing, and hold up nobody: ranks may call them as they like.
+/// Functions that keep no state and do not block. Ranks may call them freely.
 const HARMLESS: &[&str] = &[
     "abs",
     "atan",
@@ -171,19 +173,19 @@ const HARMLESS: &[&str] = &[
     "write",
 ];
 
-/// What a function of C is about, by its name.
+/// Returns the effect of a C function, by its name.
 pub(crate) fn of(name: &str) -> Option<Reach> {
     let found = FUNCTIONS.iter().find(|(_, names)| names.contains(&name));
     found.map(|(reach, _)| *reach)
 }
 
-/// The same for a path that leads into the bindings of C's library.
+/// Returns the effect of a function in the Rust bindings of C's library, by its full path.
 pub(crate) fn of_path(path: &str) -> Option<Reach> {
     let libc = ["libc::", "nix::libc::", "rustix::libc::"];
     libc.iter().find_map(|libc| of(path.strip_prefix(libc)?))
 }
 
-/// Whether it is known that a function of C shares nothing.
+/// Returns whether a C function is known to share no state.
 pub(crate) fn is_harmless(name: &str) -> bool {
     HARMLESS.contains(&name)
 }
@@ -201,13 +203,13 @@ const BUILDERS: &[&str] = &[
     "nvcc",
 ];
 
-/// Whether a path in a build script leads into one of those packages.
+/// Returns whether a path in a build script leads into one of [`BUILDERS`].
 pub(crate) fn is_builder(path: &str) -> bool {
     let first = path.split("::").next();
     first.is_some_and(|first| path.contains("::") && BUILDERS.contains(&first))
 }
 
-/// Programs that compile such code.
+/// Programs that compile code of other languages.
 const COMPILERS: &[&str] = &[
     "ar",
     "c++",
@@ -235,7 +237,8 @@ const COMPILERS: &[&str] = &[
     "nvfortran",
 ];
 
-/// Whether a text in a build script names such a program, or asks Cargo to link a library.
+/// Returns whether a string in a build script names one of [`COMPILERS`], or makes Cargo link a
+/// library.
 pub(crate) fn builds(text: &str) -> bool {
     let links = ["cargo:rustc-link-lib", "cargo::rustc-link-lib"];
     let links = links.iter().any(|line| text.starts_with(line));

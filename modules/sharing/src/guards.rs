@@ -1,6 +1,8 @@
-//! Locks that a rank holds while it waits for a message: another rank of its thread that wants the lock waits for ever.
+//! Finds locks that a rank holds while it waits for a message. If another rank of the thread
+//! requests the lock, the thread blocks forever.
 //!
-//! Only what one function shows is found: the guard of a lock, and behind it a call of `mpi` that may wait.
+//! The check covers one function at a time: it looks for the guard of a lock, and after it for a
+//! call of `mpi` that may wait.
 
 use proc_macro2::Span;
 use syn::visit::{self, Visit};
@@ -10,11 +12,11 @@ use syn::{Block, Expr, ExprMethodCall, Item, Pat, Stmt};
 pub(crate) struct Held {
     pub(crate) lock: Span,
     pub(crate) wait: Span,
-    /// The method that waits.
+    /// Name of the method that waits.
     pub(crate) method: String,
 }
 
-/// Methods that give a guard, without arguments.
+/// Methods without arguments that return a guard.
 const LOCKS: &[&str] = &[
     "lock",
     "read",
@@ -25,11 +27,10 @@ const LOCKS: &[&str] = &[
     "write",
 ];
 
-/// Methods that hand a guard on.
+/// Methods that return the guard in their receiver.
 const HAND_ON: &[&str] = &["expect", "unwrap", "unwrap_or_else"];
 
-/// Methods of the crate `mpi` that may wait: those with these names, and with more words behind
-/// them.
+/// Methods of the crate `mpi` that may wait. Names with more words after these match too.
 const WAITS: &[&str] = &[
     "accumulate",
     "all_gather",
@@ -66,7 +67,8 @@ const WAITS: &[&str] = &[
     "wait_some",
 ];
 
-/// Methods of a rank that begin like those, and do not wait: of channels and of locks of Rust's libraries.
+/// Methods with names that match [`WAITS`] but do not wait for a message. They are methods of
+/// channels and locks.
 const WAITS_NOT: &[&str] = &[
     "send_timeout",
     "wait_for",
@@ -76,7 +78,8 @@ const WAITS_NOT: &[&str] = &[
     "wait_while",
 ];
 
-/// Names that only calls of `mpi` lead to, in a receiver of a method with a usual name: `send` is also a channel's.
+/// Names that show that an expression is of `mpi`. Methods with common names need one in their
+/// receiver, because channels have a `send` too.
 const OF_MPI: &[&str] = &[
     "any_process",
     "any_process_with_tag",
@@ -85,11 +88,12 @@ const OF_MPI: &[&str] = &[
     "world",
 ];
 
-/// The locks that are held across waits in a block, but for those in functions and closures within it.
+/// Returns the locks of a block that are held across waits, without those of functions and closures
+/// in it.
 pub(crate) fn held(block: &Block) -> Vec<Held> {
     let mut held = Vec::new();
     for (at, statement) in block.stmts.iter().enumerate() {
-        // Within one statement the guard lives to its end.
+        // A temporary guard lives to the end of the statement.
         if let Some(lock) = Locks::in_statement(statement)
             && let Some((wait, method)) = Waits::in_statement(statement)
         {
@@ -115,7 +119,7 @@ pub(crate) fn held(block: &Block) -> Vec<Held> {
     held
 }
 
-/// Adds the names that a pattern gives; `_` gives none, and keeps nothing.
+/// Adds the names that a pattern binds. `_` binds no name, and drops the guard at once.
 fn bound(pattern: &Pat, names: &mut Vec<String>) {
     match pattern {
         Pat::Ident(name) => names.push(name.ident.to_string()),
@@ -127,7 +131,7 @@ fn bound(pattern: &Pat, names: &mut Vec<String>) {
     }
 }
 
-/// Whether a statement hands one of the names on, as `drop(name)` does.
+/// Returns whether a statement passes one of the names to a call, as `drop(name)` does.
 fn moves(statement: &Stmt, names: &[String]) -> bool {
     let arguments = match statement {
         Stmt::Expr(Expr::Call(call), _) => &call.args,
@@ -144,7 +148,7 @@ fn is_lock(call: &ExprMethodCall) -> bool {
     call.args.is_empty() && LOCKS.contains(&&*call.method.to_string())
 }
 
-/// Where an expression locks whose value is the guard.
+/// Returns the position of the lock call if the value of the expression is its guard.
 fn guard(expression: &Expr) -> Option<Span> {
     match expression {
         Expr::MethodCall(call) if is_lock(call) => Some(call.method.span()),
@@ -163,7 +167,8 @@ fn guard(expression: &Expr) -> Option<Span> {
     }
 }
 
-/// Finds the first lock whose guard is a temporary of a statement, also that of the head of a `match` or an `if let`.
+/// Finds the first lock whose guard is a temporary of a statement. This includes the head of a
+/// `match` or an `if let`.
 #[derive(Default)]
 struct Locks(Option<Span>);
 
@@ -173,7 +178,7 @@ impl Locks {
         match statement {
             Stmt::Local(local) => {
                 let init = local.init.as_ref()?;
-                // Its guard is a variable, which the statements behind it see.
+                // If a variable holds the guard, `held` checks the statements after it.
                 if guard(&init.expr).is_none() {
                     locks.visit_expr(&init.expr);
                 }
@@ -194,7 +199,7 @@ impl<'ast> Visit<'ast> for Locks {
     }
 
     fn visit_expr_if(&mut self, one: &'ast syn::ExprIf) {
-        // Of a plain condition the temporaries are gone when a branch begins.
+        // The temporaries of a plain condition are dropped before a branch starts.
         if matches!(&*one.cond, Expr::Let(_)) {
             self.visit_expr(&one.cond);
         }
@@ -206,7 +211,7 @@ impl<'ast> Visit<'ast> for Locks {
         }
     }
 
-    // What these have within is a block, or another function.
+    // A guard in these is not a temporary of the statement.
     fn visit_block(&mut self, _: &'ast Block) {}
     fn visit_expr_closure(&mut self, _: &'ast syn::ExprClosure) {}
     fn visit_expr_async(&mut self, _: &'ast syn::ExprAsync) {}
@@ -228,7 +233,7 @@ impl Waits {
 
 impl<'ast> Visit<'ast> for Waits {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        // The receiver comes before the call.
+        // The receiver is evaluated before the call.
         visit::visit_expr_method_call(self, call);
         let name = call.method.to_string();
         if self.0.is_none() && may_wait(call, &name) {
@@ -241,7 +246,7 @@ impl<'ast> Visit<'ast> for Waits {
     fn visit_item(&mut self, _: &'ast Item) {}
 }
 
-/// Whether a method is one of `mpi` that may wait.
+/// Returns whether a method is one of `mpi` that may wait.
 fn may_wait(call: &ExprMethodCall, name: &str) -> bool {
     let follows = |known: &&&str| {
         let rest = name.strip_prefix(**known);
@@ -251,14 +256,14 @@ fn may_wait(call: &ExprMethodCall, name: &str) -> bool {
         return false;
     }
     match name {
-        // Those are methods of others, too.
+        // Types outside `mpi` have methods with these names too.
         "send" | "scan" | "reduce" | "duplicate" => is_of_mpi(&call.receiver),
         "wait" => call.args.is_empty(),
         _ => true,
     }
 }
 
-/// Whether an expression shows that it is a communicator or a process of one.
+/// Returns whether an expression is recognizably a communicator, or a process of one.
 fn is_of_mpi(expression: &Expr) -> bool {
     match expression {
         Expr::MethodCall(call) => {

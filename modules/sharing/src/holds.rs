@@ -1,12 +1,12 @@
-//! Calls that hold up the thread of a rank, and with it all ranks of the thread.
+//! Calls that block the thread of a rank, and with it all ranks of the thread.
 
 use crate::foreign;
 use crate::reach::{self, Reach};
 use std::collections::BTreeSet;
 use syn::Expr;
 
-/// A type of a library whose methods hold up the thread. Methods are known by their names alone, so they count only in
-/// a package that mentions the type.
+/// A library type with blocking methods. Methods are recognized by name alone, so they count only
+/// in a package that mentions the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Waiter {
     Command,
@@ -15,7 +15,7 @@ pub(crate) enum Waiter {
     Thread,
 }
 
-/// Functions by their whole path.
+/// Blocking functions by full path.
 const FUNCTIONS: &[&str] = &[
     "std::io::stdin",
     "std::thread::park",
@@ -24,7 +24,7 @@ const FUNCTIONS: &[&str] = &[
     "std::thread::sleep",
     "std::thread::sleep_ms",
     "std::thread::sleep_until",
-    // Who makes one waits at it.
+    // A program that creates a barrier is assumed to wait at it.
     "std::sync::Barrier::new",
     "nix::sys::wait::wait",
     "nix::sys::wait::waitpid",
@@ -32,7 +32,7 @@ const FUNCTIONS: &[&str] = &[
     "nix::unistd::sleep",
 ];
 
-/// Where the types are.
+/// Paths of the types, or of the modules that they are in.
 const MENTIONS: &[(&str, Waiter)] = &[
     ("std::process::Command", Waiter::Command),
     ("std::sync::Condvar", Waiter::Condvar),
@@ -49,7 +49,7 @@ const MENTIONS: &[(&str, Waiter)] = &[
     ("std::thread::spawn", Waiter::Thread),
 ];
 
-/// Methods with how many arguments they take, and what they are.
+/// Methods: name, number of arguments, full name, type.
 const METHODS: &[(&str, usize, &str, Waiter)] = &[
     ("wait", 1, "Condvar::wait", Waiter::Condvar),
     ("wait_for", 2, "Condvar::wait_for", Waiter::Condvar),
@@ -80,30 +80,30 @@ const METHODS: &[(&str, usize, &str, Waiter)] = &[
     ),
 ];
 
-/// Whether a function holds up its thread, by its whole path.
+/// Returns whether a function blocks its thread, by its full path.
 fn is_function(path: &str) -> bool {
     FUNCTIONS.contains(&path)
 }
 
-/// What a method is, by its name and how many arguments it is called with.
+/// Returns the full name and the type of a blocking method, by its name and number of arguments.
 pub(crate) fn of_method(name: &str, arguments: usize) -> Option<(&'static str, Waiter)> {
     let is = |known: &&(&str, usize, &str, Waiter)| (known.0, known.1) == (name, arguments);
     let found = METHODS.iter().find(is);
     found.map(|(_, _, path, waiter)| (*path, *waiter))
 }
 
-/// Whether a function returns a sender and a receiver, by its path.
+/// Returns whether a function creates a channel (a sender and a receiver), by its path.
 pub(crate) fn is_channel(path: &str) -> bool {
     let last = path.rsplit("::").next().unwrap_or(path);
     ["bounded", "channel", "sync_channel", "unbounded"].contains(&last)
 }
 
-/// Whether a function runs what it is given in a thread of its own.
+/// Returns whether a function runs its argument in a new thread.
 pub(crate) fn is_spawn(name: &str) -> bool {
     name == "spawn" || name.starts_with("spawn_")
 }
 
-/// The variable that `for` goes through: `from`, `&from`, `from.iter()`.
+/// Returns the variable that `for` iterates over: `from`, `&from`, `from.iter()`.
 pub(crate) fn variable_of(expression: &Expr) -> Option<String> {
     match expression {
         Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
@@ -116,13 +116,13 @@ pub(crate) fn variable_of(expression: &Expr) -> Option<String> {
     }
 }
 
-/// What a function is about, by its whole path: one of Rust's libraries, or of C's.
+/// Returns the effect of a function of Rust's or C's libraries, by its full path.
 pub(crate) fn reach_of(path: &str) -> Option<Reach> {
     let holds = is_function(path).then_some(Reach::Thread);
     reach::of(path).or_else(|| foreign::of_path(path)).or(holds)
 }
 
-/// Adds the type that a path leads to.
+/// Adds the types that a path leads to.
 pub(crate) fn mention(path: &str, mentioned: &mut BTreeSet<Waiter>) {
     let leads = |known: &str| {
         let rest = path.strip_prefix(known);

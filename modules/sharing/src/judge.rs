@@ -1,18 +1,18 @@
-//! Whether a value of a type can change while it is shared.
+//! Decides whether a value of a type can change while it is shared.
 
 use crate::facts::{Definition, Shape};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a type.
+/// Result of the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Its values stay as they are.
+    /// Values do not change.
     Plain,
-    /// They are made at the first use, and stay so.
+    /// Values are initialized at their first use, and do not change afterwards.
     MadeOnce,
-    /// It is not known; the name is that of a type that is not the package's, or says what it is.
+    /// Not known. The text names a type of another package, or describes the type.
     Unknown(String),
-    /// They can change, by what this names.
+    /// Values can change. The text names the part that changes.
     Changes(String),
 }
 
@@ -26,7 +26,8 @@ impl Verdict {
         }
     }
 
-    /// That of what has both. What is made once is so whatever it is.
+    /// Returns the verdict on a value that has parts of both verdicts. A value that is initialized
+    /// once counts as such even if its type is unknown.
     fn with(self, other: Verdict) -> Verdict {
         match (&self, &other) {
             (Verdict::MadeOnce, Verdict::Unknown(_)) => self,
@@ -37,7 +38,8 @@ impl Verdict {
     }
 }
 
-/// Types of Rust's libraries, and of some that are as well known, that change behind a shared reference.
+/// Types of Rust's libraries and of well-known crates whose values can change behind a shared
+/// reference.
 const CHANGES: &[&str] = &[
     "ArcSwap",
     "AtomicCell",
@@ -59,7 +61,7 @@ const CHANGES: &[&str] = &[
     "UnsafeCell",
 ];
 
-/// Those that are given a value once.
+/// Types whose values are initialized once.
 const MADE_ONCE: &[&str] = &[
     "Lazy",
     "LazyCell",
@@ -73,7 +75,7 @@ const MADE_ONCE: &[&str] = &[
     "OnceRef",
 ];
 
-/// Those that have what their arguments are, and nothing else that changes.
+/// Types whose values change only if values of their type arguments do.
 const PLAIN: &[&str] = &[
     "Alignment",
     "Arc",
@@ -143,7 +145,7 @@ const PLAIN: &[&str] = &[
     "usize",
 ];
 
-/// The types of a package by their names. Of types of one name each may be meant.
+/// Types that a package defines, by name. If several have the same name, each may be meant.
 pub(crate) struct Types<'a>(BTreeMap<&'a str, Vec<&'a Definition>>);
 
 impl<'a> Types<'a> {
@@ -155,7 +157,7 @@ impl<'a> Types<'a> {
         Types(types)
     }
 
-    /// What is known of a type.
+    /// Returns the verdict on a type.
     pub(crate) fn judge(&self, shape: &Shape) -> Verdict {
         self.judge_within(shape, &[], &mut BTreeSet::new())
     }
@@ -181,10 +183,10 @@ impl<'a> Types<'a> {
             return inner;
         }
         if name == "Self" {
-            // It is looked into already.
+            // The definition is already being examined.
             return inner;
         }
-        // The package's own go before others of their names.
+        // Types of the package take precedence over others with the same name.
         let own = self.0.get(name).filter(|_| !is_rusts);
         if let Some(definitions) = own {
             if !seen.insert(name) {
@@ -198,7 +200,7 @@ impl<'a> Types<'a> {
             _ if CHANGES.contains(&name) || is_atomic(name) => {
                 Verdict::Changes(format!("`{name}`"))
             }
-            // There is none.
+            // It contains no value.
             "PhantomData" => return Verdict::Plain,
             "NonNull" => Verdict::Changes("a raw pointer".into()),
             _ if MADE_ONCE.contains(&name) => Verdict::MadeOnce,
@@ -221,12 +223,13 @@ impl<'a> Types<'a> {
     }
 }
 
-/// Whether a type of Rust's libraries that is called so changes, or is made once.
+/// Returns whether a type name of Rust's libraries stands for values that change or are initialized
+/// once.
 fn is_shared(name: &str) -> bool {
     CHANGES.contains(&name) || MADE_ONCE.contains(&name) || is_atomic(name)
 }
 
-/// Whether it is called as `AtomicUsize` and the others are.
+/// Returns whether a name has the form of `AtomicUsize`.
 fn is_atomic(name: &str) -> bool {
     name.strip_prefix("Atomic")
         .is_some_and(|of| of.starts_with(|c: char| c.is_ascii_uppercase()))

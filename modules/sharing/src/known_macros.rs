@@ -1,4 +1,4 @@
-//! Macros of which it is known what they expand to.
+//! Macros with a known expansion.
 
 use crate::facts::Form;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
@@ -13,7 +13,7 @@ pub(crate) struct Declared {
     pub(crate) value: Expr,
 }
 
-/// What `thread_local!` declares.
+/// Returns the thread-locals that `thread_local!` declares.
 pub(crate) fn thread_locals(tokens: &TokenStream) -> Option<Vec<Declared>> {
     declarations(tokens, |input| {
         let (name, ty) = head(input)?;
@@ -30,7 +30,7 @@ pub(crate) fn thread_locals(tokens: &TokenStream) -> Option<Vec<Declared>> {
     })
 }
 
-/// What `lazy_static!` declares.
+/// Returns the statics that `lazy_static!` declares.
 pub(crate) fn lazy_statics(tokens: &TokenStream) -> Option<Vec<Declared>> {
     declarations(tokens, |input| {
         let (name, ty) = head(input)?;
@@ -45,7 +45,7 @@ pub(crate) fn lazy_statics(tokens: &TokenStream) -> Option<Vec<Declared>> {
     })
 }
 
-/// Declarations with semicolons between them.
+/// Parses declarations that are separated by semicolons.
 fn declarations(
     tokens: &TokenStream,
     one: impl Fn(ParseStream<'_>) -> syn::Result<Declared>,
@@ -63,7 +63,7 @@ fn declarations(
     all.parse2(tokens.clone()).ok()
 }
 
-/// `#[..] pub static ref NAME: Type =`
+/// Parses `#[..] pub static ref NAME: Type =`.
 fn head(input: ParseStream<'_>) -> syn::Result<(Ident, Type)> {
     input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
@@ -76,7 +76,7 @@ fn head(input: ParseStream<'_>) -> syn::Result<(Ident, Type)> {
     Ok((name, ty))
 }
 
-/// Rust's macros, and those of `log` and `tracing`, that do with expressions what is known, and declare nothing.
+/// Macros of Rust, `log` and `tracing` that only evaluate expressions, and declare no items.
 const EXPRESSIONS: &[&str] = &[
     "addr_of",
     "addr_of_mut",
@@ -111,7 +111,7 @@ const EXPRESSIONS: &[&str] = &[
     "writeln",
 ];
 
-/// Those that have no code in them.
+/// Macros whose arguments contain no code to check.
 const HARMLESS: &[&str] = &[
     "asm",
     "cfg",
@@ -129,17 +129,18 @@ const HARMLESS: &[&str] = &[
     "stringify",
 ];
 
-/// Whether a macro makes nothing of the expressions in it but their values.
+/// Returns whether a macro only evaluates the expressions in it.
 pub(crate) fn is_expression(name: &str) -> bool {
     EXPRESSIONS.contains(&name)
 }
 
-/// Whether a macro has no code in it.
+/// Returns whether a macro contains no code to check.
 pub(crate) fn is_harmless(name: &str) -> bool {
     HARMLESS.contains(&name)
 }
 
-/// Expressions with commas between them, as most macros take them, or as an array is written; what is behind them may be something else.
+/// Parses the arguments of a macro as comma-separated expressions, or as `value; count`. If that
+/// fails, returns the first expression before a comma, and ignores the tokens after it.
 pub(crate) fn expressions(tokens: &TokenStream) -> Option<Vec<Expr>> {
     // `[value; count]`
     let array = TokenStream::from(TokenTree::Group(Group::new(

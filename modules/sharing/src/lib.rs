@@ -1,12 +1,17 @@
-//! What the ranks of an MPI program in Rust would share if they were coroutines of one OS process.
+//! Finds state that the ranks of an MPI program in Rust would share if they were coroutines of one
+//! OS process.
 //!
-//! Over MPI each rank is an OS process, and its statics are its own. As coroutines, ranks share the statics of their OS process, the
-//! thread-locals of their thread, and what is one for an OS process: its environment, its folder, its end. What is shared silently is the
-//! one way to a wrong result, so all of it that can change is found, each with its place. Privatisation of globals (S. Negara et al., *Automatic
-//! MPI to AMPI program transformation using Photran*, 2010) is what removes them: each rank is given a value with what was global. As there,
-//! constants need nothing, and what may be harmless is told.
+//! Over MPI, each rank is an OS process with its own statics. As coroutines, ranks share the
+//! statics of their OS process, the thread-locals of their thread, and per-process state such as
+//! the environment, the current folder and the exit. Unnoticed sharing gives wrong results, so
+//! this crate reports all shared state that can change, with its position.
 //!
-//! A [`Project`] is what Cargo tells of a folder; [`look`] goes through the files of one of its packages.
+//! Privatization of globals removes such state: each rank gets a value that holds the former
+//! globals. (S. Negara and others, *Automatic MPI to AMPI program transformation using Photran*,
+//! 2010.) As in that work, constants need no change. State that may be harmless is reported too.
+//!
+//! A [`Project`] is read from the output of `cargo metadata`. [`look`] checks the files of one of
+//! its packages.
 
 mod attributes;
 pub mod codes;
@@ -41,30 +46,30 @@ use std::path::Path;
 use std::sync::Arc;
 use tree::Tree;
 
-/// What a package was found to have, in numbers.
+/// Results of the check of one package, as counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Files that were looked into.
+    /// Files that were checked.
     pub files: usize,
-    /// Statics that can change ([`codes::SHARED_STATIC`]).
+    /// Mutable statics ([`codes::SHARED_STATIC`]).
     pub statics: usize,
     /// Thread-locals ([`codes::SHARED_THREAD_LOCAL`]).
     pub thread_locals: usize,
-    /// Statics that are made at their first use ([`codes::MADE_ONCE`]).
+    /// Statics that are initialized at their first use ([`codes::MADE_ONCE`]).
     pub made_once: usize,
-    /// Mentions of functions that concern the OS process ([`codes::PROCESS_WIDE`]).
+    /// Uses of functions that affect the whole OS process ([`codes::PROCESS_WIDE`]).
     pub process_wide: usize,
-    /// Calls that hold up all ranks of a thread ([`codes::HOLDS_THREAD`]).
+    /// Calls that block all ranks of a thread ([`codes::HOLDS_THREAD`]).
     pub held_up: usize,
     /// Locks that are held across waits ([`codes::LOCK_ACROSS_WAIT`]).
     pub locks: usize,
     /// Places where code of another language is declared or built ([`codes::OTHER_LANGUAGE`]).
     pub other_languages: usize,
-    /// Files that a build script makes, and that were not looked into ([`codes::GENERATED`]).
+    /// Inclusions of generated files, which were not checked ([`codes::GENERATED`]).
     pub generated: usize,
-    /// Statics of which it is not known whether they can change ([`codes::NOT_JUDGED`]).
+    /// Statics that may be mutable ([`codes::NOT_JUDGED`]).
     pub not_judged: usize,
-    /// Calls of macros that were not looked into ([`codes::UNSEEN_MACROS`]).
+    /// Macro calls that were not checked ([`codes::UNSEEN_MACROS`]).
     pub macros: usize,
     /// Files that could not be read ([`codes::NO_SOURCE`]).
     pub unread: usize,
@@ -88,8 +93,11 @@ impl Counts {
     }
 }
 
-/// Looks for what ranks share in all files of a package, which are those that its crates' `mod` declarations lead to. Findings point into
-/// `sources`, where files are called as `shown` has them; a file that cannot be read is an error among the findings.
+/// Checks all files of a package for state that ranks share, and returns the counts.
+///
+/// The files are those that the `mod` declarations of the package's crates lead to. Diagnostics are
+/// added to `found`, and the files to `sources`. `shown` returns the name of a file in diagnostics.
+/// A file that cannot be read is reported as an error in `found`.
 pub fn look(
     package: &Package,
     shown: &dyn Fn(&Path) -> String,
@@ -99,7 +107,7 @@ pub fn look(
     let mut counts = Counts::default();
     let mut files = Vec::new();
     let mut tree = Tree::default();
-    // The last is taken first.
+    // `tree` is a stack: the last root added is read first.
     package
         .roots
         .iter()
@@ -182,7 +190,7 @@ pub fn look(
     counts
 }
 
-/// What a file has.
+/// Reads and parses one file.
 fn file(
     path: &Path,
     shown: &str,
@@ -193,7 +201,7 @@ fn file(
         let message = format!("cannot check `{shown}`: {why}");
         Diagnostic::error(codes::NO_SOURCE, message)
     };
-    // Who reads from a pipe or a device waits, perhaps for ever.
+    // Reading a pipe or a device may block forever.
     let there = std::fs::metadata(path).ok();
     if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {
         return Err(Box::new(wrong(&"it is a pipe, a socket or a device")));

@@ -1,4 +1,4 @@
-//! Goes through the syntax of a file for what ranks may share.
+//! Collects the [`Facts`] of a file from its syntax tree.
 
 use crate::facts::{Around, At, Call, Definition, Facts, Form, HeldLock, Module, Shape, Static};
 use crate::names::{self, Names, Place};
@@ -10,34 +10,34 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Item, Type};
 
-/// What is seen of a file, while it is gone through.
+/// Visitor of a syntax tree, with the facts collected so far.
 pub(crate) struct Look {
-    /// Where the tokens begin in the text.
+    /// Byte offset of the first token in the text.
     begin: usize,
-    /// Whether what is there for tests counts.
+    /// Whether test code counts.
     tests: bool,
-    /// How deep the tokens of a call of a macro may nest.
+    /// Maximum nesting of the tokens of a macro call.
     deepest: usize,
-    /// The modules around, as they are written in the file.
+    /// Inline modules around the current position.
     within: Vec<Around>,
-    /// Whether what is seen may not be there.
+    /// Whether the current code depends on a condition.
     conditional: bool,
     names: Names,
-    /// Types are looked at when all names are known.
+    /// Types are resolved at the end, when all names are known.
     statics: Vec<(String, Form, Type, At, Place)>,
     definitions: Vec<(String, Vec<String>, Vec<Type>, Place)>,
-    /// Each with whether it is in a thread that is no rank's.
+    /// Paths in expressions. The last field is true in a thread that does not run ranks.
     mentions: Vec<(Vec<String>, At, Place, bool)>,
     types: Vec<(Vec<String>, Place)>,
-    /// Variables that are receivers of channels.
+    /// Variables that hold receivers of channels.
     receivers: BTreeSet<String>,
-    /// Whether what is seen runs in a thread that is no rank's.
+    /// Whether the current code runs in a thread that does not run ranks.
     own_thread: bool,
     facts: Facts,
 }
 
 impl Look {
-    /// Nothing is seen yet.
+    /// Creates a visitor without facts.
     pub(crate) fn new(begin: usize, (tests, deepest): (bool, usize)) -> Look {
         Look {
             begin,
@@ -56,13 +56,13 @@ impl Look {
         }
     }
 
-    /// What a file has.
+    /// Returns the facts of a file.
     pub(crate) fn at_file(mut self, file: &syn::File) -> Facts {
         self.visit_file(file);
         self.end()
     }
 
-    /// What statements have.
+    /// Returns the facts of a sequence of statements.
     pub(crate) fn at_statements(mut self, statements: &[syn::Stmt]) -> Facts {
         statements.iter().for_each(|one| self.visit_stmt(one));
         self.end()
@@ -118,7 +118,10 @@ impl Look {
         self.facts
     }
 
-    /// A function of another language is declared: notes what is known of it. Whether that is all there is to know.
+    /// Records the declaration of a foreign function if it affects the OS process or the thread.
+    ///
+    /// # Errors
+    /// Returns the name of the function if its effects are unknown.
     fn declare_foreign(&mut self, item: &syn::ForeignItemFn) -> Result<(), String> {
         let name = item
             .attrs
@@ -168,12 +171,13 @@ impl Look {
             .push((names::name(name), parameters, types, self.names.here()));
     }
 
-    /// Whether it is left out of what is run as ranks.
+    /// Returns whether an item with these attributes is skipped because it is test code.
     fn leaves_out(&self, attributes: &[Attribute]) -> bool {
         !self.tests && attributes.iter().any(attributes::is_test)
     }
 
-    /// The tokens of a call of a macro as what they may be; whether they are any of it.
+    /// Visits the tokens of a macro call as expressions, or as statements. Returns false if they
+    /// are neither, or nest too deeply.
     fn look_into(&mut self, tokens: &TokenStream) -> bool {
         let depth = crate::depth::depth(tokens.clone());
         let Some(left) = self.deepest.checked_sub(depth) else {
@@ -200,7 +204,7 @@ impl Look {
 }
 
 impl Look {
-    /// The branches of `cfg_if!`, in each of which is what may be in a block; whether they are.
+    /// Visits the branches of `cfg_if!`. Returns whether all of them could be parsed.
     fn look_into_branches(&mut self, tokens: &TokenStream) -> bool {
         let branches = tokens.clone().into_iter().filter_map(|token| match token {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
@@ -209,7 +213,7 @@ impl Look {
             _ => None,
         });
         let branches: Vec<TokenStream> = branches.collect();
-        // Each is looked into, whatever the others are.
+        // All branches are visited, even if one of them cannot be parsed.
         let mut all = true;
         for branch in &branches {
             all &= branch.is_empty() || self.look_into(branch);
@@ -217,7 +221,7 @@ impl Look {
         all
     }
 
-    /// Syntax that `syn` knows only as tokens: whether there is a static in it.
+    /// Records the first static in tokens that `syn` does not parse.
     fn look_at_tokens(&mut self, tokens: &TokenStream) {
         if let Some(span) = first_static(tokens.clone()) {
             let at = self.place(span);
@@ -282,7 +286,7 @@ impl<'ast> Visit<'ast> for Look {
     fn visit_item_static(&mut self, item: &'ast syn::ItemStatic) {
         let form = match &item.mutability {
             syn::StaticMutability::Mut(_) => Form::Mutable,
-            // An attribute of Rust's own that is not stable.
+            // An unstable attribute of Rust.
             _ if item
                 .attrs
                 .iter()
@@ -350,7 +354,7 @@ impl<'ast> Visit<'ast> for Look {
             self.conditional = before;
             return;
         }
-        // Under conditions it may be each of several files.
+        // Each conditional path may be the file of the module.
         let under_conditions = item.attrs.iter().flat_map(attributes::conditional_paths);
         let files = under_conditions.map(Some).chain([said]);
         for file in files.collect::<Vec<_>>() {
@@ -434,7 +438,7 @@ impl<'ast> Visit<'ast> for Look {
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
         let name = call.method.to_string();
         let at = self.place(call.method.span());
-        // Whatever it is called of: nothing else is called so.
+        // The receiver is not checked, because no other method has such a name.
         let mut known = reach::of_method(&name).map(|(path, reach)| (path, reach, None));
         if !self.own_thread
             && let Some((path, of)) = holds::of_method(&name, call.args.len())
@@ -499,7 +503,7 @@ impl<'ast> Visit<'ast> for Look {
         visit::visit_expr_for_loop(self, one);
     }
 
-    // What is awaited holds up nobody.
+    // An awaited call does not block the thread.
     fn visit_expr_await(&mut self, one: &'ast syn::ExprAwait) {
         match &*one.base {
             Expr::MethodCall(call) => {
@@ -534,7 +538,8 @@ impl<'ast> Visit<'ast> for Look {
     }
 }
 
-/// A declaration in an `extern` block without the words that say whether it is safe to touch, which `syn` may not know.
+/// Returns a declaration of an `extern` block without `safe` and `unsafe`, which `syn` may not
+/// parse.
 fn without_safety(tokens: &TokenStream) -> TokenStream {
     let is_safety = |token: &TokenTree| match token {
         TokenTree::Ident(word) => word == "safe" || word == "unsafe",
@@ -544,7 +549,7 @@ fn without_safety(tokens: &TokenStream) -> TokenStream {
     rest.filter(|one| !is_safety(one)).collect()
 }
 
-/// The first `static` in the tokens of a macro's definition that is no lifetime.
+/// Returns the position of the first `static` in a macro definition that is not the lifetime.
 fn first_static(tokens: TokenStream) -> Option<Span> {
     let mut open = vec![(tokens.into_iter(), false)];
     while let Some((rest, after_tick)) = open.last_mut() {

@@ -1,7 +1,8 @@
 //! `graphmap-doctor [--dependencies] MANIFEST`: the tool that `graphmap doctor PROJECT` starts.
 //!
-//! Reads from stdin what `cargo metadata` printed about the project, and prints a
-//! [report](graphmap_sharing::report()) as JSON. Ends with 2 if it is started in another way.
+//! Reads the output of `cargo metadata` from stdin, and prints a
+//! [report](graphmap_sharing::report()) as JSON. Exits with status 2 if the arguments are wrong, or
+//! if reading or writing fails.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;

@@ -1,31 +1,32 @@
-//! What the names of a file stand for: its `use` declarations.
+//! Resolves the names of a file by its `use` declarations.
 
 use std::collections::BTreeMap;
 use syn::UseTree;
 
-/// The `use` declarations of a file, by the modules and blocks that they are in.
+/// The `use` declarations of a file, by scope.
 #[derive(Debug)]
 pub(crate) struct Names {
     scopes: Vec<Scope>,
     current: Place,
 }
 
-/// A module or a block of a file.
+/// Index of a scope: a module or a block of a file.
 pub(crate) type Place = usize;
 
-/// What is declared in a module or a block, anywhere in it.
+/// Declarations of a module or a block.
 #[derive(Debug, Default)]
 struct Scope {
-    /// A name, and the paths that it stands for: one, unless conditions choose.
+    /// Names, and the paths that each stands for. There are several paths if conditions select one.
     known: BTreeMap<String, Vec<Vec<String>>>,
-    /// Paths of which all names may stand for.
+    /// Paths of glob imports.
     globs: Vec<Vec<String>>,
     around: Option<Place>,
-    /// Whether names from around are unknown in it.
+    /// Whether it is a module, in which the names of the scope around it are not visible.
     is_module: bool,
 }
 
-/// So many `use` declarations at most are followed for a path: they may lead in a circle, and each to several others.
+/// Maximum number of steps to resolve one path. Declarations may form a cycle, and each may lead to
+/// several others.
 const MOST_FOLLOWED: usize = 64;
 
 impl Default for Names {
@@ -42,7 +43,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Begins a module, or a block.
+    /// Enters a new module or block.
     pub(crate) fn enter(&mut self, is_module: bool) {
         self.scopes.push(Scope {
             around: Some(self.current),
@@ -52,17 +53,17 @@ impl Names {
         self.current = self.scopes.len() - 1;
     }
 
-    /// Ends it.
+    /// Leaves the current module or block.
     pub(crate) fn leave(&mut self) {
         self.current = self.scopes[self.current].around.unwrap_or(0);
     }
 
-    /// Where in the file it is.
+    /// Returns the current scope.
     pub(crate) fn here(&self) -> Place {
         self.current
     }
 
-    /// Takes a declaration.
+    /// Adds a `use` declaration to the current scope.
     pub(crate) fn take(&mut self, tree: &UseTree) {
         self.take_below(&mut Vec::new(), tree);
     }
@@ -104,7 +105,8 @@ impl Names {
         known.entry(name).or_default().push(whole);
     }
 
-    /// What a path is at a place, in the words of `use` declarations; itself where they do not speak of it.
+    /// Returns the full paths that `path` stands for in a scope, by explicit `use` declarations.
+    /// Without such a declaration, returns `path` itself.
     pub(crate) fn meant(&self, place: Place, path: &[String]) -> Vec<Vec<String>> {
         let mut found = Found::default();
         self.seek(place, path, &mut found);
@@ -114,7 +116,8 @@ impl Names {
         }
     }
 
-    /// What a path may be by `use path::*`, where nothing else says what it is.
+    /// Returns the full paths that `path` may stand for by `use path::*`. The result is empty if an
+    /// explicit declaration resolves `path`.
     pub(crate) fn by_globs(&self, place: Place, path: &[String]) -> Vec<Vec<String>> {
         let mut found = Found::default();
         self.seek(place, path, &mut found);
@@ -137,7 +140,7 @@ impl Names {
             "self" => return self.seek(module, rest, found),
             "super" => match self.scopes[module].around {
                 Some(around) => return self.seek(self.module(around), rest, found),
-                // In another file.
+                // The module around this one is in another file.
                 None => return found.said.push(path.to_vec()),
             },
             _ => {}
@@ -184,7 +187,7 @@ impl Names {
         place
     }
 
-    /// The paths that one may stand for, each in one text.
+    /// Returns all full paths that `path` may stand for, joined with `::`.
     pub(crate) fn paths(&self, place: Place, path: &[String]) -> Vec<String> {
         let all = self.by_globs(place, path);
         let all = all.into_iter().chain(self.meant(place, path));
@@ -192,7 +195,7 @@ impl Names {
     }
 }
 
-/// What is found of a path.
+/// State and result of a search for a path.
 #[derive(Default)]
 struct Found {
     said: Vec<Vec<String>>,
@@ -200,12 +203,12 @@ struct Found {
     followed: usize,
 }
 
-/// Whether a path leads into Rust's own libraries.
+/// Returns whether a path leads into `std`, `core` or `alloc`.
 pub(crate) fn is_rusts(path: &[String]) -> bool {
     path.len() > 1 && ["std", "core", "alloc"].contains(&&*path[0])
 }
 
-/// A path in one text; Rust's own libraries by one name.
+/// Joins a path with `::`, with `std` in place of `core` and `alloc`.
 fn joined(path: &[String]) -> String {
     let mut parts: Vec<&str> = path.iter().map(|part| &**part).collect();
     if let Some(first) = parts.first_mut()
@@ -216,7 +219,7 @@ fn joined(path: &[String]) -> String {
     parts.join("::")
 }
 
-/// An identifier as it is without `r#`.
+/// Returns an identifier without `r#`.
 pub(crate) fn name(ident: &syn::Ident) -> String {
     let text = ident.to_string();
     text.strip_prefix("r#").map_or(text.clone(), str::to_owned)
@@ -226,7 +229,7 @@ pub(crate) fn name(ident: &syn::Ident) -> String {
 mod tests {
     use super::Names;
 
-    /// Takes the declarations of a text, in which a module or a block is a scope.
+    /// Adds the declarations of a text. Each inline module is a scope.
     fn names(text: &str) -> Names {
         let mut names = Names::default();
         let file: syn::File = syn::parse_str(text).unwrap();
@@ -285,7 +288,7 @@ mod tests {
         assert_eq!(paths(3, "exit"), ["exit"]);
     }
 
-    /// Where conditions choose, each way leads to as many again.
+    /// Without a limit on the steps, the search would be exponential.
     #[test]
     fn what_stands_for_many_ends() {
         let of = |name: &str, other: &str| {

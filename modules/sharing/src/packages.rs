@@ -1,43 +1,43 @@
-//! Which packages run as ranks: a project, and those of its dependencies that use `mpi`.
+//! Selects the packages that run as ranks: the project's own, and its dependencies that use `mpi`.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-/// The package that programs of ranks use: rsmpi, or what takes its place.
+/// Name of the package that programs of ranks use: rsmpi, or a replacement for it.
 const MPI: &str = "mpi";
 
-/// What of a Cargo project runs as ranks.
+/// Packages of a Cargo project that run as ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Project {
-    /// Its own packages, and after them those of its dependencies that use `mpi`.
+    /// The project's own packages that use `mpi`, and after them the dependencies that do.
     pub packages: Vec<Package>,
-    /// Its dependencies that do not: name and version, sorted.
+    /// Dependencies that do not use `mpi`: name and version, sorted.
     pub others: Vec<String>,
 }
 
 /// A package that runs as ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
-    /// Its name.
+    /// Name of the package.
     pub name: String,
-    /// Its version.
+    /// Version of the package.
     pub version: String,
-    /// Whether it is the project's own, not a dependency.
+    /// Whether it belongs to the project. If not, it is a dependency.
     pub own: bool,
-    /// The first file of each of its crates.
+    /// Root file of each crate.
     pub roots: Vec<PathBuf>,
-    /// Its build script, if it has one.
+    /// Build script, if there is one.
     pub build_script: Option<PathBuf>,
 }
 
-/// Why a project has no ranks to look at.
+/// Reasons why a project has no ranks to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoRanks {
-    /// What Cargo told cannot be read.
+    /// The output of `cargo metadata` cannot be read.
     Unreadable(String),
-    /// No package of it uses `mpi`; these are its packages.
+    /// No package of the project uses `mpi`. The value has the names of its packages.
     WithoutMpi(Vec<String>),
 }
 
@@ -105,7 +105,8 @@ struct Kind {
 }
 
 impl Dependency {
-    /// Whether it is linked into what is run; of a project's own packages tests are run, too.
+    /// Returns whether the dependency is linked into a program that runs. Dev-dependencies count
+    /// for the project's own packages, because their tests run too.
     fn is_linked(&self, own: bool) -> bool {
         let linked = |kind: &Kind| match kind.kind.as_deref() {
             None => true,
@@ -117,10 +118,10 @@ impl Dependency {
 }
 
 impl Project {
-    /// The project of which this is what `cargo metadata --format-version 1` prints.
+    /// Reads a project from the output of `cargo metadata --format-version 1`.
     ///
     /// # Errors
-    /// When it is something else, or no package of the project uses `mpi`.
+    /// Returns an error if `json` is not such output, or if no package of the project uses `mpi`.
     pub fn from_metadata(json: &[u8]) -> Result<Project, NoRanks> {
         let unreadable = |why: &dyn fmt::Display| NoRanks::Unreadable(why.to_string());
         let metadata: Metadata = serde_json::from_slice(json).map_err(|why| unreadable(&why))?;
@@ -131,7 +132,7 @@ impl Project {
         let nodes: BTreeMap<&str, &Node> = resolve.nodes.iter().map(|n| (&*n.id, n)).collect();
         let is_mpi = |id: &str| packages.get(id).is_some_and(|p| p.name == MPI);
 
-        // A workspace without a package of its own is all of its members.
+        // A workspace without a root package consists of all its members.
         let members: Vec<&str> = match &resolve.root {
             Some(root) => vec![root],
             None => metadata.workspace_members.iter().map(|m| &**m).collect(),
@@ -143,7 +144,8 @@ impl Project {
             let linked = all.filter(|d| d.is_linked(own));
             linked.map(|d| &*d.pkg).collect()
         };
-        // All that is linked but for what only `mpi` itself needs, and who needs whom.
+        // `reached` has all linked packages, except those that only `mpi` itself needs. `users`
+        // maps each package to its dependents.
         let mut reached: BTreeSet<&str> = members.iter().copied().collect();
         let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut todo = members.clone();
@@ -202,14 +204,14 @@ impl Project {
 }
 
 impl Described {
-    /// Whether it is code of the compiler's.
+    /// Returns whether the package is a procedural macro, which runs in the compiler.
     fn is_macro(&self) -> bool {
         let mut kinds = self.targets.iter().flat_map(|t| &t.kind);
         kinds.any(|kind| kind == "proc-macro")
     }
 
     fn package(&self, own: bool) -> Package {
-        // What a build script does is over before there are ranks; what it compiles is not.
+        // A build script ends before there are ranks, but the code that it compiles runs with them.
         let is_script = |target: &&Target| target.kind.iter().any(|kind| kind == "custom-build");
         let build_script = self.targets.iter().find(is_script);
         let is_linked = |target: &&Target| {

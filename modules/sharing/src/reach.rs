@@ -1,6 +1,7 @@
-//! Functions that concern the whole OS process, and so all of its ranks. Those of C are in `foreign.rs`.
+//! Functions that affect the whole OS process, and therefore all its ranks. `foreign.rs` has those
+//! of C.
 
-/// What of the OS process a function is about.
+/// The part of the OS process that a function affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Environment,
@@ -11,15 +12,15 @@ pub(crate) enum Reach {
     Hook,
     Once,
     Mode,
-    /// The random numbers of C.
+    /// The random sequence of C's library.
     Random,
-    /// What C's library keeps between calls, or returns a pointer to.
+    /// State that C's library keeps between calls, or returns a pointer to.
     Library,
-    /// The thread, as long as the call lasts.
+    /// The thread, which the call blocks.
     Thread,
 }
 
-/// Functions by their whole path; one that ends with `::` stands for all below it.
+/// Functions by full path. A path that ends with `::` matches all paths below it.
 const FUNCTIONS: &[(&str, Reach)] = &[
     ("std::env::set_var", Reach::Environment),
     ("std::env::remove_var", Reach::Environment),
@@ -43,7 +44,7 @@ const FUNCTIONS: &[(&str, Reach)] = &[
     ("tracing_subscriber::fmt::init", Reach::Once),
 ];
 
-/// What a function is about, by its whole path.
+/// Returns the effect of a function, by its full path.
 pub(crate) fn of(path: &str) -> Option<Reach> {
     let is = |known: &str| match known.ends_with("::") {
         true => path.starts_with(known),
@@ -53,21 +54,21 @@ pub(crate) fn of(path: &str) -> Option<Reach> {
     found.map(|(_, reach)| *reach)
 }
 
-/// Methods by their names, and what they are.
+/// Methods by name, with their full paths.
 const METHODS: &[(&str, &str, Reach)] = &[(
     "build_global",
     "rayon::ThreadPoolBuilder::build_global",
     Reach::Once,
 )];
 
-/// What a method is, and what it is about, by its name.
+/// Returns the full path of a method and its effect, by its name.
 pub(crate) fn of_method(name: &str) -> Option<(&'static str, Reach)> {
     let found = METHODS.iter().find(|(known, ..)| *known == name);
     found.map(|(_, path, reach)| (*path, *reach))
 }
 
 impl Reach {
-    /// What it means for ranks, behind the name of the function.
+    /// Returns the effect on ranks. The text follows the name of the function in a message.
     pub(crate) fn why(self) -> &'static str {
         match self {
             Reach::Environment => "changes the environment of all ranks of the OS process",
@@ -84,7 +85,7 @@ impl Reach {
         }
     }
 
-    /// What to do instead.
+    /// Returns the help text.
     pub(crate) fn instead(self) -> &'static str {
         match self {
             Reach::Environment => "pass the value as an argument, or set it before the ranks start",

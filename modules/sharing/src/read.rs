@@ -1,4 +1,4 @@
-//! Reads a source: what of it ranks may share.
+//! Parses a source file and collects its [`Facts`].
 
 use crate::depth::depth;
 use crate::facts::Facts;
@@ -6,19 +6,20 @@ use crate::look::Look;
 use std::fmt;
 use syn::parse::Parser;
 
-/// The most calls within each other that a parser may need; what people write takes a few hundred.
+/// Maximum recursion depth of the parser. Sources written by hand need a few hundred levels.
 const DEEPEST: usize = 4096;
-/// What a thread has on its stack for that many, twice: once for the text, once for calls of macros in it. The kernel gives it as it is used.
+/// Stack size for that depth, twice: for the text, and for the macro calls in it. The kernel
+/// allocates the pages at their first use.
 const STACK: usize = 2 * DEEPEST * 48 * 1024;
 
-/// Why a text is not read.
+/// Reasons why a text cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NotRead {
-    /// It is no Rust, here.
+    /// The text is not valid Rust: message, and byte offset.
     NotRust(String, usize),
-    /// It nests too deeply.
+    /// The text nests too deeply.
     TooDeep,
-    /// There is no thread to be had for it.
+    /// The thread that parses the text could not be started.
     NoThread(String),
 }
 
@@ -35,12 +36,14 @@ impl fmt::Display for NotRead {
     }
 }
 
-/// What a source says; `tests` tells whether what is there for its tests counts, `included` whether it may be an expression.
+/// Parses `text` and returns its facts. Test code counts if `tests` is true. With `included`, the
+/// text may be an expression or statements.
 ///
 /// # Errors
-/// When it is no Rust, or too deep.
+/// Returns an error if the text is not valid Rust, if it nests too deeply, or if no thread can be
+/// started.
 pub(crate) fn read(text: &str, tests: bool, included: bool) -> Result<Facts, NotRead> {
-    // On a stack of its own, which is deep enough for what is let through.
+    // A separate thread has a stack that suffices for [`DEEPEST`].
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
         let thread = thread.spawn_scoped(scope, || read_here(text, tests, included));
@@ -69,14 +72,14 @@ fn read_here(text: &str, tests: bool, included: bool) -> Result<Facts, NotRead> 
         Ok(file) => return Ok(look().at_file(&file)),
         Err(error) => error,
     };
-    // What is included may be an expression, or statements.
+    // An included file may be an expression, or statements.
     match syn::Block::parse_within.parse2(tokens) {
         Ok(statements) if included => Ok(look().at_statements(&statements)),
         _ => Err(not_rust(&error)),
     }
 }
 
-/// Where the tokens of a text begin: behind a byte order mark and a line for the shell.
+/// Returns the byte offset of the first token, after a byte order mark and a `#!` line.
 fn begin(text: &str) -> usize {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     let rest = &text[mark..];
@@ -99,7 +102,7 @@ mod tests {
         let many = |text: &str, times: usize| text.repeat(times);
         let nearly = DEEPEST - 20;
         for text in [
-            // Brackets, the dearest: one is a token, and a level.
+            // Each bracket costs a token and a level.
             format!(
                 "const A: u8 = {}1{};",
                 many("(", nearly / 2),

@@ -9,18 +9,19 @@ use std::path::{Path, PathBuf};
 /// Version of the format of [`report`].
 pub const PROTOCOL: u32 = 1;
 
-/// Checks the project that `cargo metadata` printed as `metadata`, and returns one JSON object:
+/// Checks a project and returns the result as one JSON object. `metadata` is the output of
+/// `cargo metadata` for the project. The fields are:
 ///
-/// - `protocol`: [`PROTOCOL`];
-/// - `no_ranks`: why there is nothing to check, then nothing follows but `without_mpi`, which is
-///   true if no package uses `mpi`;
-/// - `text`: a table of the counts for people;
-/// - `packages` and `others`: the same for programs;
+/// - `protocol`: [`PROTOCOL`].
+/// - `no_ranks`: the reason why there is nothing to check. In this case, the only other field is
+///   `without_mpi`, which is true if no package uses `mpi`.
+/// - `text`: a table of the counts for people.
+/// - `packages` and `others`: the same for programs.
 /// - `diagnostics`: each with `code`, `severity`, `message`, `help`, `notes` and `labels`. A label
-///   has a `file`, named relative to the current directory, a range of bytes (`start`, `end`) and a
-///   `text`; the first one is where the diagnostic is.
+///   has a `file`, named relative to the current folder, a byte range (`start`, `end`) and a
+///   `text`. The first label is the position of the diagnostic.
 ///
-/// `manifest` is the path of the project's `Cargo.toml` as the user wrote it; files of the project
+/// `manifest` is the path of the project's `Cargo.toml` as the user wrote it. Files of the project
 /// are named relative to it. With `list`, `text` lists the packages that were not checked.
 pub fn report(metadata: &[u8], manifest: &Path, list: bool) -> Value {
     let project = match Project::from_metadata(metadata) {
@@ -79,8 +80,8 @@ fn as_json(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
     })
 }
 
-/// Returns the function that names files: those of the project relative to its folder as the user
-/// named it, others relative to the current directory if they are in it.
+/// Returns a function that names files. Files of the project are named relative to its folder as
+/// the user wrote it. Other files are named relative to the current folder if they are in it.
 fn shown(manifest: &Path) -> impl Fn(&Path) -> String + use<> {
     let folder = manifest.parent().map(Path::to_owned).unwrap_or_default();
     let root = std::path::absolute(match folder.as_os_str().is_empty() {

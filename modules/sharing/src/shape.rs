@@ -1,13 +1,13 @@
-//! Types as [`Shape`]s.
+//! Converts types to [`Shape`]s.
 
 use crate::facts::Shape;
 use crate::names::{self, Names, Place};
 use syn::{GenericArgument, PathArguments, Type};
 
-/// A type that nests more than this is not looked into further.
+/// Maximum nesting of a type that is examined.
 const DEEPEST: usize = 64;
 
-/// What a type is made of.
+/// Returns the structure of a type.
 pub(crate) fn of(ty: &Type, names: &Names, place: Place) -> Shape {
     at(ty, (names, place), DEEPEST)
 }
@@ -23,7 +23,7 @@ fn at(ty: &Type, names: (&Names, Place), depth: usize) -> Shape {
         Type::Reference(reference) if reference.mutability.is_none() => {
             Shape::Parts(vec![within(&reference.elem)])
         }
-        // Through a shared reference to it nothing is written.
+        // A shared reference to a `&mut` does not permit writes.
         Type::Reference(reference) => Shape::Parts(vec![within(&reference.elem)]),
         Type::Tuple(tuple) => Shape::Parts(tuple.elems.iter().map(within).collect()),
         Type::Paren(inner) => within(&inner.elem),
@@ -56,7 +56,8 @@ fn at(ty: &Type, names: (&Names, Place), depth: usize) -> Shape {
     }
 }
 
-/// A type by its path, with its arguments: each that the path may mean.
+/// Returns the structure of a type from its path and type arguments. If the path is ambiguous, the
+/// result contains each type that it may stand for.
 fn named(path: &[String], arguments: Vec<Shape>, (names, place): (&Names, Place)) -> Shape {
     let known = names.meant(place, path).into_iter().filter_map(|path| {
         let (last, is_rusts) = (path.last()?.clone(), names::is_rusts(&path));

@@ -1,4 +1,4 @@
-//! Tells what was found: what is shared, where, why, and what to do.
+//! Creates diagnostics from facts: the shared state, its position, the reason, and a fix.
 
 use crate::codes;
 use crate::facts::{Call, Form, HeldLock, Static};
@@ -7,17 +7,17 @@ use crate::reach::Reach;
 use graphmap_kpn::diagnostic::{Code, Diagnostic};
 use graphmap_kpn::source::Span;
 
-/// What keeps a value for each rank.
+/// Help: a value for each rank.
 const OWN: &str = "keep it in a value that each rank creates and passes on";
-/// As an attribute, which is the same here and over MPI.
+/// Help: an attribute of a communicator. It has the same effect here and over MPI.
 const ATTRIBUTE: &str = "or attach it to the world, which each rank has separately, here and over \
                          MPI: `impl CommAttribute for T`, \
                          `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`";
-/// Where there is nothing to do.
+/// Help for intended sharing.
 const MEANT: &str = "if all ranks share it on purpose, such as a total count, keep it and use \
                      `--allow`";
 
-/// What is told of a static; `None` where ranks may share it.
+/// Reports a static. Returns `None` if ranks can safely share it.
 pub(crate) fn of_static(one: &Static, types: &Types<'_>, span: Span) -> Option<Diagnostic> {
     let name = &one.name;
     let told = |code: Code, message: String, because: &str| {
@@ -68,7 +68,8 @@ pub(crate) fn of_static(one: &Static, types: &Types<'_>, span: Span) -> Option<D
     }
 }
 
-/// What is told of a macro that makes statics, or of a static that is written in a way that is not understood.
+/// Reports a macro that defines statics. Without a name, reports a static in a syntax that is not
+/// understood.
 pub(crate) fn of_maker(name: Option<&str>, span: Span) -> Diagnostic {
     let Some(name) = name else {
         let message = "a static, which ranks share, may be mutable";
@@ -82,7 +83,7 @@ pub(crate) fn of_maker(name: Option<&str>, span: Span) -> Diagnostic {
         .help("check at each call whether it is mutable")
 }
 
-/// What is told of a mention of a function that concerns the OS process, or holds up the thread.
+/// Reports the use of a function that affects the OS process or blocks the thread.
 pub(crate) fn of_call(call: &Call, span: Span) -> Diagnostic {
     let message = format!("`{}` {}", call.path, call.reach.why());
     let (code, because) = match call.reach {
@@ -124,12 +125,12 @@ pub(crate) fn of_build(package: &str, span: Span) -> Diagnostic {
         .help(OTHER)
 }
 
-/// What to do about code of another language.
+/// Help for code of another language.
 const OTHER: &str = "check it for state that is kept between calls, because ranks share it: \
                      `static` and globals in C and C++, `save`, `common` and module variables in \
                      Fortran";
 
-/// Reports an `include!` of a file that is not known.
+/// Reports an `include!` of a file whose name is not a literal.
 pub(crate) fn of_generated(span: Span) -> Diagnostic {
     let message = "a generated file is not checked";
     Diagnostic::warning(codes::GENERATED, message)
@@ -140,7 +141,7 @@ pub(crate) fn of_generated(span: Span) -> Diagnostic {
         )
 }
 
-/// What is told of the macros of a package that may expand to anything.
+/// Reports the macro calls of a package whose expansion is unknown.
 pub(crate) fn of_unseen(package: &str, names: &[String], calls: usize, span: Span) -> Diagnostic {
     let names = names.join("!`, `");
     let (message, first) = match calls {

@@ -1,34 +1,34 @@
-//! The files of a crate: its first one, and those that `mod` declarations lead to.
+//! Finds the files of a crate: the root file, and those that `mod` declarations lead to.
 
 use crate::facts::{Around, At, Facts, Module};
 use graphmap_kpn::source::Span;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Files that are still to be read, each once.
+/// Stack of the files to read. Each file is returned once.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     todo: Vec<Wanted>,
     seen: BTreeSet<PathBuf>,
 }
 
-/// A file that a crate has.
+/// A file of a crate that is to be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    /// Where it may be; the first that is there.
+    /// Candidate paths. The first that exists is used.
     places: Vec<PathBuf>,
-    /// Where its own modules are.
+    /// Folder of its submodules.
     folder: PathBuf,
-    /// Whether a crate may do without it.
+    /// Whether the file may be missing.
     conditional: bool,
-    /// Whether it is included, and no module.
+    /// Whether the file is `include!`d, and not a module.
     pub(crate) included: bool,
-    /// Where it is declared, if it is.
+    /// Position of the declaration. A root file has none.
     pub(crate) declared: Span,
 }
 
 impl Tree {
-    /// Adds the first file of a crate.
+    /// Adds the root file of a crate.
     pub(crate) fn add_root(&mut self, root: &Path) {
         self.todo.push(Wanted {
             places: vec![root.to_owned()],
@@ -47,7 +47,7 @@ impl Tree {
         facts: &Facts,
         span: impl Fn(&At) -> Span,
     ) {
-        // The last is taken first.
+        // The stack returns the last module first.
         for module in facts.modules.iter().rev() {
             self.todo.push(Wanted {
                 declared: span(&module.at),
@@ -56,7 +56,8 @@ impl Tree {
         }
     }
 
-    /// The next file, and where it is: one that was not given yet. A missing one is given where it should be, unless it may be missing.
+    /// Returns the next file with its path. A missing file is returned with its first candidate
+    /// path, unless it is conditional.
     pub(crate) fn next(&mut self) -> Option<(PathBuf, Wanted)> {
         loop {
             let wanted = self.todo.pop()?;
@@ -67,7 +68,7 @@ impl Tree {
             if there.is_none() && wanted.conditional {
                 continue;
             }
-            // Links may lead to a file by many names.
+            // With symbolic links, a file may have several names.
             let known = path.canonicalize().unwrap_or_else(|_| path.clone());
             if self.seen.insert(known) {
                 let folder = match is_folders(&path, &wanted) {
@@ -80,14 +81,15 @@ impl Tree {
     }
 }
 
-/// Whether it is `NAME/mod.rs`.
+/// Returns whether `path` is `NAME/mod.rs`.
 fn is_folders(path: &Path, wanted: &Wanted) -> bool {
     wanted.places.len() > 1 && path == wanted.places[1]
 }
 
 fn of_module(file: &Path, wanted: &Wanted, module: &Module) -> Wanted {
     let conditional = module.conditional || wanted.conditional;
-    // What `#[path]` says is seen from the file, and the modules of the file are in a folder of its name.
+    // `#[path]` is relative to the folder of the file. Other modules of the file are in the folder
+    // with its name.
     let (mut said_from, mut from) = (folder(file), wanted.folder.clone());
     for around in &module.around {
         from = match around {

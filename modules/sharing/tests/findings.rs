@@ -1,4 +1,5 @@
-//! What is found in the sources beside this file, in which each line with a finding says its code behind `//~`.
+//! Compares the diagnostics of the sources beside this file with their `//~` comments, which give
+//! the expected code of a line.
 
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::SourceMap;
@@ -11,15 +12,15 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources")
 }
 
-/// A file, a line, a code.
+/// File, line and code of a diagnostic.
 type Finding = (String, usize, String);
 
-/// What is found in a crate that begins with a file.
+/// Checks a crate by its root file.
 fn found(root: &Path, own: bool) -> (Counts, Vec<Diagnostic>, BTreeSet<Finding>) {
     found_with(root, own, None)
 }
 
-/// The same with a build script.
+/// Checks a crate with a build script.
 fn found_with(
     root: &Path,
     own: bool,
@@ -45,7 +46,7 @@ fn found_with(
     (counts, all, placed)
 }
 
-/// What a file says is found in it.
+/// Returns the diagnostics that a file expects.
 fn said(path: &Path) -> BTreeSet<Finding> {
     let text = fs::read_to_string(path).unwrap();
     let lines = text.lines().enumerate();
@@ -74,7 +75,7 @@ fn each_line_has_the_findings_that_it_says() {
             missing.is_empty() && more.is_empty(),
             "not found: {missing:#?}\nnot said: {more:#?}"
         );
-        // No line has two.
+        // No line has two diagnostics.
         assert_eq!(all.len(), said.len(), "{name}");
     }
 }
@@ -155,7 +156,7 @@ fn what_cannot_be_read_is_told_with_its_name() {
         .unwrap();
     fs::create_dir(at("folder.rs")).unwrap();
     std::os::unix::fs::symlink(at("loop.rs"), at("loop.rs")).unwrap();
-    // Nobody ever writes into it.
+    // The pipe has no writer, so that reading it would block.
     let pipe = std::process::Command::new("mkfifo")
         .arg(at("pipe.rs"))
         .status();

@@ -1,4 +1,4 @@
-//! What concerns the whole OS process.
+//! Calls that affect the whole OS process.
 
 use std::env::{self, set_var};
 use std::process::exit as quit;
@@ -32,7 +32,7 @@ fn more() {
         use std::process::abort as end;
         end(); //~ G0804
     }
-    // Another's.
+    // A function of another module.
     use crate::own::abort as end;
     end();
 }
@@ -45,7 +45,7 @@ mod other {
         set_var("A", "b");
         super::quit(1); //~ G0804
         let me = current().id(); //~ G0804
-        // Not known here.
+        // `quit` is not imported in this module.
         quit(1);
     }
 }

@@ -1,4 +1,4 @@
-//! Code of other languages, and what a build script makes.
+//! Code of other languages, and generated code.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

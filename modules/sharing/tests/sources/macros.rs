@@ -1,4 +1,4 @@
-//! Macros: those that are known, and those that are not.
+//! Macros with known and with unknown expansions.
 
 use std::cell::{Cell, RefCell};
 
@@ -45,7 +45,7 @@ cfg_if::cfg_if! {
     }
 }
 
-// It is under a condition that what is called may know.
+// The macro may remove the module, so the file may be missing.
 maybe! {
     mod nowhere;
 }

@@ -1,11 +1,11 @@
-//! Statics of all sorts. A line with a finding says its code behind `//~`.
+//! Statics of all forms.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, LazyLock, Mutex, Mutex as Lock, Once, OnceLock, RwLock, mpsc};
 
-// Plain data is as good as a constant.
+// Plain data is equivalent to a constant.
 const NEVER: AtomicUsize = AtomicUsize::new(0);
 static COUNT: usize = 3;
 static NAME: &str = "ring";
@@ -16,7 +16,7 @@ static FUNCTION: fn(u8) -> u8 = next;
 static LONG: core::time::Duration = core::time::Duration::ZERO;
 static NONE: Option<&HashMap<String, Vec<u8>>> = None;
 
-// What can change behind a shared reference.
+// Types that can change behind a shared reference.
 static mut SLOPPY: usize = 0; //~ G0801
 static CALLS: AtomicUsize = AtomicUsize::new(0); //~ G0801
 pub static LISTS: Mutex<Vec<u8>> = Mutex::new(Vec::new()); //~ G0801
@@ -27,12 +27,12 @@ static SHARED: LazyLock<Mutex<u8>> = LazyLock::new(Mutex::default); //~ G0801
 static WITHIN: Option<Arc<Mutex<u8>>> = None; //~ G0801
 static r#type: AtomicUsize = AtomicUsize::new(0); //~ G0801
 
-// What is made once.
+// Types that are initialized once.
 static CONFIGURATION: OnceLock<String> = OnceLock::new(); //~ G0803
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new("a").unwrap()); //~ G0803
 static START: Once = Once::new(); //~ G0803
 
-// Types of this package are looked into.
+// Types of this package are examined.
 struct Plain {
     name: &'static str,
     next: Option<Box<Plain>>,
@@ -60,7 +60,7 @@ static HELD_CELL: Holder<RefCell<u8>> = Holder { held: RefCell::new(1) }; //~ G0
 static TOTAL: Total = Total::new(0); //~ G0801
 static TEXT: Text = "a";
 
-// Types of others are not.
+// Types of other packages are not examined.
 static FOREIGN: other::Thing = other::Thing::new(); //~ G0805
 static THINGS: &[other::Thing] = &[]; //~ G0805
 static DYNAMIC: &(dyn Fn() -> u8 + Sync) = &|| 1; //~ G0805
@@ -70,7 +70,7 @@ extern "C" {
     static version: i32; //~ G0805
 }
 
-// Wherever they are.
+// Statics in functions and modules.
 fn next(n: u8) -> u8 {
     static NEXT: AtomicUsize = AtomicUsize::new(0); //~ G0801
     static STEP: u8 = 1;
@@ -96,7 +96,7 @@ mod tests {
     static TESTED: super::AtomicUsize = super::AtomicUsize::new(0); //~ G0801
 }
 
-// Names are those of their module, and of the block.
+// Names are resolved by module and block.
 mod grid {
     pub struct Mutex(u8);
     pub struct Cell {
@@ -120,7 +120,7 @@ mod grid {
         static BY_GLOB: Mutex<u8> = Mutex::new(0); //~ G0801
     }
 }
-// Not the grid's.
+// `Mutex` of `std`, not of `grid`.
 static AS_USED: Mutex<u8> = Mutex::new(0); //~ G0801
 
 struct Chain {
@@ -131,7 +131,7 @@ struct Tagged(std::marker::PhantomData<*const std::cell::Cell<u8>>);
 static TAGGED: Tagged = Tagged(std::marker::PhantomData);
 static ASSOCIATED: <u8 as Trait>::Type = 1; //~ G0805
 
-// In constants, types and traits.
+// Statics in constants, types and traits.
 const CLOSURE: fn() = || {
     static IN_CONSTANT: Mutex<u8> = Mutex::new(0); //~ G0801
 };

@@ -1,4 +1,4 @@
-//! What holds up all ranks of a thread, and locks that a rank holds while it waits.
+//! Calls that block all ranks of a thread, and locks that a rank holds while it waits.
 
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Barrier, Condvar, Mutex};
@@ -38,7 +38,7 @@ fn loops() {
     std::io::stdin().read_line(&mut text).unwrap(); //~ G0809
 }
 
-/// What runs in a thread of its own holds up no rank.
+/// Blocking in a separate thread does not block ranks.
 fn threads() {
     let (to, from) = mpsc::channel();
     thread::spawn(move || {

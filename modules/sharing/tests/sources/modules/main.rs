@@ -10,7 +10,7 @@ mod around {
     mod below;
 }
 
-// Each that it may be.
+// Both paths are read.
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(not(unix), path = "other.rs")]
 mod system;

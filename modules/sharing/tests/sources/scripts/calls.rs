@@ -1,5 +1,5 @@
 use std::process::Command;
 fn main() {
-    // Of a string that is made, as of one that is not.
+    // A string literal, not a `String`.
     Command::new("gfortran").args(["-c", "solve.f90"]).status().unwrap();
 }
