@@ -1,5 +1,5 @@
-//! Arguments that are numbers. Those of Python have no bounds: what is out of range is a `ValueError` that names
-//! the argument, however large it is.
+//! Checks arguments that are numbers. Numbers of Python have no bounds. If a number is out of
+//! range, the error is a `ValueError` that names the argument.
 
 use crate::shown::shown;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
@@ -7,10 +7,10 @@ use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// The largest time and the largest imbalance that the engine is asked for.
+/// Upper limits of the search time and the imbalance.
 const MOST_SECONDS: f64 = 1e9;
 const MOST_IMBALANCE: f64 = 1000.0;
-/// The most threads to search on.
+/// Upper limit of the number of search threads.
 const MOST_THREADS: u64 = 1024;
 
 pub(crate) fn os_processes(value: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
@@ -51,7 +51,7 @@ pub(crate) fn imbalance(value: &Bound<'_, PyAny>) -> PyResult<f64> {
 
 fn whole(name: &str, value: &Bound<'_, PyAny>, least: u64, most: u64) -> PyResult<u64> {
     let number = match value.extract::<u64>() {
-        // It is negative, or has more than 64 bits.
+        // The number is negative, or has more than 64 bits.
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => None,
         number => Some(number?),
     };
@@ -64,7 +64,8 @@ fn whole(name: &str, value: &Bound<'_, PyAny>, least: u64, most: u64) -> PyResul
     }
 }
 
-/// A number; one that no float holds is infinite, as it is to those who refuse it.
+/// Returns a float. An integer that is too large for a float becomes infinite, which the callers
+/// reject.
 fn float(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     match value.extract::<f64>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => Ok(f64::INFINITY),

@@ -1,4 +1,4 @@
-//! What was found, for Python: diagnostics as objects, and the exception that has them.
+//! Diagnostics as Python objects, and the exception that contains them.
 
 use graphmap::kpn::diagnostic::{Label, Severity};
 use graphmap::kpn::source::SourceMap;
@@ -17,12 +17,12 @@ pyo3::create_exception!(
      `str` shows each diagnostic with its source lines; `diagnostics` has the diagnostics as objects."
 );
 
-/// The exception for what made a stage fail.
+/// Returns the exception for the error of a stage.
 pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
     exception(py, error.into_report())
 }
 
-/// The exception for findings of which one at least is an error.
+/// Returns the exception for a report with at least one error.
 pub(crate) fn exception(py: Python<'_>, report: Report) -> PyErr {
     let exception = GraphmapError::new_err(report.to_string().trim_end().to_owned());
     let found = all(py, &Arc::new(report));
@@ -30,7 +30,7 @@ pub(crate) fn exception(py: Python<'_>, report: Report) -> PyErr {
     set.map_or_else(|failed| failed, |()| exception)
 }
 
-/// The findings of a report, errors and all others.
+/// Returns all diagnostics of a report.
 pub(crate) fn all<'py>(py: Python<'py>, report: &Arc<Report>) -> PyResult<Bound<'py, PyTuple>> {
     let found = report.diagnostics().iter().enumerate();
     let found: Vec<Diagnostic> = found
@@ -58,11 +58,12 @@ pub(crate) struct Diagnostic {
     shown: Shown,
 }
 
-/// How a finding is shown with the lines that it is about.
+/// Source of the text that shows a diagnostic with its source lines.
 enum Shown {
-    /// As one of a report: thousands are found, of which a few are shown.
+    /// The diagnostic with this index in a report. The text is rendered on demand, because a report
+    /// may have thousands of diagnostics, and only a few are shown.
     One(Arc<Report>, usize),
-    /// As it was where it was pickled.
+    /// Text of a diagnostic that was unpickled.
     Text(String),
 }
 
@@ -79,7 +80,7 @@ impl Hash for Diagnostic {
 }
 
 impl Diagnostic {
-    /// All that it says. How it is shown tells no more of it, only the lines that it is about.
+    /// Returns the fields that equality and hashes use. The shown text only adds source lines.
     fn said(&self) -> impl PartialEq + Hash + '_ {
         let (place, also) = (&self.place, &self.also);
         let words = (&self.code, &self.severity, &self.message);
@@ -110,7 +111,7 @@ impl Diagnostic {
 impl Diagnostic {
     /// One that was pickled.
     #[new]
-    #[allow(clippy::too_many_arguments)] // Those of `__getnewargs__`.
+    #[allow(clippy::too_many_arguments)] // They match `__getnewargs__`.
     fn new(
         code: String,
         severity: String,

@@ -1,4 +1,4 @@
-//! Files that were emitted, for Python: a mapping from paths to contents that can be written.
+//! Emitted files, for Python: a mapping from paths to contents that can be written.
 
 use crate::diagnostics::{all, raised};
 use crate::registry::REGISTRY;
@@ -20,7 +20,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// What an emitter makes: that of a name, else the one that writes files with such a path.
+    /// Returns the files of the named emitter, or of the emitter for `path`.
     pub(crate) fn emitted(
         py: Python<'_>,
         mapped: Mapped,
@@ -36,7 +36,7 @@ impl Files {
                 REGISTRY.emit_as(&emitter, &mapped, path, &options, None)
             }
             (None, Some(options)) => {
-                // An emitter that is not known is an error of the call without options, too.
+                // Without an emitter for the path, `emit` returns the error.
                 let emitter = REGISTRY.emitter_of(&path).map(|emitter| emitter.name());
                 match emitter {
                     Some(emitter) => REGISTRY.emit_as(emitter, &mapped, path, &options, None),
@@ -51,14 +51,16 @@ impl Files {
         })
     }
 
-    /// The content of the only file, as a text.
+    /// Returns the content of the file at `path` as a string, which is empty if there is no such
+    /// file.
     pub(crate) fn text(&self, path: &str) -> String {
         let file = self.files.get(path);
         let bytes = file.map_or(&[][..], |file| &file.content);
         String::from_utf8_lossy(bytes).into_owned()
     }
 
-    /// Each path as Python has it: what is no Unicode in it is kept, so that it finds its file again.
+    /// Returns the paths as OS strings, so that names that are not Unicode survive a round trip
+    /// through Python.
     fn paths(&self) -> Vec<&OsStr> {
         let paths = self.files.iter();
         paths.map(|(path, _)| path.as_os_str()).collect()
@@ -95,7 +97,8 @@ impl Files {
     /// Writes the files; see graphmap.write.
     pub(crate) fn write<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let files = Arc::clone(&self.files);
-        // Files that are being written are written before the interpreter goes on; a pipe may have no reader.
+        // On Ctrl-C, the call waits a while for the files to be written. It does not wait forever,
+        // because a pipe may have no reader.
         let fates = ended(py, move || graphmap::write(&files), || ())?;
         let dict = PyDict::new(py);
         for (path, fate) in fates.map_err(|error| raised(py, error))? {

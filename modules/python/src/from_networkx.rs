@@ -1,7 +1,8 @@
-//! Networks from graphs of NetworkX: nodes become processes, edges channels.
+//! Networks from graphs of NetworkX: nodes become processes, edges become channels.
 //!
-//! A graph there has no ports and no kinds. Edges that name no port get one each, and processes that nobody
-//! gives a kind are of one kind if their ports are alike: so any directed graph is a network.
+//! NetworkX has no ports and no kinds. An edge without ports gets a separate one at each end.
+//! Processes without a kind are of one kind if their ports are equal. Thus any directed graph is a
+//! network.
 
 mod attributes;
 mod kinds;
@@ -52,7 +53,7 @@ pub(crate) fn from_networkx(
     both_ways: bool,
 ) -> PyResult<Network> {
     let py = graph.py();
-    // Where there is no NetworkX, there is no graph of it.
+    // If NetworkX cannot be imported, `graph` is not one of its graphs.
     let class = py
         .import("networkx")
         .and_then(|networkx| networkx.getattr("Graph"));
@@ -103,7 +104,7 @@ pub(crate) fn from_networkx(
     network.map_err(|error| raised(py, error))
 }
 
-/// The name of a graph, where it has one.
+/// Returns the name of a graph, or `graph` if it has none.
 fn name_of(graph: &Bound<'_, PyAny>) -> PyResult<String> {
     let attributes = graph.getattr("graph")?;
     let attributes = attributes.cast_into::<PyDict>().ok();
@@ -117,10 +118,10 @@ fn name_of(graph: &Bound<'_, PyAny>) -> PyResult<String> {
         .unwrap_or_else(|| "graph".to_owned()))
 }
 
-/// A node as it is read.
+/// A node as read from NetworkX.
 struct Vertex {
     name: String,
-    /// Whether it is a text: then the name says a kind.
+    /// Whether the node is a string. Only then does its name imply a kind.
     is_text: bool,
     load: Option<f64>,
     memory: Option<f64>,
@@ -136,7 +137,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads all nodes; gives the index of each, by the node itself.
+    /// Reads all nodes. Returns a dictionary from each node to its index.
     fn nodes<'py>(&mut self, graph: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let index = PyDict::new(graph.py());
         let mut names: HashMap<String, usize> = HashMap::new();
@@ -211,7 +212,7 @@ impl Reader<'_> {
                 self.edges.push(edge);
                 continue;
             }
-            // Each direction has ports of its own: one cannot write and read.
+            // Each direction has separate ports, because a port cannot be both read and written.
             let edge = Edge {
                 src: None,
                 dst: None,
@@ -230,7 +231,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The network as it is declared.
+    /// Returns the network as declared.
     fn builder(mut self, name: &str) -> Builder {
         let names = self.nodes.iter().map(|node| node.name.as_str());
         let said = self.nodes.iter().map(|node| match &node.kind {
@@ -288,7 +289,8 @@ impl Reader<'_> {
     }
 }
 
-/// The module of a path such as `a/b`, and all that it lies in; none for an empty path.
+/// Returns the module of a path such as `a/b`, and creates it with the modules around it if needed.
+/// Returns `None` for an empty path.
 fn module_of(
     graph: &mut Builder,
     known: &mut HashMap<String, Module>,
@@ -297,7 +299,7 @@ fn module_of(
     let mut module = None;
     let mut whole = String::new();
     for part in path.split('/').filter(|part| !part.is_empty()) {
-        // The names alone: `a/b`, `a//b` and `/a/b/` are one.
+        // Only the names count: `a/b`, `a//b` and `/a/b/` are the same module.
         whole.push('/');
         whole += part;
         let found = match known.get(&whole) {
@@ -313,7 +315,7 @@ fn module_of(
     module
 }
 
-/// What a node is called.
+/// Returns the name of a node.
 fn text_of(node: &Bound<'_, PyAny>) -> PyResult<String> {
     let text = node.str()?;
     text.extract::<String>().or_else(|_| {

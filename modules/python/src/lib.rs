@@ -1,5 +1,6 @@
-//! graphmap for Python: `import graphmap`. The stages of the library as methods of what each makes; the
-//! stubs in `graphmap.pyi` tell Python's tools the same as the doc comments here tell `help()`.
+//! graphmap for Python: `import graphmap`. Each stage of the library is a method of the object that
+//! the stage before returns. The stubs in `graphmap.pyi` repeat the doc comments of this crate for
+//! Python's tools.
 
 mod arguments;
 mod diagnostics;
@@ -71,10 +72,10 @@ fn package(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let about = "Reads, checks, maps and draws networks of parallel processes.";
     module.setattr("__doc__", about)?;
-    // Added, and not only set: the package around this module takes what `__all__` names.
+    // `add` also extends `__all__`, whose names the package around this module exports.
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     let error = py.get_type::<GraphmapError>();
-    // An error that was not raised by a stage has found nothing.
+    // An exception that no stage raised has no diagnostics.
     error.setattr("diagnostics", PyTuple::empty(py))?;
     module.add("GraphmapError", error)?;
     module.add_class::<Diagnostic>()?;
@@ -90,7 +91,7 @@ fn package(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_text, module)?)?;
     module.add_function(wrap_pyfunction!(write, module)?)?;
     module.add_function(wrap_pyfunction!(from_networkx::from_networkx, module)?)?;
-    // What asks whether it is a mapping is told so.
+    // Makes `isinstance(files, Mapping)` true.
     let mapping = py.import("collections.abc")?.getattr("Mapping")?;
     mapping.call_method1("register", (py.get_type::<Files>(),))?;
     Ok(())

@@ -1,4 +1,4 @@
-//! A checked network, for Python: what it consists of, and what can be made of it.
+//! A checked network, for Python: its parts, and the operations on it.
 
 use crate::arguments;
 use crate::diagnostics::{all, raised};
@@ -29,13 +29,13 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Checks what was read.
+    /// Checks a network that was read.
     pub(crate) fn checked(read: Diagnosed<Declared>) -> Result<Network, Error> {
         let Diagnosed { value, report } = read;
         Ok(Network::with(graphmap::check(value)?, report))
     }
 
-    /// A network with what was found before it was checked, and then.
+    /// Creates a network with the diagnostics of the stages before and of the check.
     fn with(checked: Diagnosed<Verified>, before: Report) -> Network {
         let Diagnosed { value, report } = checked;
         let mut found = before.diagnostics().clone();
@@ -107,7 +107,7 @@ impl Network {
     /// ValueError if an argument is out of range.
     #[pyo3(signature = (hosts = None, os_processes = None, strategy = "auto", time = None, seed = 0, imbalance = 0.03, *,
                         objective = "cost", threads = None, strict_balance = false, modules = None))]
-    #[allow(clippy::too_many_arguments)] // Most by name.
+    #[allow(clippy::too_many_arguments)] // Most are keyword-only or optional.
     fn map(
         slf: Bound<'_, Self>,
         hosts: Option<&Bound<'_, PyAny>>,

@@ -1,4 +1,4 @@
-//! What a network consists of, for Python: processes, channels and modules.
+//! Parts of a network, for Python: processes, channels and modules.
 
 use graphmap::Verified;
 use graphmap::kpn::arena::Id;
@@ -10,8 +10,8 @@ use pyo3::types::PyTuple;
 use std::hash::{Hash, Hasher};
 use std::ptr;
 
-/// A part of a network, by its number: the same as another if it is that part of that very network, since
-/// Python is given a new object whenever it asks.
+/// A part of a network, by its id. Parts are equal if they have the same id in the same network
+/// object. Object identity does not suffice, because each access from Python creates a new object.
 #[derive(Clone)]
 pub(crate) struct Part<I> {
     network: Verified,
@@ -19,7 +19,7 @@ pub(crate) struct Part<I> {
 }
 
 impl<I> Part<I> {
-    /// All parts of a network with these numbers.
+    /// Returns the parts of a network with these ids.
     pub(crate) fn all<T>(
         network: &Verified,
         ids: impl Iterator<Item = I>,
@@ -268,7 +268,7 @@ impl Module {
     }
 }
 
-/// The kind of the bundle that a channel is a member of, at whichever of its ends.
+/// Returns the kind of the bundle that a channel is a member of, at either end.
 pub(crate) fn bundle(network: &Verified, channel: ChannelId) -> Option<BundleKind> {
     let channel = &network.channels[channel];
     let of = |port: PortId| match network.ports[port].join {

@@ -1,4 +1,4 @@
-//! A plan, for Python: the mapping that was found, and what is known of it.
+//! A plan, for Python: the mapping that was found, and its quality.
 
 use crate::diagnostics::all;
 use crate::files::Files;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub(crate) struct Plan {
     plan: graphmap::Plan,
     found: Arc<Report>,
-    /// The `Network`, as Python's object: its file builds plans.
+    /// The `Network` object. It is untyped because `network.rs` depends on this file.
     network: Py<PyAny>,
 }
 

@@ -1,4 +1,4 @@
-//! Looks for a mapping while Python waits: its other threads run, and Ctrl-C ends the search.
+//! Runs the search for a mapping. Other Python threads run during the search, and Ctrl-C ends it.
 
 use crate::diagnostics::{exception, raised};
 use crate::waiting::{ended, waited};
@@ -16,15 +16,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What is to be run on: in words, or a file.
+/// The argument `hosts`.
 enum Hosts {
-    /// A description, or the text of a hostfile; the path of a file where it can be neither.
+    /// A description, or the text of a hostfile. A string that can be neither is the path of a
+    /// file.
     Text(String),
     /// The path of a file with either.
     File(PathBuf),
 }
 
-/// What is asked for.
+/// A request for a mapping.
 #[derive(Clone, Debug)]
 pub(crate) struct Search(Request<'static>);
 
@@ -100,7 +101,8 @@ impl Search {
         self
     }
 
-    /// The hosts that are meant. Where none are told, it is one without a name that a launcher knows.
+    /// Returns the hosts of the search. Without `hosts`, it is one host with a placeholder name,
+    /// which launchers do not get.
     pub(crate) fn platform(
         &self,
         py: Python<'_>,
@@ -126,7 +128,7 @@ impl Search {
         Ok(Given { platform, named })
     }
 
-    /// The plan.
+    /// Runs the search and returns the plan.
     pub(crate) fn run(
         mut self,
         py: Python<'_>,
@@ -142,7 +144,7 @@ impl Search {
     }
 }
 
-/// Hosts, and whether they have names that a launcher knows.
+/// Hosts, and whether their names are for a launcher.
 pub(crate) struct Given {
     platform: Platform,
     named: bool,

@@ -1,11 +1,11 @@
-//! Values of Python, for people.
+//! Values of Python in messages.
 
 use pyo3::prelude::*;
 
-/// Characters of a value that are shown.
+/// Maximum number of characters of a value in a message.
 const SHOWN: usize = 60;
 
-/// A value as Python writes it, shortened; of one that cannot show itself the type.
+/// Returns the `repr` of a value, shortened. If `repr` fails, returns the type of the value.
 pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     if let Ok(text) = value.repr() {
         return shortened(&text.to_string_lossy());
@@ -17,7 +17,7 @@ pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     )
 }
 
-/// The beginning of a text.
+/// Returns at most [`SHOWN`] characters of a text.
 pub(crate) fn shortened(text: &str) -> String {
     let mut short: String = text.chars().take(SHOWN).collect();
     if short.len() < text.len() {

@@ -1,4 +1,4 @@
-//! Networks as graphs of NetworkX.
+//! Converts networks to graphs of NetworkX.
 
 use crate::parts::bundle;
 use graphmap::Verified;
@@ -6,7 +6,7 @@ use graphmap::kpn::declared::{BundleKind, ModuleId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A `networkx.MultiDiGraph` with the attributes that `from_networkx` reads.
+/// Returns a `networkx.MultiDiGraph` with the attributes that `from_networkx` reads.
 pub(crate) fn graph<'py>(py: Python<'py>, network: &Verified) -> PyResult<Bound<'py, PyAny>> {
     let about = PyDict::new(py);
     about.set_item("name", &network.name)?;
@@ -48,7 +48,7 @@ pub(crate) fn graph<'py>(py: Python<'py>, network: &Verified) -> PyResult<Bound<
     Ok(graph)
 }
 
-/// A module with all that it lies in: `a/b`.
+/// Returns the name of a module with those around it: `a/b`.
 fn path(network: &Verified, module: ModuleId) -> String {
     let parents = std::iter::successors(Some(module), |id| network.modules[*id].parent);
     let names = parents.map(|id| network.name(network.modules[id].name));

@@ -1,4 +1,4 @@
-//! Work that Python waits for: its other threads run meanwhile, and Ctrl-C ends the wait.
+//! Runs work while Python waits: other Python threads run, and Ctrl-C ends the wait.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -7,15 +7,16 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often it is looked whether a signal has come.
+/// Interval between checks for signals.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long work that is told to end is waited for; what does not listen goes on without us.
+/// Maximum time to wait for work that was asked to end. After that, the work is abandoned.
 const END: Duration = Duration::from_secs(2);
-/// The stack of the work: what a main thread has. Threads of Python may have been given a few pages.
+/// Stack size of the thread that does the work: as large as for a main thread. Threads of Python
+/// may have much smaller stacks.
 const STACK: usize = 8 << 20;
 
-/// What the work gives. Where a signal handler raises, the work goes on without us: it may wait for a pipe
-/// that nobody ever writes.
+/// Runs `work` in another thread, and returns its result. If a signal handler raises an exception,
+/// returns it and abandons the work, because the work may block forever on a pipe without a writer.
 pub(crate) fn waited<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -23,8 +24,8 @@ pub(crate) fn waited<T: Send + 'static>(
     look_after(py, work, None::<fn()>)
 }
 
-/// The same of work that is not simply left: where a signal handler raises, `end` tells it, and it is waited
-/// for a while.
+/// Runs `work` as [`waited`] does. If a signal handler raises an exception, calls `end` and waits
+/// for the work, but at most for [`END`].
 pub(crate) fn ended<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -40,7 +41,7 @@ fn look_after<T: Send + 'static>(
 ) -> PyResult<T> {
     let (done, mut wait) = channel();
     let work = move || {
-        // Whoever was ended does not listen any more.
+        // After a signal, there may be no receiver.
         let _ = done.send(work());
     };
     let thread = thread::Builder::new().stack_size(STACK);
@@ -67,7 +68,7 @@ fn look_after<T: Send + 'static>(
     }
 }
 
-/// Waits without the interpreter, so that its other threads run.
+/// Waits for a result without the interpreter attached, so that other Python threads run.
 fn received<T: Send>(
     py: Python<'_>,
     wait: Receiver<T>,

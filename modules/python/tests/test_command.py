@@ -1,4 +1,4 @@
-"""The wheel has the command: `graphmap` is installed beside Python, with its manual pages."""
+"""The command `graphmap` in the wheel, and its manual pages."""
 
 import importlib.metadata
 import pathlib
@@ -47,7 +47,7 @@ class Command(unittest.TestCase):
 
     def test_signal_ends_the_command(self):
         for number in signal.SIGINT, signal.SIGTERM:
-            # It waits for standard input.
+            # The command waits for standard input.
             waiting = subprocess.Popen([COMMAND, "check", "-"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
             self.addCleanup(waiting.kill)
             time.sleep(0.3)
@@ -64,7 +64,7 @@ class Command(unittest.TestCase):
         self.assertIn("_graphmap", (share / "bash-completion" / "completions" / "graphmap").read_text(encoding="utf-8"))
         self.assertTrue((share / "graphmap" / "skeletons" / "rust" / "farm.hbs").exists())
         licences = (share / "doc" / "graphmap" / "LICENCES-OF-PACKAGES.txt").read_text(encoding="utf-8")
-        # One is linked into the command alone, the other into the module alone.
+        # The first is linked only into the command, the second only into the module.
         for package in "clap_builder", "pyo3":
             self.assertRegex(licences, rf"(?m)^{package} \d")
 

@@ -1,4 +1,4 @@
-"""Mappings: what is told of them, what is wrong with a request, and what a search does to those who wait."""
+"""Mappings: their properties, errors in requests, and searches while other code waits."""
 
 import json
 import math
@@ -16,7 +16,7 @@ import graphmap
 
 GRAPHS = pathlib.Path(__file__).resolve().parents[3] / "graphs"
 
-# A search that does not end by a proof: rows of cells that all talk to their neighbours.
+# A network for which a search proves no optimum, so that it runs until its time is over.
 ENDLESS = """
 import graphmap
 import networkx
@@ -131,17 +131,17 @@ class Plans(unittest.TestCase):
         for ask, error in wrong:
             with self.subTest(str(list(ask))), self.assertRaises(error) as caught:
                 network.map(**{"hosts": "hosts=2:cores=2", **ask})
-            # Who gave the number is told which it was, and nothing that only Rust knows.
+            # The message names the argument, and has no details of Rust.
             if error is ValueError:
                 self.assertIn(next(iter(ask)), str(caught.exception))
                 self.assertLess(len(str(caught.exception)), 200)
-        # As many OS processes as nobody can use are as many as can be used.
+        # There are never more OS processes than processes.
         self.assertLessEqual(len(network.map(os_processes=2**32 - 1, imbalance=1000).os_processes), 21)
 
 
 class Waiting(unittest.TestCase):
     def test_ctrl_c_ends_a_search(self):
-        # Whoever started us in the background may have had SIGINT ignored, which is inherited.
+        # A caller that started this test in the background may ignore SIGINT, which is inherited.
         code = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n" + ENDLESS
         code += "print('searching', flush=True)\ntry:\n    network.map(os_processes=7, time=300)\n"
         code += "except KeyboardInterrupt:\n    print('ended', flush=True)\n"
@@ -184,7 +184,7 @@ class Waiting(unittest.TestCase):
                 self.assertEqual((said, child.returncode), ("ended\n", 0))
 
     def test_a_thread_with_a_small_stack_does_all_that_others_do(self):
-        # In a process of its own: a stack that is too small takes with it whoever shares it.
+        # A separate OS process, because a stack overflow ends it.
         code = (
             "import graphmap, threading\nthreading.stack_size(64 * 1024)\ndef work():\n"
             "    network = graphmap.read_text('digraph { a -> b [type=u8] }')\n"
@@ -224,7 +224,7 @@ class Waiting(unittest.TestCase):
             turns += 1
             time.sleep(0.01)
         self.assertEqual([len(plan.os_process) for plan in plans], [400] * 3)
-        # All that is left of 1.5 s where the interpreter was held is no turn at all.
+        # If a search held the interpreter for all of its 1.5 s, there would be no turns.
         self.assertGreater(turns, 10)
 
     def test_a_process_that_forks_maps_as_well(self):

@@ -1,4 +1,4 @@
-"""Networks that are read, checked, drawn and written, and what is said of those that are wrong."""
+"""Networks that are read, checked, drawn and written, and diagnostics of wrong ones."""
 
 import collections.abc
 import copy
@@ -30,7 +30,7 @@ class Reading(unittest.TestCase):
         self.assertEqual([p.rank for p in network.processes], list(range(21)))
         self.assertIn("manager", [p.name for p in network.processes])
         self.assertEqual(repr(network), f'<graphmap.Network "farm": 21 processes, {len(network.channels)} channels>')
-        # By a name as text, too.
+        # A path can be a string.
         self.assertEqual(len(graphmap.read(str(GRAPHS / "farm.dot"))), 21)
 
     def test_processes_channels_and_modules_have_what_was_drawn(self):
@@ -73,7 +73,7 @@ class Reading(unittest.TestCase):
         self.assertEqual((first.place.end_line, first.place.end_column), (2, 14))
         self.assertIn(" --> two.dot:2:10", str(error))
         self.assertIn("`traffic=`", str(error))
-        # Each alone shows itself.
+        # Each diagnostic shows only itself.
         self.assertIn("two.dot:3:", str(error.diagnostics[1]))
         self.assertNotIn("two.dot:2:", str(error.diagnostics[1]))
         self.assertEqual(graphmap.GraphmapError("mine").diagnostics, ())
@@ -110,7 +110,7 @@ class Reading(unittest.TestCase):
             "digraph { subgraph cluster_a { subgraph cluster_b { x -> y [type=u8] } } }"
         ).modules[1].parent
         self.assertNotIn(parent, network.modules)
-        # Those of another network are others, though all that they tell is the same.
+        # Parts of different networks differ, even if all their properties are equal.
         self.assertNotEqual(network.processes, graphmap.read_text(FARM).processes)
         self.assertNotEqual(network.processes[0], network.channels[0])
         error = self.assertRaises(graphmap.GraphmapError)
@@ -153,7 +153,7 @@ class Reading(unittest.TestCase):
                         self.assertGreater(len(graphmap.read_text(text, format=language)), 0)
                     except graphmap.GraphmapError as error:
                         self.assertTrue(error.diagnostics)
-        # Half a character is no text at all.
+        # A lone surrogate is not a valid string.
         with self.assertRaises(UnicodeEncodeError):
             graphmap.read_text("digraph { \"\ud800\" }")
 

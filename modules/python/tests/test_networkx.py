@@ -45,7 +45,7 @@ class FromNetworkX(unittest.TestCase):
         self.assertEqual({c.src for c in network.channels if c.writer == "put"}, {"out"})
         self.assertEqual({c.dst for c in network.channels if c.reader == "get"}, {"in"})
         self.assertEqual({c.bundle for c in network.channels}, {"share", "gather"})
-        # One more edge of that node, which is of no bundle, has a port of its own.
+        # An edge of that node outside the bundle has a separate port.
         graph.add_edge("put", "get")
         self.assertIn(("put", "out1", "get", "in1"), channels(graphmap.from_networkx(graph)))
 
@@ -67,12 +67,12 @@ class FromNetworkX(unittest.TestCase):
         found = [kinds(nx.DiGraph([("put1", "get1", {"type": a}), ("put2", "get2", {"type": b})])) for a, b in types]
         self.assertEqual(found[1:], [["put", "get", "put", "get"]] * 2)
         self.assertEqual(found[0], ["put_in0_out1", "get_in1_out0", "put_in0_out1_2", "get_in1_out0_2"])
-        # As many ports, and other ones.
+        # The same number of ports, but other names.
         self.assertEqual(kinds(nx.DiGraph([(0, 1, {"src": "x"}), (2, 3, {"src": "y"})])), [put, get, f"{put}_2", get])
-        # Other bundles.
+        # Different bundles.
         bundles = [(f"put{i}", get, {"bundle": kind}) for i, kind in [(1, "share"), (2, "broadcast")] for get in "ab"]
         self.assertEqual(kinds(nx.DiGraph(bundles))[::3], ["put_in0_out1", "put_in0_out1_2"])
-        # A kind that somebody says is theirs, and so is a name that we would choose.
+        # An explicit kind is kept, even if its name is one that would be generated.
         graph = nx.DiGraph([("put1", "sink"), ("put2", "sink")])
         graph.nodes["sink"]["kind"] = "put"
         self.assertEqual(kinds(graph), ["put_in0_out1", "put", "put_in0_out1"])
@@ -127,7 +127,7 @@ class FromNetworkX(unittest.TestCase):
                 self.assertEqual((len(network), len(network.channels)), (len(graph), graph.number_of_edges()))
                 plan = network.map(os_processes=2, imbalance=0.5, strategy="fast")
                 self.assertEqual(set(plan.by_name), {str(node) for node in graph})
-                # What was made is read back as the same.
+                # The DOT text of the network gives the same channels.
                 self.assertEqual(channels(graphmap.read_text(network.to_dot())), channels(network))
                 self.assertTrue(network.to_svg())
                 self.assertTrue(network.emit("wiring.rs"))
@@ -148,7 +148,7 @@ class FromNetworkX(unittest.TestCase):
         network = graphmap.from_networkx(graph, both_ways=True)
         self.assertEqual(len(network.channels), 4)
         told = {(c.writer, c.reader): (c.src, c.dst, c.traffic) for c in network.channels}
-        # Each direction has ports of its own: one cannot write and read.
+        # Each direction has separate ports, because a port cannot be both read and written.
         self.assertEqual(told["a", "b"], ("out", "in1", 3.0))
         self.assertEqual(told["b", "a"], ("out1", "in", 3.0))
         with self.assertRaisesRegex(ValueError, "both_ways is for undirected"):

@@ -1,4 +1,4 @@
-"""What is written about the package is true: the examples of the book's page and of README, and the stubs."""
+"""Documentation of the package: the examples in the book and in README, and the stubs."""
 
 import ast
 import doctest
@@ -18,7 +18,7 @@ STUBS = PYTHON / "graphmap.pyi"
 
 
 def blocks(path):
-    """The Python blocks of a page, each with the number of its first line."""
+    """Returns the Python blocks of a page, each with the number of its first line."""
     text = path.read_text(encoding="utf-8")
     for found in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         yield text.count("\n", 0, found.start(1)), found[1]
@@ -36,7 +36,7 @@ class Page(unittest.TestCase):
     def test_every_example_of_the_page_does_what_it_says(self):
         names, examples, said = {}, 0, []
         for line, block in blocks(PAGE):
-            # Blocks go on where those before them ended.
+            # Each block continues in the namespace of the block before it.
             test = doctest.DocTestParser().get_doctest(block, names, f"{PAGE.name}:{line}", str(PAGE), line)
             self.assertTrue(test.examples, f"{PAGE.name}:{line} has no example")
             runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
@@ -52,7 +52,7 @@ class Page(unittest.TestCase):
 
 
 class Stubs(unittest.TestCase):
-    """The stubs say of each name what the module has, no less and no more."""
+    """Compares each name in the stubs with the module."""
 
     def setUp(self):
         self.stubs = ast.parse(STUBS.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-//! Attributes of nodes and edges: values that fit, and words about those that do not.
+//! Attributes of nodes and edges: valid values, and diagnostics for invalid ones.
 
 use crate::shown::{shortened, shown};
 use graphmap::kpn::diagnostic::Code;
@@ -9,20 +9,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString};
 use std::collections::BTreeMap;
 
-/// The number of the code for a value that does not fit its attribute.
+/// Number of the diagnostic code for a value that does not fit its attribute.
 const BAD_VALUE: u16 = 206;
 
-/// What is read of edges beside their traffic.
+/// Attributes of edges that are read, besides the traffic.
 const OF_EDGES: [&str; 7] = ["capacity", "initial", "type", "src", "dst", "tag", "bundle"];
-/// What is read of nodes beside their load and memory.
+/// Attributes of nodes that are read, besides load and memory.
 const OF_NODES: [&str; 2] = ["kind", "module"];
 
-/// Which attributes are read, and which are there that nobody reads.
+/// Attributes that are read, and attributes of the graph that are ignored.
 pub(super) struct Read<'a> {
     pub(super) load: &'a str,
     pub(super) memory: &'a str,
     pub(super) traffic: &'a str,
-    /// By attribute, what was probably meant by it.
+    /// Ignored attributes, each with the known attribute that was probably meant.
     of_nodes: BTreeMap<String, Option<&'a str>>,
     of_edges: BTreeMap<String, Option<&'a str>>,
 }
@@ -38,19 +38,19 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// Looks at the names of a node's attributes.
+    /// Records the ignored attributes of a node.
     pub(super) fn node(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
         let known = [self.load, self.memory].into_iter().chain(OF_NODES);
         look(attributes, known, &mut self.of_nodes)
     }
 
-    /// Looks at the names of an edge's attributes.
+    /// Records the ignored attributes of an edge.
     pub(super) fn edge(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
         let known = [self.traffic].into_iter().chain(OF_EDGES);
         look(attributes, known, &mut self.of_edges)
     }
 
-    /// What is probably misspelt, a sentence for each attribute.
+    /// Returns a sentence for each ignored attribute that is probably misspelled.
     pub(super) fn hints(&self) -> Vec<String> {
         let nodes = self
             .of_nodes
@@ -76,7 +76,7 @@ fn look<'a>(
     known: impl Iterator<Item = &'a str> + Clone,
     found: &mut BTreeMap<String, Option<&'a str>>,
 ) -> PyResult<()> {
-    /// More names than this nobody has misspelt.
+    /// Maximum number of ignored attributes that are recorded.
     const MOST: usize = 1000;
     for name in attributes.keys() {
         let Ok(name) = name.cast::<PyString>() else {
@@ -109,13 +109,13 @@ impl<'a, 'py> Attributes<'a, 'py> {
         Attributes { attributes, found }
     }
 
-    /// The value of an attribute; one that is None is not said.
+    /// Returns the value of an attribute. `None` in Python counts as absent.
     fn value(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = self.attributes.get_item(name)?;
         Ok(value.filter(|value| !value.is_none()))
     }
 
-    /// A number that is finite and at least 0.
+    /// Returns a finite number of at least 0.
     pub(super) fn number(
         &mut self,
         name: &str,
@@ -130,7 +130,7 @@ impl<'a, 'py> Attributes<'a, 'py> {
         }
     }
 
-    /// A whole number in a range.
+    /// Returns an integer in a range.
     pub(super) fn whole<T: TryFrom<i64>>(
         &mut self,
         name: &str,
@@ -141,7 +141,7 @@ impl<'a, 'py> Attributes<'a, 'py> {
         let Some(value) = self.value(name)? else {
             return Ok(None);
         };
-        // What is whole without being an `int` is so by `__index__`, as NumPy's are.
+        // Integers of NumPy are not `int`, but have `__index__`.
         let whole = value.is_instance_of::<PyInt>() || value.hasattr("__index__")?;
         let number = match whole {
             true => fitting(&value, value.extract::<i64>())?,
@@ -157,7 +157,7 @@ impl<'a, 'py> Attributes<'a, 'py> {
         }
     }
 
-    /// A text that is not empty.
+    /// Returns a nonempty string.
     pub(super) fn word(
         &mut self,
         name: &str,
@@ -172,7 +172,7 @@ impl<'a, 'py> Attributes<'a, 'py> {
         }
     }
 
-    /// A word that stands for something.
+    /// Returns the meaning of a word.
     pub(super) fn one_of<T>(
         &mut self,
         name: &str,
@@ -206,7 +206,8 @@ impl<'a, 'py> Attributes<'a, 'py> {
     }
 }
 
-/// What was taken of a value, if it is of that sort. What it raises that is no error, as Ctrl-C is none, goes on.
+/// Returns the extracted value, or `None` if the value has another type. An exception that is not
+/// an `Exception`, such as `KeyboardInterrupt`, is returned as an error.
 fn fitting<T>(value: &Bound<'_, PyAny>, taken: PyResult<T>) -> PyResult<Option<T>> {
     match taken {
         Err(other) if !other.is_instance_of::<PyException>(value.py()) => Err(other),

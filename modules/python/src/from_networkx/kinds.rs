@@ -1,27 +1,30 @@
-//! Kinds for processes that say none: those of one kind run one function, so their ports must be alike.
+//! Kinds of processes without the attribute `kind`. Processes of a kind run one function, so their
+//! ports must be equal.
 
 use super::shapes::Edge;
 use graphmap::kpn::declared::{BundleKind, Direction, kind_of_name};
 use std::collections::{HashMap, HashSet};
 
-/// What is known of the kind of a process.
+/// Source of the kind of a process.
 #[derive(Clone, Copy)]
 pub(super) enum Kind<'a> {
-    /// Its name.
+    /// The attribute `kind`.
     Said(&'a str),
-    /// That the name of the process tells it.
+    /// The name of the process, without the number at its end.
     OfName,
-    /// Nothing: the node is a number, say, or a tuple.
+    /// No source: the node is a number or a tuple, for example.
     None,
 }
 
-/// What processes are called whose kind nobody knows.
+/// Base name of kinds without a source.
 const UNKNOWN: &str = "process";
 
-/// The kind of each process, given its name; all ports of the edges are named.
+/// Returns the kind of each process. All edges must have port names.
 ///
-/// Processes whose names say one kind are of that kind if their ports are alike, and no others say that they are of it
-/// and have other ports. Else they are of as many kinds as there are sorts of ports, named by how many ports they have.
+/// A process with the attribute `kind` has that kind. Processes whose names imply the same kind are
+/// of that kind if their ports are compatible, also with those of processes that have it as an
+/// attribute. Otherwise, each distinct set of ports is a separate kind, which is named by its
+/// numbers of inputs and outputs.
 pub(super) fn kinds<'a>(
     processes: impl Iterator<Item = (&'a str, Kind<'a>)>,
     edges: &[Edge],
@@ -34,7 +37,8 @@ pub(super) fn kinds<'a>(
         Kind::OfName | Kind::None => UNKNOWN,
     };
     let is_said = |kind: Kind<'_>| matches!(kind, Kind::Said(_));
-    // What is said, and what names tell, apart: the first stays, whatever the second is.
+    // Ports of each kind. Kinds from names and from attributes are separate, because the second do
+    // not depend on names.
     let mut alike: HashMap<&str, Option<Ports<'_>>> = HashMap::new();
     let mut said: HashMap<&str, Option<Ports<'_>>> = HashMap::new();
     for (process, ports) in processes.iter().zip(&ports) {
@@ -71,10 +75,10 @@ fn is_number(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Names of kinds, no two the same.
+/// Unique names of kinds.
 struct Names {
     known: HashSet<String>,
-    /// How often a name was wanted.
+    /// Number of requests for each name.
     wanted: HashMap<String, u32>,
 }
 
@@ -86,7 +90,7 @@ impl Names {
         }
     }
 
-    /// This name, or with a number behind it.
+    /// Returns the name, with a number at its end if the name is in use.
     fn unique(&mut self, name: String) -> String {
         let times = self.wanted.entry(name.clone()).or_insert(0);
         loop {
@@ -115,7 +119,7 @@ struct Port<'a> {
 }
 
 impl Port<'_> {
-    /// What is said of one port in two places, if that is the same.
+    /// Merges the attributes of a port from two edges. Returns whether they are compatible.
     fn join(&mut self, other: &Self) -> bool {
         let same = (self.at, self.name) == (other.at, other.name);
         let bundle = self.bundle.is_none() || other.bundle.is_none_or(|b| Some(b) == self.bundle);
@@ -127,7 +131,7 @@ impl Port<'_> {
 }
 
 impl Ports<'_> {
-    /// The ports of two processes, if one kind can have them.
+    /// Merges the ports of two processes. Returns `None` if one kind cannot have both.
     fn joined(mut self, other: &Self) -> Option<Self> {
         let same = self.0.len() == other.0.len();
         let mut pairs = self.0.iter_mut().zip(&other.0);
@@ -141,7 +145,7 @@ impl Ports<'_> {
     }
 }
 
-/// The ports of each process.
+/// Returns the ports of each process.
 fn ports(processes: usize, edges: &[Edge]) -> Vec<Ports<'_>> {
     let mut all = vec![Ports::default(); processes];
     for edge in edges {
@@ -160,7 +164,7 @@ fn ports(processes: usize, edges: &[Edge]) -> Vec<Ports<'_>> {
     }
     for Ports(ports) in &mut all {
         ports.sort_by_key(|port| (port.at == Direction::Input, port.name));
-        // What members of a bundle say otherwise is told when the network is checked.
+        // Contradictions between members of a bundle are reported by the check of the network.
         ports.dedup_by(|port, kept| {
             let one = (port.at, port.name) == (kept.at, kept.name);
             if one {

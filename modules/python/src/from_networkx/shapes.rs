@@ -1,9 +1,9 @@
-//! Edges as they are read, and ports for those that name none.
+//! Edges as read, and names for their unnamed ports.
 
 use graphmap::kpn::declared::{BundleKind, Direction};
 use std::collections::{HashMap, HashSet};
 
-/// An edge as it is read.
+/// An edge as read from NetworkX.
 #[derive(Clone)]
 pub(super) struct Edge {
     pub(super) from: usize,
@@ -18,16 +18,16 @@ pub(super) struct Edge {
     pub(super) bundle: Option<BundleKind>,
 }
 
-/// Both ends of an edge, with what ports there are called that nobody has named.
+/// Both ends of an edge, with the default names of ports there.
 const ENDS: [(Direction, &str); 2] = [(Direction::Output, "out"), (Direction::Input, "in")];
 
 impl Edge {
-    /// The bundle that it is a member of at one of its ends.
+    /// Returns the bundle of which the edge is a member at one of its ends.
     pub(super) fn bundle_at(&self, at: Direction) -> Option<BundleKind> {
         self.bundle.filter(|bundle| bundle.direction() == at)
     }
 
-    /// The process and the port at one of its ends.
+    /// Returns the process and the port name at one end.
     fn end(&mut self, at: Direction) -> (usize, &mut Option<String>) {
         match at {
             Direction::Output => (self.from, &mut self.src),
@@ -36,8 +36,9 @@ impl Edge {
     }
 }
 
-/// Names the ports of all edges: members of a bundle share one, the only other edge of a process has the same
-/// name, several are numbered. A name that the process says for another port is passed over.
+/// Names the unnamed ports of all edges. Members of a bundle share a port. If a process has only
+/// one other edge in a direction, its port has the default name. Several are numbered. Names that
+/// the process uses explicitly are skipped.
 pub(super) fn name_ports(processes: usize, edges: &mut [Edge]) {
     let mut said = Said::default();
     for edge in edges.iter_mut() {
@@ -52,7 +53,7 @@ pub(super) fn name_ports(processes: usize, edges: &mut [Edge]) {
     }
 }
 
-/// The names that are said: of which process, at which end of the edge.
+/// Explicit port names, by process and direction.
 #[derive(Default)]
 struct Said(HashSet<(usize, Direction, String)>);
 
@@ -72,7 +73,7 @@ fn name_at(processes: usize, edges: &mut [Edge], at: Direction, word: &str, said
         Direction::Output => Direction::Input,
     };
     let mut unnamed = vec![0_u32; processes];
-    // The port of the bundles of a process.
+    // Port name of the bundles of a process.
     let mut bundled: HashMap<usize, String> = HashMap::new();
     let mut next = vec![0_u32; processes];
     let mut numbered = |process: usize| loop {
@@ -86,7 +87,7 @@ fn name_at(processes: usize, edges: &mut [Edge], at: Direction, word: &str, said
         let bundle = edge.bundle_at(at);
         match (edge.end(at), bundle) {
             ((process, None), Some(_)) => {
-                // What the other end of an edge says is a port of the other direction.
+                // An explicit name in the other direction is another port.
                 bundled
                     .entry(process)
                     .or_insert_with(|| match said.says(process, other, word) {
