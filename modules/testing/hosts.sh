@@ -1,33 +1,35 @@
 #!/bin/sh
-# Hosts on this machine, for tests: network namespaces that a bridge joins, with names of their own and the same
-# interface on each.
+# Virtual hosts on this machine, for tests: network namespaces with host names, joined by a bridge.
+# Each host has the interface net0.
 #
-#   hosts.sh start FOLDER N     makes hosts h1 to hN, and FOLDER/agent, which launchers take for ssh
-#   hosts.sh start FOLDER N OWN the same; all but h1 have a folder OWN of their own, which is empty
-#   hosts.sh bytes FOLDER       bytes that each host has sent over its interface, a line each
-#   hosts.sh down FOLDER HOST   cuts the link of a host
-#   hosts.sh shape FOLDER WORDS the kernel delays, loses or holds up what each host sends, as `tc qdisc` has it
+#   hosts.sh start FOLDER N     creates hosts h1 to hN, and FOLDER/agent, which launchers use as ssh
+#   hosts.sh start FOLDER N OWN the same, but h2 to hN have a separate, empty folder at OWN
+#   hosts.sh bytes FOLDER       prints the bytes that each host has sent over net0, one line each
+#   hosts.sh down FOLDER HOST   disconnects a host
+#   hosts.sh shape FOLDER WORDS makes the kernel delay, lose or hold up packets (as `tc qdisc`)
 #   hosts.sh delay-line FOLDER PROGRAM MICROSECONDS
-#                               a program of this machine joins them instead of the kernel: what `cc` makes of
-#                               benches/hosts/delay_line.c; asked again, another in its place
-#   hosts.sh lost FOLDER        packets of each host that were lost so, by the kernel or by the delay line, a line each
-#   hosts.sh stop FOLDER        takes all away; fails where the delay line has ended before, and says why
+#                               joins the hosts by PROGRAM, in place of the bridge or of another
+#                               delay line. It is built from benches/hosts/delay_line.c.
+#   hosts.sh lost FOLDER        prints the packets of each host that the kernel or the delay line
+#                               lost, one line each
+#   hosts.sh stop FOLDER        removes all. Fails with a reason if the delay line ended before.
 #
-# Namespaces have names of their own for each FOLDER, so that several tests can have hosts at a time.
+# Names of namespaces depend on FOLDER, so that several tests can have hosts at the same time.
 set -eu
 verb=$1
 folder=$2
 mark=gm$(printf %s "$folder" | cksum | cut -c 1-6)
 
-# Ends the delay line, if there is one. Fails where it has ended by itself: what went over it since then did not arrive.
+# Ends the delay line, if there is one. Fails if it has already ended, because packets since then
+# were lost.
 end_delay_line() {
     [ -f "$folder/delay-line.pid" ] || return 0
     line=$(cat "$folder/delay-line.pid")
     rm -f "$folder/delay-line.pid"
-    # What has ended may have its number still, where nobody waits for it, but no program.
+    # A zombie still has its process id, but no program.
     readlink "/proc/$line/exe" >/dev/null || { echo "the delay line has ended by itself: $(cat "$folder/delay-line.said")" >&2; return 1; }
     kill "$line"
-    # Its interfaces go with it, a moment later.
+    # The kernel removes its interfaces with a delay.
     while ip -n "$mark-h1" link show net0 >/dev/null 2>&1; do sleep 0.01; done
 }
 
@@ -55,7 +57,7 @@ start)
         mkdir -p "/etc/netns/$mark-$host"
         cp "$folder/names" "/etc/netns/$mark-$host/hosts"
     done <"$folder/hosts"
-    # A link is there a while after it was set up; who looks before finds no network.
+    # A link needs some time to come up.
     while read -r host; do
         tries=0
         until [ "$(ip netns exec "$mark-$host" cat /sys/class/net/net0/operstate)" = up ]; do
@@ -64,7 +66,7 @@ start)
             sleep 0.1
         done
     done <"$folder/hosts"
-    # Who has mounts of his own keeps them as long as somebody lives in them.
+    # The mount namespace of a host exists while a process runs in it.
     own=${4:-}
     if [ -n "$own" ]; then
         mkdir -p "$own"
@@ -82,7 +84,7 @@ start)
             done
         done
     fi
-    # What launchers call instead of ssh: options, a host, a command.
+    # Launchers call this instead of ssh, with options, a host and a command.
     cat >"$folder/agent" <<AGENT
 #!/bin/sh
 while case "\$1" in -*) true ;; *) false ;; esac; do shift; done
@@ -92,7 +94,7 @@ if [ -f "$folder/\$host.pid" ]; then
 fi
 exec ip netns exec $mark-\$host unshare --uts sh -c "hostname \$host; exec sh -c \"\\\$CMD\""
 AGENT
-    # To start a launcher on the first of the hosts.
+    # Starts a launcher on the first host.
     cat >"$folder/on-first" <<FIRST
 #!/bin/sh
 exec ip netns exec $mark-h1 unshare --uts sh -c 'hostname h1; exec "\$@"' sh "\$@"
@@ -115,15 +117,15 @@ shape)
     ;;
 delay-line)
     spaces=
-    # One whose interface is taken away has nothing to wait for.
+    # This delay line may have ended already, and its state does not matter any more.
     end_delay_line || true
     while read -r host; do
         ip -n "$mark-$host" link del net0 2>/dev/null || true
         spaces="$spaces $mark-$host"
     done <"$folder/hosts"
-    # What one before this has said is not what this says.
+    # The output of a previous delay line must not count as that of the new one.
     rm -f "$folder/delay-line.said"
-    # shellcheck disable=SC2086 # A word each.
+    # shellcheck disable=SC2086 # One argument for each word.
     "$3" "$4" $spaces >"$folder/delay-line.said" 2>&1 </dev/null &
     echo $! >"$folder/delay-line.pid"
     tries=0
@@ -148,7 +150,9 @@ lost)
     i=1
     while read -r host; do
         kernel=$(ip netns exec "$mark-$host" tc -s qdisc show dev net0 | sed -n 's/.*(dropped \([0-9]*\),.*/\1/p')
-        # What the delay line does not fetch in time, the kernel drops behind the discipline; of what it has fetched it tells itself.
+        # The kernel counts packets that the delay line does not fetch in time as dropped at the
+        # interface, not in the queueing discipline. The delay line itself reports those that it
+        # loses afterwards.
         interface=0 line=0
         if [ -f "$folder/delay-line.pid" ]; then
             interface=$(ip netns exec "$mark-$host" cat /sys/class/net/net0/statistics/tx_dropped)

@@ -1,10 +1,11 @@
-//! How tests run Cargo, and how many random cases they try.
+//! Settings of tests: cheap builds with Cargo, and the number of random cases.
 
 use std::env;
 use std::process::Command;
 
-/// Makes the builds of a command, which is Cargo or starts it, as cheap as a test allows:
-/// unoptimised, without debug information and incremental compilation. Returns the command.
+/// Sets environment variables that make Cargo builds of a command cheap: no optimization, no debug
+/// information, no incremental compilation. The command is Cargo, or starts it. Returns the
+/// command.
 pub fn build_cheaply(command: &mut Command) -> &mut Command {
     for (variable, value) in [
         ("CARGO_INCREMENTAL", "0"),
@@ -16,8 +17,8 @@ pub fn build_cheaply(command: &mut Command) -> &mut Command {
     command
 }
 
-/// Returns the number of cases that a random test tries: `PROPTEST_CASES`, as in tests that use
-/// proptest, or `few` if it is not set.
+/// Returns the number of cases that a random test tries: the value of `PROPTEST_CASES`, which
+/// proptest uses too. Returns `few` if the variable is not set.
 ///
 /// # Panics
 ///

@@ -1,4 +1,5 @@
-//! Hosts that a test makes itself: network namespaces with names and interfaces of their own (`hosts.sh`).
+//! Virtual hosts that a test creates: network namespaces with host names and interfaces
+//! (`hosts.sh`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,29 +7,32 @@ use std::process::{Command, Output};
 
 use crate::skip::{Need, skip};
 
-/// Hosts h1, h2 and so on, as long as it lives.
+/// Virtual hosts h1, h2 and so on. They are removed when the value is dropped.
 #[derive(Debug)]
 pub struct Hosts {
-    /// What is known of them: `hosts`, their names, a line each; `agent`, which launchers take for ssh.
+    /// Folder of the hosts. The file `hosts` has their names, one per line. Launchers use the
+    /// program `agent` as ssh.
     pub folder: PathBuf,
 }
 
 impl Hosts {
-    /// So many, with what is known of them in a folder within this one; none where nobody may make them, which is told.
+    /// Creates `count` hosts, with their folder inside `within`. If the machine does not permit
+    /// this, reports a skip and returns `None`.
     ///
     /// # Panics
     ///
-    /// If the folder cannot be made.
+    /// If the folder cannot be created, or if the skip is not allowed ([`skip()`]).
     #[track_caller]
     pub fn new(within: &Path, count: usize) -> Option<Hosts> {
         Hosts::with_own(within, count, None)
     }
 
-    /// The same; all but the first have a folder of their own at `own`, which is empty.
+    /// Creates hosts as [`Hosts::new`] does. If `own` is given, each host but the first has a
+    /// separate, empty folder at this path.
     ///
     /// # Panics
     ///
-    /// As there.
+    /// If the folder cannot be created, or if the skip is not allowed ([`skip()`]).
     #[track_caller]
     pub fn with_own(within: &Path, count: usize, own: Option<&Path>) -> Option<Hosts> {
         let folder = within.join("namespaces");
@@ -46,11 +50,11 @@ impl Hosts {
         None
     }
 
-    /// What `hosts.sh` is asked for.
+    /// Runs `hosts.sh` with a verb and arguments, and returns its output.
     ///
     /// # Panics
     ///
-    /// If there is no shell.
+    /// If no shell can be started.
     pub fn script(&self, verb: &str, more: &[&str]) -> Output {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("hosts.sh");
         let mut command = Command::new("sh");
@@ -58,11 +62,11 @@ impl Hosts {
         command.output().expect("there is a shell")
     }
 
-    /// Bytes that each has sent over its interface.
+    /// Returns the number of bytes that each host has sent over its interface.
     ///
     /// # Panics
     ///
-    /// If they are not told.
+    /// If `hosts.sh` prints something other than numbers.
     pub fn sent_by_each(&self) -> Vec<u64> {
         let output = self.script("bytes", &[]);
         let text = String::from_utf8_lossy(&output.stdout);
@@ -70,28 +74,29 @@ impl Hosts {
         bytes.collect()
     }
 
-    /// Bytes that all have sent.
+    /// Returns the number of bytes that all hosts have sent.
     ///
     /// # Panics
     ///
-    /// As there.
+    /// If `hosts.sh` prints something other than numbers.
     pub fn sent(&self) -> u64 {
         self.sent_by_each().into_iter().sum()
     }
 
-    /// A command on the first of them.
+    /// Returns a command that runs a program on the first host.
     pub fn on_first(&self, program: &str) -> Command {
         let mut command = Command::new(self.folder.join("on-first"));
         command.arg(program);
         command
     }
 
-    /// What launchers call instead of ssh.
+    /// Returns the path of the program that launchers call instead of ssh.
     pub fn agent(&self) -> PathBuf {
         self.folder.join("agent")
     }
 
-    /// What a launcher of MPICH or Open MPI 4 is told to reach them, and to use their network and nothing else.
+    /// Returns the options that make a launcher of MPICH or Open MPI 4 reach the hosts, and use
+    /// only their network.
     pub fn options(&self, mpi: &str) -> Vec<String> {
         let agent = self.agent().display().to_string();
         let options = match mpi {

@@ -1,17 +1,20 @@
-//! What launchers of MPIs need in tests.
+//! Settings for launchers of MPI programs in tests.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Lets a launcher start programs as any user, over TCP. It is not told to start more than there is room for: plans name all slots
-/// that they need. What Open MPI 4 keeps of the job has a folder of its own in
-/// `within`: two launchers that begin at once may both be about to make the one in `/tmp`, and one of them then fails, as it is there
-/// ("File exists", in `session_dir.c`).
+/// Sets up a launcher to start programs as any user and to use TCP, without input. Returns the
+/// command.
+///
+/// It does not permit oversubscription, because plans name all slots that they need. Each job of
+/// Open MPI 4 gets a separate session folder in `within`. Otherwise, two launchers that start at
+/// the same time may both create the one in `/tmp`, and one of them fails ("File exists", in
+/// `session_dir.c`).
 ///
 /// # Panics
-/// If that folder cannot be made.
+/// If the session folder cannot be created.
 pub fn prepare_launcher<'a>(command: &'a mut Command, within: &Path) -> &'a mut Command {
     static JOBS: AtomicU32 = AtomicU32::new(0);
     let (test, job) = (std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));

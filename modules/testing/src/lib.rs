@@ -1,7 +1,11 @@
-//! Shared by the tests of all crates: a test that leaves something out says so ([`skip()`]), hosts
-//! to run on ([`Hosts`]), default signals for the programs that a test starts
-//! ([`start_with_default_signals()`]), cheap builds ([`build_cheaply()`]), JSON schemas
-//! ([`Schema`]), and the number of random cases ([`cases()`]).
+//! Helpers of the tests of all crates:
+//!
+//! - reported skips ([`skip()`])
+//! - virtual hosts ([`Hosts`]) and settings for launchers ([`prepare_launcher()`])
+//! - default signals for the programs that a test starts ([`start_with_default_signals()`])
+//! - cheap builds ([`build_cheaply()`])
+//! - JSON schemas ([`Schema`])
+//! - the number of random cases ([`cases()`])
 
 mod builds;
 mod hosts;

@@ -1,12 +1,12 @@
 //! JSON schemas: the part of draft 2020-12 that the schemas of graphmap use.
 //!
-//! A validator of the whole language brings dozens of packages along. This one panics at a keyword
-//! that it does not know, so that none is passed over.
+//! A complete validator needs dozens of packages. This one panics at a keyword that it does not
+//! know, so that no keyword is ignored.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// A JSON schema. It remembers the properties that the checked values had.
+/// A JSON schema, with the properties that the checked values had.
 pub struct Schema {
     root: Value,
     used: BTreeSet<String>,
@@ -24,10 +24,10 @@ impl Schema {
         }
     }
 
-    /// Checks a value. Returns the first thing that is wrong with it as the error.
+    /// Checks a value against the schema.
     ///
     /// # Errors
-    /// If the value is not valid.
+    /// Returns a description of the first error if the value is not valid.
     ///
     /// # Panics
     /// If the schema has a keyword, a pattern or a reference that is not known here.
@@ -46,7 +46,7 @@ impl Schema {
     }
 }
 
-/// Collects the properties that a schema has, each as a path in the schema.
+/// Collects the properties of a schema, each as a path in the schema.
 fn properties(schema: &Value, at: &str, all: &mut BTreeSet<String>) {
     for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
         let at = format!("{at}/properties/{name}");
@@ -61,7 +61,8 @@ fn properties(schema: &Value, at: &str, all: &mut BTreeSet<String>) {
     }
 }
 
-/// Checks a value at `path` against a part of the schema `root`, which is there at `schema.1`.
+/// Checks the value at `path` against `schema.0`, the part of `root` at `schema.1`. Adds the
+/// properties of the value to `used`.
 fn fits(
     root: &Value,
     schema: (&Value, &str),
@@ -212,7 +213,8 @@ fn over(says: &Value, length: usize) -> bool {
     length as u64 > whole(says)
 }
 
-/// Whether a text matches a regular expression: one of those that the schemas have.
+/// Returns whether a text matches a regular expression. Supports only the expressions that the
+/// schemas use.
 fn matches(pattern: &Value, text: &str) -> bool {
     match pattern.as_str() {
         Some("^[0-9a-f]{16}$") => {

@@ -1,4 +1,4 @@
-//! Dispositions of signals in the programs that a test starts.
+//! Signal dispositions of the programs that a test starts.
 
 use std::fs;
 use std::sync::Arc;
@@ -10,11 +10,12 @@ use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SI
 /// Signals whose effect on a program is tested.
 const RESTORED: [i32; 7] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2];
 
-/// Gives the programs that this OS process starts from now on the default disposition of the signals
-/// that its own caller ignores, as `nohup` and shells do for commands in the background.
+/// Resets ignored signals to the default disposition in programs that this OS process starts from
+/// now on. `nohup`, and shells that start a command in the background, make it ignore signals.
 ///
-/// An ignored signal stays ignored across `exec`, but a handled one becomes a default one. Therefore
-/// each ignored signal gets a handler that does nothing: this process still ignores the signal.
+/// An ignored signal stays ignored across `exec`, but a handled one becomes a default one.
+/// Therefore, each ignored signal gets a handler that does nothing. This OS process still ignores
+/// the signal.
 ///
 /// # Panics
 ///
@@ -32,7 +33,7 @@ pub fn start_with_default_signals() {
     });
 }
 
-/// Returns true if `/proc/PID/status` says that the OS process ignores a signal.
+/// Returns whether the OS process of a `/proc/PID/status` ignores a signal.
 fn is_ignored(status: &str, signal: i32) -> bool {
     let mask = status
         .lines()
@@ -54,7 +55,7 @@ mod tests {
         assert!(!is_ignored("", SIGHUP));
     }
 
-    /// Run by the next test, in an OS process of its own that ignores signals.
+    /// Checks signals in a separate OS process, which the next test starts with ignored signals.
     #[test]
     #[ignore = "run by `programs_start_with_default_signals`"]
     fn below_a_caller_that_ignores_signals() {

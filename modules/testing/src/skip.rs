@@ -1,12 +1,13 @@
-//! A test that leaves something out says so.
+//! Reports the parts of tests that are skipped.
 //!
-//! Some tests need more of a machine than a Rust toolchain: Graphviz to compare with, launchers, the
-//! right to mount. [`skip`] is the one way to do without: it prints what is skipped, where and why.
-//! Two variables tell it more:
+//! Some tests need more than a Rust toolchain: Graphviz, launchers, the right to mount. A test
+//! without what it needs calls [`skip`], which prints the test, the need and the reason. Two
+//! environment variables control it:
 //!
-//! * `GRAPHMAP_TEST_WITHOUT` holds names of [`Need`]s, separated by spaces: what this machine lacks.
-//!   Once it is set, even to nothing, to skip for the lack of anything else is a failure.
-//! * `GRAPHMAP_TEST_SKIPPED` names a file to which every skip adds its line, so that they can be counted.
+//! * `GRAPHMAP_TEST_WITHOUT` has the names of the [`Need`]s that this machine lacks, separated by
+//!   spaces. If it is set, even to an empty string, a skip for another need fails the test.
+//! * `GRAPHMAP_TEST_SKIPPED` names a file to which each skip appends a line, so that they can be
+//!   counted.
 
 use std::env;
 use std::fmt::{Display, Formatter, Result};
@@ -14,7 +15,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::panic::Location;
 
-/// What some tests need of the machine.
+/// Requirements that some tests have on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A C compiler, `cc`.
@@ -33,21 +34,21 @@ pub enum Need {
     GraphvizSources,
     /// hwloc's `lstopo-no-graphics`.
     Hwloc,
-    /// Intel MPI, by the variable `INTEL_MPIEXEC`.
+    /// Intel MPI, given by the variable `INTEL_MPIEXEC`.
     IntelMpi,
-    /// Another MPICH than the system's, by the variable `MPICH_MPIEXEC`.
+    /// A second MPICH beside the system's, given by the variable `MPICH_MPIEXEC`.
     LaterMpich,
-    /// Another Open MPI than the system's, by the variable `OPENMPI_MPIEXEC`.
+    /// A second Open MPI beside the system's, given by the variable `OPENMPI_MPIEXEC`.
     LaterOpenMpi,
     /// `mpiexec.mpich`.
     Mpich,
-    /// The right to mount, and to have mounts and host names of one's own (`unshare`).
+    /// The right to mount, and to create mount and host name namespaces (`unshare`).
     Namespaces,
     /// `mpiexec.openmpi`.
     OpenMpi,
     /// `python3`.
     Python,
-    /// A Slurm that answers, by the variable `SLURM_CONF`.
+    /// A Slurm controller that answers, given by the variable `SLURM_CONF`.
     Slurm,
     /// Slurm's commands, `scontrol` and `srun`.
     SlurmCommands,
@@ -56,7 +57,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// All of them.
+    /// All needs.
     pub const ALL: [Need; 18] = [
         Need::C,
         Need::Cbc,
@@ -78,7 +79,7 @@ impl Need {
         Need::Sysfs,
     ];
 
-    /// Its name in `GRAPHMAP_TEST_WITHOUT`.
+    /// Returns the name of the need in `GRAPHMAP_TEST_WITHOUT`.
     pub fn name(self) -> &'static str {
         match self {
             Need::C => "cc",
@@ -109,11 +110,12 @@ impl Display for Need {
     }
 }
 
-/// Says that a test leaves something out for want of `need`, and why that is so.
+/// Reports that a part of a test is skipped, because the machine does not have `need`.
 ///
 /// # Panics
 ///
-/// If `GRAPHMAP_TEST_WITHOUT` is set and does not name `need`: the machine is said to have it.
+/// If `GRAPHMAP_TEST_WITHOUT` is set and does not name `need`, or if the file of
+/// `GRAPHMAP_TEST_SKIPPED` cannot be written.
 #[track_caller]
 pub fn skip(need: Need, why: impl Display) {
     let without = env::var("GRAPHMAP_TEST_WITHOUT").ok();
@@ -135,7 +137,11 @@ pub fn skip(need: Need, why: impl Display) {
     }
 }
 
-/// Whether a need may be missing: where nobody said what this machine lacks, or this was named.
+/// Returns whether a test may be skipped: `without` is not set, or it names the need.
+///
+/// # Panics
+///
+/// If `without` has an unknown name.
 fn may_skip(without: Option<&str>, need: Need) -> bool {
     let Some(without) = without else {
         return true;
@@ -149,8 +155,8 @@ fn may_skip(without: Option<&str>, need: Need) -> bool {
     without.split_whitespace().any(|name| name == need.name())
 }
 
-/// Prints a line of a test, also of one that passes: the harness holds back what `eprintln!` prints,
-/// but not this.
+/// Prints a line to stderr, also in a test that passes. The test harness captures the output of
+/// `eprintln!`, but not this.
 pub fn tell(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,4 +1,4 @@
-//! Hosts that a program joins instead of the kernel: what becomes of that program.
+//! Virtual hosts that a delay line program joins in place of the kernel: lifetime of the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use graphmap_testing::{Hosts, Need, skip};
 
-/// Two hosts, and what is to join them.
+/// Returns two joined hosts, and the path of the delay line program.
 fn hosts(name: &str) -> Option<(Hosts, PathBuf)> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();
@@ -26,7 +26,7 @@ fn hosts(name: &str) -> Option<(Hosts, PathBuf)> {
     let joined = join(&hosts, &line, "50");
     if !joined.status.success() {
         let why = said(&joined);
-        // Some machines have namespaces and no interfaces of programs.
+        // Some machines have namespaces, but no TUN devices.
         assert!(
             why.contains("/dev/net/tun") || why.contains("priority"),
             "{why}"
@@ -48,7 +48,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The numbers of the processes that are this program.
+/// Returns the ids of the OS processes that run this program.
 fn running(line: &Path) -> Vec<String> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let ours = all.filter(|entry| {
@@ -63,7 +63,7 @@ fn hosts_have_one_delay_line_at_a_time_and_none_when_they_are_gone() {
     let Some((hosts, line)) = hosts("one") else {
         return;
     };
-    // With another delay.
+    // The second delay line replaces the first.
     let again = join(&hosts, &line, "5000");
     assert!(again.status.success(), "{}", said(&again));
     assert_eq!(running(&line).len(), 1);
@@ -80,7 +80,7 @@ fn hosts_have_one_delay_line_at_a_time_and_none_when_they_are_gone() {
     assert!(running(&line).is_empty());
 }
 
-/// What was measured since then was not measured over a delay line.
+/// Measurements after its end would not be over a delay line.
 #[test]
 fn a_delay_line_that_has_ended_before_is_told() {
     let Some((hosts, line)) = hosts("ended") else {
