@@ -107,7 +107,7 @@ class Unit:
 
 
 def blank(match):
-    """A replacement of the same length, so that line numbers stay."""
+    """Returns a replacement of the same length, so that line numbers stay."""
     return "x" + " " * (len(match.group()) - 1)
 
 
@@ -124,7 +124,7 @@ def keep_text(match):
 
 
 def inline(text):
-    """Takes code, addresses and marks out of a paragraph of Markdown, and keeps its length."""
+    """Blanks code, addresses and markup in a paragraph of Markdown, and keeps its length."""
     if "`" in text:
         text = CODE.sub(blank, text)
     if "[" in text:
@@ -215,7 +215,7 @@ COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
 def item_end(source, at):
-    """The position after the item that begins at `at`: a block in braces, or a semicolon before one."""
+    """Returns the end of the item at `at`: after its block, or after a semicolon before a block."""
     depth = 0
     for token in BRACES.finditer(source, at):
         if token.group() == "{":
@@ -304,7 +304,7 @@ PLACEHOLDER = re.compile(r"\{\{|\}\}|\{[A-Za-z0-9_.]*(?::[^{}]*)?\}")
 
 
 def string_lines(line, content, raw):
-    """The lines of a string as pairs of the source's line number and the text."""
+    """Returns the lines of a string, as pairs of a line number in the source and a text."""
     lines, text, at = [], "", 0
     pattern = re.compile(r"\n") if raw else re.compile(r"\n|\\(?:\r?\n\s*|n|t|x[0-9a-fA-F]{2}|u\{[^}]*\}|.)", re.S)
     for match in pattern.finditer(content):
@@ -332,7 +332,7 @@ FUNCTION = {"the", "a", "an", "of", "to", "is", "are", "in", "on", "for", "not",
 
 
 def english(text):
-    """Whether a string looks like English: three words at least, one of them common, and little else."""
+    """Returns whether a string looks like English: three words, a common one, few other tokens."""
     tokens = [t for t in text.split() if t != "x"]
     words = [t for t in tokens if WORD.match(t)]
     return (len(words) >= 3 and len(words) >= 0.6 * len(tokens)
@@ -340,7 +340,7 @@ def english(text):
 
 
 def string_units(path, lines):
-    """The units of one string: its paragraphs, if they are English."""
+    """Yields the units of one string: its paragraphs that are English."""
     paragraph = []
     for number, text in lines + [(0, "")]:
         text = PLACEHOLDER.sub(lambda m: m.group()[0] if m.group() in ("{{", "}}") else "x", text)
@@ -355,7 +355,7 @@ def string_units(path, lines):
 
 
 def comment_units(path, comments):
-    """The units of comments: lines that follow each other are one text, in Markdown."""
+    """Yields the units of comments. Consecutive lines are one text in Markdown."""
     block, last = [], None
     for line, kind, alone, text in comments + [(-1, "", True, "")]:
         if block and (line != last[0] + 1 or kind != last[1] or not (alone and last[2])):
@@ -366,7 +366,7 @@ def comment_units(path, comments):
 
 
 def hash_comments(source):
-    """Comments that begin with a hash, of shells, Makefiles and TOML."""
+    """Returns the comments of shell scripts, Makefiles and TOML, which begin with a hash."""
     found = []
     for number, line in enumerate(source.split("\n"), 1):
         if "#" not in line or line.startswith("#!"):
@@ -397,7 +397,7 @@ def python_comments(source):
 
 
 def template_text(source):
-    """The text that a Handlebars template generates, with x for values; its lines stay."""
+    """Returns the text that a Handlebars template generates, with x for values, line by line."""
     source = re.sub(r"\{\{!--.*?--\}\}", lambda m: "\n" * m.group().count("\n"), source, flags=re.S)
     source = re.sub(r"\{\{[#/^!>~]?\s*[#/^!>][^}]*\}\}|\{\{~?else[^}]*\}\}", "", source)
     return re.sub(r"\{\{\{?[^}]*\}\}\}?", "x", source)
@@ -409,7 +409,7 @@ def c_comments(source):
 
 
 def read(path):
-    """The units of a file, by whether they are "prose", "strings" or "comments"."""
+    """Returns the units of a file, by class: "prose", "strings" or "comments"."""
     name, source = path.name, path.read_text(encoding="utf-8", errors="replace")
     if name.endswith(".hbs"):
         source = template_text(source)
@@ -455,7 +455,7 @@ def count_words(text):
 
 
 class Figures:
-    """What was counted in some units."""
+    """Counts of words, sentences and patterns in some units."""
 
     def __init__(self):
         self.words = self.sentences = self.sentence_words = 0
@@ -467,7 +467,7 @@ class Figures:
             self.words += count_words(unit.text)
             lower = unit.text.lower()
             for name, (pattern, words) in COMPILED.items():
-                # Most texts have none of the words, and finding these is faster than the pattern.
+                # Most texts contain none of the words, and a search for these is fast.
                 hits = len(pattern.findall(lower)) if any(word in lower for word in words) else 0
                 if hits and (unit.sentences == "ended" or name != "semicolon"):
                     self.counts[name] += hits
@@ -496,7 +496,7 @@ class Figures:
         return f"{self.words} words, {self.sentences} sentences of {mean:.1f} words, {long:.0f}% of them long"
 
     def above(self, by_file=True):
-        """A line for each figure above its limit, with the files that have most of it."""
+        """Returns a line for each figure above its limit, with the files that contribute most."""
         lines = []
         for name, rate, limit in self.rates():
             if name == "mean":
@@ -518,7 +518,7 @@ class Figures:
         return ": " + ", ".join(f"{path.relative_to(ROOT)} {count}" for path, count in files)
 
 
-# Parts of words of which a text that matches has one.
+# Substrings of each pattern's words. A text that matches contains at least one of them.
 HINTS = {
     "who, whom, whoever": ["who"], "nobody, somebody": ["body"], "so many, so long": ["so "], "tell, told": ["tell", "told"],
     "mended, anew": ["mend", "anew"], "what, whatever": ["what"], "that of, those of": ["that of", "those of"],
@@ -528,10 +528,10 @@ HINTS = {
 }
 COMPILED = {name: (re.compile(pattern), HINTS.get(name, [""])) for name, (pattern, _) in PATTERNS.items()}
 
-# Groups that are still to be rewritten. An entry goes when its group is within the limits.
+# Groups that are not yet rewritten. Remove an entry when its group is within the limits.
 EXEMPT = ["comments of *"]
 
-CONTAINED = 500  # words of a document that is a group by itself
+CONTAINED = 500  # A document with more words is a separate group.
 
 
 def tracked():
@@ -540,7 +540,7 @@ def tracked():
 
 
 def kind_of(path):
-    """How a file is read, or None if it is not."""
+    """Returns "text" if a file is measured, and None otherwise."""
     name, parts = path.name, path.relative_to(ROOT).parts
     if parts[:2] == ("tests", "fuzz") and "seeds" in parts or "formats" in parts[:2] or name == "THIRD-PARTY.md":
         return None
@@ -550,7 +550,7 @@ def kind_of(path):
 
 
 def crate_of(parts):
-    """The group of comments to which a file belongs."""
+    """Returns the group of comments to which a file belongs."""
     if parts[0] == "modules":
         inner = parts[2] if len(parts) > 2 else ""
         return "tests" if inner in ("tests", "testing") or parts[1] == "testing" else f"modules/{parts[1]}"

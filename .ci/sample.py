@@ -4,8 +4,8 @@
 usage: .ci/sample.py [COMMIT] [--command PATH] [--count N]
 
 COMMIT seeds the choice [default: HEAD], so a sample cannot be chosen. PATH is the command
-[default: target/debug/graphmap]. A reader sees only the sample and writes down what each text says
-and what to do. A second reader compares the answers with the behaviour.
+[default: target/debug/graphmap]. A reader sees only the sample and writes down the meaning of
+each text and the action to take. A second reader compares the answers with the behaviour.
 
 Each diagnostic is printed by the example of its error page, with the graph that causes it left out.
 """
@@ -24,7 +24,7 @@ VERBS = ("check expand fmt emit new setup partition run view passes explain impo
 
 
 def help_texts(command):
-    """Each option or argument with its help, once, as `graphmap VERB --help` prints it."""
+    """Returns each option or argument with its help, once, as `graphmap VERB --help` prints it."""
     texts = {}
     for verb in VERBS:
         printed = subprocess.run([command, verb, "--help"], check=True, capture_output=True, text=True).stdout
@@ -37,7 +37,7 @@ def help_texts(command):
 
 
 def diagnostic(page, command):
-    """Runs the example of an error page, and returns what the command printed with the page's code."""
+    """Runs the example of an error page, and returns the diagnostic with the page's code."""
     code = page.stem
     fences = re.findall(r"```(\w+)(?:,(\w+))?\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     for language, how, text in fences:
@@ -60,7 +60,7 @@ def diagnostic(page, command):
 
 
 def paragraphs():
-    """The paragraphs of the book's chapters with at least 20 words, under the title of their chapter."""
+    """Returns the book's paragraphs with at least 20 words, each with the title of its chapter."""
     found = []
     for page in sorted((prose.ROOT / "docs/src").glob("*.md")):
         source = page.read_text(encoding="utf-8")
