@@ -1,4 +1,4 @@
-//! All forms that are right: nothing is said of them.
+//! Valid forms, without any diagnostics.
 
 use graphmap_runtime::{Gather, Input, Output, Select, select};
 

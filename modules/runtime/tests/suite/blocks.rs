@@ -1,10 +1,11 @@
-//! Global blocks: artificial ones are resolved, true ones are reported.
+//! Deadlocks: artificial ones are resolved, true ones are reported.
 
 use crate::common::{BOTH, Both, places, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Exit, Local, Names, Network, Options, RunError, SchedulerStats, Stopped, run};
 
-/// `a` writes `ahead` tokens on one channel before the one token on the other that `b` waits for.
+/// Returns a network in which `a` writes `ahead` tokens to one channel before it writes the token
+/// that `b` waits for to another one.
 fn reconvergent(ahead: u64, capacity: u32) -> Network {
     let mut net = Network::new("re", "re.dot");
     let a = net.kind(
@@ -40,7 +41,7 @@ fn reconvergent(ahead: u64, capacity: u32) -> Network {
     net
 }
 
-/// Growths from 1 to 64 tokens of eight bytes each take 504 bytes together.
+/// Growth from 1 to 64 tokens of eight bytes takes 504 bytes.
 #[test]
 fn channels_grow_up_to_the_ceiling() {
     for schedulers in [1, 2] {
@@ -72,7 +73,7 @@ fn channels_grow_up_to_the_ceiling() {
     }
 }
 
-/// Of channels within a local network it is known what their tokens take, and tokens of no size count.
+/// Growth in a local network counts the size of the tokens. Tokens of size zero count, too.
 #[test]
 fn local_channels_grow_up_to_the_ceiling() {
     fn grow<T: Default + 'static>(memory: u64) -> Result<rt::Report, RunError> {
@@ -134,7 +135,8 @@ fn a_channel_that_is_too_small_grows() {
     );
 }
 
-/// A ring in which everybody reads first, with a source that feeds it and a sink behind it.
+/// Returns a ring in which each member reads first, with a source that feeds it and a sink behind
+/// it.
 fn ring(n: u32) -> Network {
     let mut net = Network::new("ring", "ring.dot");
     let members = net.kind(
@@ -143,7 +145,7 @@ fn ring(n: u32) -> Network {
         &format!("0+1*{n}"),
         BOTH,
         |mut p: Both<u8>| async move {
-            // Slot 0 is the ring.
+            // The channel at slot 0 is part of the ring.
             let token = p.ins[0].read().await;
             for out in &mut p.outs {
                 out.write(token.unwrap_or(0)).await?;
@@ -257,7 +259,7 @@ fn long_reports_are_cut() {
     assert!(error.to_string().ends_with(&more), "{error}");
 }
 
-/// `rings` rings of `n` members, each of which does as it says with its one input and output.
+/// Returns `rings` rings of `n` members. Each member has one input and one output, and runs `act`.
 fn rings<O>(
     rings: u32,
     n: u32,
@@ -290,7 +292,8 @@ where
 
 #[test]
 fn a_cycle_of_full_channels_grows_at_once() {
-    // One channel at a time would take a standstill for each of them, and quadratic time.
+    // If one channel grew at a time, each growth would need quiescence, and the time would be
+    // quadratic.
     let n = size(3000, 10) as u32;
     places::each(
         || {
@@ -322,7 +325,7 @@ fn equal_cycles_are_counted_and_not_listed() {
         || {
             rings(10, 3, |mut p: Both<u8>| async move {
                 p.ins[0].read().await;
-                // All of it is the process's own until here, the end that nobody writes to as well.
+                // Keeps all ports until here, including the output that is never written to.
                 drop(p);
             })
         },
@@ -512,8 +515,8 @@ fn dropping_the_last_foreign_waker_lets_a_block_be_seen() {
     }
 }
 
-/// Channels that no table tells of: who reads the full one is known from an earlier wait, who writes the
-/// other has never waited for it.
+/// Channels of a local network are in no table. The reader of the full channel is known from an
+/// earlier wait, but the writer of the other one has never waited for it.
 #[test]
 fn a_cycle_through_a_writer_that_is_not_known() {
     let mut net = Local::new();

@@ -1,4 +1,4 @@
-//! Each sort of bundle, at several numbers of schedulers.
+//! Each kind of bundle, with several numbers of schedulers.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::common::{BOTH, Both, Log, Random, places, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Options, Select, Stopped, select};
 
-/// `writers` processes called w1.. joined to one process that `read` runs.
+/// Returns a network of `writers` processes called w1.., joined to one process that `read` runs.
 fn many_to_one<F, O>(writers: u32, capacity: u32, each: u64, read: F) -> Network
 where
     F: Fn(Both<u64>) -> O + Send + Sync + 'static,
@@ -31,7 +31,7 @@ where
         write,
     );
     let r = net.kind("r", Names::Listed(&["r"]), "0", BOTH, read);
-    // Backwards, so that the slots matter.
+    // The order is reversed, so that the slots matter.
     let back = format!("{}-1*{writers}", writers - 1);
     net.channels::<u64>(Channels {
         capacity,
@@ -138,7 +138,7 @@ fn select_is_fair() {
 
 #[test]
 fn select_can_wait_for_one_member() {
-    // Even: tokens are read in pairs.
+    // Even, because tokens are read in pairs.
     let each = size(20, 4);
     places::each(
         || {
@@ -147,7 +147,8 @@ fn select_can_wait_for_one_member() {
                 let mut seen = 0;
                 while let Some((member, token)) = select.read().await {
                     seen += 1;
-                    // After every token one more of the same member, as in a request and its data.
+                    // After each token, reads one more from the same member, like a request and its
+                    // data.
                     if token % 2 == 0 {
                         assert_eq!(select.read_from(member).await, Some(token + 1));
                         seen += 1;
@@ -187,7 +188,7 @@ fn gather_and_reduce_read_rows_in_member_order() {
             many_to_one(5, 3, each, move |p| async move {
                 let mut reduce = rt::Reduce::from(p.ins);
                 for n in 0..each {
-                    // Neither commutative nor associative.
+                    // The operation is neither commutative nor associative.
                     let folded = reduce.read(|a, b| a * 2 + b).await;
                     let expected = (1..5).map(|w| w * 1000 + n).fold(n, |a, b| a * 2 + b);
                     assert_eq!(folded, Some(expected));
@@ -317,7 +318,7 @@ fn switch_writes_to_the_member_that_is_named() {
             assert_eq!(switch.members(), 4);
             assert!(switch.is_connected());
             for n in 0..tokens {
-                // Member 3 gets nothing.
+                // Member 3 gets no token.
                 switch.write_to(n as usize * n as usize % 3, n).await?;
             }
             Ok(())
@@ -497,7 +498,7 @@ fn ends_are_told_once_however_reads_are_mixed() {
     }
 }
 
-/// An end that was passed by is known at once, however many there are.
+/// An end that a read has passed over is found at once, even if there are many.
 #[test]
 fn many_ends_that_were_passed_by() {
     let mut net = rt::Local::new();
@@ -544,8 +545,8 @@ fn one_of_several_ports() {
     );
 }
 
-/// A read whose token was found before its scheduler looked leaves nothing behind that takes the place of a wait in
-/// a bundle when the scheduler goes to sleep.
+/// A port may be read alone, and its token found before its scheduler checks for it. This must
+/// leave no entry that replaces the wait in a bundle when the scheduler goes to sleep.
 #[test]
 fn a_port_that_was_read_by_itself_waits_in_a_bundle() {
     let begun = Arc::new(AtomicBool::new(false));

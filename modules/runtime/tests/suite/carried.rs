@@ -1,4 +1,4 @@
-//! Ports that are carried between runs and within tokens, and that are forgotten.
+//! Ports that are moved between runs, moved within tokens, or forgotten.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -40,7 +40,7 @@ fn a_select_carried_to_another_run() {
     net.run(&Options::new()).unwrap();
 }
 
-/// A run within a process of another: nobody in it can read what is written to the outside.
+/// A nested run has no process that can read the tokens written to the outside.
 #[test]
 fn a_writer_in_a_nested_run_whose_reader_is_outside() {
     let mut net = Local::new();
@@ -59,7 +59,7 @@ fn a_writer_in_a_nested_run_whose_reader_is_outside() {
     assert_eq!(net.run(&Options::new()).unwrap().growths, []);
 }
 
-/// A process of an inner run writes what one of the outer run waits for.
+/// A process of the inner run writes tokens that processes of the outer run wait for.
 #[test]
 fn a_nested_run_wakes_the_one_around_it() {
     for before in [0, 3] {
@@ -102,7 +102,7 @@ fn a_nested_run_wakes_the_one_around_it() {
     }
 }
 
-/// A token that holds the next channel, and so on: as deep as memory goes.
+/// A token holds a channel with the next token, and so on, to a depth that only memory limits.
 #[test]
 fn ports_within_tokens_within_ports() {
     struct Node(#[allow(dead_code)] Option<Input<Node>>);
@@ -131,8 +131,8 @@ fn a_token_that_holds_the_other_end_of_its_channel() {
     net.run(&Options::new()).unwrap();
 }
 
-/// A process is told to wait, and ends with the ports that it waits at forgotten: the dead wait for
-/// nothing, and nobody grows a channel for them.
+/// A process ends, and the ports at which it waits are forgotten. It then waits for nothing, and no
+/// channel grows for it.
 #[test]
 #[cfg_attr(miri, ignore = "it forgets memory, which Miri tells as a leak")]
 fn a_process_that_ends_with_its_ports_forgotten() {
@@ -150,8 +150,8 @@ fn a_process_that_ends_with_its_ports_forgotten() {
                     let _ = p.ins[0].poll_read(context);
                     match go.poll_read(context) {
                         Poll::Ready(_) if polls > 1 => Poll::Ready(()),
-                        // It waits at both once: else the writer would fill the one for ever while it
-                        // waits at the other.
+                        // Waits at both ports once. Otherwise, the writer would fill one channel
+                        // endlessly while this process waits at the other port.
                         Poll::Ready(_) => {
                             context.waker().wake_by_ref();
                             Poll::Pending
@@ -169,7 +169,8 @@ fn a_process_that_ends_with_its_ports_forgotten() {
             "1",
             BOTH,
             |mut q: Both<u64>| async move {
-                // Two more than there is room for: a standstill in which `p` waits at both.
+                // Two tokens more than there is room for. This causes quiescence while `p` waits at
+                // both ports.
                 for n in 0..3 {
                     q.outs[0].write(n).await?;
                 }
@@ -186,7 +187,7 @@ fn a_process_that_ends_with_its_ports_forgotten() {
     }
 }
 
-/// A waker of another library that holds none of ours.
+/// A waker of another library that holds no waker of the runtime.
 #[derive(Default)]
 struct Flag(AtomicBool);
 
@@ -202,15 +203,15 @@ impl Flag {
     }
 }
 
-/// Foreign wakers are woken and dropped between batches of turns.
+/// Lets the runtime wake and drop foreign wakers, which it does between batches.
 async fn let_wakers_wake() {
     for _ in 0..100 {
         rt::yield_now().await;
     }
 }
 
-/// Runs `carry` in a run that ends, and `then` with what it gave in another, beside a read that waits by a
-/// waker of another library: that must be woken.
+/// Calls `carry` in a run that ends, and `then` with the result in another run. Beside it, a read
+/// waits by a waker of another library, which must be woken.
 fn beside_a_foreign_wait<C: 'static>(
     nested: bool,
     carry: fn() -> C,
@@ -243,8 +244,8 @@ fn in_a_run<C: 'static>(process: impl AsyncFnOnce(&mut Local) -> C + 'static) ->
     kept.take().unwrap()
 }
 
-/// What waits in a run by a foreign waker, or in a bundle, names it by a number, which has another owner
-/// in the next run.
+/// A wait by a foreign waker or in a bundle is identified by a number, which has another owner in
+/// the next run.
 #[test]
 fn what_is_carried_to_another_run_leaves_the_wakers_there_alone() {
     let polled = || {
@@ -289,7 +290,7 @@ fn what_is_carried_to_another_run_leaves_the_wakers_there_alone() {
     }
 }
 
-/// The waker that a port waited by in one run is let go when it waits in another.
+/// A port that waits in one run and then in another drops the first waker.
 #[test]
 fn a_port_that_waits_here_and_there_keeps_one_waker() {
     let flag = Arc::new(Flag::default());
@@ -328,7 +329,8 @@ thread_local! {
     static CHAIN: RefCell<Option<Input<Link>>> = const { RefCell::new(None) };
 }
 
-/// A thread's own values go at its end, one of them a port that holds a port, and so on.
+/// The values of a thread are dropped at its end. One of them is a port whose token holds a port,
+/// and so on.
 #[test]
 fn a_thread_that_ends_with_a_chain_of_ports() {
     let chain = |length: u64| {
@@ -348,7 +350,7 @@ fn a_thread_that_ends_with_a_chain_of_ports() {
     thread.join().unwrap();
 }
 
-/// What a network costs does not depend on how many others there are.
+/// The cost of a network does not depend on the number of other networks.
 #[test]
 fn many_networks_go_in_any_order() {
     let nets: Vec<Local> = (0..size(200_000, 20)).map(|_| Local::new()).collect();

@@ -1,5 +1,5 @@
-//! Wakers and combinators of other libraries: blocks are seen through them, and they keep no run from
-//! ending.
+//! Wakers and combinators of other libraries. Blocks are detected in spite of them, and they do not
+//! keep a run from ending.
 #![forbid(unsafe_code)]
 
 use std::cell::RefCell;
@@ -14,7 +14,7 @@ use crate::common::{BOTH, Both, blocked, forget, size, ways};
 use graphmap_runtime as rt;
 use rt::{Channels, Local, Names, Network, Options, RunError, Select, Stopped, run};
 
-/// A combinator as other libraries have them: each child has a waker of its own, and only those that
+/// A combinator as in other libraries. Each child has a waker of its own, and only children that
 /// were woken are polled again.
 pub(crate) struct JoinAll<'a> {
     children: Vec<(Option<Boxed<'a>>, Arc<Child>)>,
@@ -107,7 +107,8 @@ fn the_end_of_all_processes_ends_the_run_whoever_has_a_waker() {
     }
 }
 
-/// `n` writes of two tokens each at once; the reader wants all to be written before it reads.
+/// Returns a network that writes two tokens to each of `n` channels, concurrently. The reader reads
+/// when all are written.
 fn written_at_once(n: usize) -> Local {
     let mut net = Local::new();
     let (mut outs, mut ins): (Vec<_>, Vec<_>) = (0..n).map(|_| net.channel::<usize>(1)).unzip();
@@ -156,7 +157,8 @@ fn a_standstill_under_a_combinator_is_told_by_name() {
         drop(outs);
     });
     let kept = Arc::clone(&waker);
-    // Somebody has to end it: the run goes on for ever, as something may still wake a process.
+    // This process has to end the run. Otherwise, the run would never end, because a foreign waker
+    // may still wake a process.
     net.spawn_named(
         "timer",
         poll_fn(move |context| {
@@ -175,7 +177,7 @@ fn a_standstill_under_a_combinator_is_told_by_name() {
     let options = Options::new().on_quiet(move |block| {
         let mut list = list.lock().unwrap();
         list.push(block.clone());
-        // It is told again, if nothing moves.
+        // The block is reported again if nothing changes.
         if list.len() == 2 {
             let waker = waker.lock().unwrap().clone();
             waker.unwrap().wake();
@@ -230,8 +232,8 @@ fn a_kept_waker_hides_no_artificial_block() {
     }
 }
 
-/// One full channel after the other to a reader that is not known: all grow at once, and what no
-/// growing resolves is told.
+/// Many full channels lead to a reader whose waits are not known. All grow at once, and a block
+/// that growth cannot resolve is reported.
 #[test]
 fn many_full_channels_to_an_unknown_reader() {
     let n = size(4000, 10) as usize;
@@ -254,7 +256,7 @@ fn many_full_channels_to_an_unknown_reader() {
     assert!(block.waits_for_foreign());
 }
 
-/// Wakes a process, and is a waker of its own.
+/// A waker of its own that wakes a process.
 struct Relay(Waker);
 
 impl Wake for Relay {
@@ -263,8 +265,9 @@ impl Wake for Relay {
     }
 }
 
-/// A wake-up may be on its way to a bundle that goes. Whoever waits next by a waker of its own may get the number that the
-/// bundle's member had, is woken by that for nothing, and waits again.
+/// A wake-up may be on its way to a bundle that is dropped. The next process that waits by a
+/// foreign waker may get the number of the bundle's member. The wake-up is then spurious, and the
+/// process must wait again.
 #[test]
 fn a_wake_up_for_a_bundle_that_has_gone() {
     let [waits, written, again] = [(); 3].map(|()| Arc::new(AtomicBool::new(false)));
@@ -288,7 +291,7 @@ fn a_wake_up_for_a_bundle_that_has_gone() {
                     let mut select = Select::from(p.ins);
                     assert!(ways::glance(select.read()).await.is_none());
                     waits.store(true, Ordering::SeqCst);
-                    // All of the scheduler waits, and hears of the token when the bundle has gone.
+                    // Blocks the scheduler, so that it sees the token only when the bundle is gone.
                     while !written.load(Ordering::SeqCst) {
                         std::thread::yield_now();
                     }

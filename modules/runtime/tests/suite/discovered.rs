@@ -1,6 +1,6 @@
-//! What processes find out about each other, wherever they are.
+//! Look-up of other processes, OS processes and connections, at all places.
 //!
-//! As in `os_processes.rs`, a program is this very file.
+//! As in `os_processes.rs`, this file is also a program.
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 
@@ -24,7 +24,8 @@ fn program() {
     }
 }
 
-/// Workers in a grid of 2 by 3 between a source and a sink, of which each tells what it finds.
+/// Returns a network of a source, workers in a grid of 2 by 3, and a sink. Each process passes what
+/// it finds to `tell`.
 fn farm(tell: impl Fn(String) + Clone + Send + Sync + 'static) -> Network {
     let mut net = Network::new("farm", "farm.dot");
     let look = move |p: Both<u64>| {
@@ -37,7 +38,7 @@ fn farm(tell: impl Fn(String) + Clone + Send + Sync + 'static) -> Network {
                 "rank {} is in {} with {collocated:?}",
                 me.rank, me.os_process
             ));
-            // Later as well, when others have ended.
+            // Checks again when other processes have ended.
             rt::yield_now().await;
             look_around();
             drop(p);
@@ -52,7 +53,7 @@ fn farm(tell: impl Fn(String) + Clone + Send + Sync + 'static) -> Network {
     net.channels::<u64>(Channels {
         capacity: 4,
         line: "10+1*6",
-        // The last worker comes first.
+        // The slots of the workers are in reverse order.
         from_slot: "5-1*6",
         ..Channels::new((source, 1), (workers, 0), "0+0*6", "0+1*6")
     });
@@ -205,7 +206,7 @@ fn in_several_os_processes() {
     }
 }
 
-/// Each of many processes can be asked for.
+/// Each of many processes can be looked up.
 #[test]
 fn among_many() {
     const MANY: usize = 100_000;

@@ -1,4 +1,4 @@
-//! Ends of streams, requests to stop, ports joined to nothing, names.
+//! Ends of streams, requests to stop, ports joined to nothing, and names.
 
 use std::time::Duration;
 
@@ -270,7 +270,7 @@ fn a_channel_can_hold_its_own_end() {
         let token = Own(Rc::clone(&end));
         assert!(end.borrow_mut().as_mut().unwrap().try_write(token).is_ok());
         drop(end);
-        // Takes the token with it, and that the writing end: both leave in one call.
+        // Drops the token, which holds the writing end: both ends leave in one call.
         drop(rx);
     });
     net.run(&Options::new()).unwrap();
@@ -317,7 +317,7 @@ fn tokens_that_nobody_reads_are_dropped() {
 fn foreign_futures_wake_from_another_thread() {
     use std::sync::{Arc, Mutex};
     use std::task::{Poll, Waker};
-    // A timer in the manner of a foreign library: a thread and a shared waker.
+    // A timer as in other libraries: a thread and a shared waker.
     fn timer(after: Duration) -> impl Future<Output = ()> {
         let state: Arc<Mutex<(bool, Option<Waker>)>> = Arc::default();
         let theirs = Arc::clone(&state);
@@ -378,7 +378,7 @@ fn combinators_with_wakers_of_their_own() {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::task::{Context, Poll, Wake, Waker};
 
-    // Polls each child only when the child's own waker was called, as FuturesUnordered does.
+    // Polls each child only when the child's own waker was called, as `FuturesUnordered` does.
     struct Child(AtomicBool, std::sync::Mutex<Option<Waker>>);
     impl Wake for Child {
         fn wake(self: Arc<Self>) {
@@ -465,8 +465,8 @@ fn combinators_with_wakers_of_their_own() {
     );
 }
 
-/// A combinator that polls a read and a write with a waker of its own, and then thinks better of
-/// it: nobody may keep that waker, which holds the process's own, for the run would never end.
+/// A combinator polls a read and a write with a waker of its own, and then cancels them. This waker
+/// holds the waker of the process, and must be dropped, because the run would not end otherwise.
 #[test]
 fn cancelled_foreign_waits_are_forgotten() {
     use std::pin::pin;
@@ -478,7 +478,7 @@ fn cancelled_foreign_waits_are_forgotten() {
             self.0.wake_by_ref();
         }
     }
-    /// Polls once; true if it was ready.
+    /// Polls a future once. Returns whether it was ready.
     async fn once(future: impl Future) -> bool {
         let mut future = pin!(future);
         std::future::poll_fn(|context| {
@@ -495,7 +495,8 @@ fn cancelled_foreign_waits_are_forgotten() {
             let each = move |mut p: Both<u64>| async move {
                 if rt::me().rank == 0 {
                     for n in 0..rounds {
-                        // Not to be written; but it was if it was ready.
+                        // The write is meant to be cancelled, but if it was ready, the token was
+                        // written.
                         if once(p.outs[0].write(n)).await {
                             continue;
                         }
@@ -539,7 +540,7 @@ fn cancelled_reads_lose_nothing() {
     });
     net.spawn(async move {
         for n in 0..size(200, 40) {
-            // Polled with the process's own context and thrown away.
+            // Polls the read with the context of the process, and drops it.
             let mut early = None;
             std::future::poll_fn(|context| {
                 let mut read = rx.read();
@@ -568,7 +569,7 @@ fn a_write_that_was_read_is_done_though_the_reader_has_left() {
             let (mut tx, mut rx) = net.channel::<u64>(1);
             net.spawn(async move {
                 for n in 0..reads {
-                    // Twice, so that the writer has put in as much as it can.
+                    // Yields twice, so that the writer has written as much as it can.
                     rt::yield_now().await;
                     rt::yield_now().await;
                     assert_eq!(rx.read().await, Some(n));
@@ -579,7 +580,7 @@ fn a_write_that_was_read_is_done_though_the_reader_has_left() {
                 while tx.write(written).await.is_ok() {
                     written += 1;
                 }
-                // One more may have been in the channel when the reader left.
+                // One more token may have been in the channel when the reader left.
                 assert!(
                     (reads..=reads + 1).contains(&written),
                     "{written} of {reads}"

@@ -1,4 +1,4 @@
-//! Processes that fail, descriptions that do not fit.
+//! Processes that fail, and descriptions with errors.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -7,7 +7,7 @@ use crate::common::{BOTH, Both, places};
 use graphmap_runtime as rt;
 use rt::{Channels, Exit, Names, Network, Options, RunError, Stopped, run};
 
-/// Panics when it is dropped, but where that would end the program.
+/// Panics when it is dropped, unless that would abort the program.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -108,7 +108,7 @@ fn a_panic_in_a_destructor_is_one_too() {
         },
         |outcome| failure(outcome, "panicked: boom"),
     );
-    // And in one that is dropped because another failed, it does no harm.
+    // In a process that is dropped because another one failed, the panic has no effect.
     let mut net = rt::Local::new();
     net.spawn(async {
         let _bomb = Bomb;
@@ -123,7 +123,7 @@ fn a_panic_in_a_destructor_is_one_too() {
     );
 }
 
-/// Its causes are told, but not for ever.
+/// Causes of an error are printed, but only a limited number of them.
 #[test]
 fn an_error_that_is_its_own_cause() {
     #[derive(Debug)]
@@ -352,7 +352,9 @@ fn structs_that_do_not_fit_the_table() {
     check::<Three>(2, "port `in` has 2 channels, but it is not a bundle");
 }
 
-/// Who fails leaves its channels first, and is slow in that. Its neighbour, on another thread, takes an end for an error of its own.
+/// Returns a network of two processes, one of which fails. It leaves its channels first, and then
+/// takes long to drop the rest. Its neighbour, on another thread, returns the end of the channel as
+/// an error of its own.
 fn fails_slowly(reads: bool, fail: fn() -> Result<(), Box<dyn Error>>) -> Network {
     struct Slow;
     impl Drop for Slow {
@@ -364,7 +366,7 @@ fn fails_slowly(reads: bool, fail: fn() -> Result<(), Box<dyn Error>>) -> Networ
     let mut net = Network::new("pair", "pair.dot");
     let names = Names::Listed(&["first", "second"]);
     let process = move |p: Both<Vec<u8>>| async move {
-        // What is declared first is dropped last.
+        // The first variable is dropped last.
         let _slow = (rt::me().rank == 0).then_some(Slow);
         let mut p = p;
         for n in 0..9 {
@@ -502,7 +504,7 @@ fn who_fails_before_its_first_turn_is_told() {
             let mut net = Network::new("pair", "pair.dot");
             let names = Names::Listed(&["reader"]);
             let reader = |p: Both<u32>| {
-                // What is declared first is dropped last.
+                // The first variable is dropped last.
                 let _slow = Slow;
                 let p = p;
                 assert!(p.ins.is_empty(), "it is broken");

@@ -1,4 +1,4 @@
-//! Flow-controlled channels: who opens, leaves, comes back and closes, and what becomes of the tokens.
+//! Flow-controlled channels: opening, leaving, coming back, closing, and the tokens meanwhile.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use crate::common::blocked;
 use graphmap_runtime as rt;
 use rt::{FlowInput, FlowOutput, FlowSelect, FlowShare, Input, Local, Options, State, yield_now};
 
-/// What happened, in order.
+/// Events in order.
 type Story = Rc<RefCell<Vec<String>>>;
 
 fn tell(story: &Story, what: impl Into<String>) {
@@ -18,7 +18,8 @@ fn run(net: Local) {
     net.run(&Options::new()).unwrap();
 }
 
-/// Figure 3.20 of (CM)2PI: both ends open, tokens flow, the sender closes; all tokens come before the end.
+/// Figure 3.20 of (CM)2PI: both ends open, tokens flow, and the sender closes. All tokens arrive
+/// before the end.
 #[test]
 fn the_sender_closes() {
     let mut net = Local::new();
@@ -52,7 +53,7 @@ fn the_sender_closes() {
     run(net);
 }
 
-/// Figure 3.21: the receiver asks, tokens go on until the sender closes.
+/// Figure 3.21: the receiver asks for the end, and tokens flow until the sender closes.
 #[test]
 fn the_receiver_asks() {
     let mut net = Local::new();
@@ -63,7 +64,7 @@ fn the_receiver_asks() {
             tx.write(n).await.unwrap();
             n += 1;
         }
-        tx.closing().await; // at once
+        tx.closing().await; // returns at once
         for more in 0..3 {
             tx.write(n + more).await.unwrap();
         }
@@ -105,12 +106,12 @@ fn a_writer_that_waits_for_other_things_hears_the_request() {
         rx.open().await;
         rx.close();
         assert_eq!(rx.read().await, None);
-        never.try_write(1).unwrap_err(); // he has ended
+        never.try_write(1).unwrap_err(); // the other process has ended
     });
     run(net);
 }
 
-/// Readers leave but the last, which goes when another comes, and all come back.
+/// Readers leave and come back. The last open reader leaves only when another one has opened.
 #[test]
 fn readers_leave_and_come_back() {
     let story = Story::default();
@@ -143,7 +144,7 @@ fn readers_leave_and_come_back() {
         for _ in 0..3 {
             a.read().await.unwrap();
         }
-        // The only one: he asks, and goes on until the other is there.
+        // The only open reader: it asks for the end, and continues until the other one is open.
         a.close();
         assert_eq!(a.state(), State::Closing);
         a.read().await.unwrap();
@@ -173,7 +174,7 @@ fn readers_leave_and_come_back() {
         for _ in 0..20 {
             b.read().await.unwrap();
         }
-        b.close(); // beside him, or alone, when it is a request
+        b.close(); // leaves if `a` is open, and asks for the end otherwise
         while b.read().await.is_some() {}
         tell(&told, format!("b: {:?}", b.state()));
     });
@@ -203,7 +204,7 @@ fn readers_take_turns() {
         net.spawn(async move {
             for n in 0..10 {
                 for _ in 0..at * 3 {
-                    yield_now().await; // the slowest holds up the others
+                    yield_now().await; // the slowest reader holds up the others
                 }
                 assert_eq!(reader.read().await, Some(3 * n + at));
             }
@@ -213,7 +214,7 @@ fn readers_take_turns() {
     run(net);
 }
 
-/// The last that is open is dropped: closed for all, also for who never was open.
+/// The last open reader is dropped. This also closes channels that were never open.
 #[test]
 fn the_last_that_goes_closes() {
     let mut net = Local::new();
@@ -244,7 +245,7 @@ fn the_last_that_goes_closes() {
     run(net);
 }
 
-/// Writers close and come back; the last that closes closes for all.
+/// Writers close and come back. The stream ends when the last of them closes.
 #[test]
 fn writers_leave_and_come_back() {
     let mut net = Local::new();
@@ -286,7 +287,7 @@ fn writers_leave_and_come_back() {
     run(net);
 }
 
-/// One reader asks all writers, and those that come later.
+/// A reader of several channels asks all writers, even if they open later.
 #[test]
 fn a_reader_of_many_asks_all() {
     let mut net = Local::new();
@@ -332,7 +333,7 @@ fn who_comes_when_the_end_was_asked_for_knows_at_once() {
         a.write(1).await.unwrap();
         a.closing().await;
         go.write(()).await.unwrap();
-        go.stopped().await; // until the other is gone
+        go.stopped().await; // until the other writer is gone
     });
     net.spawn(async move {
         may_go.read().await.unwrap();
@@ -377,7 +378,7 @@ fn ends_that_are_joined_to_nothing_are_closed() {
     run(net);
 }
 
-/// Outside of a run states are as they were known.
+/// Outside a run, the last known state is returned.
 #[test]
 fn states_can_be_asked_for_anywhere() {
     let mut net = Local::new();
@@ -389,7 +390,7 @@ fn states_can_be_asked_for_anywhere() {
     rx.state();
 }
 
-/// Nobody opens the other end: that is a block, and told as one.
+/// If the other end never opens, the run is blocked, and reported as such.
 #[test]
 fn who_never_opens_is_told() {
     let mut net = Local::new();
@@ -406,7 +407,7 @@ fn who_never_opens_is_told() {
     assert!(block.contains(told), "{block}");
 }
 
-/// Writes all before it reads: the channels of who is open grow, and those of no other.
+/// The writer writes all tokens before it reads any. Only the channels of open readers grow.
 #[test]
 fn blocks_through_a_share_are_resolved() {
     for in_turn in [false, true] {
@@ -437,7 +438,7 @@ fn blocks_through_a_share_are_resolved() {
             let mut late = (at == 2).then(|| std::mem::replace(&mut is_late, Input::unconnected()));
             net.spawn(async move {
                 if let Some(late) = &mut late {
-                    late.read().await.unwrap(); // on a cycle with the writer, and not open
+                    late.read().await.unwrap(); // in a cycle with the writer, and not open
                 }
                 while let Some(n) = reader.read().await {
                     result.write(n).await?;

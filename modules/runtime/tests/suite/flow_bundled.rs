@@ -1,4 +1,5 @@
-//! Flow-controlled ends that were used on their own and become members of a bundle: what they knew, it knows.
+//! Flow-controlled ends that are used alone and then become members of a bundle. The bundle takes
+//! over their state.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -17,7 +18,7 @@ fn channels(count: usize, capacity: u32) -> (Local, Vec<FlowOutput<u32>>, Vec<Fl
     (net, writers, readers)
 }
 
-/// Polls a future once and drops it.
+/// Polls a future once and drops it. Returns its output if it was ready.
 async fn once<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     poll_fn(|context| match future.as_mut().poll(context) {
@@ -78,7 +79,7 @@ fn outputs_that_were_asked_for_their_state() {
     net.run(&Options::new()).unwrap();
 }
 
-/// Of two readers that have asked one leaves, and the other is the last.
+/// Two readers have asked for the end. One of them leaves, and the other one is the last.
 #[test]
 fn outputs_whose_readers_have_asked() {
     let (mut net, mut writers, readers) = channels(2, 2);
@@ -119,7 +120,7 @@ fn inputs_that_have_asked() {
         }
         let mut select = FlowSelect::from(readers);
         assert_eq!(select.open().await, State::Closing);
-        select.close(); // they have been asked
+        select.close(); // the writers have already been asked
         let mut tokens = 0;
         while select.read().await.is_some() {
             tokens += 1;
@@ -129,7 +130,7 @@ fn inputs_that_have_asked() {
     net.run(&Options::new()).unwrap();
 }
 
-/// Of two inputs one has asked: the other is yet to be asked.
+/// One of two inputs has asked for the end, and the other one has not.
 #[test]
 fn one_input_of_two_that_has_asked() {
     let (mut net, writers, mut readers) = channels(2, 2);
@@ -153,7 +154,8 @@ fn one_input_of_two_that_has_asked() {
     net.run(&Options::new()).unwrap();
 }
 
-/// The bundle asks before a writer has opened that an input was opened for; another writer goes without a word.
+/// The bundle asks for the end when an input has been opened and its writer has not. Another writer
+/// drops its end without opening it.
 #[test]
 fn who_opens_after_the_bundle_has_asked_is_asked() {
     let (mut net, writers, mut readers) = channels(3, 1);
@@ -188,7 +190,7 @@ fn who_opens_after_the_bundle_has_asked_is_asked() {
     net.run(&Options::new()).unwrap();
 }
 
-/// Uses a writer in some way, and drops what is not ready at once.
+/// Uses a writer in some way, and drops operations that are not ready at once.
 async fn use_writer(writer: &mut FlowOutput<u32>, random: &mut Random, written: &Cell<u64>) {
     for _ in 0..random.below(5) {
         match random.below(5) {
@@ -206,7 +208,7 @@ async fn use_writer(writer: &mut FlowOutput<u32>, random: &mut Random, written: 
     }
 }
 
-/// The same of a reader.
+/// Uses a reader in some way, and drops operations that are not ready at once.
 async fn use_reader(reader: &mut FlowInput<u32>, random: &mut Random, read: &Cell<u64>) {
     for _ in 0..random.below(5) {
         match random.below(5) {

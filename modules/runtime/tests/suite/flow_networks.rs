@@ -41,7 +41,8 @@ where
     net
 }
 
-/// A block names the port and what is waited for; a wait for tokens is one for the end as well.
+/// A block names the port and the event that the process waits for. A wait for tokens is also a
+/// wait for the end.
 #[test]
 fn blocks_name_the_port() {
     let network = || {
@@ -68,7 +69,7 @@ fn blocks_name_the_port() {
     });
 }
 
-/// What the ends tell each other is nobody's traffic, and no channel of the drawing.
+/// Control messages between the ends do not count as traffic, and are not channels of the graph.
 #[test]
 fn controls_are_not_counted() {
     let log = Log::new();
@@ -104,7 +105,7 @@ fn controls_are_not_counted() {
     );
 }
 
-/// The drawing says that a channel is flow-controlled, the struct that it is not, or the other way.
+/// Only one of the graph and the struct says that a channel is flow-controlled.
 #[test]
 fn ports_that_differ_from_the_graph_are_told() {
     struct Plain(Input<u64>);

@@ -1,5 +1,5 @@
-//! Frames between OS processes, on a link that is a part of the test: their number, and the errors
-//! of frames that are cut short.
+//! Frames between OS processes, on a link that is part of the test: their number, and the errors of
+//! truncated frames.
 #![forbid(unsafe_code)]
 #![cfg(not(miri))]
 
@@ -11,7 +11,7 @@ use rt::{Channels, Names, Network, Options, Stopped};
 
 const TURNS: u64 = 100;
 
-/// Two that send each other a number in turn.
+/// Returns a network of two processes that send each other a number in turn.
 fn back_and_forth() -> Network {
     let mut net = Network::new("back", "back.dot");
     net.payload(rt::format_of!(u64));
@@ -39,7 +39,7 @@ fn back_and_forth() -> Network {
     net
 }
 
-/// An answer and the room that it gives back are one frame.
+/// The token of an answer and the credit for the question are sent in one frame.
 #[test]
 fn an_answer_is_one_frame() {
     let report = Place::Late(2)
@@ -47,13 +47,12 @@ fn an_answer_is_one_frame() {
         .unwrap();
     for scheduler in &report.schedulers {
         let frames = scheduler.frames.unwrap();
-        // Frames about ends and the like are not sent for each token.
+        // The number of other frames, such as those about ends, does not depend on the tokens.
         assert!((TURNS..TURNS + 20).contains(&frames), "{frames}");
     }
 }
 
-/// Frames of tokens, with credit and without, that are cut short: each leads to an error, and
-/// nothing waits.
+/// Truncated frames of tokens, with credit and without it, lead to an error, and no process hangs.
 #[test]
 fn tokens_that_are_cut_short_end_the_run() {
     let (mut whole, mut cut) = (0, 0);

@@ -1,4 +1,4 @@
-//! What growing costs: nobody who stands by, and no memory that is not used.
+//! Costs of growth: uninvolved processes and unused memory cost nothing.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -9,7 +9,7 @@ use crate::common::{BOTH, Both, places, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Local, Names, Network, Options, Stopped};
 
-/// Who has been found waiting once is not looked at again when others stand still.
+/// A process that was found waiting once is not examined again at the next quiescence.
 #[test]
 fn bystanders_cost_nothing_when_channels_grow() {
     const ROUNDS: usize = 20;
@@ -54,7 +54,8 @@ fn bystanders_cost_nothing_when_channels_grow() {
     assert_eq!(more - told, 2 * (many - few), "both ends once");
 }
 
-/// Full channels to a reader of which it is not known what it waits for: all grow in the same standstill, however many there are.
+/// Full channels lead to a reader whose waits are not known. All of them grow at the same
+/// quiescence, even if there are many.
 #[test]
 fn channels_to_an_unknown_reader_grow_at_once() {
     let run = |writers: usize| {
@@ -98,7 +99,7 @@ fn channels_to_an_unknown_reader_grow_at_once() {
     assert_eq!(few, run(size(4000, 20) as usize));
 }
 
-/// A channel takes memory for the tokens that it holds, and not for those that it may.
+/// A channel takes memory for the tokens that it holds, and not for its capacity.
 #[test]
 fn a_large_capacity_takes_no_memory() {
     places::each(
@@ -117,7 +118,7 @@ fn a_large_capacity_takes_no_memory() {
             };
             let writer = net.kind("writer", Names::Listed(&["w"]), "0", BOTH, write);
             let reader = net.kind("reader", Names::Listed(&["r"]), "1", BOTH, read);
-            // Half a terabyte.
+            // The capacity corresponds to half a terabyte.
             net.channels::<[u64; 64]>(Channels {
                 capacity: (1 << 30) - 1,
                 ..Channels::new((writer, 1), (reader, 0), "0", "0")

@@ -1,9 +1,10 @@
-//! The runtime's tests: one program, so that what they have in common is compiled and linked once.
+//! Tests of the runtime as one program, so that their common code is compiled and linked only once.
 //!
-//! They run side by side in one OS process. What changes something of that (its environment, its handlers of signals,
-//! where it prints to), counts what is in it, or ends it, is done in a program of its own: see `common/itself.rs`.
+//! The tests run concurrently in one OS process. A test runs in a separate program (see
+//! `common/itself.rs`) if it changes the state of its OS process (environment, signal handlers,
+//! output streams), counts its resources, or ends it.
 
-// Where some files are left out, some of it has no use.
+// Miri leaves out some modules, so that parts of this one are unused.
 #[cfg_attr(miri, allow(dead_code))]
 mod common;
 

@@ -1,4 +1,4 @@
-//! Statistics, the profile, and the environment that `main` reads.
+//! Statistics, the profile, and the environment variables that `main` reads.
 #![allow(clippy::print_stdout)]
 
 use std::process::Command;
@@ -82,8 +82,8 @@ fn what_is_counted() {
     assert!(run(pair(), &Options::new()).unwrap().profile().is_none());
 }
 
-/// Two channels from one process to another, tokens made by `token`; the reader takes `reads` of the
-/// first channel's and all of the second's.
+/// Runs a network of two channels from one process to another, whose tokens `token` makes. The
+/// reader takes `reads` tokens from the first channel and all from the second. Returns the profile.
 fn measured<T: Send + 'static>(
     format: Option<rt::Format<T>>,
     tokens: usize,
@@ -152,14 +152,14 @@ fn bytes_are_those_of_the_payload() {
     rt::payload!(Strip(pixels));
     struct Opaque(#[allow(dead_code)] Vec<u8>);
     for schedulers in [1, 2] {
-        // 1 + n bytes each: of ten 55, of the first three 6.
+        // Each token has 1 + n bytes: the ten tokens have 55, and the first three have 6.
         let strip = rt::format_of!(Strip);
         let profile = measured(strip, 10, 3, |n| Strip(vec![0; n]), schedulers);
         assert_bytes(&profile, [6, 55], "");
         let numbers = rt::format_of!(u64);
         let profile = measured(numbers, 10, 0, |n| n as u64, schedulers);
         assert_bytes(&profile, [0, 80], "");
-        // What nobody can lay out counts as what it takes in memory, and that is said.
+        // A token without a payload counts as its size in memory, and the profile names its type.
         let opaque = rt::format_of!(Opaque);
         let profile = measured(opaque, 10, 10, |n| Opaque(vec![0; n]), schedulers);
         let name = format!("{:?}", std::any::type_name::<Opaque>());
@@ -168,7 +168,7 @@ fn bytes_are_those_of_the_payload() {
     }
 }
 
-/// A payload whose size is asked for panics: the process that reads fails, by name.
+/// If `Payload::size` panics, the process that reads fails, and the error names it.
 #[test]
 fn a_size_that_panics() {
     struct Bad;
@@ -207,7 +207,7 @@ fn a_size_that_panics() {
     }
 }
 
-/// Not a test by itself: the program that the next test starts.
+/// This is not a test, but the program that the next test starts.
 #[test]
 #[ignore = "run by `the_exit_codes_of_a_program`"]
 fn program() {
@@ -242,7 +242,8 @@ fn the_exit_codes_of_a_program() {
     );
 }
 
-/// What comes of a run is written whole, each to a file of its own, and what cannot be is told before the run.
+/// Each output of a run is written completely, to a file of its own. An output that cannot be
+/// written is reported before the run.
 #[test]
 #[cfg_attr(miri, ignore = "Miri starts no programs")]
 fn files_of_a_program() {
@@ -301,7 +302,7 @@ fn files_of_a_program() {
     let told = "GRAPHMAP_CORES names the cores of one OS process, but the run has 2";
     let said = start(&cores);
     assert_eq!(said.matches(told).count(), 1, "{said}");
-    // Somebody has it open: what is printed is not lost.
+    // Standard output is this file. The statistics must not replace the text printed there.
     let out = std::fs::File::create(&stats).unwrap();
     let mut command = ITSELF.program();
     command
@@ -313,7 +314,7 @@ fn files_of_a_program() {
     }
 }
 
-/// Its reader has all, and nothing before.
+/// The reader of the pipe gets all statistics, and no end of file before them.
 #[test]
 #[cfg_attr(miri, ignore = "Miri starts no programs")]
 fn statistics_go_into_a_pipe() {

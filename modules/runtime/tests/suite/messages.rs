@@ -1,6 +1,8 @@
-//! What the compiler says of wrong programs: each file of `messages/` tells, by `//~v text` in the
-//! line above, where it finds an error and what the error's first line has in it, and no other.
-//! What it says besides speaks of no type that only our macros name.
+//! Compiler errors for wrong programs.
+//!
+//! Each file of `messages/` declares its errors by comments `//~v text`: the line below such
+//! comments must have an error that contains the text. No other errors may occur. The report must
+//! not name types that only our macros name.
 #![cfg(not(miri))]
 
 use std::collections::BTreeMap;
@@ -11,7 +13,7 @@ use crate::common::json::Json;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A call of the compiler that checks a library and makes nothing but its metadata.
+/// Returns a command that checks a library and writes only its metadata.
 fn rustc(source: &Path, into: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
     command
@@ -23,8 +25,8 @@ fn rustc(source: &Path, into: &Path) -> Command {
     command
 }
 
-/// Checks the runtime, and returns the file of its metadata. Those that it depends on are beside
-/// it.
+/// Checks the runtime, and returns the path of its metadata. The metadata of its dependencies is in
+/// the same folder.
 fn library(target: &Path) -> PathBuf {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args([
@@ -38,7 +40,7 @@ fn library(target: &Path) -> PathBuf {
         .arg(Path::new(HERE).join("Cargo.toml"))
         .arg("--target-dir")
         .arg(target)
-        // Those of a sanitizer need a target, too.
+        // The flags of a sanitizer need a target as well.
         .env_remove("RUSTFLAGS")
         .output()
         .expect("cargo runs");
@@ -52,7 +54,8 @@ fn library(target: &Path) -> PathBuf {
     PathBuf::from(files.find(is_library).expect("its metadata"))
 }
 
-/// The errors of a compiler's report of one file, by line, and the whole report as a user sees it.
+/// Returns the errors in a compiler's report on one file, by line, and the report as a user sees
+/// it.
 fn errors(report: &str) -> (BTreeMap<usize, Vec<String>>, String) {
     let mut errors: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut rendered = String::new();
@@ -68,7 +71,7 @@ fn errors(report: &str) -> (BTreeMap<usize, Vec<String>>, String) {
             if let Json::Text(label) = span.get("label") {
                 text += &format!(": {label}");
             }
-            // Where the outermost macro is called.
+            // The outermost macro call.
             let mut span = span;
             while let Some(Json::Object(expansion)) = span.find("expansion") {
                 span = &expansion["span"];
@@ -77,7 +80,7 @@ fn errors(report: &str) -> (BTreeMap<usize, Vec<String>>, String) {
             assert!(file.contains("messages"), "not in the user's file: {text}");
             line.get_or_insert(span.get("line_start").number() as usize);
         }
-        // The count of errors at the end is an error without a line.
+        // The final error, which counts the others, has no line.
         if let Some(line) = line {
             errors.entry(line).or_default().push(text);
         }

@@ -1,5 +1,5 @@
-//! Ranks that wait for each other for ever are reported, with the calls and lines they wait in; and channels that are too
-//! small for what is waited for between messages grow.
+//! Ranks in a deadlock are reported, with their calls and lines. A channel that
+//! is too small for the tokens written before a message grows.
 
 use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Error};
 use graphmap_runtime::{Block, Local, Options, RunError};
@@ -62,7 +62,8 @@ fn a_cycle_of_receives_is_told_with_its_lines() {
     assert_eq!(place.line as usize, line.unwrap() + 1);
 }
 
-/// One fills a channel before it sends what the reader of the channel waits for.
+/// One process fills a channel before it sends the message that the reader of the channel waits
+/// for.
 #[test]
 fn a_full_channel_before_a_message_grows() {
     for any in [false, true] {
@@ -111,7 +112,7 @@ fn a_cycle_of_a_channel_and_a_message_is_told() {
     assert!(told.contains("waits to read"), "{told}");
 }
 
-/// Who has waited for one of several and goes on waits for the others no more.
+/// A process that awaited one of several requests no longer waits for the others when it continues.
 #[test]
 fn what_is_not_waited_for_is_not_told() {
     let mut net = Local::new();

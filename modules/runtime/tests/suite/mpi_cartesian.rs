@@ -1,4 +1,4 @@
-//! Grids of ranks against what coordinates say, and how communicators compare.
+//! Grids of ranks, checked against coordinates, and comparison of communicators.
 
 use crate::common::{Random, size};
 use graphmap_runtime::mpi::{self, Error, Grid};
@@ -12,7 +12,7 @@ fn grid(random: &mut Random) -> Grid {
     Grid::new(&dims, &periodic).unwrap()
 }
 
-/// All coordinates, the last counting fastest.
+/// Returns all coordinates. The last one varies fastest.
 fn all(dims: &[usize]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for &dim in dims {
@@ -37,7 +37,7 @@ fn ranks_are_where_counting_puts_them() {
             assert_eq!(grid.coordinates(rank).as_ref(), Some(at));
             for (dimension, &dim) in grid.dims().iter().enumerate() {
                 let by = random.below(11) as isize - 5;
-                // One step after the other.
+                // Takes one step after the other.
                 let walk = |steps: isize| {
                     let mut to = at.clone();
                     for _ in 0..steps.unsigned_abs() {
@@ -118,7 +118,7 @@ fn grids_that_cannot_be_are_errors() {
     assert_eq!(grid.rank_at(&[0, 0]), None);
 }
 
-/// Neighbours exchange what they are, and parts add up what is in them.
+/// Neighbours exchange their ranks, and the members of a part gather theirs.
 #[test]
 fn neighbours_and_parts_talk() {
     for seed in 0..size(60, 6) {

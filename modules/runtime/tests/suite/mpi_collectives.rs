@@ -1,4 +1,4 @@
-//! Collective calls against what vectors say, and what becomes of calls that do not go together.
+//! Collective calls, checked against vectors, and calls that do not match.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use crate::common::{seeds, size};
 use graphmap_runtime::RunError;
 use graphmap_runtime::mpi::{self, Comparison, Error, Group, SplitType};
 
-/// Random calls, some of them under way at the same time, on communicators that were split at random.
+/// Random calls, some of them concurrent, on communicators that are split at random.
 #[test]
 fn random_calls_give_what_vectors_say() {
     let calls = size(60, 15);
@@ -20,7 +20,7 @@ fn random_calls_give_what_vectors_say() {
     }
 }
 
-/// A root that needs nobody goes on, but not for ever without the others.
+/// A root that needs no other rank continues, but only for a limited number of calls.
 #[test]
 fn a_root_is_not_far_ahead() {
     for place in RANKS {
@@ -47,7 +47,7 @@ fn a_root_is_not_far_ahead() {
     }
 }
 
-/// What was begun goes on when nobody waits for it, and calls may be waited for in another order.
+/// A call that has begun continues if it is not awaited, and calls may be awaited in another order.
 #[test]
 fn calls_begin_when_they_are_made() {
     everywhere(4, 1, |world| async move {
@@ -74,7 +74,7 @@ fn calls_that_do_not_go_together_are_told_to_all() {
                 _ => world.barrier().await.err(),
             };
             assert!(is_mismatch(error));
-            // A root, and who has its value, may have gone on before.
+            // The root, and ranks that have its value, may have continued before.
             let error = world.bcast(Some(me), me.min(2)).await.err();
             assert!(error.is_none() || is_mismatch(error));
             world.barrier().await?;
@@ -100,7 +100,7 @@ fn calls_that_do_not_go_together_are_told_to_all() {
                 world.bcast(None::<u8>, 0).await,
                 Err(Error::Count { given, wanted })
             );
-            // And then all goes well again.
+            // Later calls are not affected.
             assert_eq!(world.allreduce(1u8, |a, b| a + b).await?, 4);
             Ok(())
         });
@@ -122,7 +122,7 @@ fn who_has_not_come_is_told() {
         let told = block.to_string();
         let (wanted, all) = match place {
             Place::One => ("(world, 2 of 3 ranks have called): ", (2, 1)),
-            // Of two, rank 0 is alone with rank 1, or with rank 2.
+            // Of two parts, the one with rank 0 also has rank 2 (round-robin) or rank 1 (blocks).
             Place::InTurn(2) | Place::LateInTurn(2) => {
                 ("(world, 2 of 2 ranks here have called): ", (0, 3))
             }
@@ -166,7 +166,7 @@ fn groups_become_communicators() {
         assert_eq!(made.is_err(), me == 5, "{made:?}");
         let error = half.create(&all).await.err();
         assert!(matches!(error, Some(Error::Group(_))), "{error:?}");
-        // A message of one communicator is not seen in another.
+        // A message in one communicator is not visible in another.
         let copy = world.dup().await?;
         world.send(1u8, me, 0).await?;
         copy.send(2u8, me, 0).await?;
@@ -209,7 +209,7 @@ fn operations_on_groups() {
         members(&all.include_ranges(&[(9, 0, -4)]).unwrap()),
         [9, 5, 1]
     );
-    // What is reached is counted, however far the end and the step are.
+    // Only the members that a step reaches count, even if the end and the step are large.
     let far = |range| all.include_ranges(&[range]);
     assert!(matches!(
         far((0, usize::MAX, isize::MAX)),
@@ -220,7 +220,7 @@ fn operations_on_groups() {
     assert_eq!(members(&far((4, 0, isize::MIN)).unwrap()), [4]);
 }
 
-/// Ranks that are in one place, wherever that is.
+/// Communicators of the ranks in one OS process, scheduler, kind or host.
 #[test]
 fn communicators_of_a_place() {
     for (place, apart) in [
@@ -246,7 +246,7 @@ fn communicators_of_a_place() {
             assert!(all.iter().all(|of| of.0 == me.scheduler));
             assert!(all.is_sorted_by(|one, other| one.1 > other.1));
             assert_eq!(world.split_type(SplitType::Kind, 0).await?.size(), 7);
-            // The simulated link does not know its hosts, and then each OS process is one.
+            // The simulated link does not know its hosts, so each OS process counts as a host.
             let host = world.split_type(SplitType::Host, 0).await?;
             assert_eq!(host.size(), here.size());
             Ok(())

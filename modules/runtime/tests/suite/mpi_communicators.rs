@@ -1,4 +1,5 @@
-//! Communicators that are made of others, against lists of ranks; and large ones.
+//! Communicators that are made from others, checked against lists of ranks, and large
+//! communicators.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -10,7 +11,8 @@ use crate::common::ranks::{everywhere, run_at};
 use crate::common::{Random, seeds, size};
 use graphmap_runtime::mpi::{ANY_SOURCE, ANY_TAG, Comparison, Error, Grid, Group, Strategy};
 
-/// Duplicated, split, created, put together, cut from grids, one of the other, wherever ranks are.
+/// Communicators are duplicated, split, created, merged, and cut from grids, one from the other, at
+/// all places.
 #[test]
 fn random_communicators_are_as_lists_say() {
     let steps = size(30, 8);
@@ -20,7 +22,7 @@ fn random_communicators_are_as_lists_say() {
     }
 }
 
-/// What n ranks do together takes steps in proportion to n: with their square, this would not end.
+/// The work of n ranks is proportional to n. If it were quadratic, this test would not end.
 #[test]
 fn large_communicators() {
     let (many, few) = (size(12_000, 50) as usize, size(1_000, 50) as usize);
@@ -33,7 +35,7 @@ fn large_communicators() {
             let (me, size) = (world.rank(), world.size());
             let same = world.create(world.group()).await?.unwrap();
             assert_eq!(same.compare(&world), Comparison::Congruent);
-            // An order that no form but an array has.
+            // An order that only an array can represent.
             let mixed = (me as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
             let permuted = world.split(Some(0), mixed as i64).await?.unwrap();
             let again = world.create(permuted.group()).await?.unwrap();
@@ -45,13 +47,13 @@ fn large_communicators() {
             let both = local.intercommunicator(0, &alone, 1 - half, 0).await?;
             let merged = both.merge(half == 1).await?;
             assert_eq!(merged.size(), size);
-            // Who waits for anybody hears who sends.
+            // A receive from any rank gets the source.
             let to = (merged.rank() + 1) % size;
             let sent = merged.send(me, to, 5);
             let (_, status) = merged.recv::<usize>(ANY_SOURCE, ANY_TAG).await?;
             assert_eq!((status.source + 1) % size, merged.rank());
             sent.await?;
-            // Each waits in a call, and lets go of it.
+            // Each rank waits in a call, and drops its handle.
             let mut barrier = merged.barrier();
             poll_fn(|context| Poll::Ready(Pin::new(&mut barrier).poll(context).is_ready())).await;
             drop(barrier);
@@ -63,7 +65,8 @@ fn large_communicators() {
     }
 }
 
-/// Who has let go of a communicator has no more to do with it; the others go on, also with messages that nobody receives.
+/// A rank that has dropped a communicator takes no further part in it. The others continue, even if
+/// there are messages that no rank receives.
 #[test]
 fn communicators_are_let_go_of_at_different_times() {
     everywhere(5, 3, |world| async move {
@@ -72,7 +75,7 @@ fn communicators_are_let_go_of_at_different_times() {
             let comm = world.dup().await?;
             let next = (me + 1) % 5;
             if (me + round) % 5 == 0 {
-                // A message of it is on its way, and a call of it has begun.
+                // A message is on its way, and a call has begun.
                 comm.bsend(vec![me; 10], next, 0).await?;
                 drop(comm.barrier());
                 drop(comm.gather(me, next));
@@ -88,7 +91,7 @@ fn communicators_are_let_go_of_at_different_times() {
     });
 }
 
-/// The colour and the key of a rank of so many, in one of several ways.
+/// Returns the colour and the key of a rank, in one of several ways.
 fn wish(way: u64, rank: usize, size: usize, seed: u64) -> (Option<u32>, i64) {
     let drawn = Random(seed + 1 + rank as u64).next();
     let (side, of_rank) = (1 + size.isqrt(), rank as i64);
@@ -110,7 +113,7 @@ fn wish(way: u64, rank: usize, size: usize, seed: u64) -> (Option<u32>, i64) {
     }
 }
 
-/// Colours and keys of all kinds, by runs and without any order, against sorted lists.
+/// Colours and keys of all kinds, in runs or without any order, checked against sorted lists.
 #[test]
 fn splits_are_as_lists_say() {
     for seed in seeds(6, 1) {
@@ -134,7 +137,7 @@ fn splits_are_as_lists_say() {
                 assert_eq!(members[part.rank()], me);
                 let name = format!("world.split({})", colour.unwrap());
                 assert_eq!(part.name(), name);
-                // It has messages of its own.
+                // The communicator has messages of its own.
                 let next = (part.rank() + 1) % part.size();
                 let sent = part.send((way, colour, me), next, 0);
                 let ((of, same, from), _) = part
@@ -149,7 +152,7 @@ fn splits_are_as_lists_say() {
                     (way, colour, from)
                 );
                 sent.await?;
-                // A split of a split, of which the order is not that of the world.
+                // Splits a split communicator, whose order differs from that of the world.
                 let half = part
                     .split(Some((part.rank() % 2) as u32), 0)
                     .await?
@@ -162,7 +165,8 @@ fn splits_are_as_lists_say() {
     }
 }
 
-/// Ranks that ask for different grids, or parts of one, are all refused, wherever they are.
+/// If ranks ask for different grids, or for different parts of one, all calls are refused, at all
+/// places.
 #[test]
 fn ranks_agree_on_grids() {
     everywhere(12, 1, |world| async move {
@@ -210,7 +214,7 @@ fn ranks_agree_on_grids() {
     });
 }
 
-/// A program chooses in which form groups are kept, and communicators have them in that form.
+/// A program chooses the form in which groups are kept, and communicators use that form.
 #[test]
 fn groups_are_kept_by_a_strategy() {
     let count = size(120, 60) as usize;

@@ -1,4 +1,5 @@
-//! Communicators that the ranks of a group make without the others, and vectors that are sent as slices are.
+//! Tests of `create_group`, which only the members of the group call, and of vectors that are sent
+//! like slices.
 
 use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error, Group};
 use graphmap_runtime::{Local, Options};
@@ -19,7 +20,7 @@ fn a_group_makes_a_communicator_without_the_others() {
     ranks(7, |world| async move {
         let odd = world.group().include(&[5, 1, 3])?;
         if world.rank() % 2 == 0 {
-            // Who is not in it need not call it, and gets nothing.
+            // A rank outside the group need not call it. If it does, it gets `None`.
             if world.rank() == 4 {
                 assert!(world.create_group(&odd, 0).await?.is_none());
             }
@@ -37,7 +38,8 @@ fn a_group_makes_a_communicator_without_the_others() {
 fn groups_made_at_the_same_time_are_told_apart_by_tags() {
     ranks(4, |world| async move {
         let all = world.group().clone();
-        // Each other rank asks for them in another order, and a message meant for anybody is not among the words.
+        // The ranks call it in different orders. A pending receive from any rank with any tag must
+        // not match the internal messages.
         let any = world.recv::<u8>(ANY_SOURCE, ANY_TAG);
         let (first, second) = match world.rank() % 2 == 0 {
             true => {
@@ -74,7 +76,7 @@ fn a_group_with_strangers_or_a_wrong_tag_is_an_error() {
         assert!(matches!(strangers, Err(Error::Group(_))));
         let wrong = pair.create_group(&low, -1).await;
         assert!(matches!(wrong, Err(Error::Tag(-1))));
-        // An empty group is nobody's.
+        // No rank is a member of an empty group.
         assert!(pair.create_group(&Group::all(0), 0).await?.is_none());
         Ok(())
     });
@@ -89,7 +91,7 @@ fn a_vector_is_received_as_a_slice_is() {
             world.bsend_vec(vec![6_u16; 100_000], 1, 2).await?;
             let unready = world.rsend_vec(vec![7_u16], 1, 3).await;
             assert!(matches!(unready, Err(Error::NotReady)));
-            // More than is kept for a rank that does not receive.
+            // Above the eager limit, so the send waits for a receive.
             let mut large = world.send_vec(vec![8_u16; 100_000], 1, 4);
             assert!(mpi::Request::test(&mut large).await?.is_none());
             world.send(0_u8, 1, 5).await?;

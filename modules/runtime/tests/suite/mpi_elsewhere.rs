@@ -1,4 +1,5 @@
-//! Messages between ranks wherever they are: together, on several threads, in several OS processes with late frames.
+//! Messages between ranks at each place: on one scheduler, on several threads, and in several OS
+//! processes whose frames arrive late.
 
 use crate::common::places::{Place, RANKS};
 use crate::common::rank_cases::{Numbered, messages, persistent};
@@ -7,7 +8,8 @@ use crate::common::{seeds, size};
 use graphmap_runtime::mpi::{Error, Request};
 use graphmap_runtime::{RunError, yield_now};
 
-/// Messages of all modes and sizes: each comes once, and those of one rank to another in order.
+/// Sends messages of all modes and sizes. Each must arrive once, and in the order in which its
+/// sender sent it.
 #[test]
 fn random_messages_come_once_and_in_order() {
     let each = size(60, 8);
@@ -17,7 +19,7 @@ fn random_messages_come_once_and_in_order() {
     }
 }
 
-/// Persistent requests, started again and again.
+/// Starts persistent requests repeatedly.
 #[test]
 fn persistent_requests() {
     for count in [1, 2, 5] {
@@ -25,7 +27,7 @@ fn persistent_requests() {
     }
 }
 
-/// Slices go into slices, and a message that does not fit is an error.
+/// Receives slices into slices. A message that does not fit and a wrong type are errors.
 #[test]
 fn slices_and_types() {
     everywhere(3, 11, |world| async move {
@@ -48,14 +50,14 @@ fn slices_and_types() {
             wrong.to_string(),
             "a message of type `alloc::string::String` was received as `u64`"
         );
-        // The rest of the world is as it was.
+        // The errors above leave the communicator usable.
         world.send((), next, 4).await?;
         world.recv::<()>(before, 4).await?;
         Ok(())
     });
 }
 
-/// A ready send needs a receive that waits.
+/// Checks that a ready send fails unless a receive is already posted.
 #[test]
 fn ready_sends() {
     everywhere(4, 5, |world| async move {
@@ -69,7 +71,8 @@ fn ready_sends() {
     });
 }
 
-/// What is on its way to a communicator waits for those who have not made it yet.
+/// Uses each new communicator at once. A message must wait until the receiver has created the
+/// communicator too.
 #[test]
 fn new_communicators_are_used_at_once() {
     for seed in seeds(8, 2) {
@@ -91,14 +94,14 @@ fn new_communicators_are_used_at_once() {
     }
 }
 
-/// More than is granted at once, for a rank that is in no hurry.
+/// Sends more than the credit permits to a rank that starts to receive late.
 #[test]
 fn a_flood_of_messages() {
     let count = size(5000, 50);
     everywhere(2, 3, move |world| async move {
         if world.rank() == 0 {
             for n in 0..count {
-                // Every other need not be waited for.
+                // Every second send is buffered, and completes without a receive.
                 match n % 2 {
                     0 => world.bsend((n, vec![1u8; 1000]), 1, 0).await?,
                     _ => world.send((n, vec![1u8; 1000]), 1, 0).await?,
@@ -116,7 +119,7 @@ fn a_flood_of_messages() {
     });
 }
 
-/// Between threads a value is moved.
+/// Checks that a value is moved between threads, and not copied.
 #[test]
 fn values_are_moved_between_threads() {
     run_at(Place::Threads(2), 2, 1, |world| async move {
@@ -135,7 +138,7 @@ fn values_are_moved_between_threads() {
     .unwrap();
 }
 
-/// Who waits for whom is known wherever they are.
+/// Checks the report of a cycle: each call with its peer, tag and source line.
 #[test]
 fn cycles_are_told_with_their_lines() {
     for place in RANKS {
@@ -167,14 +170,14 @@ fn cycles_are_told_with_their_lines() {
     }
 }
 
-/// What nobody has received is counted, wherever it was when the run ended.
+/// Counts unreceived messages, wherever they are when the run ends.
 #[test]
 fn what_nobody_receives_is_counted() {
     for place in RANKS {
         let report = run_at(place, 3, 1, |world| async move {
             let next = (world.rank() + 1) % 3;
             world.bsend(7u8, next, 0).await?;
-            // With its sender when the run ends.
+            // Above the eager limit, so the message is still at its sender when the run ends.
             world.bsend(vec![0u8; 100_000], next, 1).await?;
             drop(world.ssend(1u8, next, 2));
             Ok(())
@@ -189,7 +192,8 @@ fn what_nobody_receives_is_counted() {
     }
 }
 
-/// A send whose message is with a receive elsewhere, or may be, is not taken back.
+/// Checks that a send to a remote rank cannot be cancelled, because a receive there may have
+/// matched it.
 #[test]
 fn sends_elsewhere_are_not_taken_back() {
     run_at(Place::Late(2), 2, 1, |world| async move {

@@ -1,5 +1,5 @@
-//! What ranks on several schedulers can do to each other by code of their own: values that panic or send when they are
-//! encoded, decoded or dropped, operations that do, communicators and requests that are let go of in the middle.
+//! Faulty or unusual user code in ranks on several schedulers. Values and operations panic or send
+//! messages, and communicators and requests are dropped while they are in use.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
@@ -11,7 +11,7 @@ use graphmap_runtime as rt;
 use rt::mpi::{self, Communicator, Error, Group, Request};
 use rt::{DecodeError, Decoder, Encoder, Payload, RunError, yield_now};
 
-/// A value that panics when one of its kind is asked for it.
+/// A value that panics at the step that its number names.
 struct Bad(u8);
 
 const ENCODE: u8 = 1;
@@ -43,7 +43,8 @@ impl Drop for Bad {
     }
 }
 
-/// Whatever panics, the run ends: well, or with that panic in its report.
+/// Checks that the run ends whichever step panics: without an error, or with that panic in its
+/// report.
 #[test]
 fn values_that_panic_end_the_run() {
     let ways: [fn(Communicator, u8) -> _; 4] = [
@@ -98,7 +99,8 @@ async fn by_bcast(world: Communicator, kind: u8) -> Result<(), Error> {
     world.scatter(values, 2).await.map(drop)
 }
 
-/// An operation may do as any code of a rank does, but wait.
+/// Sends messages from a reduction operation, which may do anything except wait. A panic of an
+/// operation fails the run.
 #[test]
 fn operations_that_send_and_panic() {
     everywhere(4, 3, |world| async move {
@@ -137,7 +139,7 @@ fn own_source(world: &Communicator) -> usize {
     world.rank()
 }
 
-/// Communicators, requests and collective calls that are let go of while all is under way.
+/// Drops communicators, requests and collective calls while they are in progress.
 #[test]
 fn what_is_let_go_of_in_the_middle() {
     for seed in seeds(8, 1) {
@@ -158,14 +160,14 @@ fn what_is_let_go_of_in_the_middle() {
                 drop(comm.split(Some(1), 0));
                 drop(comm);
             }
-            // And all goes on.
+            // The world still works.
             assert_eq!(world.allreduce(1u64, |a, b| a + b).await?, 5);
             Ok(())
         });
     }
 }
 
-/// A receive that was forgotten keeps its message, and nobody else.
+/// Forgets a receive, which keeps its message and must not block any other operation.
 #[test]
 fn forgotten_requests() {
     everywhere(3, 2, |world| async move {
@@ -180,7 +182,8 @@ fn forgotten_requests() {
     });
 }
 
-/// Calls that do not fit, among those that come early and late.
+/// Makes one rank call a different collective operation, early or late. All ranks must get the
+/// error.
 #[test]
 fn one_wrong_call_is_told_to_all_wherever_it_is() {
     for wrong in 0..5 {
@@ -200,7 +203,7 @@ fn one_wrong_call_is_told_to_all_wherever_it_is() {
                     false => world.group().clone(),
                 };
                 let made = world.create(&group).await;
-                // The first of a group makes its communicator.
+                // The first member of a group creates its communicator.
                 assert!(wrong == 0 || made.is_err() == (me == wrong), "{made:?}");
                 assert_eq!(world.allreduce(1u8, |a, b| a + b).await?, 5);
                 Ok(())
@@ -209,7 +212,7 @@ fn one_wrong_call_is_told_to_all_wherever_it_is() {
     }
 }
 
-/// A run in a process of another uses the communicator of that one.
+/// Runs a network within a process. The inner run uses the communicator of the outer run.
 #[test]
 fn a_nested_run_sends_to_ranks_around_it() {
     for place in [Place::Threads(2), Place::Late(2)] {
@@ -229,7 +232,7 @@ fn a_nested_run_sends_to_ranks_around_it() {
     }
 }
 
-/// Polls a future, whose panics are caught.
+/// Polls a future and catches its panics. Returns `None` if it panicked.
 async fn caught<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = std::pin::pin!(future);
     std::future::poll_fn(|context| {
@@ -239,7 +242,8 @@ async fn caught<T>(future: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// A rank may catch what an operation panics with, and the others would wait for the result: so the run ends.
+/// Catches the panic of an operation within a rank. The other ranks wait for the result, so the run
+/// must fail.
 #[test]
 fn an_operation_whose_panic_is_caught_ends_the_run() {
     type Call = fn(Communicator) -> Way;
@@ -291,7 +295,7 @@ fn an_operation_whose_panic_is_caught_ends_the_run() {
     }
 }
 
-/// A message that cannot be encoded takes no room of those that may be sent before a receive waits for them.
+/// Checks that a message that cannot be encoded uses no credit.
 #[test]
 fn messages_that_are_not_encoded_take_no_credit() {
     struct Large(bool);

@@ -1,4 +1,5 @@
-//! Endpoints of processes, wherever these are: what has been said of them elsewhere, and at random against lists.
+//! Endpoints of processes at each place: fixed cases, and random operations compared with plain
+//! lists.
 
 use crate::common::endpoint_cases::{each, endpoints, together};
 use crate::common::places::RANKS;
@@ -17,7 +18,7 @@ fn random_endpoints_are_as_lists_say() {
     }
 }
 
-/// Four processes with three endpoints each; a root that is the second of its process.
+/// Uses three endpoints in each of four processes. The root is the second endpoint of its process.
 #[test]
 fn bcast_and_allreduce_over_twelve() {
     everywhere(4, 1, |world| async move {
@@ -36,7 +37,8 @@ fn bcast_and_allreduce_over_twelve() {
     });
 }
 
-/// A process has endpoints of several colours. Keys order ranks across all processes, as the standard has it.
+/// Splits so that the endpoints of one process have several colours. Keys order the ranks across
+/// all processes, as the MPI standard requires.
 #[test]
 fn split_into_several_colours_within_a_process() {
     everywhere(3, 2, |world| async move {
@@ -68,7 +70,7 @@ fn split_into_several_colours_within_a_process() {
             })
             .await?;
         }
-        // Endpoints are of the kind, scheduler, OS process and host of their process.
+        // Endpoints belong to the kind, scheduler, OS process and host of their process.
         let ours = each(&four, |rank| async move {
             let kind = rank.split_type(SplitType::Kind, 0).await?;
             let together = rank.split_type(SplitType::Scheduler, 0).await?;
@@ -82,47 +84,49 @@ fn split_into_several_colours_within_a_process() {
     });
 }
 
-/// Two groups of the twelve endpoints of four processes, by rank, and which of each leads.
+/// Two groups of the twelve endpoints of four processes, by rank, and the index of the leader in
+/// each.
 struct Sides {
     members: [&'static [usize]; 2],
     leaders: [usize; 2],
 }
 
-/// Process 1 has the ranks 3, 4 and 5.
+/// Pairs of groups. Process 1 has ranks 3, 4 and 5.
 const SIDES: [Sides; 6] = [
-    // No process has endpoints of both; the leaders are ranks 4 and 9 of what they have in common.
+    // No process has endpoints in both groups. The leaders are ranks 4 and 9 of the communicator
+    // that contains both.
     Sides {
         members: [&[1, 3, 4, 5], &[6, 7, 8, 9, 11]],
         leaders: [2, 3],
     },
-    // A process has, and no leader.
+    // One process has endpoints in both groups, and neither leader is one of them.
     Sides {
         members: [&[0, 1, 2, 3], &[4, 5, 6, 9]],
         leaders: [0, 3],
     },
-    // One leader.
+    // One leader belongs to a process that has endpoints in both groups.
     Sides {
         members: [&[0, 1, 2, 3], &[4, 5, 6, 9]],
         leaders: [3, 2],
     },
-    // Both leaders: where the first group has other processes,
+    // Both leaders belong to such a process. Both groups also have other processes.
     Sides {
         members: [&[0, 1, 3], &[4, 5, 6, 7, 8]],
         leaders: [2, 0],
     },
-    // where the second alone has,
+    // Only the second group has other processes.
     Sides {
         members: [&[3], &[5, 4, 6, 10]],
         leaders: [0, 1],
     },
-    // and where neither has.
+    // Neither group has other processes.
     Sides {
         members: [&[4], &[5, 3]],
         leaders: [0, 1],
     },
 ];
 
-/// The intercommunicator of a rank that is on one of the sides, and which side that is.
+/// Returns the side of a rank and its intercommunicator, or `None` if the rank is on neither side.
 async fn across(
     rank: &Communicator,
     sides: &Sides,
@@ -145,7 +149,8 @@ async fn across(
     Ok(Some((side, both)))
 }
 
-/// Endpoints are ranks, so two groups may be of the same processes, whoever leads them: no case is special.
+/// Joins two groups by an intercommunicator. Endpoints are ranks, so both groups may have endpoints
+/// of the same process, and any of them may lead.
 #[test]
 fn two_groups_that_may_share_processes() {
     for sides in &SIDES {
@@ -162,7 +167,7 @@ fn two_groups_that_may_share_processes() {
                 );
                 assert_eq!(mine[both.rank()], rank.rank());
                 assert_eq!(&both.allgather(rank.rank()).await?[..], theirs);
-                // From each to each, within a process and between two.
+                // Every rank sends to every remote rank, within a process and between two.
                 let sends: Vec<_> = (0..theirs.len())
                     .map(|to| both.ssend((rank.rank(), theirs[to]), to, 7 + to as i32))
                     .collect();
@@ -188,8 +193,9 @@ fn two_groups_that_may_share_processes() {
     }
 }
 
-/// Merged, those come first that are low. Where all say the same, those whose leader is before the other's; where ranks of a
-/// group do not say the same, which the standard wants, all are told.
+/// Merges two groups. The group that passes `high == false` comes first. If both pass the same
+/// value, the group whose leader has the lower rank comes first. The standard requires equal values
+/// within a group; otherwise, all ranks get an error.
 #[test]
 fn two_groups_become_one() {
     for sides in &SIDES {
@@ -228,7 +234,7 @@ fn two_groups_become_one() {
     }
 }
 
-/// A server with one endpoint, and clients of which each has another number: 0, 1, 2, 3.
+/// Accesses the window of a server with one endpoint. The clients have 0, 1, 2 and 3 endpoints.
 #[test]
 fn accesses_to_the_window_of_a_server() {
     everywhere(5, 5, |world| async move {
@@ -257,7 +263,7 @@ fn accesses_to_the_window_of_a_server() {
                     }
                     yield_now().await;
                 }
-                // There is nothing at the other clients.
+                // The other clients expose no elements.
                 assert!(matches!(
                     window.put([1], me, 0).await,
                     Err(Error::Window(_))
@@ -276,7 +282,7 @@ fn accesses_to_the_window_of_a_server() {
     });
 }
 
-/// Nobody wants any, and some want none.
+/// Creates no endpoints in any process, and then endpoints in only one process.
 #[test]
 fn none() {
     everywhere(3, 1, |world| async move {
@@ -289,7 +295,8 @@ fn none() {
     });
 }
 
-/// More than MPI counts are refused, by whomever they are asked for, and nothing is made.
+/// Requests more ranks than MPI can count. Every process must get the error, and no endpoints are
+/// created.
 #[test]
 fn more_than_mpi_can_count() {
     everywhere(3, 1, |world| async move {
@@ -309,7 +316,8 @@ fn more_than_mpi_can_count() {
     });
 }
 
-/// Endpoints have endpoints, down and down, also those of one process that are of different ones of it.
+/// Creates endpoints of endpoints several levels deep. Endpoints of one process may be made from
+/// different endpoints of that process.
 #[test]
 fn endpoints_of_endpoints() {
     everywhere(3, 6, |world| async move {
@@ -317,7 +325,7 @@ fn endpoints_of_endpoints() {
         for depth in 0..5 {
             let before = ranks.clone();
             let made = each(&ranks, |rank| async move {
-                // One of three has none, one has two.
+                // Of three ranks, one gets no endpoints and one gets two.
                 rank.endpoints((rank.rank() + depth) % 3).await
             });
             ranks = made.await?.concat();
@@ -331,14 +339,14 @@ fn endpoints_of_endpoints() {
                     .zip(&ranks)
                     .all(|(size, rank)| *size == rank.size())
             );
-            // Those that they are of are still there.
+            // The parent endpoints still work.
             each(&before, |rank| async move { rank.barrier().await }).await?;
         }
         Ok(())
     });
 }
 
-/// Two groups of which neither knows the endpoints of the other: each was made by a communicator that the other has no part in.
+/// Joins two groups of endpoints that were each created in a communicator without the other group.
 #[test]
 fn groups_that_have_never_heard_of_each_other() {
     everywhere(6, 7, |world| async move {
@@ -347,7 +355,8 @@ fn groups_that_have_never_heard_of_each_other() {
         let inner = own.endpoints(2).await?;
         let inner = each(&inner, |rank| async move { rank.endpoints(1 + side).await });
         let inner = inner.await?.concat();
-        // They lead who have the world in common: ranks 0 and 1, by their first endpoints.
+        // The leaders are the first endpoints of world ranks 0 and 1, because the world contains
+        // both.
         let world = &world;
         let merged = each(&inner, |rank| async move {
             let both = rank.intercommunicator(0, world, 1 - side, 9).await?;
@@ -369,7 +378,8 @@ fn groups_that_have_never_heard_of_each_other() {
             |rank| async move { rank.allgather(rank.rank()).await },
         );
         assert!(sums.await?.iter().all(|all| all.iter().copied().eq(0..18)));
-        // And endpoints of those, of which nobody was told how they came about.
+        // Creates endpoints of the merged ranks, although no process knows how all of them were
+        // created.
         let more = each(&merged, |rank| async move { rank.endpoints(1).await });
         let more = more.await?.concat();
         let sums = each(&more, |rank| async move {
@@ -380,7 +390,8 @@ fn groups_that_have_never_heard_of_each_other() {
     });
 }
 
-/// Handles are let go of in any order, and forgotten, while messages and calls are under way; the others go on.
+/// Drops or forgets handles in any order while messages and calls are in progress. The other
+/// endpoints continue.
 #[test]
 fn handles_are_let_go_of_in_any_order() {
     for seed in seeds(8, 1) {
@@ -416,7 +427,8 @@ fn handles_are_let_go_of_in_any_order() {
     }
 }
 
-/// Who is sent something may not have heard yet that it is there.
+/// Sends to endpoints as soon as they are created. The receiving process may not have created them
+/// yet.
 #[test]
 fn messages_to_endpoints_that_have_just_been_made() {
     for seed in seeds(10, 2) {
@@ -440,14 +452,15 @@ fn messages_to_endpoints_that_have_just_been_made() {
     }
 }
 
-/// A block tells of endpoints as of ranks, and is none where another task of the process will send.
+/// Checks that the report of a deadlock includes endpoints. A process with another task that will
+/// send is not deadlocked.
 #[test]
 fn a_standstill_is_told() {
     for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let two = world.endpoints(2).await?;
             let next = |rank: &Communicator| (rank.rank() + 1) % 4;
-            // All but one send first.
+            // All ranks except the last send.
             let receives = together(two.iter().map(|rank| async {
                 match rank.rank() {
                     3 => rank.recv::<u8>(2, 1).await.map(drop),
@@ -473,7 +486,7 @@ fn a_standstill_is_told() {
     }
 }
 
-/// Calls that do not fit are told to all endpoints.
+/// Makes calls that do not match. All endpoints must get the error.
 #[test]
 fn mistakes_are_told() {
     everywhere(2, 1, |world| async move {
@@ -501,24 +514,25 @@ fn mistakes_are_told() {
     });
 }
 
-/// The members of a group.
+/// Returns the endpoint numbers of the members of a group.
 fn numbers(group: &mpi::Group) -> Vec<u32> {
     group.members().collect()
 }
 
-/// A program may make endpoints in each of many steps: their numbers are given again.
+/// Creates endpoints in each of many steps, and checks that their numbers are reused.
 #[test]
 fn endpoints_in_each_of_many_steps() {
     let steps = size(600, 20);
     everywhere(3, 1, move |world| async move {
         let mut seen = std::collections::BTreeSet::new();
         for step in 0..steps {
-            // Some have none, and now and then nobody has.
+            // Some processes create none, and in every hundredth step all create none.
             let count = (step as usize + world.rank()) % 3 * usize::from(step % 100 > 0);
             let made = world.endpoints(count).await?;
             seen.extend(made.iter().flat_map(|rank| numbers(rank.group())));
             if step % 100 == 1 {
-                // What was kept for a while, and what was lent, is given again too.
+                // The numbers of nested endpoints, and of those in derived communicators, are
+                // reused too.
                 let inner = each(&made, |rank| async move { rank.endpoints(1).await });
                 let inner = inner.await?.concat();
                 seen.extend(inner.iter().flat_map(|rank| numbers(rank.group())));
@@ -541,20 +555,20 @@ fn endpoints_in_each_of_many_steps() {
                 assert!(sizes.eq(made.iter().filter(|rank| rank.rank() != 1).map(|_| 2)));
             }
         }
-        // Those of a step, those of the one before, and what these had.
+        // At most the endpoints of this step, those of the step before, and their nested endpoints.
         assert!(seen.len() <= 12, "{seen:?}");
         Ok(())
     });
 }
 
-/// A group that has outlived its communicator names no endpoints that were made later, and nothing
-/// is refused meanwhile.
+/// Keeps a group after its communicator was dropped. The group must not name endpoints that were
+/// created later, and no call fails meanwhile.
 #[test]
 fn a_stale_group_names_no_other_endpoints() {
     everywhere(3, 1, |world| async move {
         let me = world.rank();
         let first = world.endpoints(2).await?;
-        // One rank keeps a part of it, of another order.
+        // One rank keeps a part of the group, in another order.
         let kept = (me == 1)
             .then(|| first[0].group().include(&[5, 2]))
             .transpose()?;
@@ -568,7 +582,7 @@ fn a_stale_group_names_no_other_endpoints() {
                 assert_eq!(kept.intersection(group).size(), 0);
                 assert_eq!(kept.translate(&[0, 1], group), [None, None]);
             }
-            // It is no group of theirs, whoever says it.
+            // `create_group` rejects the old group in the new communicator.
             let wrong = match &kept {
                 Some(kept) => next[1].create_group(kept, 0).await.err(),
                 None => None,
@@ -576,7 +590,7 @@ fn a_stale_group_names_no_other_endpoints() {
             assert_eq!(matches!(wrong, Some(Error::Group(_))), kept.is_some());
         }
         drop(kept);
-        // When it is gone, they are given again.
+        // After the group is dropped, the numbers are reused.
         let mut again = false;
         for _ in 0..3 {
             let next = world.endpoints(2).await?;
@@ -590,7 +604,7 @@ fn a_stale_group_names_no_other_endpoints() {
     });
 }
 
-/// Communicators of groups that were made of numbers have their endpoints as others do.
+/// Creates communicators from groups that were built from numbers. They keep their endpoints alive.
 #[test]
 fn communicators_of_numbers_keep_them() {
     everywhere(3, 1, |world| async move {
@@ -628,8 +642,8 @@ fn communicators_of_numbers_keep_them() {
     });
 }
 
-/// A communicator that two groups became has endpoints of both, when nothing else has them any
-/// more.
+/// Merges two groups. The merged communicator keeps the endpoints of both alive after all other
+/// handles are dropped.
 #[test]
 fn merged_groups_keep_their_endpoints() {
     everywhere(4, 1, |world| async move {
@@ -646,7 +660,7 @@ fn merged_groups_keep_their_endpoints() {
         let merged = merged.await?;
         drop(inner);
         for _ in 0..5 {
-            // What is not used any more is reported.
+            // Creating endpoints reports the numbers that are no longer in use.
             drop((world.endpoints(1).await?, own.endpoints(1).await?));
             let sums = each(&merged, |rank| async move {
                 let half = rank
@@ -661,7 +675,8 @@ fn merged_groups_keep_their_endpoints() {
     });
 }
 
-/// A group that was sent to another process may be there for ever: its numbers are not given again.
+/// Sends a group to another process, which may keep it forever. The numbers of its members must not
+/// be reused.
 #[test]
 fn a_group_that_was_sent_names_no_other_endpoints() {
     everywhere(4, 1, |world| async move {
@@ -680,13 +695,13 @@ fn a_group_that_was_sent_names_no_other_endpoints() {
     });
 }
 
-/// Endpoints that have the numbers of earlier ones do not receive messages that these left.
+/// Leaves messages unreceived. Later endpoints with the same numbers must not receive them.
 #[test]
 fn late_messages_are_for_nobody_else() {
     for seed in seeds(10, 1) {
         everywhere(5, seed, |world| async move {
             for step in 0..30_u64 {
-                // Each time, the endpoints are those of other processes.
+                // In each step, other processes have the endpoints.
                 let count = usize::from((world.rank() as u64 + step) % 5 < 2);
                 let made = world.endpoints(count).await?;
                 each(&made, |rank| async move {

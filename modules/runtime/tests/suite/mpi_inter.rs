@@ -1,4 +1,4 @@
-//! Two groups of ranks that talk to each other, wherever they are.
+//! Intercommunicators: messages and collective calls between two groups of ranks, at each place.
 
 use crate::common::places::RANKS;
 use crate::common::ranks::{everywhere, run_at};
@@ -9,7 +9,10 @@ use rt::mpi::{
     self, ANY_SOURCE, ANY_TAG, Communicator, Error, InterCommunicator, InterRoot, Request,
 };
 
-/// The ranks of a world on one side or the other, at random, and in an order of their own; the last of each leads.
+/// Divides the ranks of a world at random into two sides with random orders, and joins them by an
+/// intercommunicator. The last rank of each side leads.
+///
+/// Returns the world ranks of both sides, the side of this rank, and the intercommunicator.
 async fn two_sides(
     world: &Communicator,
     random: &mut Random,
@@ -35,7 +38,8 @@ async fn two_sides(
     Ok((members, side, both))
 }
 
-/// Messages and collective calls go across, in the order of ranks on the other side.
+/// Sends messages and makes collective calls across the sides. Results follow the rank order of the
+/// remote side.
 #[test]
 fn what_crosses_comes_from_the_other_side() {
     for seed in seeds(10, 2) {
@@ -88,7 +92,7 @@ fn what_crosses_comes_from_the_other_side() {
                 let text = both.reduce_scatter(text.collect(), |a, b| a + &b).await?;
                 let wanted = theirs.iter().map(|rank| format!("{rank}-{} ", both.rank()));
                 assert_eq!(text, wanted.collect::<String>());
-                // A rank of side 1 is the root, then one of side 0.
+                // The root is a rank of side 1, then one of side 0.
                 for of in [1, 0] {
                     let root = random.below(members[of].len() as u64) as usize;
                     let says = match (side == of, both.rank() == root) {
@@ -105,7 +109,7 @@ fn what_crosses_comes_from_the_other_side() {
     }
 }
 
-/// What a root of one group gives to and takes from the other, by rank in the world.
+/// Makes all rooted collective calls with one root. `theirs`, `root` and `me` are world ranks.
 async fn rooted(
     both: &InterCommunicator,
     says: InterRoot,
@@ -117,7 +121,7 @@ async fn rooted(
         says == InterRoot::This,
         matches!(says, InterRoot::Remote(_)),
     );
-    // What others bring is dropped.
+    // The value of a rank that contributes nothing to the call is dropped.
     let value = (is_root || me.is_multiple_of(2)).then(|| format!("of {me}"));
     let given = both.bcast(value, says).await?;
     assert_eq!(given, is_remote.then(|| format!("of {root}")));
@@ -137,7 +141,8 @@ async fn rooted(
     Ok(())
 }
 
-/// Where ranks disagree on the root, or one does not bring what it has to, all are told, and go on.
+/// Makes ranks disagree on the root, or omit a value. All ranks must get an error, and can then
+/// continue.
 #[test]
 fn mistakes_about_the_root_are_told_to_all() {
     everywhere(5, 3, |world| async move {
@@ -152,7 +157,8 @@ fn mistakes_about_the_root_are_told_to_all() {
             let told = told.unwrap_err();
             assert!(told.to_string().contains("disagree on the root"), "{told}");
         };
-        // Nobody; two; one in each; another than they say; the group that is beside says it is remote.
+        // No root, two roots, a root in each group, and a root other than the named one. Then a
+        // rank of the root's group names a remote root, and ranks name different roots.
         let all = [
             [beside, beside, beside, beside, beside],
             [this, remote(0), this, remote(0), beside],
@@ -196,7 +202,8 @@ fn mistakes_about_the_root_are_told_to_all() {
     });
 }
 
-/// Merged, those come first that are low; where all say the same, those whose leader is before the other's.
+/// Merges the two groups. The group that passes `high == false` comes first. If both pass the same
+/// value, the group whose leader has the lower rank comes first.
 #[test]
 fn two_become_one() {
     for seed in seeds(8, 2) {
@@ -221,7 +228,7 @@ fn two_become_one() {
     }
 }
 
-/// What is found may be received, given back or left.
+/// Probes messages. A probed message can be received, given back or left in the queue.
 #[test]
 fn probes() {
     everywhere(4, 3, |world| async move {
@@ -268,7 +275,7 @@ fn mistakes_are_told() {
             wanted: 2,
         };
         assert_eq!(both.alltoall(vec![1]).await, Err(count));
-        // A group with itself, a leader that there is not, and one of two leaders with a tag that is none.
+        // A group with itself, a leader that does not exist, and an invalid tag.
         let itself = world.intercommunicator(0, &world, 0, 0).await.unwrap_err();
         assert_eq!(
             itself.to_string(),
@@ -278,7 +285,7 @@ fn mistakes_are_told() {
         assert_eq!(nobody, Error::Rank { rank: 4, size: 4 });
         let tag = local.intercommunicator(0, &world, (1 - side) * 2, -3).await;
         assert_eq!(tag.unwrap_err(), Error::Tag(-3));
-        // Groups that overlap, whose leaders are two.
+        // Groups that overlap, and have different leaders.
         let first = world
             .create_group(&world.group().include_ranges(&[(0, 2, 1)])?, 0)
             .await?;
@@ -301,7 +308,7 @@ fn mistakes_are_told() {
     });
 }
 
-/// Several of the same leaders at a time are told apart by their tags.
+/// Creates two intercommunicators with the same leaders at the same time, distinguished by tags.
 #[test]
 fn several_at_a_time() {
     everywhere(4, 2, |world| async move {
@@ -331,7 +338,7 @@ fn several_at_a_time() {
     });
 }
 
-/// Who waits for the other side is told.
+/// Checks that the report of a deadlock includes receives from the remote group.
 #[test]
 fn a_standstill_is_told() {
     for place in RANKS {

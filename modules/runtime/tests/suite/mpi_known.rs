@@ -1,4 +1,4 @@
-//! Communicators that nobody makes: of modules, kinds, OS processes and hosts.
+//! Communicators that graphmap creates itself: those of modules, kinds, OS processes and hosts.
 
 use crate::common::known_cases;
 use crate::common::places::{Place, RANKS};
@@ -8,7 +8,8 @@ use graphmap_runtime as rt;
 use rt::mpi::{self, Error};
 use rt::{Names, Network, Options, RunError};
 
-/// They are what lists of ranks say, and calls and messages in them are as in others, wherever ranks are.
+/// Compares these communicators with lists of ranks at each place. Calls and messages work in them
+/// as in any other communicator.
 #[test]
 fn known_communicators_are_as_lists_say() {
     let steps = size(20, 4);
@@ -22,7 +23,7 @@ fn known_communicators_are_as_lists_say() {
     }
 }
 
-/// Rows of so many cells, each a module.
+/// Returns a network of `count` rows with `cells` cells each. Each row is a module.
 fn rows(count: usize, cells: usize) -> Network {
     let mut net = Network::new("rows", "rows.dot");
     let all = format!("0+1*{}", count * cells);
@@ -55,7 +56,8 @@ fn rows(count: usize, cells: usize) -> Network {
     net
 }
 
-/// Each of many modules is found without a look at all: with a look, this would not end.
+/// Looks up the communicator of each of many modules. A lookup must not visit all modules, because
+/// this test would then take far too long.
 #[test]
 fn many_modules() {
     let cells = 3;
@@ -71,7 +73,7 @@ fn many_modules() {
     }
 }
 
-/// Who waits in one of them is told so.
+/// Checks that the report of a blocked call names the communicator.
 #[test]
 fn waits_are_told_by_name() {
     let mut net = Network::new("rows", "rows.dot");
@@ -104,7 +106,8 @@ fn waits_are_told_by_name() {
     );
 }
 
-/// A message to a rank that never asks is told by the name of its communicator, also where nobody else has asked for that.
+/// Checks that an unreceived message is reported with the name of its communicator, although the
+/// receiver never looked it up, and possibly no other rank did.
 #[test]
 fn messages_to_who_never_asks_are_told_by_name() {
     for place in RANKS {
@@ -144,7 +147,7 @@ fn messages_to_who_never_asks_are_told_by_name() {
     }
 }
 
-/// Tables of modules that do not fit together are no network.
+/// Checks that inconsistent tables of modules are wiring errors.
 #[test]
 fn wrong_tables_are_told() {
     let wrong = |table: &dyn Fn(&mut Network, rt::Kind)| {

@@ -1,7 +1,8 @@
-//! Random messages and receives against a plain model of what MPI says of matching.
+//! Compares random messages and receives with a simple model of MPI's matching rules.
 //!
-//! Calls begin when they are made, so the order in which ranks make them says what is matched with what. The ranks write
-//! down what they do; the model does the same with two plain lists for each rank, and has to come to the same.
+//! A call takes effect when it is made. The order of the calls therefore determines which message
+//! matches which receive. The ranks log their calls, and the model replays them on two lists per
+//! rank.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -63,17 +64,18 @@ impl Wanted {
     }
 }
 
-/// One rank, as the model has it.
+/// State of one rank in the model.
 #[derive(Default)]
 struct Rank {
     wanted: Vec<Wanted>,
     waiting: Vec<Sent>,
-    /// By receive.
+    /// Pairs of receive number and message.
     matched: Vec<(u32, Sent)>,
 }
 
 impl Rank {
-    /// A message comes, or comes back; messages are numbered in the order in which they were sent.
+    /// Delivers a message that was sent or given back. Messages are numbered in the order in which
+    /// they were sent.
     fn comes(&mut self, sent: Sent) {
         match self.wanted.iter().position(|wanted| wanted.takes(&sent)) {
             Some(at) => {
@@ -159,10 +161,11 @@ struct Log {
     compared: usize,
 }
 
-/// The number of a message, and twice the same in memory of its own.
+/// Number of a message, and a vector on the heap with two copies of it.
 type Value = (u32, Vec<u32>);
 
-/// What random ranks do. `many`: lists grow so long that they get indices.
+/// Makes random calls, and compares the result with the model. With `many`, the lists become long
+/// enough to be indexed.
 async fn rank(
     world: Communicator,
     seed: u64,
@@ -176,7 +179,7 @@ async fn rank(
     let mut receives: Vec<(u32, Receiving<Value>)> = Vec::new();
     let mut sends: Vec<(u32, usize, Sending)> = Vec::new();
     let (steps, tags) = if cfg!(miri) { (60, 3) } else { (400, 3) };
-    // Ranks that send more than they receive, and the other way round.
+    // Some ranks send more than they receive, and others the reverse.
     let bias = if many { random.below(2) * 4 } else { 2 };
     for _ in 0..steps {
         let (comm, tag) = (random.below(2) as usize, random.below(tags) as i32);
@@ -202,7 +205,7 @@ async fn rank(
                     1 => comms[comm].bsend(value, to, tag),
                     _ => comms[comm].ssend(value, to, tag),
                 };
-                // The others are let go of, and go on.
+                // The other requests are dropped, and their sends continue.
                 if random.below(2) == 0 {
                     sends.push((message, to, sent));
                 }
@@ -274,7 +277,7 @@ async fn rank(
             assert_eq!((status.source, status.tag), (sent.from, sent.tag));
         }
     }
-    // What is given back changes what is compared.
+    // Waits until all ranks have compared, because dropping the requests gives messages back.
     log.borrow_mut().compared += 1;
     while log.borrow().compared < size {
         yield_now().await;

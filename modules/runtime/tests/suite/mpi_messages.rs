@@ -1,4 +1,4 @@
-//! Messages between ranks of a scheduler: what goes where, what waits, and what is an error.
+//! Messages between ranks of one scheduler: matching, blocking and errors.
 
 use std::cell::{Cell, RefCell};
 use std::pin::{Pin, pin};
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error, Request, Status};
 use graphmap_runtime::{self as rt, Local, Options, RunError, yield_now};
 
-/// Runs so many ranks, each as `rank` says.
+/// Runs a number of ranks that all execute `rank`.
 fn ranks<F: Future<Output = Result<(), Error>> + 'static>(
     count: usize,
     rank: impl Fn(Communicator) -> F + 'static,
@@ -65,7 +65,7 @@ fn messages_of_a_rank_do_not_overtake_each_other() {
             const EACH: u32 = if cfg!(miri) { 40 } else { 200 };
             if world.rank() > 0 {
                 for n in 0..EACH {
-                    // Half of them are received by tag, when more than 64 wait.
+                    // Half of them are received by tag while more than 64 messages wait.
                     world.bsend(n, 0, (n % 3) as i32).await?;
                 }
                 return Ok(());
@@ -76,7 +76,8 @@ fn messages_of_a_rank_do_not_overtake_each_other() {
                 assert_eq!((n, of.tag), (next[of.source], (n % 3) as i32));
                 next[of.source] += 1;
             }
-            // The rest by tag, from the last rank on: each of these lists is in order too.
+            // Receives the remaining messages by tag, starting with the last rank. Each of these
+            // lists is in order too.
             for source in [3, 2, 1] {
                 for tag in [2, 0, 1] {
                     let left = (next[source]..EACH).filter(|n| (n % 3) as i32 == tag);
@@ -173,7 +174,8 @@ fn a_synchronous_send_waits_and_a_standard_one_for_room() {
                 for _ in 0..3 {
                     yield_now().await;
                 }
-                // The one behind those that may wait is done when it has been received.
+                // A send beyond the limit of buffered messages completes when its message is
+                // received.
                 assert_eq!(done.get(), if n <= 64 { 64 } else { 100 });
                 assert_eq!(world.recv::<i32>(0, 0).await?.0, n);
             }
@@ -204,14 +206,15 @@ fn who_lets_go_of_a_receive_gives_the_message_back_in_its_place() {
         let message = world.improbe(0, ANY_TAG).await?.unwrap();
         assert_eq!(message.recv::<u32>()?.0, 2);
         assert!(world.improbe(0, ANY_TAG).await?.is_none());
-        // What is given back goes to who waits for it by now.
+        // A message that is given back goes to a receive that waits for it.
         let first = world.recv::<u32>(0, 0);
         let second = world.recv::<u32>(ANY_SOURCE, ANY_TAG);
         world.send(7u32, 0, 0).await?;
         assert!(first.is_done() && !second.is_done());
         assert!(first.cancel());
         assert_eq!(second.await?.0, 7);
-        // A send is taken back as long as its sender waits, and is sent if nobody waits.
+        // A send can be cancelled while its sender waits. If its request is dropped, the message is
+        // sent.
         assert!(world.ssend(8u32, 0, 0).cancel());
         drop(world.ssend(9u32, 0, 0));
         assert!(!world.send(10u32, 0, 0).cancel());
@@ -300,7 +303,7 @@ fn to_exchange_is_no_deadlock() {
     .unwrap();
 }
 
-/// A future under a waker of its own, as combinators of other libraries have.
+/// A future that is polled with its own waker, as combinators of other libraries do.
 struct Foreign<F>(Pin<Box<F>>);
 
 struct Forward(Waker);
@@ -332,7 +335,7 @@ fn foreign_wakers_are_woken() {
                     let (one, two) = rt::join(one, two).await;
                     assert_eq!(one?.0, n);
                     world.recv::<u32>(two?.source, 0).await?;
-                    // Polled, and let go of.
+                    // A receive that was polled and is then dropped.
                     let mut gone = pin!(Foreign(Box::pin(world.recv::<u32>(1, 99))));
                     std::future::poll_fn(|context| {
                         assert!(gone.as_mut().poll(context).is_pending());
@@ -389,7 +392,7 @@ fn values_that_nobody_received_are_dropped_with_the_run() {
     })
     .unwrap();
     assert_eq!(LIVE.get(), 0);
-    // What is kept beyond the run is of no use any more, and harmless.
+    // Requests and communicators that outlive the run return `Error::Over`.
     let (taken, sent, world) = kept.take().unwrap();
     let mut net = Local::new();
     net.spawn(async move {
@@ -425,7 +428,7 @@ fn what_nobody_receives_is_counted() {
     let report = net.run(&Options::new().stats(true)).unwrap();
     let unreceived = report.unreceived.clone().unwrap();
     assert_eq!(unreceived.messages, 5);
-    // Whoever has sent there first.
+    // The report may name any of the senders.
     let told = " (world.dup, tag 5), sent at ";
     assert!(unreceived.first.contains(told), "{unreceived:?}");
     assert!(unreceived.first.contains(file!()), "{unreceived:?}");

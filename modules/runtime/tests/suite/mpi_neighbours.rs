@@ -1,4 +1,4 @@
-//! Collective calls of neighbours, in random graphs and in grids, wherever ranks are.
+//! Collective calls of neighbours in random graphs and in grids, at each place.
 
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -11,13 +11,14 @@ use crate::common::{Random, seeds, size};
 use graphmap_runtime::RunError;
 use graphmap_runtime::mpi::{AnyValue, Error, Grid};
 
-/// What a rank sends along its n-th edge out, in a round.
+/// Returns the value that a rank sends along its edge `at` in a round.
 fn sent(rank: usize, at: usize, round: u64) -> Vec<u64> {
     let long = (rank + at).is_multiple_of(7);
     vec![rank as u64 * 1000 + at as u64; if long { 10_000 } else { round as usize }]
 }
 
-/// Several edges between the same two ranks, and of ranks with themselves: each brings what was sent along it.
+/// Builds random graphs, with parallel edges and self-loops. Each edge must carry the value that
+/// was sent along it.
 #[test]
 fn random_graphs() {
     for seed in seeds(12, 2) {
@@ -30,7 +31,8 @@ fn random_graphs() {
                 .collect();
             let me = world.rank();
             let out = |rank: usize| edges.iter().filter(move |edge| edge.0 == rank);
-            // Of those from the same rank, the first that it has is the first here.
+            // Parallel edges from one rank are matched in the order in which that rank lists them.
+            // Otherwise, the order of the sources is free.
             let mut sources: Vec<usize> = edges
                 .iter()
                 .filter(|edge| edge.1 == me)
@@ -49,7 +51,7 @@ fn random_graphs() {
             );
             for round in 0..size(4, 1) {
                 let values = (0..destinations.len()).map(|at| sent(me, at, round));
-                // Two at a time.
+                // Two collective calls at the same time.
                 let first = graph.alltoall(values.collect());
                 let all = graph.allgather((me, round)).await?;
                 let from = sources.iter().map(|&source| Some((source, round)));
@@ -69,7 +71,8 @@ fn random_graphs() {
     }
 }
 
-/// Edges that any rank has said, of whichever ranks: each is there as often as it was said.
+/// Builds graphs of edges that any rank may list, between any ranks. An edge exists as often as it
+/// is listed.
 #[test]
 fn random_graphs_that_anybody_says() {
     for seed in seeds(12, 2) {
@@ -77,7 +80,7 @@ fn random_graphs_that_anybody_says() {
         everywhere(count, seed, move |world| async move {
             let mut random = Random(seed + 1);
             let me = world.rank();
-            // Who says it, from whom, to whom.
+            // The rank that lists the edge, its source, and its destination.
             let said: Vec<[usize; 3]> = (0..random.below(4 * count as u64))
                 .map(|_| [0; 3].map(|_| random.below(count as u64) as usize))
                 .collect();
@@ -90,7 +93,7 @@ fn random_graphs_that_anybody_says() {
             let destinations = all.iter().filter(|edge| edge[1] == me).map(|edge| edge[2]);
             assert!(graph.sources().eq(sources.map(Some)));
             assert!(graph.destinations().eq(destinations.map(Some)));
-            // The n-th of all edges brings what is sent along the n-th, as a value of one type or another.
+            // Edge `at` carries the value `along(at)`, of one of three types.
             let along = |at: usize| match at % 3 {
                 0 => AnyValue::new(vec![at; at * 100]),
                 1 => AnyValue::new(format!("along {at}")),
@@ -120,13 +123,13 @@ fn random_graphs_that_anybody_says() {
     }
 }
 
-/// Calls that are let go of, or fail at some of the ranks, leave nothing to the next.
+/// Drops calls, or lets them fail at some ranks. The next call must receive only its own values.
 #[test]
 fn the_next_call_gets_nothing_of_one_that_was_let_go_of() {
     everywhere(4, 5, |world| async move {
         let (me, count) = (world.rank(), world.size());
         let (before, next) = ((me + count - 1) % count, (me + 1) % count);
-        // Itself, and twice the next.
+        // One self-loop, and two edges to the next rank.
         let edges = [(me, next), (me, me), (me, next)];
         let graph = world.graph_of_edges(&edges).await?;
         let sources: Vec<usize> = graph.sources().flatten().collect();
@@ -137,7 +140,7 @@ fn the_next_call_gets_nothing_of_one_that_was_let_go_of() {
             drop(graph.allgather((me, step)));
             drop(line.allgather("of another type".to_string()));
             if step % 3 == me % 3 {
-                // Some have waited, and some have not.
+                // Some ranks poll the call before they drop it, and others do not.
                 let mut begun = pin!(graph.clone().allgather((me, step)));
                 poll_fn(|context| {
                     let _ = begun.as_mut().poll(context);
@@ -147,7 +150,7 @@ fn the_next_call_gets_nothing_of_one_that_was_let_go_of() {
             } else {
                 graph.allgather((me, step)).await?;
             }
-            // The first of three is of another type for who is behind rank 2.
+            // Rank 2 sends another type, so the call fails at rank 2 and at the rank after it.
             let failed = match me {
                 2 => graph.allgather(0u8).await.map(drop),
                 _ => graph.allgather((me, step)).await.map(drop),
@@ -163,7 +166,7 @@ fn the_next_call_gets_nothing_of_one_that_was_let_go_of() {
     });
 }
 
-/// A value that panics when it is dropped, if it says so.
+/// A value that panics when it is dropped, if `.1` is set.
 struct Bomb(u32, bool);
 
 graphmap_runtime::payload!(Bomb(number, armed));
@@ -174,10 +177,11 @@ impl Drop for Bomb {
     }
 }
 
-/// A value that panics when it is dropped takes the others that came with it along, not to the next call.
+/// Drops calls, one of whose values panics when it is dropped. The values of the other dropped
+/// calls must not reach a later call.
 #[test]
 fn a_value_of_a_call_that_was_let_go_of_panics() {
-    // Elsewhere it is dropped by who sends it.
+    // At the other places, the sender drops the value.
     run_at(Place::One, 2, 1, |world| async move {
         let other = 1 - world.rank();
         let graph = world.graph(&[other], &[other]).await?;
@@ -194,7 +198,7 @@ fn a_value_of_a_call_that_was_let_go_of_panics() {
         let fourth = graph.alltoall(vec![Bomb(3, false)]);
         world.send((), 1, 0).await?;
         assert_eq!(fourth.await?[0].as_ref().map(|bomb| bomb.0), Some(3));
-        // The first three have come, as they were sent before.
+        // The first three values have arrived, because they were sent before.
         let call = || graph.alltoall(vec![Bomb(4, false)]);
         let panicked = std::panic::catch_unwind(AssertUnwindSafe(call));
         let told = panicked.map(drop).expect_err("the first of all is dropped");
@@ -207,8 +211,8 @@ fn a_value_of_a_call_that_was_let_go_of_panics() {
     .unwrap();
 }
 
-/// A neighbour that has yet to make thousands of calls makes them. How many of them each call looks
-/// at is counted by a test of `graphmap-mpi-core` (`abandoned.rs`).
+/// Drops thousands of calls before the neighbour makes its own. A test of `graphmap-mpi-core`
+/// (`abandoned.rs`) counts how many of them each call examines.
 #[test]
 fn thousands_of_calls_are_let_go_of() {
     let calls = 5000;
@@ -230,7 +234,8 @@ fn thousands_of_calls_are_let_go_of() {
     .unwrap();
 }
 
-/// What goes to the one before comes there from the one behind, also around a dimension of two or of one.
+/// Exchanges values in grids. A value that is sent to the previous rank arrives from the next one,
+/// also in dimensions of size two or one.
 #[test]
 fn grids() {
     for (dims, periodic) in [
@@ -296,7 +301,7 @@ fn mistakes_are_told() {
     });
 }
 
-/// Who waits for a neighbour that does not call is told.
+/// Checks the report of a rank that waits for a neighbour that does not call.
 #[test]
 fn a_neighbour_that_does_not_call_is_told() {
     for place in RANKS {

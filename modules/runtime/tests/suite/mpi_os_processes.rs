@@ -8,7 +8,7 @@ use graphmap_runtime as rt;
 use rt::mpi::Error;
 use rt::{Exit, Options};
 
-/// Is not read as it is written.
+/// A value that can be encoded, but not decoded.
 struct Odd;
 
 impl rt::Payload for Odd {
@@ -37,7 +37,7 @@ fn a_value_that_cannot_be_read_is_an_error_of_its_receive() {
     });
 }
 
-/// Every case that ends well does so, in several OS processes of one or two schedulers.
+/// Runs every case that succeeds in several OS processes with one or two schedulers each.
 #[test]
 fn ranks_in_several_os_processes() {
     for (case, number) in [
@@ -66,7 +66,7 @@ fn ranks_in_several_os_processes() {
     }
 }
 
-/// Runs a case that does not end well in two OS processes; returns its error.
+/// Runs a case that fails in two OS processes, and returns its error.
 macro_rules! error_of {
     ($case:expr, $exit:expr) => {{
         let mut error = String::new();
@@ -84,12 +84,12 @@ macro_rules! error_of {
     }};
 }
 
-/// A standstill tells who waits in which call, and where that is.
+/// Checks that the report of a deadlock names the waiting calls and their source positions.
 #[test]
 fn a_standstill_is_told() {
     for (case, communicator) in [
         ("ranks in a cycle", "world"),
-        // The same of threads that are ranks.
+        // The same cycle, with threads as ranks.
         ("threads in a cycle", "world.endpoints"),
     ] {
         let error = error_of!(case, Exit::Blocked);
@@ -105,7 +105,7 @@ fn a_standstill_is_told() {
     }
 }
 
-/// Calls that do not go together, and a rank that panics, end the run with what they are.
+/// Checks the errors of calls that do not match, and of a rank or a thread that panics.
 #[test]
 fn mistakes_are_told() {
     for (case, told) in [

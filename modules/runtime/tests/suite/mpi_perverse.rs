@@ -1,5 +1,5 @@
-//! What safe code can do to messages that nobody would do on purpose: requests taken from run to run, wakers that do what
-//! they like, values that send when they are dropped.
+//! Unusual but safe uses of messages: requests that outlive their run, wakers that run user code,
+//! and values that send messages when they are dropped.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -14,10 +14,10 @@ use graphmap_runtime::{
     DecodeError, Decoder, Encoder, Local, Options, Payload, RunError, yield_now,
 };
 
-/// What a rank does with the world.
+/// Code of a rank, which gets the world.
 type Rank = Box<dyn FnOnce(Communicator) -> Pin<Box<dyn Future<Output = ()>>>>;
 
-/// Runs ranks that each get the world.
+/// Runs each rank with the world communicator.
 fn ranks(ranks: Vec<Rank>) {
     let mut net = Local::new();
     for rank in ranks {
@@ -51,7 +51,7 @@ fn a_nested_run_sends_to_a_rank_around_it() {
             }
             inner.spawn(async move {
                 world.send(7u64, 0, 1).await.unwrap();
-                // Another world.
+                // The inner run has its own world.
                 assert_eq!(mpi::world().unwrap().size(), before + 1);
             });
             inner.run(&Options::new()).unwrap();
@@ -108,7 +108,7 @@ fn a_request_of_a_run_that_is_over_says_so() {
     })]);
 }
 
-/// Does something when it is woken, and when it is dropped.
+/// A waker that calls a function when it is woken and when it is dropped.
 struct Doing<F: Fn() + Send + Sync>(F);
 
 impl<F: Fn() + Send + Sync> Wake for Doing<F> {
@@ -128,7 +128,7 @@ thread_local! {
     static DONE: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Sends to itself and takes some back, through the world that the thread keeps.
+/// Sends a message to this rank, and drops receives and a probe, with the communicator in `WORLD`.
 fn disturb() {
     let Ok(world) = WORLD.try_with(|world| world.borrow().clone()) else {
         return;
@@ -163,12 +163,12 @@ fn a_waker_that_sends_and_receives() {
                 }
                 drop((probe, receive));
                 world.send(turn, 1, 2).await.unwrap();
-                // Lost by nobody: either this one or that of above has it.
+                // The message is not lost: either the receive above or this probe gets it.
                 while world.iprobe(1, 1).await.unwrap().is_some() {
                     world.recv::<u64>(1, 1).await.unwrap();
                 }
             }
-            // What was sent in between is all there.
+            // The messages that `disturb` sent can all be received.
             while world.iprobe(0, 9).await.unwrap().is_some() {
                 world.recv::<u8>(0, 9).await.unwrap();
             }
@@ -184,7 +184,7 @@ fn a_waker_that_sends_and_receives() {
     assert!(DONE.get() > 20);
 }
 
-/// A value that sends when it is dropped.
+/// A value that sends messages when it is dropped. With the number 13, it also panics.
 struct Sends(u32);
 
 graphmap_runtime::payload!(Sends(number));
@@ -205,7 +205,7 @@ fn values_that_send_when_they_are_dropped() {
         for n in 0..10 {
             world.bsend(Sends(n), 0, 1).await.unwrap();
         }
-        // Another type than was sent.
+        // The receive asks for another type than was sent.
         assert!(matches!(
             world.recv::<u8>(0, 1).await,
             Err(Error::Type { .. })
@@ -224,7 +224,7 @@ fn values_that_send_when_they_are_dropped() {
             world.send(Sends(1), 3, 5).await,
             Err(Error::Rank { .. })
         ));
-        // The rest are left over, and dropped when the run is over.
+        // The remaining values are dropped when the run ends.
     })]);
     WORLD.replace(None);
 }
@@ -237,7 +237,8 @@ fn values_that_panic_when_they_are_dropped_at_the_end() {
     })]);
 }
 
-/// The process that lets go of the communicator is the one that fails.
+/// Drops the last handle of a communicator whose messages panic when they are dropped. The process
+/// that drops the handle fails.
 #[test]
 fn values_that_panic_when_they_go_with_their_communicator() {
     let mut net = Local::new();
@@ -262,7 +263,8 @@ fn values_that_panic_when_they_go_with_their_communicator() {
 
 #[test]
 fn a_forgotten_request_keeps_nobody() {
-    // As good as forgotten as long as the run is on; freed then, or it would be a leak.
+    // Keeps the request until the run has ended. During the run, this is the same as forgetting it;
+    // without the drop at the end, the leak checker would report it.
     let forgotten = Rc::new(RefCell::new(None));
     let forgets = Rc::clone(&forgotten);
     ranks(vec![
@@ -277,14 +279,16 @@ fn a_forgotten_request_keeps_nobody() {
             assert_eq!(world.recv::<u64>(1, 2).await.unwrap().0, 2);
         }),
         rank!(|world| {
-            // To the one that was forgotten, and to the other.
+            // The first message matches the kept receive, the second matches the receive of the
+            // rank.
             world.send(1u64, 0, 1).await.unwrap();
             world.send(2u64, 0, 2).await.unwrap();
         }),
     ]);
 }
 
-/// Nobody can send or receive there any more: that is a block, which is told.
+/// Drops all handles of a communicator while requests wait in it. The wait can never end, so the
+/// run must report a block.
 #[test]
 fn who_waits_in_a_communicator_that_is_gone_is_told() {
     for (kind, told) in [
@@ -327,7 +331,7 @@ fn who_waits_in_a_communicator_that_is_gone_is_told() {
     }
 }
 
-/// Messages that nobody can receive any more go with their communicator.
+/// Checks that unreceived messages are dropped together with their communicator.
 #[test]
 fn messages_go_with_their_communicator() {
     ranks(vec![rank!(|world| {
@@ -341,7 +345,7 @@ fn messages_go_with_their_communicator() {
         assert_eq!(dropped.get(), 0);
         drop(copy);
         assert_eq!(dropped.get(), 2);
-        // What is another's is still there.
+        // The message of the other communicator is still there.
         assert_eq!(world.recv::<Counted>(0, 1).await.unwrap().0.0, 2);
         COUNTED.replace(None);
     })]);
@@ -351,7 +355,7 @@ thread_local! {
     static COUNTED: RefCell<Option<Rc<Cell<u32>>>> = const { RefCell::new(None) };
 }
 
-/// A value that counts when it is dropped.
+/// A value that counts its drops.
 struct Counted(u32);
 
 graphmap_runtime::payload!(Counted(number));
@@ -367,11 +371,11 @@ impl Drop for Counted {
 }
 
 thread_local! {
-    /// What the next clone of a value does.
+    /// Function that the next clone of a value calls.
     static ON_CLONE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }
 
-/// A value that does something when it is cloned.
+/// A value that calls `ON_CLONE` when it is cloned.
 struct Cloned;
 
 impl Clone for Cloned {
@@ -395,7 +399,8 @@ impl Payload for Cloned {
     }
 }
 
-/// A rank whose clone panics has not had its value. It may ask again, and no other rank loses its own.
+/// Catches the panic of a clone in one rank. The rank has not received its value and can poll
+/// again, and no other rank loses its own.
 #[test]
 fn a_clone_that_panics_takes_no_value_from_others() {
     let had = Rc::new(Cell::new(0));
@@ -419,7 +424,8 @@ fn a_clone_that_panics_takes_no_value_from_others() {
     assert_eq!(had.get(), 3);
 }
 
-/// A clone runs a network that waits for the same collective call. The value is not there before the clone returns, so that run blocks.
+/// Runs a network in a clone, which waits for the collective call that is being cloned. The value
+/// is not available before the clone returns, so the inner run blocks.
 #[test]
 fn a_clone_that_waits_for_its_own_call_is_blocked() {
     let outcome = Rc::new(RefCell::new(None));

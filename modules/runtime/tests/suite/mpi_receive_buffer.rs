@@ -1,4 +1,4 @@
-//! Receives that have their messages put in a buffer by who sends them.
+//! Receives whose sender writes the message into the buffer of the receiver.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -9,7 +9,7 @@ use graphmap_runtime::mpi::{
 };
 use graphmap_runtime::{Local, Options, Report, yield_now};
 
-/// Runs two ranks.
+/// Runs two ranks that both execute `rank`.
 fn two<F: Future<Output = Result<(), Error>> + 'static>(
     rank: impl Fn(Communicator) -> F + 'static,
 ) -> Report {
@@ -22,13 +22,14 @@ fn two<F: Future<Output = Result<(), Error>> + 'static>(
     net.run(&Options::new()).unwrap()
 }
 
-/// Room for five bytes that outlives what is received there.
+/// Buffer of five bytes that outlives the receives into it.
 #[derive(Clone, Default)]
 struct Buffer(Rc<Cell<[u8; 5]>>);
 
 impl Buffer {
     fn receive(&self, world: &Communicator) -> Receiving<Packed> {
-        // SAFETY: every test has another buffer until its end, and looks at it when the receive is over.
+        // SAFETY: the buffer is valid for five bytes and outlives the request, because each test
+        // keeps its `Buffer`. The test reads the bytes only after the receive has ended.
         unsafe { world.recv_packed_at(NonNull::from(&*self.0).cast(), 5, ANY_SOURCE, ANY_TAG) }
     }
 }
@@ -86,7 +87,8 @@ fn in_all_modes() {
     });
 }
 
-/// What is too long, has come before, or is not sent as bytes, is received as it would be without a buffer.
+/// Sends a message that is too long, one that arrives before the receive, and values that are not
+/// sent as bytes. They must be received as they would be without a buffer.
 #[test]
 fn other_messages_are_received_as_ever() {
     two(|world| async move {
@@ -124,7 +126,8 @@ fn other_messages_are_received_as_ever() {
     });
 }
 
-/// Who lets go of a receive gives its message back, also one that has been put in its buffer; and nothing is put there after.
+/// Drops receives. The message is given back, even if it was written to the buffer, and nothing is
+/// written to the buffer afterwards.
 #[test]
 fn a_receive_that_is_let_go_of_is_over() {
     let report = two(|world| async move {
@@ -142,11 +145,12 @@ fn a_receive_that_is_let_go_of_is_over() {
         assert!(received.is_done() && received.cancel());
         assert_eq!(buffer.0.get(), [1, 0, 0, 0, 0]);
         assert_eq!(&world.recv::<Packed>(1, 0).await?.0[..], [1]);
-        // Nobody waits there any more.
+        // No receive waits with this buffer.
         drop(buffer.receive(&world));
         world.send((), 1, 1).await?;
         assert_eq!(&world.recv::<Packed>(1, 0).await?.0[..], [2]);
-        // A message that is given back goes to a receive that waits with a buffer, where it is not put.
+        // A message that is given back may match a receive with a buffer, but is not written into
+        // it.
         let given_back = world.recv::<Packed>(1, 0);
         let waits = buffer.receive(&world);
         world.send((), 1, 1).await?;
@@ -159,7 +163,7 @@ fn a_receive_that_is_let_go_of_is_over() {
     assert!(report.unreceived.is_none());
 }
 
-/// Bytes are received as what was packed, and what was packed as bytes.
+/// Sends bytes and receives them packed, and the reverse.
 #[test]
 fn bytes_and_what_was_packed_are_the_same() {
     two(|world| async move {
@@ -182,7 +186,8 @@ fn bytes_and_what_was_packed_are_the_same() {
     });
 }
 
-/// A receive that still waits when the run ends is no message that nobody has received.
+/// Checks that a receive that still waits at the end of the run is not counted as an unreceived
+/// message.
 #[test]
 fn a_buffer_is_no_message() {
     let kept = Rc::new(Cell::new(None));

@@ -1,4 +1,5 @@
-//! Threads that are ranks, wherever their processes are: what they do among others, and where they go wrong.
+//! Threads as ranks, with processes at each place: calls among threads and tasks, panics, deadlocks
+//! and the end of a run.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +15,7 @@ use graphmap_runtime as rt;
 use rt::mpi::{self, ANY_SOURCE, Communicator, Error, ThreadRank};
 use rt::{Local, Options, RunError, yield_now};
 
-/// Four processes with three threads each; a root that is the second of its process.
+/// Uses three threads in each of four processes. The root is the second thread of its process.
 #[test]
 fn bcast_and_allreduce_over_twelve_threads() {
     everywhere(4, 1, |world| async move {
@@ -33,7 +34,8 @@ fn bcast_and_allreduce_over_twelve_threads() {
     });
 }
 
-/// Ranks of one communicator, of which some are threads, some tasks of processes, and some what threads have made of theirs.
+/// Uses one communicator whose ranks are threads, tasks of processes, and handles that threads
+/// created.
 #[test]
 fn threads_and_tasks_together() {
     let rounds = size(6, 2);
@@ -42,21 +44,23 @@ fn threads_and_tasks_together() {
     }
 }
 
-/// Who is never asleep, as it polls for an answer, keeps nobody from giving it: a thread may call just when all others have found that
-/// they are asleep, and have come together to look why.
+/// Polls for an answer in a loop, so that its process never sleeps. The answer must arrive
+/// nevertheless: the thread may call while all other schedulers have just detected that they are
+/// asleep, and run the deadlock detection.
 #[test]
 fn who_polls_for_an_answer_gets_it() {
     let questions = size(300, 3) as u32;
     everywhere(2, 1, move |world| polling_for_answers(world, questions));
 }
 
-/// A rank goes with what is moved, from thread to thread; the process hears of them by messages alone.
+/// Moves a rank from thread to thread. The process communicates with these threads only by
+/// messages.
 #[test]
 fn a_rank_goes_from_thread_to_thread() {
     everywhere(2, 1, |world| async move {
         let mut two = world.endpoints(2).await?;
         let (other, own) = (two.remove(1).into_thread(), two.remove(0));
-        // The one that is a thread in the other process.
+        // The thread with the corresponding endpoint in the other process.
         let across = (other.rank() + 2) % 4;
         thread::spawn(move || {
             other.send(1u8, across, 5).unwrap();
@@ -74,7 +78,7 @@ fn a_rank_goes_from_thread_to_thread() {
     });
 }
 
-/// Who has no rank cannot call, and is told so; and a process must not call as a thread.
+/// Makes calls without a rank, which must fail. A process must not call as a thread either.
 #[test]
 fn who_has_no_rank_is_told() {
     let outside = mpi::world().unwrap_err();
@@ -88,7 +92,7 @@ fn who_has_no_rank_is_told() {
         let without = thread::spawn(|| mpi::world().map(drop));
         assert_eq!(without.join().unwrap(), Err(Error::NoProcess));
         let thread = rank.clone().on_thread(|rank| {
-            // Neither is the code that the scheduler runs for it a process.
+            // The closure runs on the scheduler, but it is not a process either.
             rank.call(|_| async { mpi::world().map(drop) })
         })?;
         assert_eq!(thread.await?, Err(Error::NoProcess));
@@ -103,7 +107,8 @@ fn who_has_no_rank_is_told() {
     });
 }
 
-/// A thread that panics ends the run: in its own code, in what it gives the scheduler to do, with what it owns.
+/// Lets a thread panic: in its own code, in calls that the scheduler runs, and while it owns a
+/// rank. Each must fail the run.
 #[test]
 fn threads_that_panic_end_the_run() {
     type Does = fn(Communicator) -> Result<(), Error>;
@@ -145,7 +150,7 @@ fn threads_that_panic_end_the_run() {
                 if rank.rank() == 1 {
                     way(rank.clone())?;
                 }
-                // Nobody sends it.
+                // This message is never sent.
                 rank.recv::<u8>(ANY_SOURCE, 9).await.map(drop)
             });
             let Err(RunError::Failed(failure)) = failed else {
@@ -173,7 +178,7 @@ fn threads_that_panic_end_the_run() {
     }
 }
 
-/// Something that panics when it is cloned, or dropped.
+/// A value that panics when it is cloned or dropped.
 struct Bad {
     cloned: bool,
     dropped: bool,
@@ -194,10 +199,11 @@ impl Drop for Bad {
 
 rt::payload!(Bad { cloned, dropped });
 
-/// What a thread was given.
+/// Result of a call of a thread.
 type Given = Result<(), Error>;
 
-/// A thread may catch what an operation panics with, for which the others wait in vain: the run ends with that.
+/// Catches the panic of an operation in a thread. The other ranks wait for the result, so the run
+/// must fail.
 #[test]
 fn an_operation_that_panics_is_the_end_for_all() {
     for place in RANKS {
@@ -217,7 +223,8 @@ fn an_operation_that_panics_is_the_end_for_all() {
     }
 }
 
-/// A value that panics when one of those who get it takes its own is there for the others.
+/// Broadcasts a value whose clone panics. The panic affects only the rank that takes the clone, and
+/// the others get their values.
 #[test]
 fn a_clone_that_panics_is_the_matter_of_who_takes_it() {
     for place in RANKS {
@@ -240,7 +247,7 @@ fn a_clone_that_panics_is_the_matter_of_who_takes_it() {
             }
         })
         .unwrap();
-        // On each scheduler the last to take it gets the value itself.
+        // On each scheduler, the last rank that takes the value gets the original.
         let all = outcomes.lock().unwrap();
         let got = all.iter().filter(|given| **given == Some(Ok(()))).count();
         let panicked = all.iter().filter(|given| given.is_none()).count();
@@ -248,7 +255,8 @@ fn a_clone_that_panics_is_the_matter_of_who_takes_it() {
     }
 }
 
-/// What a thread leaves behind may panic when it is dropped, and what another has asked for in the same moment, too.
+/// Drops a rank with a message that panics when it is dropped, while another thread makes a call
+/// with such a value.
 #[test]
 fn what_is_left_behind_panics() {
     let bad = || Bad {
@@ -275,7 +283,7 @@ fn what_is_left_behind_panics() {
             assert_eq!(call, Err(Error::Over));
         });
         told.recv().unwrap();
-        // In this turn, so that both are found together.
+        // Does not return to the scheduler, so that the scheduler finds both at once.
         (0..2000).for_each(|_| thread::yield_now());
         world.barrier().await?;
         yield_now().await;
@@ -289,7 +297,7 @@ fn what_is_left_behind_panics() {
     assert!(failure.message.contains(told), "{failure:?}");
 }
 
-/// Who lets go of a rank is it no more, and those who wait for it are told, at once, that this is for ever.
+/// Drops the rank of a thread. The run must report at once that the other rank waits forever.
 #[test]
 fn a_rank_that_is_let_go_of_is_waited_for_in_vain() {
     for place in RANKS {
@@ -312,7 +320,8 @@ fn a_rank_that_is_let_go_of_is_waited_for_in_vain() {
     }
 }
 
-/// Where all wait, threads among them, that is found at once, and told with the lines that they wait in.
+/// Blocks all ranks, threads among them. The run must report this at once, with the source line of
+/// each wait.
 #[test]
 fn a_standstill_of_threads_is_told() {
     for place in RANKS {
@@ -345,8 +354,8 @@ fn a_standstill_of_threads_is_told() {
     }
 }
 
-/// A thread that does something else may still call: that is no block, though nothing moves for as long as it likes; it is told of. Then
-/// it calls, and all goes on.
+/// Lets a thread wait outside the library. It may still call, so this is not a deadlock, and the
+/// run only reports that there is no progress. Then the thread calls, and the run continues.
 #[test]
 #[cfg_attr(miri, ignore = "it takes seconds until a quiet while is told")]
 fn a_thread_that_may_still_call_is_waited_for() {
@@ -378,7 +387,7 @@ fn a_thread_that_may_still_call_is_waited_for() {
     rt::run(network, &options).unwrap();
 }
 
-/// When the run is over, calls that wait are, and so are those that come later.
+/// Makes calls that wait when the run ends, and calls after the end. All must return `Error::Over`.
 #[test]
 fn threads_that_outlive_the_run() {
     for place in RANKS {
@@ -396,7 +405,7 @@ fn threads_that_outlive_the_run() {
                     let second = thread.send(1u8, 0, 0).unwrap_err();
                     [first, second, thread.barrier().unwrap_err()]
                 }));
-                // It has begun, and waits or is about to.
+                // The thread has started, and waits or is about to wait.
                 rank.recv::<u8>(mine, 1).await?;
                 world.barrier().await
             }
@@ -411,7 +420,7 @@ fn threads_that_outlive_the_run() {
     }
 }
 
-/// A run that fails tells threads that wait, and is not kept by them.
+/// Fails a run while threads wait. Their calls must return, and must not delay the end of the run.
 #[test]
 fn threads_of_a_run_that_fails() {
     for place in RANKS {
@@ -443,7 +452,7 @@ fn threads_of_a_run_that_fails() {
     }
 }
 
-/// A communicator of a run that is over makes no rank of anybody.
+/// Makes a thread with a communicator of a run that has ended. All its calls must fail.
 #[test]
 fn a_rank_of_a_run_that_is_over() {
     let kept = std::rc::Rc::new(std::cell::RefCell::new(None));
@@ -469,7 +478,8 @@ fn a_rank_of_a_run_that_is_over() {
     assert_eq!(take.recv().unwrap(), Err(Error::Over));
 }
 
-/// Ranks that are let go of, forgotten and never used, of which nobody wants anything, keep nobody.
+/// Creates ranks that are dropped, forgotten or never used. No other call may block because of
+/// them.
 #[test]
 fn ranks_that_are_forgotten() {
     everywhere(3, 1, |world| async move {
@@ -480,14 +490,14 @@ fn ranks_that_are_forgotten() {
             drop(threads.swap_remove(round % 3));
             forget(threads.pop());
             let thread = threads.remove(0);
-            // Its message is nobody's, either.
+            // This message is never received either.
             thread::spawn(move || drop(thread.send(round, thread.rank(), 0)));
         }
         world.barrier().await
     });
 }
 
-/// Who keeps the waker of a call may act from outside, and does.
+/// Wakes a call by another thread that has a clone of its waker.
 #[test]
 fn a_call_that_somebody_else_wakes() {
     everywhere(2, 1, |world| async move {
@@ -514,7 +524,7 @@ fn a_call_that_somebody_else_wakes() {
     });
 }
 
-/// Threads in great number, each as rank of several communicators in turn.
+/// Uses many threads as ranks.
 #[test]
 fn many_threads() {
     let threads = size(20, 3) as usize;

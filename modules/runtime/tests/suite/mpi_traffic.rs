@@ -1,8 +1,8 @@
-//! What ranks have sent each other, in the profile of a run.
+//! Messages between ranks in the profile of a run.
 
 use graphmap_runtime::{Local, Options, Payload, mpi};
 
-/// The profile of so many ranks that each do this.
+/// Returns the profile of a run of `ranks` ranks that all execute `rank`.
 fn profile<F>(options: &Options, ranks: usize, rank: impl Fn() -> F) -> String
 where
     F: Future<Output = Result<(), mpi::Error>> + 'static,
@@ -15,7 +15,7 @@ where
     report.profile().unwrap()
 }
 
-/// What a profile says of ranks.
+/// Returns the part of a profile about communicators and pairs.
 fn of_ranks(profile: &str) -> &str {
     let at = profile.find(",\n\"communicators\"");
     at.map_or("", |at| profile[at..].trim_end().trim_end_matches('}'))
@@ -28,7 +28,7 @@ fn each_message_counts_once_whatever_its_mode() {
         let other = world.dup().await?;
         match world.rank() {
             0 => {
-                // To one that waits, and to one that does not.
+                // To a rank that waits, and to one that does not.
                 world.barrier().await?;
                 world.send(1u64, 1, 0).await?;
                 world.ssend(2u64, 1, 0).await?;
@@ -36,7 +36,7 @@ fn each_message_counts_once_whatever_its_mode() {
                 world.send_slice(&[1u8, 2, 3], 2, 0).await?;
                 world.send_vec(vec![1u16, 2], 2, 0).await?;
                 other.send(4u64, 2, 0).await?;
-                // None of these is sent.
+                // None of these is sent, because each is an error.
                 assert!(world.send(5u64, 3, 0).await.is_err());
                 assert!(world.send(5u64, 1, -1).await.is_err());
                 assert!(world.rsend(5u64, 1, 0).await.is_err());
@@ -61,7 +61,7 @@ fn each_message_counts_once_whatever_its_mode() {
         }
         Ok(())
     });
-    // A vector is its length and its elements.
+    // A vector is encoded as its length and its elements.
     let expected = ",\n\
         \"communicators\":[{\"name\":\"world\",\"calls\":6},\n\
         {\"name\":\"world.dup\",\"calls\":0}],\n\
@@ -90,7 +90,7 @@ fn it_is_the_same_wherever_ranks_are_and_in_whatever_order() {
                 .await?;
             half.allreduce(round, |a: i32, b| a + b).await?;
         }
-        // Longer than what goes at once, and than what goes unasked.
+        // Longer than one frame, and longer than the eager limit.
         let long = world.recv::<Vec<u8>>((rank + 3) % size, 1);
         world
             .send(vec![0u8; 1 << 20], (rank + size - 3) % size, 1)
@@ -144,7 +144,7 @@ fn nothing_is_counted_unless_it_is_asked_for() {
     }
     let report = net.run(&Options::new().stats(true)).unwrap();
     assert!(report.profile().is_none());
-    // Who calls nothing of it leaves the profile as it is without.
+    // A run without calls adds nothing to the profile.
     let mut net = Local::new();
     net.spawn(async { Ok::<(), mpi::Error>(()) });
     let report = net.run(&Options::new().profile(true)).unwrap();

@@ -1,4 +1,5 @@
-//! Access to the memory of other ranks, wherever they are: against a plain model, and where it goes wrong.
+//! Windows (one-sided communication) at each place: random accesses compared with a simple model,
+//! and errors.
 
 use crate::common::places::{Place, RANKS};
 use crate::common::ranks::{everywhere, run_at};
@@ -19,7 +20,8 @@ fn random_accesses_do_what_a_plain_model_does() {
     }
 }
 
-/// Memory comes and goes, and each element is as in a plain model while it is there.
+/// Attaches and detaches memory at random. While memory is attached, its elements must be those of
+/// a simple model.
 #[test]
 fn memory_is_attached_and_detached() {
     for seed in seeds(10, 2) {
@@ -28,7 +30,8 @@ fn memory_is_attached_and_detached() {
     }
 }
 
-/// An access to what is not there does nothing; a window that has its memory from the start gets none later.
+/// Accesses memory that is not attached, which must have no effect. A window with memory from the
+/// start accepts no more.
 #[test]
 fn mistakes_with_pieces_are_told() {
     everywhere(3, 1, |world| async move {
@@ -40,7 +43,7 @@ fn mistakes_with_pieces_are_told() {
         );
         assert_eq!((window.len_of(me), first == second), (None, false));
         world.barrier().await?;
-        // From one piece into the other, and behind both.
+        // From one piece of memory into the other, and beyond both.
         for (place, count) in [
             (first, 6),
             (first + 3, 3),
@@ -52,7 +55,7 @@ fn mistakes_with_pieces_are_told() {
             let put = window.put(vec![1; count], next, place).await;
             let flushed = window.flush(next).await;
             match there {
-                // Nothing of nowhere.
+                // An access to no elements outside of all memory.
                 Ok(there) => assert!(there.is_empty()),
                 Err(told) => assert!(told.to_string().contains("not in one piece"), "{told}"),
             }
@@ -71,7 +74,7 @@ fn mistakes_with_pieces_are_told() {
         );
         let within = window.with_attached(first, |_| window.attach(Vec::new()))?;
         assert!(within.unwrap_err().to_string().contains("borrowed"));
-        // What takes no memory may be more than there are places for.
+        // Elements of size zero can be more than there are displacements.
         let units = world.dynamic_window::<()>().await?;
         let most = units.attach(vec![(); usize::MAX - 2])?;
         let told = units.attach(vec![(); 2]).unwrap_err();
@@ -96,7 +99,7 @@ fn mistakes_with_pieces_are_told() {
     });
 }
 
-/// Ranks of one OS process share memory, on however many threads they are.
+/// Shares memory between the ranks of one OS process, on any number of threads.
 #[test]
 fn memory_is_shared_within_an_os_process() {
     let times = size(100, 5);
@@ -120,7 +123,8 @@ fn memory_is_shared_within_an_os_process() {
     });
 }
 
-/// All at the same element: none is lost, and each sees another number.
+/// Updates one element from all ranks. No update may be lost, and each rank must see different
+/// values.
 #[test]
 fn what_all_do_to_one_element_is_done_one_after_the_other() {
     let times = size(50, 3);
@@ -131,7 +135,7 @@ fn what_all_do_to_one_element_is_done_one_after_the_other() {
             seen.push(window.fetch_and_op(1, 2, 0, Op::Sum).await?);
             drop(window.accumulate([1], 2, 1, Op::Sum));
         }
-        // By compare and swap, as often as it takes.
+        // Compares and swaps until it succeeds.
         loop {
             let there = window.get(2, 0..1).await?[0];
             if window.compare_and_swap(there, there + 1, 2, 0).await? == there {
@@ -156,7 +160,8 @@ fn what_all_do_to_one_element_is_done_one_after_the_other() {
     });
 }
 
-/// Who has a lock alone is alone; who shares it sees nothing change.
+/// Checks that an exclusive lock excludes all other locks, and that elements do not change under a
+/// shared lock.
 #[test]
 fn locks() {
     let times = size(12, 2);
@@ -181,7 +186,7 @@ fn locks() {
                         assert_eq!(there[0], there[1]);
                         all.unlock().await?;
                     }
-                    // Wanted, and then not.
+                    // Requests a lock and drops the request.
                     (2, _) => drop(window.lock(target)),
                     _ => {}
                 }
@@ -205,7 +210,8 @@ fn locks() {
     }
 }
 
-/// Memory is opened to some, who say when they have done with it.
+/// Exposes memory to some ranks (`post`, `wait`), which access it in an epoch (`start`,
+/// `complete`).
 #[test]
 fn some_open_their_memory_to_others() {
     everywhere(5, 7, |world| async move {
@@ -227,7 +233,8 @@ fn some_open_their_memory_to_others() {
     });
 }
 
-/// After an error of `post` or `start`, the next epochs are as if it had not been called.
+/// Calls `post` or `start` with an invalid rank. The next epochs must work as if the call had not
+/// been made.
 #[test]
 fn post_and_start_with_a_wrong_rank_begin_nothing() {
     everywhere(2, 3, |world| async move {
@@ -253,7 +260,8 @@ fn post_and_start_with_a_wrong_rank_begin_nothing() {
     });
 }
 
-/// An access to memory that does not exist fails at the origin, and `wait` of all targets returns.
+/// Accesses memory that does not exist. The access fails at the origin, and `wait` returns at all
+/// targets.
 #[test]
 fn complete_with_an_error_ends_the_epoch() {
     everywhere(3, 4, |world| async move {
@@ -262,7 +270,7 @@ fn complete_with_an_error_ends_the_epoch() {
             window.start(&[0, 1]).await?;
             let put = window.put([1], 0, 5).await;
             assert!(put.is_err() || window.complete().await.is_err());
-            // Where the put has failed at once, the epoch goes on.
+            // If the put failed at once, the epoch is still open.
             return window.complete().await;
         }
         window.post(&[2]).await?;
@@ -270,7 +278,7 @@ fn complete_with_an_error_ends_the_epoch() {
     });
 }
 
-/// Accesses that are mistakes do nothing, and say what they are.
+/// Makes invalid accesses, which must have no effect, and checks the errors.
 #[test]
 fn mistakes_are_told() {
     everywhere(3, 1, |world| async move {
@@ -283,7 +291,7 @@ fn mistakes_are_told() {
             beyond.to_string(),
             "access to elements 1..4 of rank 1, which exposes 3 elements"
         );
-        // Where the end is within the memory, and where the begin is not, too.
+        // Inverted ranges, whose begin is within the memory or beyond it.
         for (begin, end) in [(2, 1), (5, 1)] {
             let inverted = window.get(1, begin..end).await.unwrap_err();
             assert_eq!(
@@ -309,7 +317,7 @@ fn mistakes_are_told() {
         once.unlock().await?;
         let within = window.with(|mine| {
             mine[0] = 2.5;
-            // Its own memory, which is in use.
+            // The memory of this rank, which `with` has borrowed.
             window.with(|mine| mine.len())
         })?;
         assert_eq!(
@@ -327,7 +335,7 @@ fn mistakes_are_told() {
     });
 }
 
-/// Ranks that expose elements of different types are told so, and go on.
+/// Exposes elements of different types. All ranks get an error and can continue.
 #[test]
 fn different_types() {
     everywhere(3, 1, |world| async move {
@@ -341,7 +349,8 @@ fn different_types() {
     });
 }
 
-/// Who lets go of a window has it fail for the others, also for those who wait for its lock.
+/// Drops a window in one rank. Accesses by the other ranks must fail, also while they wait for a
+/// lock of the window.
 #[test]
 fn who_lets_go_of_a_window_is_told_of() {
     everywhere(4, 1, |world| async move {
@@ -350,7 +359,7 @@ fn who_lets_go_of_a_window_is_told_of() {
         if me == 0 {
             let locked = window.lock(0).await?;
             world.barrier().await?;
-            // The others wait for the lock, or will.
+            // The other ranks wait for the lock, or are about to wait.
             for _ in 0..20 {
                 yield_now().await;
             }
@@ -364,7 +373,7 @@ fn who_lets_go_of_a_window_is_told_of() {
         assert_eq!(error.to_string(), "rank 0 has dropped its window");
         world.barrier().await?;
         assert!(window.get(0, 0..1).await.is_err());
-        // Where it is not known at once, it is when that is waited for.
+        // If the error is not known at once, `flush` returns it.
         let put = window.put([1], 0, 0).await;
         let flushed = window.flush(0).await;
         assert!(put.is_err() || flushed.is_err());
@@ -373,7 +382,7 @@ fn who_lets_go_of_a_window_is_told_of() {
     });
 }
 
-/// Locks that are forgotten go with the window; what is asked for and let go of is nobody's.
+/// Forgets locks, which are released with the window, and drops or forgets requests.
 #[test]
 fn what_is_forgotten() {
     everywhere(3, 9, |world| async move {
@@ -403,7 +412,7 @@ fn what_is_forgotten() {
     });
 }
 
-/// More than may be under way at once.
+/// Starts more accesses than may be in progress at once.
 #[test]
 fn a_flood_of_puts() {
     let count = size(300, 3) as usize;
@@ -422,7 +431,7 @@ fn a_flood_of_puts() {
     });
 }
 
-/// Who waits for a lock that is never given back is told, with the call.
+/// Waits for a lock that is never released. The run must report the call.
 #[test]
 fn a_lock_that_nobody_gives_back_is_told() {
     for place in RANKS {
@@ -453,7 +462,7 @@ fn a_lock_that_nobody_gives_back_is_told() {
     }
 }
 
-/// A deadlock is reported with the call of the window, and its place.
+/// Checks that the report of a deadlock names the call of the window and its source position.
 #[test]
 fn epochs_that_nobody_ends_are_reported() {
     for place in RANKS {
@@ -483,7 +492,7 @@ fn epochs_that_nobody_ends_are_reported() {
     }
 }
 
-/// An element whose bytes are code of the user.
+/// An element with user code for its encoding, which panics or fails for some values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Odd(u8);
 
@@ -516,7 +525,8 @@ async fn odd(world: Communicator, kind: u8) -> Result<(), Error> {
     window.free().await.map(drop)
 }
 
-/// Elements that cannot be written down or read end the run with what is wrong, where they leave their OS process.
+/// Puts elements that cannot be encoded or decoded. If they leave their OS process, the run must
+/// fail with the cause.
 #[test]
 fn elements_that_cannot_cross_end_the_run() {
     for place in RANKS {
@@ -540,7 +550,7 @@ fn elements_that_cannot_cross_end_the_run() {
     }
 }
 
-/// Several windows of several communicators at a time.
+/// Uses several windows of different communicators at the same time.
 #[test]
 fn windows_of_parts() {
     everywhere(6, 2, |world| async move {

@@ -1,10 +1,12 @@
-//! Random orders of reads, writes, cancels, drops, wakes and moves of ports, also between runs that are
-//! nested. No token is lost, doubled or out of order, nothing hangs, and under the address
-//! sanitizer nothing is used that is gone. Anything may happen, and a block is a fair end; programs
-//! that must end are in `random.rs`.
+//! Random orders of reads, writes, cancels, drops, wake-ups and moves of ports, also between nested
+//! runs.
+//!
+//! No token may be lost, duplicated or delivered out of order, and no run may hang. Under the
+//! address sanitizer, no freed memory may be used. Because any order may occur, a run may also end
+//! blocked. Programs that must complete are in `random.rs`.
 //!
 //! `GRAPHMAP_FUZZ_RUNS=100000 cargo test --release -p graphmap-runtime --test suite orders::`
-//! searches for longer. A failure names its seed, and `GRAPHMAP_FUZZ_SEED` begins there.
+//! searches for longer. A failure prints its seed, and `GRAPHMAP_FUZZ_SEED` starts there.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stderr)] // the seed of a failure
 
@@ -22,7 +24,7 @@ use crate::common::{Random, forget, seeds};
 use graphmap_runtime as rt;
 use rt::{Input, Local, Options, Output, RunError, Select, Share, Stopped};
 
-/// A token, which may hold a port and does something when it is dropped.
+/// A token that may contain a port, and acts when it is dropped.
 struct Token {
     channel: usize,
     number: u64,
@@ -34,7 +36,7 @@ impl Drop for Token {
     fn drop(&mut self) {
         self.alive.set(self.alive.get() - 1);
         if self.number % 7 == 3 {
-            // A port that is dropped within a drop, and one that finds another home.
+            // Drops a port within this drop. The port inside the token may then move to the world.
             drop(WORLD.with_borrow_mut(|world| world.ports.pop()));
         }
         if let Some(port) = self.inside.take()
@@ -58,11 +60,11 @@ impl Port {
     }
 }
 
-/// What is known of a channel.
+/// State of a channel.
 #[derive(Default)]
 struct Known {
     next: u64,
-    /// Tokens whose writes were done, and those that were read.
+    /// Numbers of the tokens whose writes have completed, and of those that were read.
     written: BTreeSet<u64>,
     read: BTreeSet<u64>,
 }
@@ -105,7 +107,7 @@ fn was_written(channel: usize, number: u64) {
     });
 }
 
-/// A waker of another library, which does something when it is woken.
+/// A waker of another library, which acts when it is woken.
 struct Foreign {
     what: u64,
     woken: AtomicBool,
@@ -127,8 +129,10 @@ impl Wake for Foreign {
     }
 }
 
-/// Polls a future a few times at most, with the process's own waker or another; then drops or, rarely,
-/// forgets it. What it gave, if it came to that.
+/// Polls a future a few times at most, with the waker of the process or another. Then drops or,
+/// rarely, forgets it.
+///
+/// Returns the result of the future if it completed.
 async fn patiently<T>(
     future: impl Future<Output = T>,
     random: &mut Random,
@@ -185,8 +189,8 @@ fn token(channel: usize, inside: Option<Port>) -> Token {
 
 async fn write(channel: usize, output: &mut Output<Token>, random: &mut Random, patient: bool) {
     let inside = match random.below(6) {
-        // A port of a later channel: else they could hold each other in a circle for ever, as any
-        // counted pointers can.
+        // Only a port of a later channel. Otherwise, tokens and channels could form a reference
+        // cycle, and would never be freed.
         0 => with(|world| world.ports.pop_if(|port| port.channel() > channel)),
         _ => None,
     };
@@ -203,7 +207,7 @@ async fn read(input: &mut Input<Token>, random: &mut Random, patient: bool) {
     }
 }
 
-/// One process: so many random things, and the end.
+/// Runs a process that makes `steps` random steps.
 async fn act(seed: u64, steps: u64, depth: u32, patient: bool) {
     let mut random = Random(seed);
     let mut ports: Vec<Port> = Vec::new();
@@ -302,7 +306,7 @@ fn channels(net: &mut Local, random: &mut Random) {
 
 fn finish(outcome: Result<rt::Report, RunError>) {
     match outcome {
-        // Who waits without end may do so in vain.
+        // A process that waits for a token may wait forever.
         Ok(_) | Err(RunError::Blocked(_)) => {}
         Err(error) => panic!("{error}"),
     }
@@ -322,12 +326,12 @@ fn one(seed: u64) {
         _ => Options::new().shuffle(random.next()),
     };
     finish(net.run(&options));
-    // What is left goes outside of any run.
+    // Drops the remaining wakers and ports outside of any run.
     let world = WORLD.take();
     drop(world.wakers);
     drop(world.ports);
     let (alive, leaks) = (world.alive.get(), world.leaks);
-    // A port that a token left in the world in its last moment is there still.
+    // The destructors of tokens may have added ports again.
     while let Some(port) = with(|world| world.ports.pop()) {
         drop(port);
     }
@@ -349,7 +353,7 @@ fn random_orders() {
     }
 }
 
-/// What the wakers that are kept do must not keep a run from ending.
+/// Checks that writes return `Stopped` after the reader was dropped, so that the writer ends.
 #[test]
 fn stopped_is_stopped() {
     let mut net = Local::new();

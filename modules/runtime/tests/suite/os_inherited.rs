@@ -1,7 +1,8 @@
-//! What an OS process has from whoever started it, and what it had set before the run: handlers of signals that are left
-//! as they are, and copies that end with the first even where `exec` has made the kernel forget that.
+//! State that an OS process inherits or sets before the run. Signal handlers must stay as they are,
+//! and OS processes must end together with the first one, even if `exec` made the kernel forget the
+//! parent death signal.
 //!
-//! A program is this very file, as in `os_processes.rs`.
+//! The program of these tests is this file, as in `os_processes.rs`.
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 
@@ -19,7 +20,7 @@ use graphmap_runtime as rt;
 /// This file as a program.
 const ITSELF: Itself = Itself(module_path!());
 
-/// What the program does before the run.
+/// Variable that names the action of the program before the run.
 const BEFORE: &str = "GRAPHMAP_TEST_BEFORE";
 
 unsafe extern "C" {
@@ -33,7 +34,8 @@ const SIGXFSZ: c_int = 25;
 const SA_SIGINFO: c_int = 4;
 const SA_ONSTACK: c_int = 0x0800_0000;
 
-/// As the C library of a 64-bit machine has it, with room to spare.
+/// Same layout as `struct sigaction` of the C library on 64-bit machines, with unused space at the
+/// end.
 #[repr(C)]
 struct Action {
     handler: usize,
@@ -50,10 +52,12 @@ impl Action {
         rest: [0; 4],
     };
 
-    /// What is said of it here: of the mask the kernel has one word.
+    /// Returns the handler, the mask and the flags of a signal. The kernel uses only the first word
+    /// of the mask.
     fn of(signal: c_int) -> (usize, u64, c_int) {
         let mut action = Action::NONE;
-        // SAFETY: there is room for more than the C library writes.
+        // SAFETY: `action` is valid for writes and larger than the C library's `struct sigaction`.
+        // The new action may be null.
         let done = unsafe { sigaction(signal, std::ptr::null(), &raw mut action) };
         assert_eq!(done, 0);
         (action.handler, action.mask[0], action.flags)
@@ -64,11 +68,11 @@ extern "C" fn told(_signal: c_int, about: *mut c_void, _context: *mut c_void) {
     assert!(!about.is_null());
 }
 
-/// On the first thread, before anything else: has the kernel forget what `exec` makes it forget of a file that has
-/// capabilities.
+/// Clears the parent death signal on the first thread, before any other code runs. The kernel does
+/// the same at `exec` of a file that has capabilities.
 extern "C" fn forget() {
     if matches!(std::env::var(BEFORE).as_deref(), Ok("forgets" | "orphan")) {
-        // SAFETY: it takes numbers.
+        // SAFETY: `PR_SET_PDEATHSIG` takes an integer, and accesses no memory.
         unsafe { prctl(PR_SET_PDEATHSIG, 0) };
     }
 }
@@ -93,7 +97,8 @@ fn program() {
                     flags: SA_SIGINFO | SA_ONSTACK,
                     ..Action::NONE
                 };
-                // SAFETY: the handler takes what the flags say.
+                // SAFETY: the handler has the signature that `SA_SIGINFO` requires, and `action` is
+                // valid for reads.
                 let done = unsafe { sigaction(signal, &raw const action, std::ptr::null_mut()) };
                 assert_eq!(done, 0);
             }
@@ -121,19 +126,19 @@ fn start(case: &str, before: &str) -> Running {
     Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
-/// Reads what is printed until so many have told of their OS processes.
+/// Reads output until `count` OS processes have printed their ids, and returns the ids.
 fn ids(out: &mut impl BufRead, count: usize) -> Vec<u32> {
     let lines = out.lines().map(Result::unwrap);
     let ids = lines.filter_map(|line| line[line.find("pid ")? + 4..].parse().ok());
     ids.take(count).collect()
 }
 
-/// Whether an OS process is there, and is more than an entry of a table.
+/// Returns true if the OS process exists and is not a zombie.
 fn lives(id: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// A handler that is told about its signal, and runs on a stack of its own, still is and does.
+/// Checks that a handler with `SA_SIGINFO` and `SA_ONSTACK` is unchanged after the run.
 #[test]
 fn handlers_stay_as_they_were() {
     let mut child = start("stop", "handlers");
@@ -155,7 +160,8 @@ fn who_has_forgotten_its_parent_ends_with_it() {
     }
 }
 
-/// It is no program of its own, which would do all work once more.
+/// Checks that a copy without its parent ends with an error. It must not run the whole network
+/// alone.
 #[test]
 fn who_has_lost_its_parent_before_the_run_ends() {
     let mut child = start("stop", "orphan");

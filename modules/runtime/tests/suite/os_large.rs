@@ -1,4 +1,5 @@
-//! Large tokens in networks of several OS processes that share memory: see `os_processes.rs` for how.
+//! Large tokens in networks of several OS processes that share memory. The program of these tests
+//! is this file, as in `os_processes.rs`.
 #![cfg(not(miri))]
 
 use crate::common::cases::network;
@@ -15,7 +16,8 @@ fn program() {
     run(network);
 }
 
-/// A case ends so, and tells that, whether large slices are sent or are read where they are.
+/// Runs a case with and without single copy, on one and two schedulers. Checks the exit code and
+/// the printed texts.
 #[track_caller]
 fn assert_ends(case: &str, exit: Exit, told: &[&str]) {
     for single_copy in ["0", "1"] {

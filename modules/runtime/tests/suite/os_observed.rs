@@ -1,6 +1,7 @@
-//! What is seen of a run from outside: what its processes do, whose its output is, where it runs.
+//! Observation of a run from outside: the states of its processes, its output streams, and its
+//! cores.
 //!
-//! As in `os_processes.rs`, a program is this very file.
+//! The program of these tests is this file, as in `os_processes.rs`.
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 
@@ -49,14 +50,15 @@ fn program() {
         other => panic!("no case {other}"),
     });
     match case.as_str() {
-        // Nobody reads what it prints.
+        // Standard output was closed by its reader.
         "endless" => tell(&format!("code {code:?}\n")),
         _ => println!("code {code:?}"),
     }
 }
 
-/// Workers wait for tasks that do not come, and a sink waits for all of them. The source waits, or
-/// keeps its scheduler busy: it sleeps, because to compute would slow other tests down.
+/// Returns a farm whose workers wait for tasks that never arrive, and whose sink waits for the
+/// workers. The source waits, or keeps its scheduler busy. It sleeps instead of computing, because
+/// computing would slow other tests down.
 fn farm(computes: bool) -> Network {
     let mut net = Network::new("farm", "farm.dot");
     let source = move |p: Both<u64>| async move {
@@ -65,7 +67,7 @@ fn farm(computes: bool) -> Network {
         while computes && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(5));
         }
-        // What holds no waker is told as a block.
+        // Keeps a waker in another thread. Otherwise, the run would report a deadlock.
         std::thread::spawn({
             let waker =
                 std::future::poll_fn(|context| std::task::Poll::Ready(context.waker().clone()))
@@ -108,7 +110,8 @@ fn farm(computes: bool) -> Network {
     net
 }
 
-/// One keeps its scheduler for long while the next waits for a token of it, and the last has ended.
+/// Returns a network whose first process keeps its scheduler busy while the second waits for its
+/// token and the third has ended.
 fn alone() -> Network {
     let mut net = Network::new("alone", "alone.dot");
     let process = |mut p: Both<u64>| async move {
@@ -131,7 +134,7 @@ fn alone() -> Network {
     net
 }
 
-/// Joins a thread that waits for it.
+/// Returns a network whose only process joins a thread that waits for it.
 fn joining() -> Network {
     let mut net = Network::new("joining", "joining.dot");
     let process = |_: Both<u64>| async move {
@@ -147,7 +150,7 @@ fn joining() -> Network {
 
 const LINES: usize = 2000;
 
-/// Says something on standard error, where nothing is captured.
+/// Writes to standard error, without the capture of the test harness.
 fn tell(text: &str) {
     use std::io::Write;
     std::fs::File::options()
@@ -158,7 +161,7 @@ fn tell(text: &str) {
         .unwrap();
 }
 
-/// Processes that have nothing to do with each other.
+/// Returns a network of four unconnected processes that each call `f`.
 fn each(f: impl Fn(usize) + Send + Sync + 'static) -> Network {
     let mut net = Network::new("each", "each.dot");
     let all = "0+1*4";
@@ -172,7 +175,7 @@ fn each(f: impl Fn(usize) + Send + Sync + 'static) -> Network {
 
 const ROUNDS: u64 = 39_999;
 
-/// Tokens that go round, and are counted.
+/// Returns a ring in which one token circulates and counts its steps.
 fn circle() -> Network {
     let mut net = Network::new("circle", "circle.dot");
     let member = |mut p: Both<u64>| async move {
@@ -199,14 +202,14 @@ fn circle() -> Network {
     net
 }
 
-/// The command that runs a case; what it says is for us.
+/// Returns the command that runs a case, with both output streams piped.
 fn command(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> Command {
     let mut command = ITSELF.command(case, os_processes, variables);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-/// A program that is running, and is killed in the end.
+/// A running program, which is killed on drop.
 struct Run {
     _child: Running,
     out: Lines<BufReader<ChildStdout>>,
@@ -225,7 +228,7 @@ impl Run {
         }
     }
 
-    /// The next OS process that says its number.
+    /// Returns the id that the next OS process prints.
     fn pid(&mut self) -> u32 {
         let said = |line: std::io::Result<String>| {
             line.unwrap()
@@ -236,8 +239,8 @@ impl Run {
         self.out.by_ref().find_map(said).expect("a number")
     }
 
-    /// What is said on standard error until all of these were, while an OS process is asked again and again: it may have
-    /// been asked too early.
+    /// Sends `SIGUSR1` to an OS process repeatedly until standard error contains all expected
+    /// texts. One signal is not enough, because it may arrive too early.
     #[track_caller]
     fn tells(&mut self, asked: u32, expected: &[&str]) {
         let (done, is_done) = std::sync::mpsc::channel::<()>();
@@ -270,7 +273,7 @@ impl Run {
 fn who_waits_for_what_is_told_on_a_signal() {
     let mut run = Run::new("waiting", 2, &[]);
     let ids = [run.pid(), run.pid()];
-    // Whichever is asked, all tell, and go on.
+    // A signal to either OS process makes both print their report, and the run continues.
     for id in ids {
         run.tells(id, &[
             "farm: OS process 0 of 2: 0 ready, 3 waiting",
@@ -299,7 +302,7 @@ fn who_computes_is_told_as_running() {
     );
 }
 
-/// Without being asked.
+/// Checks that the report appears without a signal.
 #[test]
 fn who_lets_no_others_run_is_told() {
     let mut run = Run::new("computing", 2, &[]);
@@ -314,7 +317,8 @@ fn who_lets_no_others_run_is_told() {
     );
 }
 
-/// The thread will wait for ever, as what it waits for does.
+/// Joins a thread that calls the process, so that both wait forever. The report must suggest
+/// `OnThread`.
 #[test]
 fn who_joins_a_thread_that_calls_is_told() {
     let mut run = Run::new("joining", 1, &[]);
@@ -329,7 +333,8 @@ fn who_joins_a_thread_that_calls_is_told() {
     );
 }
 
-/// Nobody waits for a turn: one has ended, and the others wait for what is to come of it.
+/// Checks that there is no report if no process is ready to run: one has ended, and the others wait
+/// for a token of the busy one.
 #[test]
 fn who_keeps_nobody_from_running_is_not_told() {
     let mut run = Run::new("computing alone", 1, &[]);
@@ -365,7 +370,8 @@ fn schedulers_of_one_os_process_tell_too() {
     );
 }
 
-/// Among several, too, though what they tell each other meanwhile comes at any moment.
+/// Checks that a lack of progress is reported by several OS processes, although they exchange
+/// messages at any time.
 #[test]
 fn who_waits_for_something_outside_is_told_after_a_while() {
     for schedulers in ["1", "2"] {
@@ -376,7 +382,7 @@ fn who_waits_for_something_outside_is_told_after_a_while() {
     }
 }
 
-/// Who is asked again and again computes what it would have.
+/// Requests reports repeatedly, and checks that the result of the network is unchanged.
 #[test]
 fn to_be_asked_changes_nothing() {
     for link in ["shm", "threads"] {
@@ -387,7 +393,7 @@ fn to_be_asked_changes_nothing() {
         let pid = out.find_map(|line| line.unwrap().split("pid ").nth(1).map(str::to_string));
         let pid = pid.unwrap();
         while child.try_wait().unwrap().is_none() {
-            // It may have ended in this moment.
+            // The program may have ended already, so `kill` may fail.
             let kill = Command::new("kill")
                 .args(["-s", "USR1", &pid])
                 .stderr(Stdio::null())
@@ -401,7 +407,8 @@ fn to_be_asked_changes_nothing() {
     }
 }
 
-/// What a program prints, both streams in one, and how it ends.
+/// Runs a case with standard error redirected to standard output. Returns the lines, which are read
+/// after `wait`, and the exit code.
 fn printed(case: &str, variables: &[(&str, &str)], wait: Duration) -> (Vec<String>, Option<i32>) {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = command(case, 4, variables);
@@ -413,7 +420,7 @@ fn printed(case: &str, variables: &[(&str, &str)], wait: Duration) -> (Vec<Strin
     (lines, child.wait().unwrap().code())
 }
 
-/// Each of the other OS processes has two files of its own for what it prints.
+/// Checks that each OS process after the first writes to its own two files.
 #[test]
 fn streams_are_those_that_a_variable_names() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("streams");
@@ -454,12 +461,12 @@ fn streams_are_those_that_a_variable_names() {
 
 const STREAMS: &str = "GRAPHMAP_STREAMS";
 
-/// As with `| head`.
+/// Closes standard output early, like `| head`.
 #[test]
 fn who_reads_no_more_ends_the_run() {
     let mut child = Running::start(&mut command("endless", 4, &[]));
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // All of them are there: what begins a test's program prints, too.
+    // Waits until all four have printed. The first lines are from the test harness.
     let mut silent: Vec<_> = (0..4).map(|rank| format!("line of {rank}")).collect();
     while !silent.is_empty() {
         let line = lines.next().expect("it goes on").unwrap();
@@ -469,7 +476,7 @@ fn who_reads_no_more_ends_the_run() {
     let mut told = String::new();
     let mut err = child.stderr.take().unwrap();
     err.read_to_string(&mut told).unwrap();
-    // As with other programs of Unix: no word, and the code of SIGPIPE.
+    // Other Unix programs also end without a message and with the code of SIGPIPE.
     assert!(
         told.contains("code ExitCode(unix_exit_status(141))"),
         "{told}"
@@ -480,7 +487,7 @@ fn who_reads_no_more_ends_the_run() {
     );
 }
 
-/// The cores that this program may use.
+/// Returns the cores on which this program may run.
 fn allowed() -> Vec<u32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mut lines = status.lines();
@@ -498,7 +505,7 @@ fn allowed() -> Vec<u32> {
 fn os_processes_have_cores_of_their_own() {
     let allowed = allowed();
     let [first, .., last] = *allowed else {
-        // Whoever has one core is on it.
+        // With one core, all OS processes are on it.
         let (lines, _) = printed("cores", &[], Duration::ZERO);
         let on = lines
             .iter()
@@ -535,7 +542,7 @@ fn os_processes_have_cores_of_their_own() {
     assert_eq!(told, Some(numbers.map(|core| core.to_string()).to_vec()));
     let (one, other, _) = cores(&[("GRAPHMAP_CORES", &format!("{last} {first}"))]);
     assert_eq!((number(&one), number(&other)), (last, first));
-    // Of another machine.
+    // Cores that this machine does not have.
     let (one, other, _) = cores(&[("GRAPHMAP_CORES", "0 8000")]);
     assert_ne!(one, other);
     let none = "None".to_string();

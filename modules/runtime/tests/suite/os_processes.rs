@@ -1,7 +1,8 @@
 //! One network in several OS processes that share memory.
 //!
-//! A program is this very file: `program` runs the network that a variable names, and starts copies of
-//! itself; the tests look at what the whole prints, and how it ends.
+//! The program of these tests is this file. The test `program` runs the network that a variable
+//! names, and starts copies of itself. The other tests check the output of all copies and the exit
+//! code.
 #![cfg(not(miri))]
 
 use std::path::Path;
@@ -19,7 +20,7 @@ const ITSELF: Itself = Itself(module_path!());
 
 const SCHEDULERS: &str = "GRAPHMAP_SCHEDULERS";
 
-/// Has the program call `main` in two threads.
+/// Variable that makes the program call `main` in two threads.
 const TWICE: &str = "GRAPHMAP_TEST_TWICE";
 
 #[test]
@@ -34,7 +35,8 @@ fn program() {
     });
 }
 
-/// A copy that calls `main` in two threads has one part in the run: two that read the same lane would each take half of its frames.
+/// Calls `main` in two threads of a copy. The copy must join its run only once: two readers of the
+/// same byte ring would each take half of its frames.
 #[test]
 fn a_copy_joins_its_run_once() {
     let (out, err) = ITSELF.start("large", 2, &[(TWICE, "yes")]);
@@ -43,7 +45,8 @@ fn a_copy_joins_its_run_once() {
     assert_eq!(err.matches(told).count(), 2, "{out}{err}");
 }
 
-/// A case ends so with one scheduler in each OS process, and with two.
+/// Runs a case with one and two schedulers in each OS process. Checks the exit code, the printed
+/// texts, and the number of errors.
 #[track_caller]
 fn assert_ends(case: &str, os_processes: usize, exit: Exit, told: &[&str]) {
     for schedulers in ["1", "2"] {
@@ -65,14 +68,15 @@ fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
     for number in 0..4 {
         let panicked = if number & 2 > 0 { "panicked: " } else { "" };
         let told = format!("error: process p0 (rank 0) failed: {panicked}it is broken (in OS");
-        // With one scheduler in each: two run on threads of their own, and one is not held up by the other.
+        // Each OS process has one scheduler. Both run on their own threads, and neither delays the
+        // other.
         let (out, err) = ITSELF.start(&format!("fails beside another:{number}"), 2, &[]);
         assert!(out.contains(&code(Exit::Failed)), "{out}{err}");
         assert!(err.contains(&told), "{told}: {err}");
     }
 }
 
-/// The next process may compute for long: what was written is on its way before.
+/// Writes a token before the next process computes for long. The token must be sent before.
 #[test]
 fn what_is_written_does_not_wait_for_others_to_compute() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -87,7 +91,7 @@ fn what_is_written_does_not_wait_for_others_to_compute() {
     assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
 }
 
-/// Who does not look up holds up nobody but those that wait for it.
+/// Lets a process compute for long. Only processes that wait for it may be delayed.
 #[test]
 fn who_computes_holds_up_nobody_else() {
     let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("held_up.read");
@@ -98,7 +102,8 @@ fn who_computes_holds_up_nobody_else() {
     assert!(out.contains("read 1000, then Some(1048576)"), "{out}{err}");
 }
 
-/// A run within a process does not keep for itself what is written to the outside.
+/// Writes to the outer network from a nested run. The token must be sent although the nested run
+/// goes on.
 #[test]
 fn what_a_nested_run_writes_to_the_outside_is_sent() {
     let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("around.read");
@@ -111,7 +116,8 @@ fn what_a_nested_run_writes_to_the_outside_is_sent() {
     assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
 }
 
-/// A nested run exchanges for the run around it while a ring is full. If it only waited, both OS processes would wait for ever.
+/// Runs nested networks while a ring is full. A nested run exchanges messages for the outer run.
+/// Otherwise, both OS processes would wait forever.
 #[test]
 fn nested_runs_receive_while_rings_are_full() {
     let (out, err) = ITSELF.start("full rings", 2, &[]);
@@ -119,7 +125,8 @@ fn nested_runs_receive_while_rings_are_full() {
     assert_eq!(out.matches("end 200").count(), 2, "{out}{err}");
 }
 
-/// A run that a decoder starts ends although a ring is full, because nothing is received before the decoder returns.
+/// Runs networks in decoders while a ring is full. The inner run must end, although no message is
+/// received before the decoder returns.
 #[test]
 fn nested_runs_of_decoders_end_while_rings_are_full() {
     let (out, err) = ITSELF.start("runs in decoders", 2, &[]);
@@ -132,7 +139,8 @@ fn bundles_across() {
     assert_ends("bundles", 3, Exit::Ok, &["sum 1001000"]);
 }
 
-/// Each process is in the OS process that the mapping says, and knows it.
+/// Checks that each process runs in the OS process of the mapping, and that it knows this OS
+/// process.
 #[test]
 fn processes_are_where_they_are_mapped() {
     let mapping = [2, 0, 1, 2, 2, 1, 0, 0, 2, 1, 1, 0];
@@ -176,7 +184,8 @@ fn tokens_larger_than_a_lane() {
     assert_ends("large", 2, Exit::Ok, &[&format!("read {bytes} bytes")]);
 }
 
-/// The kernel has to permit it: in a sandbox it may not.
+/// Checks when large tokens are dropped. Single copy needs a permission of the kernel, which a
+/// sandbox may deny.
 #[test]
 fn large_tokens_stay_with_their_writer_until_they_are_read_or_sent() {
     for (single_copy, schedulers) in [("1", "1"), ("1", "2"), ("0", "1"), ("0", "2")] {
@@ -216,15 +225,16 @@ fn a_large_token_that_panics_when_it_is_dropped_is_told_with_its_channel() {
 
 #[test]
 fn the_same_for_several_in_an_os_process_crosses_once() {
-    // 50 tokens, of which five are large, for eight readers: three in each of two other OS processes. What is large is
-    // looked at before its slices are left where they are.
+    // 50 tokens, five of them large, for eight readers, of which two other OS processes have three
+    // each. A large token is encoded twice, because it is examined before its slices are left in
+    // place.
     for (os_processes, schedulers, single_copy, least, most) in [
         (1, "1", "1", 0, 0),
         (3, "1", "0", 2 * (50 + 5), 2 * (50 + 5)),
         (3, "1", "1", 2 * (50 + 5), 2 * (50 + 5)),
-        // They are on several schedulers of each.
+        // The readers of an OS process are on several schedulers.
         (3, "2", "0", 2 * (50 + 5), 4 * (50 + 5)),
-        // Some leave, and get no more.
+        // Some readers leave and receive no more tokens.
         (9, "1", "0", 4 * 50, 8 * (50 + 5)),
     ] {
         let variables = [
@@ -261,7 +271,7 @@ fn artificial_blocks_are_resolved() {
 
 #[test]
 fn channels_grow_up_to_the_ceiling() {
-    // Three channels of eight bytes a token grow from 1 to 8.
+    // Three channels with tokens of eight bytes grow from capacity 1 to 8.
     let (out, err) = ITSELF.start("artificial:3", 3, &[("GRAPHMAP_MEMORY", "168")]);
     assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
     let (out, err) = ITSELF.start("artificial:3", 3, &[("GRAPHMAP_MEMORY", "167")]);
@@ -281,12 +291,13 @@ fn channels_grow_up_to_the_ceiling() {
 fn what_was_counted_of_a_block_keeps_nobody() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blocked.profile");
     let profile = [("GRAPHMAP_PROFILE", file.to_str().unwrap())];
-    // More than a lane has room for.
+    // The profile is larger than a byte ring.
     let (out, err) = ITSELF.start("deadlock:60000", 3, &profile);
     assert!(out.contains(&code(Exit::Blocked)), "{out}{err}");
 }
 
-/// Neighbours in other OS processes: more ends between two of them than a lane has room for, which go when the run is over.
+/// Blocks with neighbours in other OS processes. Between two OS processes there are more channel
+/// ends than a byte ring can hold, and all must be closed when the run ends.
 #[test]
 fn a_block_of_many_far_channels_ends() {
     for (schedulers, channels) in [("1", 60_000), ("2", 6_000)] {
@@ -299,7 +310,7 @@ fn a_block_of_many_far_channels_ends() {
     }
 }
 
-/// Room is given back also by who never sleeps.
+/// Checks that credit is returned by a scheduler that never sleeps.
 #[test]
 fn who_never_sleeps_keeps_no_room() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("never-asleep.map");
@@ -336,7 +347,7 @@ fn a_lost_os_process_ends_all() {
         Exit::Lost,
         &["OS process 1 ended before the run did: exit status: 0"],
     );
-    // Who waits for nobody's end would not know how it was.
+    // If `SIGCHLD` stayed ignored, the kernel would discard the exit status of the child.
     let output = Command::new("sh")
         .args(["-c", "trap '' CHLD; exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
@@ -348,7 +359,8 @@ fn a_lost_os_process_ends_all() {
     assert!(err.contains(told), "{err}");
 }
 
-/// Nobody in OS process 0 looks up: it ends all the same, whatever is locked, and wherever its words go.
+/// Lets OS process 0 compute without checking for messages while OS process 1 is lost. The run must
+/// end, whichever stream is locked, and even if standard error is full.
 #[test]
 fn a_lost_os_process_ends_one_that_computes() {
     let told = "OS process 1 ended before the run did: signal: 6";
@@ -414,7 +426,7 @@ fn a_long_cause_is_told() {
             let case = format!("long panic:{len}");
             let (out, err) = ITSELF.start(&case, 2, &[(SCHEDULERS, schedulers)]);
             assert!(out.contains(&code(Exit::Failed)), "{len}: {out}");
-            // Not the whole text: it is long.
+            // Compares only the start of the text, because the whole is long.
             assert!(err.contains("error: process bob (rank 1"), "{len}");
         }
     }
@@ -446,7 +458,7 @@ fn what_cannot_cross_is_told_with_its_place() {
     assert_ends("opaque", 1, Exit::Ok, &[]);
 }
 
-/// The variable that makes a copy, set by somebody else.
+/// Sets the internal variable of copies to invalid values.
 #[test]
 fn a_copy_of_nobody_is_refused() {
     let me = std::process::id();
@@ -471,7 +483,8 @@ fn a_copy_of_nobody_is_refused() {
             "{told}: {out}{err}"
         );
     }
-    // Inherited from a copy that has started another program: that is no copy.
+    // The variable was inherited from a copy that has started another program. This program is not
+    // a copy.
     let (out, err) = ITSELF.start("stop", 2, &[("GRAPHMAP_OS_PROCESS", "1 3 1 2 1 77")]);
     assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
 }
@@ -516,7 +529,7 @@ fn what_was_counted_comes_together() {
         ("1000", "1000"),
         "{err}"
     );
-    // Every token crosses: what is sent to the workers, and what they send on.
+    // Every token crosses OS processes twice: to a worker, and from the worker.
     let schedulers = err
         .lines()
         .skip_while(|line| !line.starts_with("scheduler"));
@@ -539,7 +552,7 @@ fn what_was_counted_comes_together() {
     assert!(profile.contains("\"unmeasured\":[]"), "{profile}");
 }
 
-/// Whether an OS process is there, and is more than an entry of a table.
+/// Returns true if the OS process exists and is not a zombie.
 fn lives(id: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
@@ -547,7 +560,8 @@ fn lives(id: u32) -> bool {
 #[test]
 fn nothing_is_left_of_a_run_that_is_killed() {
     for signal in ["KILL", "TERM", "HUP", "INT"] {
-        // A signal that is ignored when a program starts stays ignored, as under `nohup`.
+        // `env` resets the signals, because a signal that is ignored at the start of a program
+        // stays ignored, as under `nohup`.
         let program = ITSELF.command("forever", 2, &[]);
         let mut command = Command::new("env");
         command
@@ -574,7 +588,7 @@ fn nothing_is_left_of_a_run_that_is_killed() {
     }
 }
 
-/// What the processes print of their OS processes.
+/// Returns the ids that `count` OS processes print.
 fn pids(child: &mut Child, count: usize) -> Vec<u32> {
     use std::io::{BufRead, BufReader};
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();

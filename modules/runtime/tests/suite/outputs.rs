@@ -1,6 +1,6 @@
-//! The files that come of a run: where they are written, whatever their paths lead through, and whatever becomes of others.
+//! Output files of a run: their paths, links and special files, and errors while they are written.
 //!
-//! As in `os_processes.rs`, a program is this very file.
+//! The program of these tests is this file, as in `os_processes.rs`.
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 
@@ -29,10 +29,11 @@ fn program() {
     println!("code {code:?}");
 }
 
-/// How many tokens there are.
+/// Number of tokens.
 const TOKENS: u64 = 2000;
 
-/// One writes to another, who does what the case says at the end.
+/// Returns a network in which a writer sends tokens to a reader. The reader acts as the case says
+/// after the last token.
 fn pipe(case: &str) -> Network {
     let mut net = Network::new("pipe", "pipe.dot");
     let writer = |mut p: Both<u64>| async move {
@@ -65,7 +66,7 @@ const STATS: &str = "GRAPHMAP_STATS";
 const PROFILE: &str = "GRAPHMAP_PROFILE";
 const TRACE: &str = "GRAPHMAP_TRACE";
 
-/// An empty folder.
+/// Returns an empty folder.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("outputs")
@@ -81,7 +82,7 @@ fn command(case: &str, folder: &Path, variables: &[(&str, &str)]) -> Command {
     command
 }
 
-/// What a program says, standard output before standard error.
+/// Returns the standard output of a program, followed by its standard error.
 fn says(case: &str, folder: &Path, variables: &[(&str, &str)]) -> String {
     let output = command(case, folder, variables).output().unwrap();
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
@@ -91,14 +92,15 @@ fn code(exit: Exit) -> String {
     format!("code {:?}", std::process::ExitCode::from(exit))
 }
 
-/// A trace that is there as a whole.
+/// Checks that a file contains a complete trace.
 #[track_caller]
 fn is_trace(file: &Path) {
     let json = Json::parse(&fs::read_to_string(file).unwrap());
     assert!(json.get("traceEvents").list().len() > 10);
 }
 
-/// What counts is what is there, and not what it is called.
+/// Writes outputs to files in `/dev/shm`. The kind of the file decides how it is written, not its
+/// path.
 #[test]
 fn files_below_dev_are_files() {
     let memory = Path::new("/dev/shm");
@@ -118,7 +120,8 @@ fn files_below_dev_are_files() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Whatever the name of what it prints to is, nothing is lost of either.
+/// Writes a trace to standard output, under several names. Neither the trace nor the other output
+/// may be lost.
 #[test]
 fn what_goes_where_it_prints_to_goes_there() {
     let folder = folder("own");
@@ -141,7 +144,7 @@ fn what_goes_where_it_prints_to_goes_there() {
         let code = code(Exit::Ok);
         let lines: Vec<_> = printed.lines().collect();
         assert!(lines.contains(&"read all"), "{name}: {printed}");
-        // All of it.
+        // The trace must be complete.
         let from = lines.iter().position(|line| line.starts_with('{')).unwrap();
         let to = lines.iter().position(|line| line.contains(&code)).unwrap();
         Json::parse(&lines[from..to].join("\n"));
@@ -160,7 +163,8 @@ fn a_link_that_leads_nowhere_yet_is_followed() {
     }
 }
 
-/// Of the run, also where a process goes elsewhere meanwhile.
+/// Checks that relative paths refer to the folder in which the run started, even if a process
+/// changes the current folder.
 #[test]
 fn a_path_is_as_seen_from_where_the_run_begins() {
     let folder = folder("elsewhere");
@@ -205,7 +209,8 @@ fn what_cannot_be_written_takes_nothing_with_it() {
     assert_eq!(said.matches("error: ").count(), 3, "{said}");
 }
 
-/// Its trace waits for somebody who reads it.
+/// Checks that the error of the run is printed before the trace is written. The trace waits for a
+/// reader of the FIFO.
 #[test]
 fn why_a_run_fails_is_told_before_all_else() {
     let folder = folder("fails");
@@ -252,7 +257,7 @@ fn why_a_run_fails_is_told_before_all_else() {
     }
 }
 
-/// And nothing is left of it.
+/// Limits the size of files. The error is reported, and the incomplete file is removed.
 #[test]
 fn a_file_that_may_not_be_so_large_is_told() {
     let folder = folder("large");

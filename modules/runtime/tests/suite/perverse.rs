@@ -1,6 +1,8 @@
-//! What safe code can do to the runtime, however perverse: none of it may be undefined, hang or lose a
-//! token. Wakers that drop ports, panic or are kept for ever; payloads that panic when dropped; futures
-//! cancelled and forgotten; ports carried between runs. Run under the address sanitizer and Miri too.
+//! Unusual but safe uses of the runtime. None may cause undefined behaviour, hang or lose a token.
+//!
+//! Wakers drop ports, panic or are kept forever. Payloads panic when they are dropped. Futures are
+//! cancelled and forgotten, and ports are moved between runs. These tests also run under the
+//! address sanitizer and Miri.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -15,7 +17,8 @@ use crate::common::{BOTH, Both, blocked};
 use graphmap_runtime as rt;
 use rt::{Channels, Input, Local, Names, Network, Options, RunError, Stopped, run};
 
-/// A write is given up in the very turn in which a standstill would find it, and the channel goes.
+/// Cancels a write and drops its channel in the poll in which deadlock detection could grow the
+/// channel.
 #[test]
 fn a_channel_that_goes_while_it_was_to_grow() {
     let mut net = Local::new();
@@ -54,7 +57,7 @@ thread_local! {
     static KEPT: RefCell<Option<Input<u64>>> = const { RefCell::new(None) };
 }
 
-/// The writer's leaving wakes a waker that drops the reader.
+/// Drops a writer, which wakes a waker that drops the reader.
 #[test]
 fn a_waker_that_drops_the_other_end() {
     struct Dropping;
@@ -79,7 +82,7 @@ fn a_waker_that_drops_the_other_end() {
     assert!(KEPT.take().is_none(), "the waker was not woken");
 }
 
-/// A waker whose clone writes the token for which it is going to wait.
+/// Writes a token between two polls of a read that waits for it.
 #[test]
 fn a_waker_that_writes_when_cloned() {
     thread_local! {
@@ -91,7 +94,8 @@ fn a_waker_that_writes_when_cloned() {
             self.0.store(true, Ordering::SeqCst);
         }
     }
-    // A waker clones by counting, so the writing is done by what polls: between two polls.
+    // Cloning a `Waker` from an `Arc` runs no user code. Therefore, this test writes between two
+    // polls.
     let mut net = Local::new();
     let (out, mut input) = net.channel::<u64>(1);
     net.spawn(async move {
@@ -193,7 +197,7 @@ fn tokens_that_panic_when_dropped() {
     assert_eq!(dropped.get(), 5);
 }
 
-/// A waker that panics is a failure of the run, on whichever scheduler.
+/// Wakes a waker that panics. The run must fail, on one scheduler and on two.
 #[test]
 fn a_waker_that_panics() {
     struct Bad;
@@ -241,7 +245,7 @@ fn a_waker_that_panics() {
     }
 }
 
-/// A cancelled write is not delivered, unless it was before.
+/// Cancels a write. Its token is not delivered, unless it was read before.
 #[test]
 fn a_cancelled_write_takes_its_token_back() {
     for read_both in [false, true] {
@@ -280,18 +284,19 @@ fn a_cancelled_write_takes_its_token_back() {
     }
 }
 
-/// A future that was cancelled does not wait: else what it waited for would count as a cycle, and a
-/// channel would grow without bound instead of the block being told.
+/// Cancels a read. It must not count as a wait: otherwise, it would be part of a cycle, and a
+/// channel would grow without bound instead of a report of the deadlock.
 #[test]
 fn a_cancelled_wait_is_none() {
     let mut net = Local::new();
     let (mut go, mut gone) = net.channel::<u64>(1);
     let (mut stream, mut streamed) = net.channel::<u64>(2);
     let (mut never, mut nothing) = net.channel::<u64>(1);
-    // Who has an end is known of those who wait there: else it may be the writer, and then room would help.
+    // This process waits at its port, so the run knows that it holds the port. Otherwise, the
+    // writer could hold it, and the growth of a channel could help.
     net.spawn_named("holder", async move { never.stopped().await });
     net.spawn_named("reader", async move {
-        // Waits for the stream, and turns away from it.
+        // Waits for the stream, and cancels that wait.
         rt::select! {
             _ = streamed => panic!("nothing was written yet"),
             one = gone => assert_eq!(one, 1),
@@ -320,7 +325,8 @@ fn a_cancelled_wait_is_none() {
     assert_eq!(block.cycle_len, 2, "{block}");
 }
 
-/// What a reader on another scheduler has not read is dropped to the last token, whichever panics.
+/// Drops a reader on another scheduler that has unread tokens. All tokens are dropped, although
+/// destructors of tokens panic.
 #[test]
 fn unread_tokens_of_another_scheduler_go_though_some_panic() {
     static DROPPED: AtomicU32 = AtomicU32::new(0);
@@ -364,7 +370,7 @@ fn unread_tokens_of_another_scheduler_go_though_some_panic() {
         "1",
         &["in"],
         |mut from: From| async move {
-            // A write fails as soon as the reader has left.
+            // Writes fail as soon as the reader has left, so the reader waits for all of them.
             while !ALL_WRITTEN.load(Ordering::SeqCst) {
                 rt::yield_now().await;
             }
@@ -381,7 +387,8 @@ fn unread_tokens_of_another_scheduler_go_though_some_panic() {
     assert_eq!(DROPPED.load(Ordering::SeqCst), 5);
 }
 
-/// The reader has left before what it has not read is dropped: so its writer is told, whatever the destructor of a token does.
+/// Writes from the destructor of an unread token. The write must fail, because the reader leaves
+/// before its unread tokens are dropped.
 #[test]
 fn the_writer_is_told_while_unread_tokens_are_dropped() {
     thread_local! {
@@ -415,7 +422,7 @@ fn the_writer_is_told_while_unread_tokens_are_dropped() {
     assert!(OUT.take().is_none());
 }
 
-/// A row whose fold panics is lost, and the next one is whole.
+/// Panics in the fold of a row. This row is lost, and the next row must be complete.
 #[test]
 fn rows_are_whole_after_a_fold_that_panics() {
     let mut net = Local::new();
@@ -454,7 +461,8 @@ fn rows_are_whole_after_a_fold_that_panics() {
     net.run(&Options::new()).unwrap();
 }
 
-/// Each process of a network that is not run goes, whichever panics.
+/// Drops a network that is not run, with processes whose destructors panic. All processes must be
+/// dropped.
 #[test]
 fn processes_that_are_not_run_go_though_one_panics() {
     struct Held(Rc<Cell<u32>>, bool);
@@ -475,7 +483,8 @@ fn processes_that_are_not_run_go_though_one_panics() {
     assert_eq!(dropped.get(), 4);
 }
 
-/// The payloads of all panics but the first are dropped in the middle of that, and may panic themselves.
+/// Drops a network that is not run, with processes whose destructors panic with payloads that panic
+/// themselves. All payloads except the first are dropped during the first panic.
 #[test]
 fn processes_that_are_not_run_go_though_payloads_panic() {
     struct Held(Rc<Cell<u32>>);

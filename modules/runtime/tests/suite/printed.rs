@@ -1,6 +1,6 @@
-//! What becomes of a run when what it prints cannot be written, or standard output is somebody's for ever.
+//! Runs whose output cannot be written, or whose standard output stays locked.
 //!
-//! As in `os_processes.rs`, a program is this very file.
+//! The program of these tests is this file, as in `os_processes.rs`.
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 
@@ -25,23 +25,23 @@ fn program() {
     if case == "keeps before" {
         keep();
     }
-    // What makes a test of it has said already what it has to.
+    // By now, the test harness has printed its first lines.
     if let Ok(to) = std::env::var(OUTPUT) {
         lead(&to);
     }
     let code = rt::main(|| each(&case));
     say(&format!("code {code:?}\n"));
-    // What makes a test of it would say more, where nothing can be said.
+    // The process exits here, because the test harness would print more, which can fail.
     let is = |exit: &Exit| code == std::process::ExitCode::from(*exit);
     let all = [Exit::Ok, Exit::Failed, Exit::Usage];
     let exit = all.into_iter().find(is).expect("one of these");
     std::process::exit(exit as i32);
 }
 
-/// The variable that names where a program prints to.
+/// Variable that names the file for standard output.
 const OUTPUT: &str = "GRAPHMAP_TEST_OUTPUT";
 
-/// Has standard output lead to a file.
+/// Redirects standard output to a file.
 fn lead(to: &str) {
     use std::ffi::c_int;
     use std::os::fd::AsRawFd;
@@ -49,11 +49,11 @@ fn lead(to: &str) {
         fn dup2(from: c_int, to: c_int) -> c_int;
     }
     let file = std::fs::File::options().write(true).open(to).unwrap();
-    // SAFETY: two numbers, of a file that is open and of standard output.
+    // SAFETY: `dup2` takes two file descriptors and accesses no memory. Both are open.
     assert_eq!(unsafe { dup2(file.as_raw_fd(), 1) }, 1);
 }
 
-/// Two processes, of which the first does what the case says.
+/// Returns a network of two processes. The first acts as the case says.
 fn each(case: &str) -> Network {
     let mut net = Network::new("each", "each.dot");
     let case = case.to_string();
@@ -92,7 +92,7 @@ fn act(case: &str) {
         "prints errors" => errors(1),
         "prints many errors" => errors(20_000),
         "prints elsewhere" => {
-            // What comes of it is the thread's own.
+            // A panic affects only this thread.
             let _ = thread::spawn(|| println!("printed")).join();
         }
         "catches" => {
@@ -114,7 +114,7 @@ fn errors(count: usize) {
     (0..count).for_each(|n| eprintln!("printed {n}"));
 }
 
-/// A thread has the lock of standard output from now on.
+/// Starts a thread that locks standard output forever.
 fn keep() {
     let (locked, is_locked) = mpsc::channel();
     thread::spawn(move || {
@@ -127,16 +127,16 @@ fn keep() {
     is_locked.recv().unwrap();
 }
 
-/// Says something on standard error, whoever has locked what, and whether or not it can be written.
+/// Writes to standard error without its lock, and ignores errors.
 fn say(text: &str) {
     let file = std::fs::File::options().append(true).open("/dev/stderr");
     let _ = file.and_then(|mut file| file.write_all(text.as_bytes()));
 }
 
-/// The links, and in how many OS processes.
+/// Links, with the number of OS processes or threads.
 const LINKS: [(&str, &str); 3] = [("threads", "1"), ("threads", "2"), ("shm", "2")];
 
-/// A case with one of the links.
+/// Returns the command that runs a case with one of the links.
 fn command(case: &str, (link, count): (&str, &str)) -> Command {
     let variables = [
         ("GRAPHMAP_LINK", link),
@@ -145,12 +145,13 @@ fn command(case: &str, (link, count): (&str, &str)) -> Command {
     ];
     let mut command = ITSELF.command(case, 1, &variables);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Who ends in the middle of a run leaves what it has. To the address sanitizer that is a leak, and another exit code.
+    // A program that exits during a run does not free its memory. The address sanitizer would
+    // report this as a leak, and change the exit code.
     command.env("ASAN_OPTIONS", "detect_leaks=0");
     command
 }
 
-/// What it says on standard error, and how it ends.
+/// Runs a command, and returns its standard error, which contains the exit code.
 fn ends(mut command: Command) -> String {
     let Output { stderr, .. } = command.output().unwrap();
     String::from_utf8(stderr).unwrap()
@@ -160,7 +161,8 @@ fn code(exit: Exit) -> String {
     format!("code {:?}", std::process::ExitCode::from(exit))
 }
 
-/// Whoever has it for ever: a thread that a process has started, or a scheduler's own.
+/// Locks standard output forever, in a thread that a process started or on a scheduler. The run
+/// must end nevertheless.
 #[test]
 fn whoever_keeps_standard_output_keeps_no_run_from_ending() {
     for (case, exit) in [
@@ -189,7 +191,7 @@ fn a_backtrace_has_the_frames_of_the_process_and_none_of_ours() {
         let mut command = command("fails", LINKS[0]);
         command.env("RUST_BACKTRACE", form);
         let said = ends(command);
-        // The whole form of some manglings has a number behind the name of each crate.
+        // With some symbol manglings, the full form has a hash after the name of each crate.
         let has = |a: &str, b: &str| {
             let after = said.split(a).skip(1);
             let is_number = |between: &str| {
@@ -199,7 +201,7 @@ fn a_backtrace_has_the_frames_of_the_process_and_none_of_ours() {
                 .filter_map(|after| after.split_once(b))
                 .any(|(between, _)| is_number(between))
         };
-        // With line tables, a frame has the name of the function alone.
+        // With line tables only, a frame has just the name of the function.
         let is_there = has("printed", "::act") || said.lines().any(|line| line.ends_with(" act"));
         assert!(is_there, "{said}");
         assert_eq!(has("graphmap_runtime", "::"), ours, "{said}");
@@ -215,7 +217,7 @@ fn a_row_of_another_length_is_told_where_it_is_written() {
     );
 }
 
-/// Whoever prints it.
+/// Prints to a full device, from a process, its threads, and within `catch_unwind`.
 #[test]
 fn what_cannot_be_written_ends_the_program_with_2() {
     let full = || std::fs::File::options().write(true).open("/dev/full");
@@ -232,7 +234,7 @@ fn what_cannot_be_written_ends_the_program_with_2() {
             let mut command = command(case, link);
             match errors {
                 true => command.stderr(full().unwrap()),
-                // What makes a test of each copy would say so there.
+                // The test harness of each copy would report the error instead.
                 false if link.0 == "shm" => continue,
                 false => command.env(OUTPUT, "/dev/full"),
             };
@@ -247,7 +249,7 @@ fn what_cannot_be_written_ends_the_program_with_2() {
     }
 }
 
-/// Who is told that nobody reads it, and does not mind.
+/// Writes to standard output after its reader has closed it, and ignores the error.
 #[test]
 fn who_ignores_that_nobody_reads_ends_well() {
     for link in &LINKS[..2] {

@@ -1,8 +1,8 @@
-//! Random programs have the same result at each place: on one scheduler, on several, in OS
-//! processes that hear each other late, and in OS processes that share memory.
+//! Random programs, which must have the same result at each place: on one scheduler, on several, in
+//! OS processes whose frames arrive late, and in OS processes that share memory.
 //!
 //! `GRAPHMAP_FUZZ_RUNS=100000 cargo test --release -p graphmap-runtime --test suite random::`
-//! searches for longer. A failure names its seed, and `GRAPHMAP_FUZZ_SEED` begins there.
+//! searches for longer. A failure prints its seed, and `GRAPHMAP_FUZZ_SEED` starts there.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stderr)] // the seed of a failure
 
@@ -17,7 +17,7 @@ use crate::common::{BOTH, Both, Log, Random, accounted, flows, mix, seeds, size}
 use graphmap_runtime as rt;
 use rt::{Channels, Exit, Names, Network, Options, RunError, Stopped, run};
 
-/// Runs each seed. One that fails is named.
+/// Runs `one` with each seed. Prints the seed if it panics.
 fn search(full: u64, miri: u64, one: impl Fn(u64)) {
     for seed in seeds(full, miri) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| one(seed))) {
@@ -27,7 +27,8 @@ fn search(full: u64, miri: u64, one: impl Fn(u64)) {
     }
 }
 
-/// The places of a seed. To start OS processes takes longest: one seed in eight does.
+/// Returns the places for a seed. Only every eighth seed includes OS processes that share memory,
+/// because starting them takes longest.
 fn places_of(seed: u64) -> Vec<Place> {
     let places = ALL.iter().copied();
     places
@@ -35,12 +36,12 @@ fn places_of(seed: u64) -> Vec<Place> {
         .collect()
 }
 
-/// Outcomes are all like the first, which is that of one scheduler.
+/// First outcome, on one scheduler, which all others must equal.
 #[derive(Default)]
 struct Alike(Option<Outcome>);
 
 impl Alike {
-    /// Compares an outcome with the first; returns that.
+    /// Compares an outcome with the first one, and returns the first.
     fn check(&mut self, place: Place, outcome: Outcome) -> &Outcome {
         if self.0.is_none() {
             return self.0.insert(outcome);
@@ -52,10 +53,12 @@ impl Alike {
     }
 }
 
-/// Returns options under which a standstill is a failure, also one that a waker outside of the
-/// network could end: no program needs the wakers that are kept here. A standstill is reported
-/// again after a longer while; if no process was woken since, a wake-up was lost. (The first report
-/// is not enough: a thread that wakes a process may be late by any time.)
+/// Returns options under which a lost wake-up aborts the test.
+///
+/// No program needs the wakers that the tests keep. Therefore, a lack of progress is a failure,
+/// even if a waker outside of the network could end it. The first report is not enough, because a
+/// thread that wakes a process may be delayed for any time. The run reports again after a longer
+/// time. If no process was woken between the two reports, a wake-up was lost.
 fn never_quiet(seed: u64) -> Options {
     let last = Mutex::new(None);
     Options::new().on_quiet(move |block| {
@@ -67,8 +70,8 @@ fn never_quiet(seed: u64) -> Options {
     })
 }
 
-/// Programs in which nothing may block: reads and writes are cancelled, tried again and woken from
-/// outside. Each token arrives once, and each process ends in the state that it has on one
+/// Runs programs in which nothing may block. Reads and writes are cancelled, repeated and woken
+/// from outside. Each token must arrive once, and each process must end in the same state as on one
 /// scheduler.
 #[test]
 fn programs_lose_nothing() {
@@ -114,9 +117,9 @@ fn programs_lose_nothing() {
     });
 }
 
-/// Programs that may block. A model without processes says which processes end, and in which state.
-/// Each place reports the same blocked processes, or the same number of channels that grew, as one
-/// scheduler.
+/// Runs programs that may block. A model without processes says which processes end, and in which
+/// state. Each place must report the same blocked processes, or the same number of grown channels,
+/// as one scheduler.
 #[test]
 fn standstills_are_found_and_none_is_false() {
     let (mut blocked, mut grown) = (0, 0);
@@ -159,7 +162,7 @@ fn standstills_are_found_and_none_is_false() {
             },
         );
     });
-    // The default number of programs has some of each.
+    // With the default number of programs, some block and some grow channels.
     assert!(cfg!(miri) || seeds(200, 2).count() < 200 || (blocked > 0 && grown > 0));
 }
 
@@ -173,13 +176,15 @@ fn check_by_model(script: &Script, outcome: &Outcome) {
         .collect();
     ends.sort();
     assert_eq!(outcome.exit == Exit::Ok, is_whole, "{}", outcome.error);
-    // Some that end in the model wait here for room that never comes: they are not on a cycle.
+    // Some processes that end in the model wait here for space that never becomes free. They are
+    // not on a cycle.
     assert!(outcome.told.iter().all(|end| ends.contains(end)));
     assert!(!is_whole || outcome.told == ends);
 }
 
-/// Ends of flow-controlled channels open, ask, leave, come back, close, are dropped and forgotten
-/// in any order: each token that was written is read, or went with a reader that was dropped.
+/// Opens, closes, drops and forgets ends of flow-controlled channels in any order. Ends also ask
+/// for the end, leave and return. Each token that was written must be read, or dropped with its
+/// reader.
 #[test]
 fn flow_controlled_channels_lose_nothing() {
     search(60, 2, |seed| {
@@ -200,7 +205,7 @@ fn flow_controlled_channels_lose_nothing() {
 
 #[test]
 fn a_shuffled_run_can_be_repeated() {
-    // Select sees the order in which tokens come: the same seed, the same order.
+    // `select` depends on the order in which tokens arrive, which the seed determines.
     let order = |seed| {
         let log = Log::new();
         let ours = log.clone();
@@ -222,8 +227,8 @@ fn a_shuffled_run_can_be_repeated() {
     assert!((6..20).any(|seed| order(seed) != order(5)));
 }
 
-/// Clients ask a server, which answers the one that asked until all are gone. What each client
-/// asks and hears is known beforehand, whatever the order in which the requests arrive.
+/// Runs clients and a server, which answers each request until all clients have left. The requests
+/// and answers of each client do not depend on the order in which requests arrive.
 #[test]
 fn servers_answer_who_asked() {
     for seed in seeds(10, 1) {
@@ -231,7 +236,7 @@ fn servers_answer_who_asked() {
         let clients = 1 + random.below(size(8, 3));
         let capacity = 1 + random.below(3) as u32;
         let requests: Vec<u64> = (0..clients).map(|_| random.below(size(40, 5))).collect();
-        // Some leave without waiting for the last answer.
+        // Some clients leave without waiting for the last answer.
         let patient: Vec<bool> = (0..clients).map(|_| random.below(3) > 0).collect();
         let log = Log::new();
         let network = || {

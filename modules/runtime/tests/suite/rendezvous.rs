@@ -1,5 +1,5 @@
-//! Tokens in the rendezvous slot: what a writer that waits for room has left in the channel, one more than its capacity.
-//! Whether both ends are on one scheduler or on two must not be seen.
+//! Tokens in the rendezvous slot, which a writer that waits for space leaves in the channel beyond
+//! its capacity. The result must not depend on whether both ends are on one scheduler or on two.
 #![forbid(unsafe_code)]
 
 use std::future::poll_fn;
@@ -8,7 +8,7 @@ use std::task::Poll;
 use crate::common::{BOTH, Both, Log, places};
 use graphmap_runtime::{Channels, Names, Network, Stopped, Write};
 
-/// A writer with two outputs, a reader with two inputs; capacity 1.
+/// Returns a network of a writer with two outputs and a reader with two inputs, with capacity 1.
 fn two<W, R>(
     writer: impl Fn(Both<u64>) -> W + Send + Sync + 'static,
     reader: impl Fn(Both<u64>) -> R + Send + Sync + 'static,
@@ -31,7 +31,7 @@ fn ends<T>(mut all: Vec<T>) -> (T, T) {
     (first, second)
 }
 
-/// Polls a write that has to wait.
+/// Polls a write once, which must wait.
 async fn leave_in_hand(write: &mut Write<'_, u64>) {
     let waits = poll_fn(|context| {
         let write = std::pin::Pin::new(&mut *write);
@@ -40,7 +40,7 @@ async fn leave_in_hand(write: &mut Write<'_, u64>) {
     assert!(waits.await, "there is no room");
 }
 
-/// What the reader sees when it begins to read after the write of 2 was given up somehow.
+/// Returns the tokens that the reader reads in each run, after the writer gave up the write of 2.
 fn seen(give_up: fn(Write<'_, u64>)) -> Vec<Vec<u64>> {
     let mut all = Vec::new();
     let log = Log::new();
@@ -93,7 +93,8 @@ fn what_is_forgotten_in_hand_is_read() {
     }
 }
 
-/// What a write in the rendezvous slot is told when the reader reads so many tokens and leaves.
+/// Returns whether a write in the rendezvous slot succeeds when the reader reads `read` tokens and
+/// leaves, for each run.
 fn told(read: usize) -> Vec<bool> {
     let mut all = Vec::new();
     let log = Log::new();
@@ -108,7 +109,7 @@ fn told(read: usize) -> Vec<bool> {
                 leave_in_hand(&mut write).await;
                 go.write(0).await?;
                 log.add(write.await.is_ok());
-                // It leaves a while after it has read.
+                // The reader leaves only after it has read.
                 numbers.stopped().await;
                 assert_eq!(numbers.write(3).await, Err(Stopped));
                 Ok(())

@@ -1,4 +1,4 @@
-//! Waiting for readers to leave: `Output::stopped` and its like in bundles.
+//! Tests of waiting for readers to leave: `Output::stopped` and the same method of bundles.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -13,7 +13,8 @@ use rt::{
     Broadcast, Channels, Local, Names, Network, Options, RunError, Scatter, Share, Stopped, TaskSet,
 };
 
-/// A chain in which nothing is ever written behind the second: only `stopped` can tell of the end.
+/// Returns a chain without tokens. Each process except the last waits with `stopped` until its
+/// reader leaves.
 fn silent_chain(members: u32, ended: &Arc<AtomicU32>) -> Network {
     let ended = Arc::clone(ended);
     let each = move |mut p: Both<u64>| {
@@ -113,7 +114,8 @@ fn the_end_of_the_inputs_is_not_held_up() {
 
 #[test]
 fn a_write_after_a_wait_for_the_stop_is_woken() {
-    // The wait leaves the writer named but not armed; the full channel has to arm it again.
+    // Waiting for `stopped` registers the writer without arming its wake-up. A write to the full
+    // channel must arm it again.
     for shuffle in 0..size(20, 3) {
         let mut net = Local::new();
         let (mut tx, mut rx) = net.channel::<u64>(1);
@@ -183,7 +185,8 @@ fn bundles_stop_when_all_have_left() {
 
 #[test]
 fn a_share_can_wait_for_the_stop_and_go_on() {
-    // The wait takes the place of a full member's hook; the member must not be forgotten.
+    // Waiting for `stopped` replaces the waiter of a full member. The share must not forget this
+    // member.
     let mut net = Local::new();
     let (outs, inputs): (Vec<_>, Vec<_>) = (0..2).map(|_| net.channel::<u64>(1)).unzip();
     let (mut go, mut wait) = net.channel::<()>(1);
@@ -229,7 +232,8 @@ fn an_output_joined_to_nothing_is_stopped() {
 
 #[test]
 fn waiting_for_a_stop_hides_no_block() {
-    // The first waits for the second to leave, the second for a token of the first.
+    // The first process waits until the second leaves, and the second waits for a token of the
+    // first.
     let make = || {
         let each = |mut p: Both<u64>| async move {
             if let Some(input) = p.ins.first_mut() {
@@ -298,8 +302,9 @@ fn a_filter_reads_for_its_reader() {
     }
 }
 
-/// Filters that have been woken, and have not had their turn when their readers leave, end one after the other at once: not each of them
-/// after a turn of all others that can run.
+/// Ends a chain of filters that were woken but not polled yet when the reader of the last one
+/// leaves. They must end directly one after the other, without a poll of all other ready processes
+/// in between.
 #[test]
 fn a_chain_that_can_run_ends_before_others_go_on() {
     fn ends<T: 'static>(token: fn(u64) -> T, options: &Options) {
@@ -336,11 +341,11 @@ fn a_chain_that_can_run_ends_before_others_go_on() {
         net.spawn({
             let (turns, left) = (Rc::clone(&turns), Rc::clone(&left));
             async move {
-                // All wait for room by then.
+                // By then, all filters wait for space.
                 for _ in 0..10 * MEMBERS {
                     rt::yield_now().await;
                 }
-                // Who waits there is woken, and so the one before it will be.
+                // The read wakes the last filter, which then wakes the one before it.
                 assert!(input.read().await.is_some());
                 left.set(Some(turns.get()));
             }
@@ -358,14 +363,16 @@ fn a_chain_that_can_run_ends_before_others_go_on() {
         let (left, ended): (u64, u64) = (left.get().unwrap(), ended.get().unwrap());
         assert!(ended - left <= 4, "{} turns of others", ended - left);
     }
-    // What is measured goes as what is not: else a profile would be of another run.
+    // Statistics must not change the order of polls. Otherwise, a profile would describe a
+    // different run.
     for options in [Options::new(), Options::new().stats(true)] {
         ends(|n| n, &options);
         ends(Box::new, &options);
     }
 }
 
-/// Each one that leaves costs the same, however many have left before.
+/// Drops many readers one by one. The cost of each must not grow with the number that have left
+/// before.
 #[test]
 fn many_readers_leave_one_after_the_other() {
     let mut net = Local::new();
@@ -382,8 +389,8 @@ fn many_readers_leave_one_after_the_other() {
     net.run(&Options::new()).unwrap();
 }
 
-/// A reader on another scheduler that leaves has left at once, however long it takes to drop what it has
-/// not read: else a writer that is faster would never be told.
+/// Drops a reader on another scheduler whose unread tokens take long to drop. The reader has left
+/// at once. Otherwise, a faster writer would never be stopped.
 #[test]
 fn who_drops_what_it_has_not_read_has_left() {
     struct Slow;
@@ -413,8 +420,8 @@ fn who_drops_what_it_has_not_read_has_left() {
     rt::run(net, &Options::new().os_processes(2).threads(2)).unwrap();
 }
 
-/// Of three readers one reads all and leaves long before its writer does, one leaves tokens unread, and one leaves while its writer goes on
-/// and discards.
+/// Returns a network with three readers. One reads everything and leaves long before its writer,
+/// one leaves tokens unread, and one leaves while its writer continues and discards.
 fn leavers() -> Network {
     let mut net = Network::new("leavers", "leavers.dot");
     let member = |mut p: Both<u64>| async move {

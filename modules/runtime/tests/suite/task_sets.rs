@@ -1,5 +1,5 @@
-//! Sets of tasks: what they compute is what processes would; those that were not woken are not polled; and what becomes of
-//! sets that are carried, forgotten or left, and of tasks that panic.
+//! Sets of tasks. They compute the same as processes, and poll only tasks that were woken. Sets are
+//! moved between processes, forgotten or dropped, and tasks panic.
 #![forbid(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
@@ -19,12 +19,12 @@ use rt::{
 
 type Boxed = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Waits for all.
+/// Waits for all tasks of a set.
 async fn all(mut tasks: TaskSet<'_, ()>) {
     while tasks.join_next().await.is_some() {}
 }
 
-/// Counts how often a future is polled.
+/// Counts the polls of a future.
 async fn counted<F: Future>(polls: &Cell<u64>, future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|context| {
@@ -34,7 +34,7 @@ async fn counted<F: Future>(polls: &Cell<u64>, future: F) -> F::Output {
     .await
 }
 
-/// A token goes around a ring of tasks: each is polled when it has come, and else not.
+/// Sends a token around a ring of tasks. A task is polled only when the token has arrived.
 #[test]
 fn only_who_was_woken_is_polled() {
     let (tasks, rounds) = (size(1000, 20), 3);
@@ -66,7 +66,7 @@ fn only_who_was_woken_is_polled() {
     assert!(polls.get() <= tasks * (rounds + 2), "{}", polls.get());
 }
 
-/// One that always wakes itself keeps nobody else from going on, in the process and out of it.
+/// Runs a task that always wakes itself. The other tasks and processes must still be polled.
 #[test]
 fn one_that_wakes_itself() {
     let mut net = Local::new();
@@ -97,7 +97,7 @@ fn one_that_wakes_itself() {
     net.run(&Options::new()).unwrap();
 }
 
-/// What a task on a lane does with each token.
+/// Processes the tokens of a lane, as one task.
 async fn relay(mut input: Input<u64>, mut output: Output<u64>, yields: u64) {
     let mut at = 0;
     while let Some(token) = input.read().await {
@@ -111,7 +111,8 @@ async fn relay(mut input: Input<u64>, mut output: Output<u64>, yields: u64) {
     }
 }
 
-/// Puts tasks into one set; some of them into sets of that, or under a combinator of another library, or under one with a set in it.
+/// Puts tasks into one set. Some are put into nested sets, into a combinator of another library, or
+/// into a combinator that contains a set.
 async fn in_sets(mut tasks: Vec<Boxed>, random: &mut Random) {
     let mut set = TaskSet::new();
     while let Some(task) = tasks.pop() {
@@ -123,7 +124,7 @@ async fn in_sets(mut tasks: Vec<Boxed>, random: &mut Random) {
             _ => set.extend(pair),
         }
         if random.below(3) == 0 {
-            // Some ends before the others are there.
+            // Some tasks end before the others are added.
             if let Some(()) = poll_once(&mut set).await {
                 yield_now().await;
             }
@@ -132,7 +133,7 @@ async fn in_sets(mut tasks: Vec<Boxed>, random: &mut Random) {
     all(set).await;
 }
 
-/// What a poll of the set gives, if anything ends in it.
+/// Polls a set once. Returns `Some` if a task has ended.
 async fn poll_once(set: &mut TaskSet<'_, ()>) -> Option<()> {
     poll_fn(|context| match set.poll_join_next(context) {
         Poll::Ready(ended) => Poll::Ready(ended),
@@ -141,7 +142,8 @@ async fn poll_once(set: &mut TaskSet<'_, ()>) -> Option<()> {
     .await
 }
 
-/// Lanes on which tokens go through tasks of random processes come out as if each task were a process.
+/// Sends tokens through lanes of tasks in random processes. The result must be the same as with one
+/// process per task.
 #[test]
 fn random_lanes() {
     for seed in seeds(300, 4) {
@@ -204,7 +206,8 @@ fn random_lanes() {
     }
 }
 
-/// Rings through all processes, a task for each: also between schedulers and OS processes' threads, under shuffled schedules.
+/// Runs rings through all processes, with one task per ring in each process, also on several
+/// schedulers and in shuffled order.
 #[test]
 fn rings_across_schedulers() {
     const RINGS: usize = 7;
@@ -250,7 +253,7 @@ fn rings_across_schedulers() {
     });
 }
 
-/// Bundles, requests to stop, and messages, each in a task.
+/// Waits for bundles, stops of readers, and messages, each in a task.
 #[test]
 fn whatever_processes_wait_for() {
     let mut net = Local::new();
@@ -294,7 +297,7 @@ fn whatever_processes_wait_for() {
     net.run(&Options::new()).unwrap();
 }
 
-/// What tasks wait for is what their process waits for.
+/// Checks that the report of a deadlock contains the waits of all tasks of a process.
 #[test]
 fn a_standstill_is_told_as_of_the_process() {
     for schedulers in [1, 2] {
@@ -308,7 +311,7 @@ fn a_standstill_is_told_as_of_the_process() {
                 }
                 let set = TaskSet::from_iter([all(set)]);
                 all(set).await;
-                // The ends go after that.
+                // The ports are dropped only after the set has ended.
                 drop(p.outs);
                 assert!(name.is_empty(), "{name} has got something");
             }
@@ -326,7 +329,7 @@ fn a_standstill_is_told_as_of_the_process() {
     }
 }
 
-/// A set goes from one process to another while its tasks wait, and is woken there.
+/// Moves a set to another process while its tasks wait. Wake-ups must reach the new process.
 #[test]
 fn a_set_that_is_carried_to_another_process() {
     let mut net = Local::new();
@@ -340,7 +343,7 @@ fn a_set_that_is_carried_to_another_process() {
         let polled = poll_fn(|context| Poll::Ready(set.poll_join_next(context).is_pending()));
         assert!(polled.await);
         *carried.borrow_mut() = Some(set);
-        // It is woken for nothing, or not.
+        // A wake-up may still reach this process, and has no effect.
         for _ in 0..10 {
             yield_now().await;
         }
@@ -367,7 +370,8 @@ thread_local! {
     static CARRIED: Cell<Option<TaskSet<'static, ()>>> = const { Cell::new(None) };
 }
 
-/// What the tasks of a set that is carried wait for is told of who has it now, also where all have stood still before.
+/// Moves a set after all processes were blocked once. The report must attribute the waits of its
+/// tasks to the process that has it now.
 #[test]
 fn a_set_that_is_carried_after_a_standstill() {
     let each = |mut p: Both<u64>| async move {
@@ -379,7 +383,7 @@ fn a_set_that_is_carried_after_a_standstill() {
                 };
                 let mut set = TaskSet::from_iter([all(TaskSet::from_iter([read]))]);
                 assert_eq!(poll_once(&mut set).await, None);
-                // The first of these grows.
+                // The first of these channels grows.
                 for out in [0, 0, 1] {
                     p.outs[out].write(1).await.unwrap();
                 }
@@ -410,7 +414,7 @@ fn a_set_that_is_carried_after_a_standstill() {
     assert_eq!(block.cycle.len(), 2, "{block}");
 }
 
-/// A set that waits at a channel of a run goes into a run within a process of that, and comes back.
+/// Moves a set that waits for a channel of one run into a nested run, and back.
 #[test]
 fn a_set_that_is_carried_between_runs() {
     let mut net = Local::new();
@@ -452,7 +456,7 @@ fn a_set_that_is_carried_between_runs() {
     net.run(&Options::new()).unwrap();
 }
 
-/// Wakers of tasks may be kept for ever, and be woken by other threads.
+/// Keeps wakers of tasks after the tasks have ended, and wakes them from other threads.
 #[test]
 fn wakers_that_are_kept() {
     let kept: Arc<Mutex<Vec<Waker>>> = Arc::default();
@@ -482,7 +486,7 @@ fn wakers_that_are_kept() {
                 }));
             }
             all(set).await;
-            // Others take the hooks of these.
+            // New tasks reuse the waiters of the earlier ones.
             for _ in 0..20 {
                 let mut set = TaskSet::new();
                 (0..5).for_each(|_| set.push(yield_now()));
@@ -495,7 +499,8 @@ fn wakers_that_are_kept() {
     kept.lock().unwrap().drain(..).for_each(Waker::wake);
 }
 
-/// A task that panics is gone, and ends the run in the name of its process, unless that is caught.
+/// Runs a task that panics. The task is dropped, and the run fails with the name of the process,
+/// unless the panic is caught.
 #[test]
 fn a_task_that_panics() {
     let run = |is_caught: bool| {
@@ -522,7 +527,7 @@ fn a_task_that_panics() {
     assert!(error.contains("bad") && error.contains("a task"), "{error}");
 }
 
-/// Sets and what their tasks wait for are forgotten, or dropped while tasks wait.
+/// Drops or forgets sets while tasks wait. The objects for which they wait may be forgotten too.
 #[test]
 fn sets_that_are_left() {
     let mut net = Local::new();
@@ -544,7 +549,7 @@ fn sets_that_are_left() {
             }
         }
         let mut input = Rc::into_inner(input).map(RefCell::into_inner);
-        // Of those that are forgotten somebody has it still.
+        // The forgotten sets still have references to the input.
         assert!(input.is_none());
         if let Some(input) = &mut input {
             input.read().await;
@@ -557,7 +562,7 @@ fn sets_that_are_left() {
     net.run(&Options::new()).unwrap();
 }
 
-/// Outside of a run a set is one of futures like any others.
+/// Polls a set outside of a run, where it behaves like other futures.
 #[test]
 fn without_a_run() {
     struct Nothing;

@@ -1,6 +1,6 @@
-//! Traces: what the file says of a run is what has happened in it.
+//! Traces: the file must describe the events of the run.
 //!
-//! As in `os_processes.rs`, a program is this very file.
+//! The program of these tests is this file, as in `os_processes.rs`.
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 
@@ -17,7 +17,7 @@ use rt::{Channels, Names, Network, Options, RunError, Stopped, run};
 /// This file as a program.
 const ITSELF: Itself = Itself(module_path!());
 
-/// Tokens of the pipeline, its filters, and how many processes it has.
+/// Numbers of tokens, filters and processes of the pipeline.
 const TOKENS: u64 = 100;
 const FILTERS: usize = 4;
 const ALL: usize = FILTERS + 2;
@@ -46,7 +46,8 @@ fn fail() {
     panic!("too much");
 }
 
-/// Numbers that go through filters, on channels of this capacity. What the last does in the middle is said.
+/// Returns a pipeline of filters, whose channels have the given capacity. The last process calls
+/// `middle` after half of the tokens.
 fn pipeline(capacity: u32, middle: fn()) -> Network {
     let mut net = Network::new("pipeline", "pipeline.dot");
     let source = |mut p: Both<u64>| async move {
@@ -98,7 +99,7 @@ fn file(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// A turn of a process, in nanoseconds.
+/// A poll of a process, in nanoseconds.
 #[derive(Debug, Clone)]
 struct Slice {
     start: i64,
@@ -106,17 +107,17 @@ struct Slice {
     name: String,
 }
 
-/// An end of an arrow: which, of which track, when, and its name.
+/// One end of an arrow: its kind, its track, its time, and its name.
 type End<'a> = (&'a str, (i64, i64), i64, &'a str);
 
-/// What a trace says, once it was found to be in order.
+/// Contents of a valid trace.
 #[derive(Debug, Default)]
 struct Trace {
     left_out: BTreeMap<String, Json>,
     /// By OS process and rank, from 0.
     tracks: BTreeMap<(i64, i64), Vec<Slice>>,
     names: BTreeMap<(i64, i64), String>,
-    /// From which rank to which; by the name of the channel, in the order of their tokens.
+    /// Ranks of writer and reader, by the name of the channel, in the order of the tokens.
     arrows: BTreeMap<String, Vec<(i64, i64)>>,
     read: f64,
     written: f64,
@@ -127,7 +128,7 @@ fn nanoseconds(json: &Json) -> i64 {
     (json.number() * 1000.0).round() as i64
 }
 
-/// Reads a trace, and sees to it that it is in order.
+/// Reads a trace, and checks that it is valid.
 fn read(file: &Path) -> Trace {
     let json = Json::parse(&fs::read_to_string(file).unwrap());
     let mut trace = Trace::default();
@@ -211,7 +212,7 @@ fn read(file: &Path) -> Trace {
         let (channel, token) = tokens[id];
         times.entry(channel).or_default().push((token, left, came));
     }
-    // What is written first is read first.
+    // Tokens are read in the order in which they were written.
     for (channel, mut times) in times {
         times.sort_unstable();
         let in_order =
@@ -223,7 +224,7 @@ fn read(file: &Path) -> Trace {
     trace
 }
 
-/// A trace of the pipeline that has everything.
+/// Checks that a trace of the pipeline is complete.
 fn is_whole(trace: &Trace) {
     let channels = FILTERS + 1;
     assert!(
@@ -278,7 +279,7 @@ fn a_trace_of_one_os_process() {
     }
 }
 
-/// Slices say what is waited for.
+/// Checks that slices are named by the wait that ends them.
 #[test]
 fn turns_are_named_by_what_comes_next() {
     let file = file("names.json");
@@ -295,7 +296,7 @@ fn turns_are_named_by_what_comes_next() {
     assert_eq!(names(5), sink);
 }
 
-/// What does not fit is left out, which the file says.
+/// Limits the number of events. The file must report the number of events that are missing.
 #[test]
 fn the_last_events_are_kept() {
     let file = file("bounded.json");
@@ -306,12 +307,12 @@ fn the_last_events_are_kept() {
     assert!((1..=50).contains(&slices));
     assert!(trace.left_out["turns"].number() > 100.0);
     assert!(trace.left_out["messages"].number() > 100.0);
-    // Those at the end of the run.
+    // The events at the end of the run are kept.
     let last = trace.tracks.values().filter_map(|track| track.last());
     assert!(last.into_iter().any(|slice| slice.name == "ends"));
 }
 
-/// A run that fails has a trace as well, the turn in which it failed included.
+/// Traces a run that fails. The trace must include the poll that failed.
 #[test]
 fn a_run_that_fails_is_traced() {
     let file = file("fails.json");
@@ -335,7 +336,7 @@ fn a_file_that_cannot_be_written_is_told_before_the_run() {
     assert!(said.contains("x.json: cannot write the trace: "), "{said}");
 }
 
-/// A network of ports that were there before.
+/// Traces a network that is built from existing ports.
 #[test]
 fn a_local_network_has_turns() {
     let file = file("local.json");
@@ -351,7 +352,8 @@ fn a_local_network_has_turns() {
     assert!(trace.names[&(0, 1)].starts_with("b (rank 1"));
 }
 
-/// Programs that select, cancel and try again: arrows go from who wrote to who read.
+/// Traces programs that select, cancel and retry. Each arrow must point from the writer to the
+/// reader of its token.
 #[test]
 fn traces_of_random_networks() {
     for seed in 0..20 {
@@ -364,7 +366,8 @@ fn traces_of_random_networks() {
     }
 }
 
-/// Runs a program of several OS processes: its trace, and what it said.
+/// Runs a program in several OS processes, which writes its trace to `to`. Returns its standard
+/// output and standard error.
 fn program_of(case: &str, variables: &[(&str, &str)], to: &Path) -> (String, String) {
     let mut command = ITSELF.program();
     let output = command
@@ -410,11 +413,12 @@ fn traces_of_random_networks_of_several_os_processes() {
     }
 }
 
-/// Of a run that fails there is what could be had.
+/// Traces runs that fail in one of several OS processes. The trace must contain all events that
+/// could be collected.
 #[test]
 fn a_run_of_several_os_processes_that_fails_is_traced() {
     let file = file("several-fails.json");
-    // Whoever fails: one of the others, or the first.
+    // The process fails in another OS process, and in the first one.
     for placement in ["0 1 1 2 2 1", "1 1 2 2 1 0"] {
         for schedulers in ["1", "2"] {
             let variables = [
@@ -430,12 +434,13 @@ fn a_run_of_several_os_processes_that_fails_is_traced() {
             let there: BTreeSet<_> = trace.tracks.keys().map(|track| track.0).collect();
             assert_eq!(there, BTreeSet::from([0, 1, 2]), "{placement} {schedulers}");
             assert_eq!(trace.left_out["os_processes"], Json::Number(0.0));
-            // The turn in which it failed.
+            // The poll that failed.
             let place = placement.split(' ').next_back().unwrap().parse().unwrap();
             assert_eq!(trace.tracks[&(place, 5)].last().unwrap().name, "ends");
         }
     }
-    // Who is killed has recorded nothing for anybody; the others have.
+    // An OS process that was killed leaves no events. The events of the others must be in the
+    // trace.
     let (_, err) = program_of("aborts", &[("GRAPHMAP_PLACEMENT", "0 0 0 2 2 1")], &file);
     let said = "the events of one OS process are missing, because the run failed";
     assert!(err.contains("signal: 6") && err.contains(said), "{err}");

@@ -1,5 +1,8 @@
-//! Code of the user that panics in the middle of a read, a write or the making of a network, and is caught: others lose nothing by it.
-//! What waits, calls again and drops the other end is in the tests of the stacks, `user_code.rs`.
+//! User code that panics in a read, a write or the creation of a network, and whose panic is
+//! caught. Nothing else may be lost.
+//!
+//! User code that waits, makes nested calls or drops the other end is tested in
+//! `modules/fiber/tests/user_code.rs`.
 #![forbid(unsafe_code)]
 
 use std::future::poll_fn;
@@ -14,7 +17,7 @@ use crate::common::{BOTH, Both};
 use graphmap_runtime as rt;
 use rt::{Channels, Kind, Names, Network, Options, RunError, Select, Share, run};
 
-/// Polls a future, whose panics are caught; `None`: it has panicked.
+/// Polls a future, and catches its panics. Returns `None` if it panicked.
 async fn caught<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|context| {
@@ -24,7 +27,7 @@ async fn caught<T>(future: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// A payload that panics when it is measured or encoded, if it says so.
+/// A payload that panics when its size is determined or when it is encoded, if `.0` is set.
 struct Bad(bool);
 
 impl rt::Payload for Bad {
@@ -44,7 +47,7 @@ impl rt::Payload for Bad {
     }
 }
 
-/// A process that writes by this function, and one that reads by that one, over two channels.
+/// Returns a network of two processes that run `write` and `read`, joined by two channels.
 fn two<W, R>(
     write: impl Fn(Both<Bad>) -> W + Send + Sync + 'static,
     read: impl Fn(Both<Bad>) -> R + Send + Sync + 'static,
@@ -68,7 +71,7 @@ where
     net
 }
 
-/// A token that cannot be measured is lost, and not the others of its member.
+/// Selects from a member with a token whose size cannot be determined. Only this token is lost.
 #[test]
 fn a_select_goes_on_after_a_token_that_panics() {
     let net = || {
@@ -102,7 +105,8 @@ fn a_select_goes_on_after_a_token_that_panics() {
     .unwrap();
 }
 
-/// A token that cannot be encoded is lost, and the member that was to have it gets others.
+/// Writes a token that cannot be encoded to a share. Only this token is lost, and the selected
+/// member gets other tokens.
 #[test]
 fn a_share_goes_on_after_a_token_that_panics() {
     let net = || {
@@ -116,7 +120,8 @@ fn a_share_goes_on_after_a_token_that_panics() {
                         None => lost += 1,
                     }
                 }
-                // None is read: each has its room.
+                // The writer receives no credit before it waits, so it needs both channels of
+                // capacity 3 for four tokens.
                 assert_eq!((lost, of[0] + of[1]), (2, 4));
                 assert!(of.iter().all(|&of| of > 0), "{of:?}");
             },
@@ -130,7 +135,8 @@ fn a_share_goes_on_after_a_token_that_panics() {
     Place::Late(2).run(1, &Options::new(), net).unwrap();
 }
 
-/// What a channel was to hold at the start cannot be made: what was made goes, and the run says so.
+/// Panics while the initial tokens of a channel are created. The tokens that exist are dropped, and
+/// the run fails with the panic.
 #[test]
 fn tokens_at_the_start_that_panic() {
     struct Held(Arc<AtomicU32>);
@@ -171,7 +177,8 @@ fn tokens_at_the_start_that_panic() {
     }
 }
 
-/// A process that panics while it is connected, or before its future exists, is named, and the tokens in its channels are dropped.
+/// Panics while a process is connected, or before its future exists. The run names the process, and
+/// drops the tokens in its channels.
 #[test]
 fn processes_that_panic_before_their_first_turn() {
     struct Fragile(#[expect(dead_code, reason = "held")] Both<Arc<()>>);

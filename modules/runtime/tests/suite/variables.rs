@@ -1,6 +1,6 @@
-//! Wrong values of the variables of a run: each is reported once, at the start, in every mode.
+//! Invalid values of the variables of a run. Each is reported once, at the start, in every mode.
 //!
-//! As in `os_processes.rs`, a program is this very file.
+//! The program of these tests is this file, as in `os_processes.rs`.
 #![cfg(not(miri))]
 
 use std::collections::BTreeSet;
@@ -64,7 +64,7 @@ fn a_wrong_value_is_reported_once_in_every_mode() {
     }
 }
 
-/// A variable that is documented is in the table.
+/// Checks that every documented variable is in the table.
 #[test]
 fn all_variables_have_wrong_values() {
     let text = include_str!("../../../executor/src/variables.md");

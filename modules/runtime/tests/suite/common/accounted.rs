@@ -1,8 +1,8 @@
-//! Random programs in which nothing may block, and every token is accounted for: whoever cancels a read
-//! or a write tries again, every wait is for a process that writes, reads or ends later on.
+//! Random programs that cannot block, and in which every token is accounted for. A cancelled read
+//! or write is tried again, and every wait is for a process that writes, reads or ends later.
 //!
-//! What each process becomes depends on what it has read, and on nothing else: not on how futures are
-//! awaited (`ways`), nor on the number of schedulers.
+//! The final state of a process depends only on the tokens that it has read. It depends neither on
+//! how futures are awaited (`ways`) nor on the number of schedulers.
 
 use std::cell::RefCell;
 use std::mem;
@@ -21,7 +21,7 @@ use rt::{
 };
 
 impl Program {
-    /// The role of a process with its ports.
+    /// Returns the role of a process with its ports.
     fn role(self: &Arc<Self>, rank: u64, ports: Both<Token>) -> Role {
         let ins = self.edges(|edge| edge.to == rank).zip(ports.ins);
         let outs = self.edges(|edge| edge.from == rank).zip(ports.outs);
@@ -54,7 +54,7 @@ impl Program {
     }
 }
 
-/// A reading end, the number of its next token, and a digest of all it has read.
+/// A reading end, the number of its next token, and a digest of all tokens that it has read.
 struct In {
     channel: usize,
     input: Input<Token>,
@@ -69,26 +69,26 @@ struct Out {
     next: u64,
 }
 
-/// A process: it may hand itself over to another.
+/// State and ports of a process. It can be sent to another process, which continues it.
 struct Role {
     program: Arc<Program>,
     rank: u64,
     state: u64,
-    /// What it does, which must not depend on what happens.
+    /// Decides what the process does. This must not depend on the order of events.
     what: Random,
-    /// How it does it, which may.
+    /// Decides how the process does it. This may depend on the order of events.
     how: Random,
-    /// Steps still to go, where it goes freely.
+    /// Number of steps that remain under [`Plan::Free`].
     left: u64,
     ins: Vec<In>,
     outs: Vec<Out>,
 }
 
-/// How often who cancels tries again before it waits.
+/// Number of attempts that may be cancelled before the process waits.
 const TRIES: u64 = 4;
 
 impl In {
-    /// A token has come, or the end.
+    /// Checks a token that was read, or the end of the channel. Returns the value of the token.
     fn take(&mut self, program: &Program, token: Option<Token>) -> Option<u64> {
         let Some(token) = token else {
             let written = program
@@ -137,8 +137,8 @@ impl In {
     }
 }
 
-/// A look at a port by a process of another run, within this one. Only on one scheduler may it be as if
-/// to wait.
+/// Polls a port once in a process of a nested run. It is polled as if to wait only if there is one
+/// scheduler.
 fn look_within(input: &mut Input<Token>, alone: bool) -> Option<Option<Token>> {
     let mut port = mem::replace(input, Input::unconnected());
     let back = Rc::new(RefCell::new(None));
@@ -157,7 +157,7 @@ fn look_within(input: &mut Input<Token>, alone: bool) -> Option<Option<Token>> {
     seen
 }
 
-/// Writes a token until that is done, by `write`.
+/// Writes a token with `write`, and tries again if the write is cancelled.
 macro_rules! write_until_done {
     ($program:expr, $how:expr, $number:expr, $value:expr, |$token:ident| $write:expr) => {{
         let mut attempts = 0;
@@ -168,7 +168,7 @@ macro_rules! write_until_done {
             attempts += 1;
             match done {
                 Some(done) => break done.is_ok(),
-                // The reader has it.
+                // The write was cancelled, but the reader has the token.
                 None if fate.load(Ordering::SeqCst) != DROPPED => break true,
                 None => {}
             }
@@ -177,7 +177,8 @@ macro_rules! write_until_done {
 }
 
 impl Out {
-    /// A write was done, or nobody reads any more: the process goes on as if somebody did.
+    /// Records a write. If no process reads the channel any more, the process continues as if the
+    /// token had been read.
     fn wrote(&mut self, program: &Program, read: bool) {
         if read && let Some(books) = &program.books {
             books.written[self.channel].fetch_add(1, Ordering::SeqCst);
@@ -208,7 +209,7 @@ impl Role {
         out.write(&self.program, &mut self.how, self.state).await;
     }
 
-    /// Something that does not change what the process becomes.
+    /// Does something that does not change the final state of the process.
     async fn pause(&mut self) {
         if self.program.plain {
             return;
@@ -292,7 +293,7 @@ impl Role {
             if self.left == self.program.steps
                 && let Some(mut handed) = handed.take()
             {
-                // The rest is for another, which has all the ports now.
+                // The other process has all the ports now, and continues.
                 let taken = handed.write(self).await;
                 assert!(taken.is_ok(), "the other one waits for it");
                 return;
@@ -363,7 +364,7 @@ impl Role {
         }
     }
 
-    /// Takes in what all inputs have read, whatever the order among them.
+    /// Mixes the tokens of all inputs into the state, independently of their order.
     fn digest(&mut self) {
         for each in &self.ins {
             self.state = mix(self.state, each.seen ^ each.next);
@@ -408,7 +409,8 @@ impl Role {
                     .map(|number| self.program.token(number, self.state))
                     .collect();
                 let fates: Vec<_> = row.iter().map(|token| Arc::clone(&token.fate)).collect();
-                // A row that is dropped is dealt out to some: nobody could go on from there.
+                // The write is never cancelled. A cancelled row may have been sent to some members
+                // only, and the process could not continue from there.
                 let _: Option<Result<(), Stopped>> = self
                     .program
                     .attempt(scatter.write(row), &mut self.how, false)
@@ -429,7 +431,7 @@ impl Role {
         }
     }
 
-    /// The first of a farm: its tasks go to whoever has room.
+    /// Writes the tasks of a farm to the workers that have room.
     async fn share(&mut self) {
         let outputs = self.outs.drain(..).map(|out| out.output);
         let mut share = Share::from(outputs.collect::<Vec<_>>());
@@ -465,7 +467,7 @@ impl Role {
         }
     }
 
-    /// The last of a farm: each task has come once.
+    /// Reads the results of a farm, and checks that each task has come once.
     async fn collect(&mut self) {
         let inputs = self.ins.drain(..).map(|each| each.input);
         let mut select = Select::from(inputs.collect::<Vec<_>>());
@@ -494,7 +496,8 @@ impl Role {
     }
 }
 
-/// Runs a program on one scheduler, as a network made by hand; ports may move from one process to another.
+/// Runs a program on one scheduler, as a network without generated wiring. With `hand_over`, ports
+/// move from one process to another.
 pub fn run_local(
     program: Program,
     options: &Options,
@@ -541,7 +544,7 @@ pub fn run_local(
     Ok(())
 }
 
-/// The network of a program; what its processes become is told one by one.
+/// Returns the network of a program. Each process passes its rank and final state to `told`.
 pub fn network(
     program: &Arc<Program>,
     told: impl Fn((usize, u64)) + Clone + Send + Sync + 'static,

@@ -1,10 +1,11 @@
-//! Values that each variable of a run refuses: the tests of the runtime and of the link over MPI go through them.
+//! Invalid values of the environment variables of a run, for tests of the runtime and of the MPI
+//! link.
 #![allow(unreachable_pub)]
 
-/// A variable, and values that mean nothing.
+/// Name of an environment variable, and invalid values.
 pub struct Bad(pub &'static str, pub &'static [&'static str]);
 
-/// All variables of a run that have such values.
+/// All environment variables of a run that can have invalid values.
 pub const BAD: &[Bad] = &[
     Bad("GRAPHMAP_OS_PROCESSES", &["two", "0", "-1", "4097", "1.5"]),
     Bad("GRAPHMAP_SCHEDULERS", &["some", "0", "5000", "\u{ff11}"]),

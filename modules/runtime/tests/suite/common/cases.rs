@@ -19,7 +19,7 @@ use super::{
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
 
-/// The network of a case; most have a number that says more.
+/// Returns the network of a case. Most cases have a number as their parameter.
 pub fn network(name: &str, number: u64) -> Network {
     match name {
         "random" => {
@@ -87,11 +87,12 @@ pub fn network(name: &str, number: u64) -> Network {
         "abort" => pair(idle, |_| async { std::process::abort() }),
         "exit" => pair(idle, |_| async { std::process::exit(0) }),
         "exit first" => pair(|_| async { std::process::exit(0) }, idle),
-        // Nobody looks up in the first OS process, which may have a lock that is wanted to say so; the other ends.
+        // The process in OS process 0 never yields, and it may hold a lock that is needed to print
+        // the error. OS process 1 aborts.
         "busy" => pair(|_| async { compute() }, |_| async { std::process::abort() }),
         "busy with errors" => pair(
             |_| async {
-                // Nothing is written to it.
+                // The lock is held, but nothing is written to the stream.
                 let _lock = (std::io::stderr)().lock();
                 compute()
             },
@@ -184,7 +185,7 @@ pub fn network(name: &str, number: u64) -> Network {
             });
             net
         }
-        // One in each of three OS processes.
+        // One process in each of three OS processes.
         "where_forever" => {
             let mut net = Network::new("forever", "forever.dot");
             net.kind(
@@ -240,7 +241,7 @@ pub fn network(name: &str, number: u64) -> Network {
     }
 }
 
-/// Prints lines of many lengths, each of which says how long it is, and ends with a point.
+/// Prints lines of many lengths. Each line contains its length and ends with a full stop.
 fn print_lines(count: u64) {
     for number in 0..count {
         let len = (number * 37 % 400) as usize;
@@ -248,7 +249,8 @@ fn print_lines(count: u64) {
     }
 }
 
-/// A process in OS process 1 fails in the middle of its work, for whose ends of channels that in OS process 0 would fail, too.
+/// Returns a network in which the process in OS process 1 fails in the middle of its work. The ends
+/// of its channels would make the process in OS process 0 fail, too.
 fn fails_before_its_reader(panics: bool) -> Network {
     let mut net = Network::new("pair", "pair.dot");
     let process = move |mut p: Ports| async move {
@@ -273,8 +275,9 @@ fn fails_before_its_reader(panics: bool) -> Network {
     net
 }
 
-/// Who fails has left its channel, and another of the same OS process goes on to write: a neighbour, which never sleeps, takes an end for an
-/// error of its own.
+/// Returns a network in which rank 0 drops its ports and then fails. Rank 1 in the same OS process
+/// continues to write. The process at the other end, which never sleeps, reports the end of the
+/// channel as an error of its own.
 fn fails_beside_another(reads: bool, panics: bool) -> Network {
     static FAILS: AtomicBool = AtomicBool::new(false);
     let mut net = Network::new("two pairs", "pairs.dot");
@@ -320,14 +323,14 @@ fn fails_beside_another(reads: bool, panics: bool) -> Network {
     net
 }
 
-/// Keeps its scheduler busy. It sleeps, because to compute would slow other tests down.
+/// Keeps its scheduler busy. It sleeps in a loop, because computing would slow down other tests.
 fn compute() -> ! {
     loop {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 
-/// Tokens that can be written, and not be read.
+/// Returns a network whose tokens can be encoded, but not decoded.
 fn unreadable(garbled: bool) -> Network {
     struct Token(bool);
     impl rt::Payload for Token {
@@ -401,7 +404,8 @@ async fn large(mut p: Ports) -> Outcome {
     Ok(())
 }
 
-/// A writer in OS process 0, a reader in 1, and a channel of capacity 2.
+/// Returns a network of a writer in OS process 0, a reader in OS process 1, and a channel of
+/// capacity 2.
 pub(super) fn pair<A, B>(
     a: impl Fn(Ports) -> A + Send + Sync + 'static,
     b: impl Fn(Ports) -> B + Send + Sync + 'static,
@@ -424,7 +428,8 @@ where
     net
 }
 
-/// Members that each write some tokens to the next, and then read as many.
+/// Returns a ring of processes. Each writes `writes` tokens to the next one, and then reads `reads`
+/// tokens.
 fn ring(members: u64, writes: u64, reads: u64) -> Network {
     let mut net = Network::new("ring", "ring.dot");
     let all = format!("0+1*{members}");
@@ -444,8 +449,9 @@ fn ring(members: u64, writes: u64, reads: u64) -> Network {
     net
 }
 
-/// The reader has read three of eight tokens of one channel and waits at another, whose writer waits for room in the first; beside it
-/// somebody is busy until it has read all.
+/// Returns a network whose reader reads three tokens from a channel of capacity 8, and then waits
+/// at a second channel. The writer needs the room of these three tokens before it writes to the
+/// second channel. A third process is busy until the reader has read all tokens.
 fn never_asleep() -> Network {
     static DONE: AtomicBool = AtomicBool::new(false);
     let mut net = Network::new("never asleep", "never.dot");
@@ -483,7 +489,8 @@ fn never_asleep() -> Network {
     net
 }
 
-/// One who shares tokens out, workers, and one who selects, all in OS processes of their own.
+/// Returns a network of a source that shares tokens among workers, and a sink that selects their
+/// results. Each process has an OS process of its own.
 fn bundles() -> Network {
     let mut net = Network::new("bundles", "bundles.dot");
     let source = net.kind(
@@ -552,7 +559,7 @@ fn opaque() -> Network {
     net
 }
 
-/// Wakes up after a time by another thread, as timers of other libraries do.
+/// Waits for a time. Another thread wakes the process, as timers of other libraries do.
 async fn sleep(time: Duration) {
     let end = Instant::now() + time;
     let mut started = false;

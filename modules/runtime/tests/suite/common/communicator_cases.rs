@@ -1,11 +1,12 @@
-//! Communicators that are made of others in every way, at random, against lists of ranks.
+//! Random communicators, made from others in every way, and checked against lists of ranks.
 
 use graphmap_runtime::mpi::{self, ANY_SOURCE, Communicator, Error, Grid, Group};
 
 use super::Random;
 use super::rank_cases::call;
 
-/// The world ranks that a communicator has, which all know, and the communicator for those that are in it.
+/// The members of a communicator as world ranks, which all ranks know, and the communicator itself
+/// on its members.
 struct Known {
     members: Vec<usize>,
     have: Option<Communicator>,
@@ -17,7 +18,7 @@ fn shuffle(random: &mut Random, ranks: &mut [usize]) {
     }
 }
 
-/// A group of these ranks of a communicator, made in one way or another.
+/// Returns the group of these ranks of `all`, made in the way that `way` selects.
 fn group_of(all: &Group, ranks: &[usize], way: u64) -> Result<Group, Error> {
     let size = all.size();
     match way {
@@ -26,7 +27,7 @@ fn group_of(all: &Group, ranks: &[usize], way: u64) -> Result<Group, Error> {
             let members = all.members().collect::<Vec<u32>>();
             Group::of(ranks.iter().map(|&rank| members[rank]).collect())
         }
-        // One range for each, some of which go backwards and beyond their end.
+        // One range per rank. Some ranges have a negative step, and some steps go beyond the end.
         2 => {
             let range = |&rank: &usize| match rank {
                 0 => (0, 0, -3),
@@ -39,7 +40,8 @@ fn group_of(all: &Group, ranks: &[usize], way: u64) -> Result<Group, Error> {
             let rest: Vec<usize> = (0..size).filter(|rank| !ranks.contains(rank)).collect();
             let set = all.exclude(&rest)?;
             let first = all.include(&ranks[..1.min(ranks.len())])?;
-            // Those of the first in its order, and of the set in the order of all.
+            // The union has the ranks of `first` in its order, and then those of `set` in the order
+            // of `all`.
             let union = first.union(&set);
             let order: Vec<usize> = ranks
                 .iter()
@@ -53,7 +55,7 @@ fn group_of(all: &Group, ranks: &[usize], way: u64) -> Result<Group, Error> {
     }
 }
 
-/// What is found in a communicator is what the list says, and messages go where it says.
+/// Checks that the members of a communicator are as listed, and that messages reach them.
 async fn check(known: &Known, world: usize, what: u64, seed: u64) -> Result<(), Error> {
     let Some(comm) = &known.have else {
         assert!(!known.members.contains(&world));
@@ -67,7 +69,7 @@ async fn check(known: &Known, world: usize, what: u64, seed: u64) -> Result<(), 
         "{:?}",
         known.members
     );
-    // Ranks that there are not have no other name anywhere, and nothing is sent to them.
+    // Ranks outside the communicator cannot be translated, and messages to them are errors.
     let all = mpi::world()?;
     let asked = [size, 0, usize::MAX, 1 << 32];
     let named = comm.group().translate(&asked, all.group());
@@ -80,7 +82,7 @@ async fn check(known: &Known, world: usize, what: u64, seed: u64) -> Result<(), 
     }
     call(comm, what, seed).await?;
     let to = (me + seed as usize) % size;
-    // Others may be at the next check already.
+    // The tag differs from check to check, because other ranks may already be at the next one.
     let tag = seed as i32;
     let sent = comm.ssend((known.members[me], seed), to, tag);
     let (value, status) = comm.recv::<(usize, u64)>(ANY_SOURCE, tag).await?;
@@ -89,7 +91,7 @@ async fn check(known: &Known, world: usize, what: u64, seed: u64) -> Result<(), 
     sent.await
 }
 
-/// So many steps, which all ranks draw alike.
+/// Makes `steps` random steps. All ranks draw the same ones.
 pub async fn communicators(world: Communicator, seed: u64, steps: u64) -> Result<(), Error> {
     let mut random = Random(1 + seed);
     let me = world.rank();
@@ -120,7 +122,7 @@ pub async fn communicators(world: Communicator, seed: u64, steps: u64) -> Result
                 });
             }
             1 => {
-                // Each has a colour of a few, or none, and a key of a few.
+                // Each rank has one of three colours or none, and one of three keys.
                 let wish = |rank: usize| {
                     let drawn = Random(draw + 1 + rank as u64).below(1 << 20);
                     let colour = Some(drawn % 4).filter(|&colour| colour > 0);
@@ -151,7 +153,8 @@ pub async fn communicators(world: Communicator, seed: u64, steps: u64) -> Result
                 assert!(have.is_none());
             }
             2 => {
-                // Two groups; who is in neither says one of them, or none.
+                // Two disjoint groups. A rank that is in neither passes one of them or an empty
+                // one.
                 let cut = random.below(size as u64 + 1) as usize;
                 let end = cut + random.below((size - cut) as u64 + 1) as usize;
                 let parts = [&ranks[..cut], &ranks[cut..end]];
@@ -205,7 +208,7 @@ pub async fn communicators(world: Communicator, seed: u64, steps: u64) -> Result
                     let both = both.await?;
                     let others = both.remote_group().members().map(|it| it as usize);
                     assert!(others.eq(of(&sides[1 - side])));
-                    // The first of each side hears of all of the other.
+                    // Rank 0 of each side receives a message from every rank of the other side.
                     both.send(me, 0, 0).await?;
                     if both.rank() == 0 {
                         for _ in 0..both.remote_size() {
@@ -238,7 +241,8 @@ pub async fn communicators(world: Communicator, seed: u64, steps: u64) -> Result
                         have = Some(grid.part(&keep).await?.communicator().clone());
                     }
                 }
-                // By which of the coordinates that are cut.
+                // Ranks with the same coordinates in all dimensions that are cut are in the same
+                // part.
                 let coordinates = |rank: usize| [rank / columns, rank % columns];
                 let cut = |rank: usize| {
                     let at = coordinates(rank);
@@ -257,7 +261,7 @@ pub async fn communicators(world: Communicator, seed: u64, steps: u64) -> Result
                     made.push(Known { members, have });
                 }
             }
-            // It goes, here sooner and there later.
+            // Ranks drop the communicator at different times.
             6 if at > 0 => drop(all.swap_remove(at)),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Endpoints: many ranks of one process, which take turns in it, at random, against lists.
+//! Random communicators of endpoints (several ranks of one process), checked against lists.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -9,7 +9,7 @@ use graphmap_runtime::mpi::{ANY_SOURCE, ANY_TAG, Communicator, Error, Op};
 
 use super::Random;
 
-/// Waits for all, each of which has its turns whenever one can go on: what has come of them, in their order.
+/// Polls all futures until all are ready. Returns their outputs in order.
 pub async fn together<T, F: Future<Output = T>>(all: impl IntoIterator<Item = F>) -> Vec<T> {
     type Slot<F, T> = (Option<Pin<Box<F>>>, Option<T>);
     let mut slots: Vec<Slot<F, T>> = all
@@ -33,7 +33,8 @@ pub async fn together<T, F: Future<Output = T>>(all: impl IntoIterator<Item = F>
     slots.into_iter().map(|slot| slot.1.unwrap()).collect()
 }
 
-/// Has each of some ranks do something, all at the same time.
+/// Calls `does` for each rank, and awaits all futures concurrently. Returns their results in order,
+/// or the first error.
 pub fn each<T, F: Future<Output = Result<T, Error>>, Does: Fn(Communicator) -> F>(
     ranks: &[Communicator],
     does: Does,
@@ -42,8 +43,8 @@ pub fn each<T, F: Future<Output = Result<T, Error>>, Does: Fn(Communicator) -> F
     async move { together(all).await.into_iter().collect() }
 }
 
-/// What all know of a communicator: the name of each rank, which no other has, and the process that it is of; and the ranks
-/// that this process has, by name.
+/// A communicator: the unique name and the process of each rank, which all processes know, and the
+/// handles of this process by name.
 struct Known {
     ranks: Vec<(u64, usize)>,
     have: BTreeMap<u64, Communicator>,
@@ -54,7 +55,8 @@ impl Known {
         self.have.values().cloned().collect()
     }
 
-    /// Another one: these of its ranks, in this order, as which this process has some.
+    /// Returns a communicator of these ranks, in this order. `made` has an entry for each handle of
+    /// this process, in the order of names.
     fn part(&self, ranks: &[usize], made: Vec<Option<Communicator>>) -> Known {
         let ranks: Vec<(u64, usize)> = ranks.iter().map(|&rank| self.ranks[rank]).collect();
         let names = self.have.keys().copied();
@@ -72,7 +74,7 @@ fn drawn(draw: u64, name: u64, below: u64) -> u64 {
     Random(draw ^ name.wrapping_mul(0x9e37_79b9)).below(below)
 }
 
-/// Messages and collective calls find the ranks that the list says.
+/// Checks that messages and collective calls reach the ranks in the list.
 async fn check(known: &Known, draw: u64) -> Result<(), Error> {
     let names: Vec<u64> = known.ranks.iter().map(|rank| rank.0).collect();
     let size = names.len();
@@ -94,7 +96,7 @@ async fn check(known: &Known, draw: u64) -> Result<(), Error> {
         let to_each = (0..size).map(|to| (name, names[to])).collect();
         let came = rank.alltoall(to_each).await?;
         assert!(came.into_iter().eq(names.iter().map(|&from| (from, name))));
-        // Small and large ones, in order.
+        // A message of up to 80,000 bytes, and then a small one. They arrive in order.
         let to = (me + shift) % size;
         let sent = rank.ssend((name, vec![7u8; draw as usize % 3 * 40_000]), to, 1);
         let last = rank.bsend(name, to, 2);
@@ -113,13 +115,13 @@ async fn check(known: &Known, draw: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Each puts its name where the window of another has a place for it.
+/// Puts the name of each rank into the window of another rank, and adds 1 to another element there.
 async fn put(known: &Known, shift: usize) -> Result<(), Error> {
     let names: &Vec<u64> = &known.ranks.iter().map(|rank| rank.0).collect();
     let size = names.len();
     each(&known.handles(), |rank| async move {
         let me = rank.rank();
-        // Of different lengths.
+        // The windows have different lengths.
         let window = rank.window(vec![0u64; 2 * size + me % 3]).await?;
         let (to, name) = ((me + shift) % size, names[me]);
         window.put([name], to, me).await?;
@@ -140,7 +142,7 @@ async fn put(known: &Known, shift: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// So many steps, which all ranks draw alike.
+/// Makes `steps` random steps. All ranks draw the same ones.
 pub async fn endpoints(world: Communicator, seed: u64, steps: u64) -> Result<(), Error> {
     let mut random = Random(3 + seed);
     let (me, processes) = (world.rank(), world.size());
@@ -157,7 +159,8 @@ pub async fn endpoints(world: Communicator, seed: u64, steps: u64) -> Result<(),
         let mut shuffled: Vec<usize> = (0..size).collect();
         random.shuffle(&mut shuffled);
         let made = match what {
-            // Some for each, none for some; and for all as many now and then.
+            // Each rank asks for some endpoints or none. If `what` is 0, all ask for the same
+            // number.
             0..=2 => {
                 let most = if size > 40 { 2 } else { 4 };
                 let asks = |name: u64| match what {
@@ -253,7 +256,7 @@ pub async fn endpoints(world: Communicator, seed: u64, steps: u64) -> Result<(),
                 put(known, draw as usize % size).await?;
                 None
             }
-            // It goes, here sooner and there later.
+            // Processes drop the communicator at different times.
             7 if at > 0 => {
                 drop(all.swap_remove(at));
                 None

@@ -9,10 +9,10 @@ use super::{BOTH, Both};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
 
-/// How many tokens have been dropped in this OS process.
+/// Number of tokens that have been dropped in this OS process.
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// A value with slices of all sizes.
+/// A token with slices of many sizes.
 struct Token {
     number: u64,
     rows: Vec<Vec<f64>>,
@@ -46,7 +46,7 @@ impl Token {
         }
     }
 
-    /// One that is small: all of it is on its way when the turn of its writer ends.
+    /// Returns a small token. All of it has been sent when the poll of its writer ends.
     fn small(number: u64) -> Self {
         Token {
             number,
@@ -63,7 +63,8 @@ impl Token {
     }
 }
 
-/// A writer and a reader that answers, which is kept from reading for a while.
+/// Returns a network of a writer, and a reader that answers. The reader is kept from reading for a
+/// while.
 pub fn network() -> Network {
     let mut net = Network::new("exposed", "exposed.dot");
     let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
@@ -82,8 +83,8 @@ pub fn network() -> Network {
             p.outs[0].write(Token::new(number)).await?;
         }
         p.ins[0].read().await.ok_or(Stopped)?;
-        // Its own, and the answers. Over MPI an answer may arrive before the send of the last token
-        // is known to be complete.
+        // Twenty tokens and twenty answers. Over MPI, an answer may arrive before the send of the
+        // last token is known to be complete.
         for _ in 0..10_000 {
             if DROPPED.load(Ordering::SeqCst) == 40 {
                 break;
@@ -102,7 +103,7 @@ pub fn network() -> Network {
                 break;
             }
             number += 1;
-            // What was written is on its way before the next turn.
+            // The answer is sent before the next poll.
             rt::yield_now().await;
             while number == 2 && !std::fs::exists(file()).is_ok_and(|there| there) {
                 thread::sleep(Duration::from_millis(1));
@@ -119,7 +120,7 @@ pub fn network() -> Network {
     net
 }
 
-/// Writers whose tokens nobody reads: the reader has left, or does so with the run.
+/// Returns a network whose reader leaves early, so that some tokens are never read.
 pub fn unread() -> Network {
     let mut net = Network::new("unread", "unread.dot");
     let write = |mut p: Both<Token>| async move {
@@ -144,13 +145,14 @@ pub fn unread() -> Network {
     net
 }
 
-/// A large token that panics when it is dropped: its writer drops it when it has been read.
+/// Returns a network of large tokens that panic when they are dropped. The writer drops a token
+/// when it has been read.
 pub fn fragile() -> Network {
     struct Fragile(Vec<f64>);
     rt::payload!(Fragile(values));
     impl Drop for Fragile {
         fn drop(&mut self) {
-            // By then it is known that slices can stay where they are.
+            // By the 50th token, it is known that slices can stay in the memory of their writer.
             assert!(self.0.len() < 100_050, "it is fragile");
         }
     }

@@ -1,5 +1,5 @@
-//! Random programs over flow-controlled channels, whose books are kept by an auditor: so they are the same wherever
-//! the processes are.
+//! Random programs over flow-controlled channels. An auditor process compares the tokens that were
+//! written and read, so that the check works at every place.
 
 use std::pin::pin;
 use std::task::Poll;
@@ -11,7 +11,7 @@ use rt::{
     Select, State, Stopped,
 };
 
-/// What joins whom.
+/// How writers and readers are joined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Joins {
     One,
@@ -19,7 +19,7 @@ pub enum Joins {
     Select,
 }
 
-/// A program: all that its seed says.
+/// A program as its seed determines it.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
     seed: u64,
@@ -27,19 +27,20 @@ pub struct Program {
     writers: u64,
     readers: u64,
     capacity: u32,
-    /// Whether readers and writers may go without a word.
+    /// Whether readers and writers may drop their ends without closing them.
     drops: bool,
 }
 
-/// Which side, which member of the bundle, its tokens in order, and whether it was dropped while they may not have been
-/// all: of a share its writer tells of all members, of a select its reader.
+/// Side (`WRITTEN` or `READ`), member of the bundle, tokens in order, and whether the end was
+/// dropped so that tokens may be missing. The writer of a share reports on all members, and so does
+/// the reader of a select.
 type Account = (u8, u32, Vec<u64>, bool);
 
 const WRITTEN: u8 = 0;
 const READ: u8 = 1;
 
 impl Program {
-    /// Whether it is known how many tokens are read.
+    /// Returns whether the number of tokens that are read is known.
     fn is_fixed(&self) -> bool {
         !self.drops && self.joins != Joins::Select
     }
@@ -128,7 +129,7 @@ fn ready<R>(polled: Poll<R>) -> Option<R> {
     }
 }
 
-/// What an end may have become since it was last seen.
+/// State in which an end was last seen. It never changes once it is `Closed`.
 struct Seen(State);
 
 impl Seen {
@@ -142,7 +143,7 @@ impl Seen {
     }
 }
 
-/// One end at which tokens are written, alone or of many.
+/// A writing end: one channel, or a share.
 enum Writes {
     One(FlowOutput<u64>),
     Share(Box<FlowShare<u64>>),
@@ -185,7 +186,7 @@ impl Writes {
     }
 }
 
-/// One end at which tokens are read, alone or of many.
+/// A reading end: one channel, or a select.
 enum Reads {
     One(FlowInput<u64>),
     Select(Box<FlowSelect<u64>>),
@@ -221,7 +222,8 @@ impl Reads {
     }
 }
 
-/// Uses the ends of a bundle before it is made of them.
+/// Uses the ends of a bundle before the bundle is made of them. Returns the tokens that were
+/// written, by member.
 async fn use_writers(
     program: Program,
     ends: &mut [FlowOutput<u64>],
@@ -249,7 +251,8 @@ async fn use_writers(
     written
 }
 
-/// The same of those that are read.
+/// Uses the ends of a bundle before the bundle is made of them. Returns the tokens that were read,
+/// by member.
 async fn use_readers(program: Program, ends: &mut [FlowInput<u64>]) -> Vec<Vec<u64>> {
     let mut random = Random(program.seed.wrapping_mul(0x2545_f491) | 1);
     let mut read = vec![Vec::new(); ends.len()];
@@ -298,7 +301,7 @@ async fn write(program: Program, mut p: Writer) -> Result<(), Stopped> {
             let opened = match opened {
                 Some(state) => state,
                 None if random.below(4) == 0 && visit > 0 => {
-                    // Closed while it opens, and opened anew.
+                    // Closes the end while it opens, and opens it again.
                     end.close();
                     end.open().await
                 }
@@ -421,7 +424,8 @@ async fn read(program: Program, mut p: Reader) -> Result<(), Stopped> {
             break;
         }
         assert_eq!(end.read().await, None, "it has left");
-        // A reader beside others has left; any other only when all is closed.
+        // A reader of a share has left, but the others may still be open. Any other channel is
+        // closed.
         let state = seen.see(end.state());
         assert!(state == State::Closed || state == State::New, "{state:?}");
         if !matches!(program.joins, Joins::Share { .. }) {
@@ -441,7 +445,8 @@ async fn read(program: Program, mut p: Reader) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// Compares what was written to each member, or by each, with what was read there.
+/// Compares the tokens that were written and read, by member. Returns the number
+/// of tokens that were read if it is known, and 0 otherwise.
 async fn audit(program: Program, mut p: Auditor) -> u64 {
     let members = program.writers.max(program.readers) as usize;
     let mut accounts = [vec![None; members], vec![None; members]];
@@ -472,7 +477,7 @@ async fn audit(program: Program, mut p: Auditor) -> u64 {
     total
 }
 
-/// The network of a seed, whose auditor tells how many tokens were read.
+/// Returns the network of a seed. Its auditor passes the number of tokens that were read to `told`.
 pub fn network(seed: u64, told: impl Fn(u64) + Clone + Send + Sync + 'static) -> Network {
     let program = program(seed);
     let mut net = Network::new("flows", "flows.dot");

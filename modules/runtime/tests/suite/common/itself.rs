@@ -1,5 +1,5 @@
-//! Programs that are the test's own file: its test `program`, which is left out unless it is asked for, runs the case
-//! that a variable names.
+//! Programs that are the test binary itself. Its ignored test `program` runs the case that an
+//! environment variable names.
 #![allow(clippy::print_stdout)]
 
 use std::ops::{Deref, DerefMut};
@@ -7,10 +7,10 @@ use std::process::{Child, Command, ExitCode, Output, Stdio};
 
 use graphmap_runtime::{self as rt, Exit, Network};
 
-/// The variable that names the case.
+/// Environment variable that names the case.
 pub const CASE: &str = "GRAPHMAP_TEST_CASE";
 
-/// The variables of a case in OS processes that share memory.
+/// Returns the environment variables that run a case in OS processes that share memory.
 pub fn variables(case: &str, os_processes: usize) -> [(&'static str, String); 3] {
     [
         (CASE, case.to_string()),
@@ -19,7 +19,7 @@ pub fn variables(case: &str, os_processes: usize) -> [(&'static str, String); 3]
     ]
 }
 
-/// A program that runs. A test that ends before the program, as by a failure, kills it.
+/// A running program. It is killed if the test ends first, for example because the test failed.
 pub struct Running(Child);
 
 impl Running {
@@ -49,26 +49,27 @@ impl Drop for Running {
     }
 }
 
-/// A test's file as a program: the file is named as `module_path!()` names it there.
+/// A test file as a program. The file is named as `module_path!()` names it there.
 pub struct Itself(pub &'static str);
 
 impl Itself {
-    /// What makes this binary the program of that file.
+    /// Returns the arguments that make this binary the program of that file.
     pub fn arguments(&self) -> [String; 4] {
         let (_, inside) = self.0.split_once("::").expect("a module of a crate");
         let program = format!("{inside}::program");
         ["--exact", &program, "--ignored", "--nocapture"].map(str::to_string)
     }
 
-    /// The command that runs it. Whatever is asked of the tests, its panics are told without a backtrace, unless a test
-    /// asks for one: to find the names in a program this large takes a second where others are at work.
+    /// Returns the command that runs the program. Its panics have no backtrace unless a test asks
+    /// for one, because finding the names in a program of this size takes a second while other
+    /// tests run.
     pub fn program(&self) -> Command {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(self.arguments()).env("RUST_BACKTRACE", "0");
         command
     }
 
-    /// The command that runs a case in OS processes that share memory.
+    /// Returns the command that runs a case in OS processes that share memory.
     pub fn command(&self, case: &str, os_processes: usize, more: &[(&str, &str)]) -> Command {
         let mut command = self.program();
         command
@@ -77,8 +78,12 @@ impl Itself {
         command
     }
 
-    /// Starts the program of a case and waits for its end, which has to come. A program under the address sanitizer leaks
-    /// nothing.
+    /// Runs the program of a case, and waits for its end. Returns its standard output and standard
+    /// error.
+    ///
+    /// # Panics
+    ///
+    /// If the address sanitizer reports a leak.
     pub fn start(
         &self,
         case: &str,
@@ -95,7 +100,7 @@ impl Itself {
     }
 }
 
-/// The program of a case: the network of that name and number, in a test's file that is asked to be one.
+/// Runs the network of the case that the environment names, if it names one.
 pub fn run(network: fn(&str, u64) -> Network) {
     let Ok(case) = std::env::var(CASE) else {
         return;
@@ -106,7 +111,8 @@ pub fn run(network: fn(&str, u64) -> Network) {
     println!("code {code:?}");
 }
 
-/// What each process has become, of what the program of a case has printed, wherever in a line it says so.
+/// Returns the final states of processes in the output of a program, sorted. They may begin
+/// anywhere in a line.
 pub fn ends(out: &str) -> Vec<&str> {
     let ends = out
         .lines()
@@ -116,7 +122,7 @@ pub fn ends(out: &str) -> Vec<&str> {
     ends
 }
 
-/// What the program of a case prints at its end.
+/// Returns the line that the program of a case prints at its end.
 pub fn code(exit: Exit) -> String {
     format!("code {:?}", ExitCode::from(exit))
 }

@@ -1,4 +1,4 @@
-//! A reader of JSON, strict: what it takes is what RFC 8259 says.
+//! Strict JSON reader (RFC 8259).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,11 @@ pub enum Json {
 }
 
 impl Json {
-    /// What a text says.
+    /// Parses a text.
+    ///
+    /// # Panics
+    ///
+    /// If the text is not JSON.
     pub fn parse(text: &str) -> Json {
         let mut reader = Reader {
             text: text.as_bytes(),
@@ -25,7 +29,11 @@ impl Json {
         json
     }
 
-    /// A member of an object.
+    /// Returns a member of an object.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such member.
     #[track_caller]
     pub fn get(&self, name: &str) -> &Json {
         self.find(name)
@@ -86,7 +94,7 @@ impl Reader<'_> {
         self.at += wanted.len();
     }
 
-    /// What stands between two brackets, with commas.
+    /// Reads the members between two brackets, which commas separate.
     fn members(&mut self, open: &str, close: u8, mut member: impl FnMut(&mut Self)) {
         self.expect(open);
         self.space();

@@ -1,4 +1,5 @@
-//! Communicators that nobody makes: of modules, kinds, OS processes and hosts, of networks at random, against lists of ranks.
+//! Communicators that exist without a call that makes them: those of modules, kinds, OS processes
+//! and hosts. Random networks are checked against lists of ranks.
 
 use graphmap_runtime as rt;
 use rt::mpi::{self, ANY_SOURCE, Communicator, Comparison, Error};
@@ -11,9 +12,10 @@ use super::ranks::NoPorts;
 /// A network as lists.
 #[derive(Clone, Debug)]
 struct Model {
-    /// Name, kind and parent of each module, numbered from 1: a parent comes before.
+    /// Name, kind and parent of each module, numbered from 1. A parent comes before its children,
+    /// and 0 means no parent.
     modules: Vec<(String, String, usize)>,
-    /// The kind of each rank, and its module; 0: none.
+    /// Kind and module of each rank. Module 0 means none.
     ranks: Vec<(usize, usize)>,
 }
 
@@ -26,7 +28,7 @@ impl Model {
         for _ in 0..random.below(8) {
             let parent = random.below(modules.len() as u64 + 1) as usize;
             let beside = modules.iter().filter(|module| module.2 == parent).count();
-            // Names are used again elsewhere, also as a name of a kind and with a dot.
+            // Names are used more than once, with a dot, and also as names of kinds.
             let name = match random.below(8) {
                 0 => format!("row.m{beside}"),
                 1 => format!("row{beside}"),
@@ -45,7 +47,7 @@ impl Model {
         }
     }
 
-    /// The modules around a rank, the innermost first.
+    /// Returns the modules around a rank, the innermost first.
     fn around(&self, rank: usize) -> Vec<usize> {
         let mut all = Vec::new();
         let mut next = self.ranks[rank].1;
@@ -67,7 +69,7 @@ impl Model {
         }
     }
 
-    /// The module that a name stands for where a rank asks.
+    /// Returns the module that a name means in a call of this rank.
     fn named(&self, rank: usize, name: &str) -> Option<usize> {
         let around = self.around(rank);
         let is_name = |&&module: &&usize| {
@@ -88,14 +90,14 @@ impl Model {
     }
 }
 
-/// The same ranks of the world, and whoever asks is at its place among them.
+/// Checks that a communicator has these members, and that this rank has the right index there.
 fn same(found: &Communicator, members: &[usize], me: usize) {
     let there = found.group().members().map(|member| member as usize);
     assert!(there.eq(members.iter().copied()), "{members:?}: {found:?}");
     assert_eq!(members[found.rank()], me);
 }
 
-/// What all names and levels give.
+/// Checks the communicators of all names and levels.
 fn look_up(model: &Model, me: usize) -> Result<(), Error> {
     let around = model.around(me);
     let told = rt::modules();
@@ -141,7 +143,8 @@ fn look_up(model: &Model, me: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Collective calls and messages in communicators that are asked for anew each time.
+/// Makes collective calls and sends messages in communicators that are looked up again in each
+/// step.
 async fn steps(model: Model, seed: u64, steps: u64) -> Result<(), Error> {
     let world = mpi::world()?;
     let me = world.rank();
@@ -164,7 +167,8 @@ async fn steps(model: Model, seed: u64, steps: u64) -> Result<(), Error> {
                 let all = rt::os_processes();
                 let here = |rank| {
                     let there = rt::process_of_rank(rank).unwrap().os_process;
-                    // Where the name of a host is not known, it is of an OS process.
+                    // If the name of a host is not known, each OS process counts as a host of its
+                    // own.
                     let host = &all[own].host;
                     let is_same = host.is_some() && *host == all[there].host;
                     there == own || what == 2 && is_same
@@ -190,7 +194,7 @@ async fn steps(model: Model, seed: u64, steps: u64) -> Result<(), Error> {
             continue;
         };
         same(&found, &members, me);
-        // What is made of it is none of those that all know.
+        // A duplicate is not the communicator that all ranks know.
         if step % 5 == 4 {
             let copy = found.dup().await?;
             assert_eq!(copy.compare(&found), Comparison::Congruent);
@@ -211,7 +215,8 @@ fn random_of(draw: u64) -> u64 {
     Random(draw + 1).below(13)
 }
 
-/// A network of modules and kinds at random, in which each rank looks around and calls.
+/// Returns a network of random modules and kinds, in which each rank looks up communicators and
+/// makes calls.
 pub fn network(seed: u64, count: u64) -> Network {
     let model = Model::random(seed);
     let mut net = Network::new("modules", "modules.dot");

@@ -1,4 +1,4 @@
-//! Large tokens of which their writers keep the values until they have been sent or read.
+//! Large tokens whose values their writers keep until they have been sent or read.
 #![allow(clippy::print_stdout)]
 
 use std::cell::{Cell, RefCell};
@@ -14,7 +14,7 @@ use rt::{
     Payload, Stopped,
 };
 
-/// The network of a case; most have a number that says more.
+/// Returns the network of a case. Most cases have a number as their parameter.
 pub fn network(name: &str, number: u64) -> Network {
     match name {
         "of all shapes" => random(number),
@@ -28,7 +28,7 @@ pub fn network(name: &str, number: u64) -> Network {
     }
 }
 
-/// A writer in OS process 0 and a reader in 1.
+/// Returns a network of a writer in OS process 0, a reader in 1, and a channel in each direction.
 fn pair<
     T: Send + 'static,
     W: Future<Output = Result<(), Stopped>> + 'static,
@@ -52,8 +52,8 @@ fn pair<
     net
 }
 
-/// The reader asks for the last token first: there is room for those before it only when nothing moves any more, each time that a large one
-/// of so many bytes has been sent.
+/// Returns a network whose reader waits for the last token first. The tokens before it have `bytes`
+/// bytes each. Their channel grows only when no process can continue.
 fn late(bytes: u64) -> Network {
     let mut net = Network::new("late", "late.dot");
     let write = move |mut p: Both<Vec<u8>>| async move {
@@ -80,8 +80,8 @@ fn late(bytes: u64) -> Network {
     net
 }
 
-/// What an [`Inconstant`] token has in which of the calls of its encoder: of slices so many bytes each, and so many in a piece that is
-/// copied.
+/// Output of the encoder of an [`Inconstant`] token at its first, second and later calls. Each
+/// entry has the lengths of the slices, and the number of bytes that are copied in one piece.
 const TOLD: [[(&[usize], usize); 3]; 6] = [
     [(&[100_000], 0), (&[], 1), (&[], 2)],
     [(&[100_000], 0), (&[5000], 1), (&[], 3)],
@@ -91,7 +91,7 @@ const TOLD: [[(&[usize], usize); 3]; 6] = [
     [(&[100_000], 0), (&[], 0), (&[], 0)],
 ];
 
-/// A token whose encoder gives something else each time.
+/// A token whose encoder gives different output at each call.
 struct Inconstant {
     which: usize,
     calls: Cell<usize>,
@@ -175,11 +175,11 @@ fn inconstant() -> Network {
 type WhenDropped = Box<dyn FnOnce()>;
 
 thread_local! {
-    /// What is to be done on this thread when a token is dropped.
+    /// Actions that this thread runs when tokens are dropped.
     static LATER: RefCell<Vec<Option<WhenDropped>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A token that does something when it is dropped where it was made.
+/// A token that runs an action when its original is dropped. Decoded tokens have no action.
 struct Doing {
     words: Vec<u16>,
     at: Option<usize>,
@@ -218,7 +218,8 @@ impl Payload for Doing {
     }
 }
 
-/// Somebody waits for the end of a channel that goes with a token which has been written: in the same run, or in one within.
+/// Returns a network whose writer waits for the end of a channel. A token that has been written
+/// holds the other end. The wait is in the same run, or in a nested one.
 fn ends(nested: bool) -> Network {
     let write = move |mut p: Both<Doing>| async move {
         for size in [1_500_000, 50_000, 32 << 10, 1_500_000, 1_500_000] {
@@ -238,7 +239,7 @@ fn ends(nested: bool) -> Network {
     };
     let read = |mut p: Both<Doing>| async move {
         loop {
-            // It does not look up before.
+            // Blocks the scheduler, so that the token is not read earlier.
             std::thread::sleep(Duration::from_millis(50));
             let Some(token) = p.ins[0].read().await else {
                 break;
@@ -249,7 +250,7 @@ fn ends(nested: bool) -> Network {
     pair(write, read, 1, rt::format_of!(Doing))
 }
 
-/// Runs a network, and writes what comes out of it.
+/// Runs a network, and writes its result.
 fn run_and_write(mut to: Output<u64>) {
     let mut local = Local::new();
     let (mut out, mut input) = local.channel::<u64>(1);
@@ -296,7 +297,8 @@ fn dropped() -> Network {
     pair(write, read, 3, rt::format_of!(Doing))
 }
 
-/// Large tokens that cannot be read: after their first slice (1: their decoder panics), or between two readers.
+/// Returns a network of large tokens, one of which cannot be decoded. After the first slice, its
+/// decoder returns an error (0) or panics (1), or it leaves the last slice unread (2).
 fn unreadable(number: u64) -> Network {
     #[derive(Clone)]
     struct Token(Vec<u64>, u64, Vec<u8>);
@@ -341,7 +343,7 @@ fn unreadable(number: u64) -> Network {
     pair(write, read, 2, rt::format_of!(Token))
 }
 
-/// Values of all shapes.
+/// Bodies of tokens of all shapes.
 #[derive(Clone, PartialEq, Debug)]
 enum Body {
     Bytes(Vec<u8>),
@@ -379,7 +381,8 @@ struct Token {
 
 rt::payload!(Token { seed, body });
 
-/// How many bytes: most are few, and what is large is about where something changes.
+/// Returns a random length in bytes. A third of them are below 300, and the others are close to a
+/// size at which the transport changes.
 fn len(random: &mut Random) -> usize {
     const ABOUT: [usize; 8] = [
         1 << 10,
@@ -455,7 +458,7 @@ impl Token {
         Token { seed, body }
     }
 
-    /// Fails where it is not what its seed says; the seed.
+    /// Checks that the token is as its seed determines. Returns the seed.
     fn check(self) -> u64 {
         let seed = self.seed;
         assert!(self == Token::new(seed), "a token of {seed}");
@@ -463,7 +466,8 @@ impl Token {
     }
 }
 
-/// As [`super::shapes::network`], of tokens of all shapes; some processes write the same to all, and some leave before the others.
+/// Returns a random network of tokens of all shapes. Some processes write the same token to all
+/// their channels, and some leave before the others.
 fn random(seed: u64) -> Network {
     let mut net = Network::new("random", "random.dot");
     let mut random = Random(seed);
@@ -490,7 +494,7 @@ fn random(seed: u64) -> Network {
                     continue;
                 }
                 let token = Token::new(state);
-                // A reader may have left.
+                // The reader may have left.
                 let _: Result<(), Stopped> = match &mut together {
                     Some(all) => all.write(token).await,
                     None => p.outs[port - p.ins.len()].write(token).await,

@@ -1,4 +1,4 @@
-//! What the tests share: ports of one input and one output bundle, and a log of tokens.
+//! Code that the tests share: ports with one input and one output bundle, logs, random numbers.
 #![allow(unreachable_pub)]
 
 pub mod accounted;
@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex};
 
 use graphmap_runtime::{Block, Ends, Input, Output, Ports, Report, RunError};
 
-/// A process with two ports, `in` and `out`, of any number of channels each.
+/// A process with two ports, `in` and `out`, each with any number of channels.
 pub struct Both<T> {
     pub ins: Vec<Input<T>>,
     pub outs: Vec<Output<T>>,
@@ -47,7 +47,7 @@ impl<T: 'static> Ports for Both<T> {
 
 pub const BOTH: &[&str] = &["in", "out"];
 
-/// What processes of any thread saw.
+/// Values that processes on any thread have recorded.
 pub struct Log<T>(Arc<Mutex<Vec<T>>>);
 
 impl<T> Clone for Log<T> {
@@ -65,7 +65,7 @@ impl<T> Log<T> {
         self.0.lock().unwrap().push(seen);
     }
 
-    /// What adds to the log.
+    /// Returns a function that adds a value to the log.
     pub fn adder(&self) -> impl Fn(T) + Clone + Send + Sync + 'static
     where
         T: Send + 'static,
@@ -88,19 +88,24 @@ impl<T> Log<T> {
     }
 }
 
-/// How much of something: less for Miri, which takes a thousand times as long.
+/// Returns the size of a test: `full`, or `miri` under Miri, which is a thousand times slower.
 pub const fn size(full: u64, miri: u64) -> u64 {
     if cfg!(miri) { miri } else { full }
 }
 
-/// The seeds of a test: from the one that `GRAPHMAP_FUZZ_SEED` says on, as many as `GRAPHMAP_FUZZ_RUNS` says.
+/// Returns the seeds of a test. The first one is `GRAPHMAP_FUZZ_SEED` (default 0), and their number
+/// is `GRAPHMAP_FUZZ_RUNS` (default: the [`size`] of the test).
 pub fn seeds(full: u64, miri: u64) -> std::ops::Range<u64> {
     let number = |name| Some(std::env::var(name).ok()?.parse::<u64>().unwrap());
     let first = number("GRAPHMAP_FUZZ_SEED").unwrap_or(0);
     first..first + number("GRAPHMAP_FUZZ_RUNS").unwrap_or(size(full, miri))
 }
 
-/// What a run that blocked tells.
+/// Returns the report of a run that blocked.
+///
+/// # Panics
+///
+/// If the run has another outcome.
 pub fn blocked(outcome: Result<Report, RunError>) -> Block {
     match outcome {
         Err(RunError::Blocked(block)) => block,
@@ -113,7 +118,7 @@ pub fn mix(a: u64, b: u64) -> u64 {
     Random(a ^ b.rotate_left(17)).next()
 }
 
-/// A small generator of numbers: splitmix64 (Steele, Lea, Flood 2014).
+/// Small pseudorandom number generator: splitmix64 (Steele, Lea, Flood 2014).
 pub struct Random(pub u64);
 
 impl Random {
@@ -136,8 +141,8 @@ impl Random {
     }
 }
 
-/// Forgets a value as `mem::forget` does. Its memory can still be reached, so that nothing tells it as a
-/// leak: what forgetting does to the runtime is what is tested.
+/// Forgets a value as `mem::forget` does, to test what forgetting does to the runtime. Its memory
+/// stays reachable, so that it is not reported as a leak.
 pub fn forget<T>(value: T) {
     static FORGOTTEN: Mutex<Vec<AtomicPtr<u8>>> = Mutex::new(Vec::new());
     let kept = Box::into_raw(Box::new(std::mem::ManuallyDrop::new(value)));

@@ -1,5 +1,5 @@
-//! The places where a network of a test runs: one scheduler, several, OS processes that are threads
-//! of the test and receive frames late, and OS processes that share memory.
+//! Places where the network of a test runs: one scheduler, several schedulers, OS processes that
+//! are threads of the test and receive frames late, and OS processes that share memory.
 
 use std::any::type_name;
 use std::cell::RefCell;
@@ -22,19 +22,19 @@ pub enum Place {
     Threads(usize),
     /// More schedulers than threads.
     Fewer(usize, usize),
-    /// As `Threads`, with the processes dealt out in turn.
+    /// As `Threads`, with the processes distributed round-robin.
     InTurn(usize),
-    /// As `Threads`, with the processes dealt out as the seed says.
+    /// As `Threads`, with a mapping that the seed determines.
     Drawn(usize),
-    /// OS processes, each of which is a thread of the test. Frames between them arrive late.
+    /// OS processes that are threads of the test. Frames between them arrive late.
     Late(usize),
     LateInTurn(usize),
     LateDrawn(usize),
-    /// OS processes that share memory, with a number of schedulers in each.
+    /// OS processes that share memory, and the number of schedulers in each.
     Shared(usize, usize),
 }
 
-/// Places in one memory, whose channels take tokens of any type. Miri needs a second for each.
+/// Places in one memory, whose channels take tokens of any type. Miri takes a second for each.
 pub const TOGETHER: &[Place] = if cfg!(miri) {
     &[Place::One, Place::Threads(2), Place::InTurn(3)]
 } else {
@@ -70,7 +70,7 @@ pub const ALL: &[Place] = &[
 ];
 
 impl Place {
-    /// Whether all processes are in one memory.
+    /// Returns whether all processes are in one memory.
     pub fn is_together(self) -> bool {
         !self.is_late() && !self.is_shared()
     }
@@ -86,7 +86,7 @@ impl Place {
         matches!(self, Place::Shared(..))
     }
 
-    /// The mapping of a number of processes, where these are not in blocks.
+    /// Returns the mapping of a number of processes, or `None` if they are mapped in blocks.
     fn mapping(self, processes: usize, seed: u64) -> Option<Sequence> {
         let mut random = Random(!seed);
         let mut part = |rank: usize| match self {
@@ -101,7 +101,7 @@ impl Place {
         Some(parts.join(" ").parse().unwrap())
     }
 
-    /// The options of a run of a number of processes here.
+    /// Returns the options of a run of a number of processes here.
     fn options(self, processes: usize, seed: u64, options: &Options) -> Options {
         let mut options = options.clone();
         if let Some(mapping) = self.mapping(processes, seed) {
@@ -117,10 +117,11 @@ impl Place {
         }
     }
 
-    /// Runs a network here. The seed decides about mappings and delays.
+    /// Runs a network here. The seed determines mappings and delays.
     ///
     /// # Panics
-    /// For OS processes, from which only [`tell`] returns lines.
+    ///
+    /// If the place is [`Place::Shared`], because only [`tell`] can return lines from OS processes.
     pub fn run(
         self,
         seed: u64,
@@ -139,7 +140,7 @@ impl Place {
     }
 }
 
-/// Runs a network at each place in one memory, and checks the result.
+/// Runs a network at each place in one memory, and passes the result to `check`.
 pub fn each(mut make: impl FnMut() -> Network, mut check: impl FnMut(Result<Report, RunError>)) {
     for place in TOGETHER {
         let network = make();
@@ -148,23 +149,24 @@ pub fn each(mut make: impl FnMut() -> Network, mut check: impl FnMut(Result<Repo
     }
 }
 
-/// Takes lines from the processes of a network, at any place.
+/// Function that takes lines from the processes of a network, at any place.
 pub type Tell = Arc<dyn Fn(String) + Send + Sync>;
 
 /// The outcome of a run at any place.
 #[derive(Debug)]
 pub struct Outcome {
     pub exit: Exit,
-    /// The error, if there was one; the standard error of OS processes.
+    /// The error, if there was one. For OS processes, their standard error.
     pub error: String,
-    /// The lines that the processes have passed to [`Tell`], sorted.
+    /// Lines that the processes have passed to [`Tell`], sorted.
     pub told: Vec<String>,
-    /// The result of the run, which is not known of OS processes.
+    /// Result of the run, or `None` for OS processes.
     pub ended: Option<Result<Report, RunError>>,
 }
 
-/// Runs a network at each of the places, and checks the outcome. `make` must be a closure of the
-/// test: the name of its type says which test to start again for OS processes.
+/// Runs a network at each of the places, and passes the outcome to `check`. `make` must be a
+/// closure of the test, because the name of its type shows which test to start again for OS
+/// processes.
 pub fn tell<M>(
     places: &[Place],
     seed: u64,
@@ -177,7 +179,7 @@ pub fn tell<M>(
     tell_of(type_name::<M>(), places, seed, options, make, check);
 }
 
-/// The same, for the test that has a closure of that type.
+/// As [`tell`], for the test that has a closure with this type name.
 pub fn tell_of(
     closure: &'static str,
     places: &[Place],
@@ -188,7 +190,7 @@ pub fn tell_of(
 ) {
     for &place in places {
         if let Place::Shared(os_processes, schedulers) = place {
-            // Not in a world without other programs.
+            // Miri cannot start other programs.
             if cfg!(miri) {
                 continue;
             }
@@ -212,21 +214,22 @@ pub fn tell_of(
     }
 }
 
-/// Which run of a test in OS processes the program is, if it is one: the test counts them.
+/// Environment variable with the number of the run that this program executes. A test counts its
+/// runs in OS processes.
 const RUN: &str = "GRAPHMAP_TEST_RUN";
 
-/// Whether this program is one of those that a test has started.
+/// Returns whether this program was started by a test.
 pub fn is_within() -> bool {
     std::env::var_os(RUN).is_some()
 }
 
 thread_local! {
-    /// Runs in OS processes so far, by test.
+    /// Number of runs in OS processes so far, by test.
     static RUNS: RefCell<HashMap<&'static str, usize>> = RefCell::default();
 }
 
-/// Starts this test again as a program that does only this run. There, the run does not
-/// return, and each other one returns nothing.
+/// Starts this test again as a program that executes only this run. In that program, this run does
+/// not return, and all others return `None`.
 fn run_shared(
     closure: &'static str,
     os_processes: usize,
@@ -258,7 +261,7 @@ fn run_shared(
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     let (out, error) = (text(stdout), text(stderr));
     assert!(!error.contains("LeakSanitizer"), "{test}: {error}");
-    // The first lines are those of the test program, which may end without a line break.
+    // The first lines are from the test harness, which may not end them with a line break.
     let after = |line: &str, mark: &str| Some(line[line.find(mark)? + mark.len()..].to_string());
     let mut told: Vec<String> = out.lines().filter_map(|line| after(line, TOLD)).collect();
     told.sort();
@@ -288,7 +291,7 @@ fn shown(exit: Exit) -> String {
     format!("{:?}", ExitCode::from(exit))
 }
 
-/// Is one of the OS processes of a run.
+/// Runs as one of the OS processes of a run, and exits.
 #[allow(clippy::print_stdout)]
 fn be(make: impl FnOnce(Tell) -> Network) -> ! {
     let tell: Tell = Arc::new(|told| println!("{TOLD}{told}"));

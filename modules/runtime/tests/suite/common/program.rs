@@ -1,4 +1,4 @@
-//! What a random program is that its seed says, and the books of a run of it.
+//! Random programs as their seeds determine them, and the counters of a run.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,14 +7,15 @@ use std::task::Waker;
 use super::token::Token;
 use super::{Random, mix, size, ways};
 
-/// How the processes of a program go on.
+/// Behaviour of the processes of a program.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Plan {
-    /// No cycles; each reads and writes as it likes, and leaves when it likes.
+    /// No cycles. Each process reads, writes and leaves at random.
     Free,
-    /// Each reads and writes every port once a round; channels that go back hold tokens.
+    /// Each process reads and writes every port once per round. Backward channels have initial
+    /// tokens.
     Rounds,
-    /// One shares tasks among workers, the last selects their results.
+    /// The first process shares tasks among workers, and the last one selects their results.
     Farm,
 }
 
@@ -26,7 +27,7 @@ pub struct Edge {
     pub initial: u32,
 }
 
-/// A program: all that its seed says, and the books of one run of it.
+/// A program as its seed determines it, and the counters of one run of it.
 #[derive(Debug)]
 pub struct Program {
     pub seed: u64,
@@ -34,25 +35,25 @@ pub struct Program {
     pub processes: u64,
     pub steps: u64,
     pub edges: Vec<Edge>,
-    /// Whether each future is awaited until it is ready, and nothing is done beside.
+    /// Whether each future is awaited until it is ready, and nothing is done in between.
     pub plain: bool,
-    /// Whether wakers are kept and woken by others.
+    /// Whether processes exchange their wakers and wake each other.
     pub spurious: bool,
     /// Whether there is one scheduler.
     pub alone: bool,
     pub books: Option<Books>,
 }
 
-/// What is known of a run whose processes share memory.
+/// Counters of a run whose processes share memory.
 #[derive(Debug, Default)]
 pub struct Books {
     pub alive: Arc<AtomicI64>,
-    /// Writes that were done, by channel.
+    /// Number of completed writes, by channel.
     pub written: Vec<AtomicU64>,
     pub wakers: Mutex<Vec<Waker>>,
 }
 
-/// The program of a seed.
+/// Returns the program of a seed.
 pub fn program(seed: u64) -> Program {
     let mut random = Random(seed);
     let plan = [Plan::Free, Plan::Free, Plan::Rounds, Plan::Farm][random.below(4) as usize];
@@ -109,8 +110,8 @@ pub fn program(seed: u64) -> Program {
 }
 
 impl Program {
-    /// Awaits a future in some way; `None` if it was dropped before it was ready, which `may_leave`
-    /// allows.
+    /// Awaits a future in some way. Returns `None` if it was dropped before it was ready, which
+    /// happens only with `may_leave`.
     pub async fn attempt<F: Future>(
         &self,
         future: F,
@@ -123,7 +124,7 @@ impl Program {
         }
     }
 
-    /// With books: for processes that share memory.
+    /// Adds counters, which only processes that share memory can use.
     pub fn accounted(mut self) -> Self {
         self.books = Some(Books {
             written: self.edges.iter().map(|_| AtomicU64::new(0)).collect(),
@@ -136,7 +137,7 @@ impl Program {
         Token::new(number, value, self.books.as_ref().map(|books| &books.alive))
     }
 
-    /// The value of a token that is there at the start.
+    /// Returns the value of an initial token.
     pub fn initial(&self, channel: usize, number: u64) -> u64 {
         mix(self.seed ^ channel as u64, number)
     }
@@ -148,10 +149,10 @@ impl Program {
         (0..self.edges.len()).filter(move |&channel| mine(&self.edges[channel]))
     }
 
-    /// What must hold after a run.
+    /// Checks the counters after a run.
     pub fn close(&self) {
         if let Some(books) = &self.books {
-            // Those that are woken late find nobody.
+            // Late wake-ups have no effect.
             for (n, waker) in books.wakers.lock().unwrap().drain(..).enumerate() {
                 if n % 2 == 0 {
                     waker.wake();

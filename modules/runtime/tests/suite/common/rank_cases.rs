@@ -1,4 +1,4 @@
-//! What ranks do in tests of several files: random messages, and random collective calls.
+//! Random messages and collective calls of ranks, for tests in several files.
 
 use std::cell::Cell;
 
@@ -7,24 +7,24 @@ use graphmap_runtime::{DecodeError, Decoder, Encoder, Local, Options, Payload, y
 
 use super::Random;
 
-/// What is sent: the number among those of its sender, and bytes that the number tells.
+/// A message: its number among the messages of its sender, and bytes that the number determines.
 pub type Numbered = (u64, Vec<u8>);
 
 fn bytes_of(source: usize, number: u64) -> Vec<u8> {
     let long = number.is_multiple_of(23);
-    // Some are sent when they are received only.
+    // Some messages are above the eager limit, and are sent only when they are received.
     let len = (number * 7919 + source as u64) % if long { 200_000 } else { 300 };
     vec![(number + source as u64) as u8; len as usize]
 }
 
-/// Takes one message of anybody, in one way or another.
+/// Receives one message from any rank, in a random way.
 async fn take(world: &Communicator, random: &mut Random) -> Result<(usize, i32, Numbered), Error> {
     let (value, status) = match random.below(6) {
         0 => {
             let message = world.mprobe(ANY_SOURCE, ANY_TAG).await?;
             let found = message.status();
             if random.below(2) == 0 {
-                // It goes back to where it was.
+                // The message returns to its position in the queue.
                 drop(message);
                 world.recv::<Numbered>(ANY_SOURCE, ANY_TAG).await?
             } else {
@@ -45,7 +45,7 @@ async fn take(world: &Communicator, random: &mut Random) -> Result<(usize, i32, 
             }
         },
         3 => {
-            // Two receives, of which one may get its message and give it back.
+            // The first receive may get a message. It then puts the message back.
             let first = world.recv::<Numbered>(ANY_SOURCE, ANY_TAG);
             for _ in 0..random.below(3) {
                 yield_now().await;
@@ -58,13 +58,14 @@ async fn take(world: &Communicator, random: &mut Random) -> Result<(usize, i32, 
     Ok((status.source, status.tag, value))
 }
 
-/// As many messages of all modes and sizes of each rank: each comes once, and those of one rank to another in order.
+/// Sends `each` messages of all modes and sizes from each rank. Checks that each message arrives
+/// once, and that the messages of one rank arrive in order.
 pub async fn messages(world: Communicator, seed: u64, each: u64) -> Result<(), Error> {
     let (me, count) = (world.rank(), world.size());
     let mut random = Random(seed * 100 + me as u64);
     let mut sends = Vec::new();
     for number in 0..each {
-        // As many to each as the others expect.
+        // The destinations are such that each rank knows how many messages it receives.
         let to = (me + number as usize) % count;
         let value: Numbered = (number, bytes_of(me, number));
         let tag = random.below(3) as i32;
@@ -97,7 +98,8 @@ pub async fn messages(world: Communicator, seed: u64, each: u64) -> Result<(), E
     Ok(())
 }
 
-/// An operation that does not commute, and whose result says in what order it was used.
+/// Joins two texts. The operation is not commutative, and its result shows the order of the
+/// operands.
 pub fn join(a: String, b: String) -> String {
     a + "," + &b
 }
@@ -109,7 +111,8 @@ fn joined(ranks: impl Iterator<Item = usize>) -> String {
         .join(",")
 }
 
-/// One call of each rank, by a number that all draw alike; `seed` differs from call to call.
+/// Makes the collective call that `what` selects, and checks its result. `what` must be the same on
+/// all ranks, and `seed` differs from call to call.
 pub async fn call(comm: &Communicator, what: u64, seed: u64) -> Result<(), Error> {
     let (me, size) = (comm.rank(), comm.size());
     let root = seed as usize % size;
@@ -162,7 +165,8 @@ pub async fn call(comm: &Communicator, what: u64, seed: u64) -> Result<(), Error
     Ok(())
 }
 
-/// Random calls, some of them under way at the same time, on communicators that are split at random.
+/// Makes random collective calls, some of them concurrently, on communicators that are split at
+/// random.
 pub async fn collectives(world: Communicator, seed: u64, calls: u64) -> Result<(), Error> {
     let mut alike = Random(1 + seed);
     let mut own = Random(1 + seed * 1000 + world.rank() as u64);
@@ -174,7 +178,7 @@ pub async fn collectives(world: Communicator, seed: u64, calls: u64) -> Result<(
             let world = comms.last().unwrap();
             let (me, size) = (world.rank(), world.size());
             let mine = colour(me);
-            // Backwards; those of one colour are in none.
+            // The order of the ranks is reversed, and ranks of colour 0 get no communicator.
             let split = world
                 .split((mine > 0).then_some(mine as u32), -(me as i64))
                 .await?;
@@ -207,7 +211,8 @@ pub async fn collectives(world: Communicator, seed: u64, calls: u64) -> Result<(
     Ok(())
 }
 
-/// The same calls again and again: messages in every mode of sending, and collective calls, waited for in several ways.
+/// Starts the same requests many times: messages in every mode of sending, and collective calls.
+/// They are awaited in several ways.
 pub async fn persistent(world: Communicator, rounds: u64) -> Result<(), Error> {
     let (me, size) = (world.rank(), world.size());
     let (next, last) = ((me + 1) % size, (me + size - 1) % size);
@@ -248,7 +253,8 @@ pub async fn persistent(world: Communicator, rounds: u64) -> Result<(), Error> {
         }
         (&mut barrier).await?;
     }
-    // A receive that was started and is taken back leaves its message to others, and can be started again.
+    // A receive that is started and then taken back leaves its message to others. It can be started
+    // again.
     receives[0].start()?;
     let to_me = world.send(vec![7_u64], next, 0);
     world.barrier().await?;
@@ -262,7 +268,7 @@ fn world_recv(tag: i32, from: usize) -> mpi::Receiving<Vec<u64>> {
     mpi::world().unwrap().recv(from, tag)
 }
 
-/// A value that is as large as a message may be that is sent before a receive waits for it. Its decoder runs a network.
+/// A message that is slightly below the eager limit. Its decoder runs a network.
 struct Running;
 
 impl Payload for Running {
@@ -283,7 +289,7 @@ impl Payload for Running {
     }
 }
 
-/// Sends values to all others, and receives theirs.
+/// Sends messages to all other ranks, and receives theirs.
 pub async fn runs_in_decoders(world: Communicator) -> Result<(), Error> {
     let others: Vec<usize> = (0..world.size()).filter(|&it| it != world.rank()).collect();
     for _ in 0..20 {

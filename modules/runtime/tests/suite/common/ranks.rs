@@ -1,4 +1,4 @@
-//! Networks of nothing but ranks, at each place.
+//! Networks that consist only of ranks, at each place.
 
 use std::any::type_name;
 
@@ -8,7 +8,7 @@ use rt::{Exit, Names, Network, Options, Report, RunError};
 
 use super::places::{Place, RANKS, tell_of};
 
-/// Of a process that has none.
+/// Ports of a process that has none.
 pub struct NoPorts;
 
 impl rt::Ports for NoPorts {
@@ -17,7 +17,7 @@ impl rt::Ports for NoPorts {
     }
 }
 
-/// A network of so many ranks, each as `rank` says.
+/// Returns a network of `count` ranks, each of which runs `rank`.
 pub fn network<F: Future<Output = Result<(), Error>> + 'static>(
     count: usize,
     rank: impl Fn(Communicator) -> F + Clone + Send + Sync + 'static,
@@ -44,7 +44,11 @@ pub fn run_at<F: Future<Output = Result<(), Error>> + 'static>(
     })
 }
 
-/// Runs them at each place of the test's own OS process.
+/// Runs a number of ranks at each place of the test's own OS process.
+///
+/// # Panics
+///
+/// If a run fails.
 pub fn everywhere<F: Future<Output = Result<(), Error>> + 'static>(
     count: usize,
     seed: u64,
@@ -57,8 +61,12 @@ pub fn everywhere<F: Future<Output = Result<(), Error>> + 'static>(
     }
 }
 
-/// Runs them in OS processes that share memory, of one and of two schedulers. Returns the output of
-/// each run, whose exit code must be this one. The rank must be a closure of the test.
+/// Runs ranks in OS processes that share memory, with one and with two schedulers each. Returns the
+/// standard error of each run. `rank` must be a closure of the test.
+///
+/// # Panics
+///
+/// If the exit code of a run is not `exit`.
 pub fn in_os_processes<F, R>(count: usize, exit: Exit, rank: R) -> Vec<String>
 where
     F: Future<Output = Result<(), Error>> + 'static,

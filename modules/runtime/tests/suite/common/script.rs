@@ -1,4 +1,5 @@
-//! Small random networks that may block: processes do what a script says, and a model without any tells who ends.
+//! Small random networks that may block. Processes follow a script, and a model with unbounded
+//! channels predicts which of them end.
 
 use std::sync::Arc;
 
@@ -9,18 +10,18 @@ use rt::{Channels, Names, Network};
 
 #[derive(Clone, Copy)]
 pub enum Step {
-    /// From which of its inputs, to which of its outputs.
+    /// Index of the input that is read. For `Write`, of the output that is written.
     Read(usize),
     Write(usize),
-    /// Waits for another thread.
+    /// Waits until another thread wakes the process.
     Nap,
 }
 
-/// Processes that read and write as they were told, and channels between them.
+/// Processes that read and write as their steps say, and the channels between them.
 pub struct Script {
-    /// Of each process.
+    /// Steps of each process.
     pub steps: Vec<Vec<Step>>,
-    /// Writer, reader and capacity.
+    /// Writer, reader and capacity of each channel.
     channels: Vec<(usize, usize, u32)>,
 }
 
@@ -33,7 +34,8 @@ impl Script {
             .map(|_| (below(processes), below(processes), 1 + below(3) as u32))
             .collect();
         let mut steps = vec![Vec::new(); processes];
-        // Most often both sides of a token are there, in an order that may or may not block.
+        // Usually, both the write and the read of a token are added, in an order that may or may
+        // not block.
         for _ in 0..below(40) {
             let channel = below(channels.len());
             let (from, to, _) = channels[channel];
@@ -100,7 +102,7 @@ impl Script {
         net
     }
 
-    /// What becomes of it where channels have room for everything: it goes on for as long as somebody can.
+    /// Returns the processes that end if channels are unbounded, with their final states.
     pub fn ends(&self) -> Vec<(u32, u64)> {
         let mut done = vec![0; self.steps.len()];
         let mut states: Vec<u64> = (0..self.steps.len() as u64).collect();
@@ -146,7 +148,7 @@ impl Script {
     }
 }
 
-/// What becomes of a process with each of its steps, beside what it reads.
+/// Returns the state after a step, without the value that the step reads.
 fn next(state: u64) -> u64 {
     state.wrapping_mul(0x0100_0000_01b3) ^ 7
 }

@@ -1,5 +1,5 @@
-//! A link between OS processes that are threads of the test: what is sent comes late, in any order but that of one
-//! sender, and standstills are found by looking at all of them at once.
+//! Link between OS processes that are threads of the test. Frames arrive late, and only those of
+//! one sender stay in order. Quiescence is detected by examining all OS processes at once.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -12,28 +12,28 @@ use graphmap_runtime as rt;
 use rt::between::{Doorbell, Header, Job, Link, RunState};
 use rt::{Network, Options, Report, RunError};
 
-/// A frame is looked for so many times before it is there, at most.
+/// Limit of the number of receives that do not see a frame yet, exclusive.
 const LATE: u64 = 4;
 
-/// What becomes of a frame on its way.
+/// Function that may change a frame when it is sent.
 pub type Forge = fn(&mut Random, &Header, &mut Vec<u8>);
 
-/// What all share.
+/// State that all OS processes share.
 struct World {
     all: Mutex<All>,
     forge: Forge,
-    /// Of each.
+    /// Wakes each OS process.
     woken: Vec<Condvar>,
 }
 
-/// Frames on their way from one to another, with how often each is still missed.
+/// Frames from one OS process to another, and the number of receives that each one will still miss.
 type Lane = VecDeque<(Header, Vec<u8>, u64)>;
 
 struct All {
     random: Random,
-    /// By receiver and sender.
+    /// Queues by receiver and sender.
     lanes: Vec<Vec<Lane>>,
-    /// Who has its bell up, and who counts as asleep.
+    /// Whether each OS process can be rung, and whether it counts as asleep.
     waits: Vec<bool>,
     asleep: Vec<bool>,
     stirred: bool,
@@ -43,7 +43,8 @@ struct All {
 }
 
 impl All {
-    /// Nobody is awake, nothing is on its way, and there is something to look at.
+    /// Returns whether no OS process is awake, no frame is on its way, and something has run since
+    /// the last detection.
     fn stands_still(&self) -> bool {
         let empty = |lanes: &Vec<Lane>| lanes.iter().all(VecDeque::is_empty);
         self.stirred
@@ -63,7 +64,7 @@ impl World {
         (0..self.woken.len()).for_each(|who| self.ring(all, who));
     }
 
-    /// Whoever counts as asleep does no more, if something is for it.
+    /// Wakes an OS process if it can be rung. From then on, it does not count as asleep.
     fn ring(&self, all: &mut All, who: usize) {
         if std::mem::take(&mut all.waits[who]) {
             all.asleep[who] = false;
@@ -130,7 +131,7 @@ impl Link for Simulated {
             all.waits[self.me] = false;
             return;
         }
-        // Rung meanwhile: it never counted as asleep.
+        // Rung in the meantime, so it never counted as asleep.
         if !all.waits[self.me] {
             return;
         }
@@ -194,7 +195,7 @@ impl Link for Simulated {
 }
 
 impl Simulated {
-    /// A frame that has come, if any may by now.
+    /// Returns a frame that has arrived, or `None`.
     fn next(&self) -> Option<(usize, Header, Vec<u8>)> {
         let mut all = self.world.all();
         let count = self.count();
@@ -244,8 +245,8 @@ impl Job for Simulated {
     }
 }
 
-/// Runs a network in so many OS processes, each of which makes its own part; what the first says. `seed` decides how
-/// late what is sent comes.
+/// Runs a network in a number of OS processes, each of which makes its own copy. Returns the result
+/// of the first one. `seed` determines the delays of frames.
 pub fn run_simulated(
     network: impl Fn() -> Network + Sync,
     options: &Options,
@@ -255,7 +256,7 @@ pub fn run_simulated(
     run_forged(network, options, os_processes, seed, |_, _, _| {})
 }
 
-/// The same, where frames are not what was sent.
+/// As [`run_simulated`], with a function that may change each frame.
 pub fn run_forged(
     network: impl Fn() -> Network + Sync,
     options: &Options,

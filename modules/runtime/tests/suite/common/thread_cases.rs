@@ -1,10 +1,10 @@
-//! Ranks of which some are threads and some tasks of processes.
+//! Ranks that are threads together with ranks that are tasks of processes.
 
 use graphmap_runtime::mpi::{ANY_SOURCE, ANY_TAG, Communicator, Error, OnThread, Op, ThreadRank};
 
 use super::endpoint_cases::each;
 
-/// Waits for threads, one after the other.
+/// Waits for threads, one after the other. Returns their results in order, or the first error.
 pub async fn ended<R>(threads: Vec<OnThread<Result<R, Error>>>) -> Result<Vec<R>, Error> {
     let mut all = Vec::new();
     for thread in threads {
@@ -13,7 +13,7 @@ pub async fn ended<R>(threads: Vec<OnThread<Result<R, Error>>>) -> Result<Vec<R>
     Ok(all)
 }
 
-/// Starts a thread for each.
+/// Starts a thread for each rank.
 pub fn start<R: Send + 'static>(
     ranks: impl IntoIterator<Item = Communicator>,
     does: impl Fn(&ThreadRank) -> Result<R, Error> + Clone + Send + 'static,
@@ -25,7 +25,8 @@ pub fn start<R: Send + 'static>(
     threads.collect()
 }
 
-/// What a rank does with all others: the same for a task of a process as for a thread.
+/// Makes calls of all sorts with all other ranks. Tasks and threads make the same ones. Returns the
+/// largest `round` of all ranks.
 async fn all_sorts(rank: Communicator, round: u64) -> Result<u64, Error> {
     let (me, size) = (rank.rank(), rank.size());
     let to = (me + round as usize) % size;
@@ -55,8 +56,8 @@ async fn all_sorts(rank: Communicator, round: u64) -> Result<u64, Error> {
     rank.allreduce(round, u64::max).await
 }
 
-/// Ranks of one communicator, of which some are threads, some tasks of processes, and some what threads have made of theirs: so many
-/// rounds.
+/// Runs `rounds` rounds in a communicator in which some ranks are threads and some are tasks.
+/// Threads also use a communicator that they have duplicated themselves.
 pub async fn threads_and_tasks(world: Communicator, seed: u64, rounds: u64) -> Result<(), Error> {
     let count = 1 + (world.rank() + seed as usize) % 3;
     let mut ranks = world.endpoints(count).await?;
@@ -80,8 +81,8 @@ pub async fn threads_and_tasks(world: Communicator, seed: u64, rounds: u64) -> R
     ended(threads).await.map(drop)
 }
 
-/// A thread of the first of two processes asks the second now and then, and polls for each answer: while it does, its process is never
-/// asleep.
+/// Sends questions from a thread of the first of two processes to the second one, and polls for
+/// each answer. Meanwhile, its process is never asleep.
 pub async fn polling_for_answers(world: Communicator, questions: u32) -> Result<(), Error> {
     let rank = world.endpoints(1).await?.remove(0);
     if rank.rank() == 1 {
@@ -93,7 +94,7 @@ pub async fn polling_for_answers(world: Communicator, questions: u32) -> Result<
     }
     let asks = rank.on_thread(move |rank| {
         for n in 0..questions {
-            // All may have fallen asleep by now, or be about to.
+            // By now, all schedulers may be asleep or about to sleep.
             (0..n * 7919 % 4000).for_each(|_| std::hint::spin_loop());
             let answer = rank.call(move |rank| async move {
                 rank.send(n, 1, 0).await?;

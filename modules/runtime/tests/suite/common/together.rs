@@ -1,4 +1,4 @@
-//! One who writes the same to readers, several of which are in one OS process.
+//! A broadcast to readers, several of which are in one OS process.
 #![allow(clippy::print_stdout)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use super::{BOTH, Both};
 use graphmap_runtime as rt;
 use rt::{Broadcast, Channels, DecodeError, Decoder, Encoder, Names, Network, Payload, Stopped};
 
-/// How many tokens have been written down in this OS process.
+/// Number of tokens that have been encoded in this OS process.
 static ENCODED: AtomicUsize = AtomicUsize::new(0);
 const TOKENS: u64 = 50;
 
@@ -15,7 +15,7 @@ const TOKENS: u64 = 50;
 struct Token(u64, Vec<u32>);
 
 impl Token {
-    /// Every tenth is large.
+    /// Creates a token. Every tenth one is large.
     fn new(number: u64) -> Self {
         let len = if number % 10 == 9 { 50_000 } else { 3 };
         Token(number, vec![number as u32; len])
@@ -38,7 +38,7 @@ impl Payload for Token {
     }
 }
 
-/// How many tokens a reader takes before it leaves.
+/// Returns the number of tokens that a reader takes before it leaves.
 fn limit(index: u64) -> u64 {
     match index {
         0 | 3 => 7,
@@ -47,7 +47,7 @@ fn limit(index: u64) -> u64 {
     }
 }
 
-/// Rank 0 and eight readers.
+/// Returns a network of a writer (rank 0) and eight readers.
 pub fn network() -> Network {
     let mut net = Network::new("together", "together.dot");
     let write = |p: Both<Token>| async move {

@@ -1,4 +1,4 @@
-//! Tokens whose writers can see what has become of them.
+//! Tokens whose writers can see whether they were read or dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
@@ -6,20 +6,21 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use super::mix;
 use graphmap_runtime::{DecodeError, Decoder, Encoder, Payload};
 
-/// What has become of a token.
+/// Values of [`Token::fate`].
 const UNDER_WAY: u8 = 0;
 const READ: u8 = 1;
 pub const DROPPED: u8 = 2;
 
-/// A token, whose writer can see what has become of it.
+/// A token whose writer can see its fate.
 pub struct Token {
-    /// Counted from 0 in its channel; in a farm, where a share chooses the channel, among all.
+    /// Number in its channel, from 0. In a farm, in which a share chooses the channel, the number
+    /// among all tokens.
     number: u64,
     value: u64,
-    /// Of some more than is copied into shared memory.
+    /// For some tokens, more bytes than are copied into shared memory.
     more: Vec<u8>,
     pub fate: Arc<AtomicU8>,
-    /// How many there are in this run.
+    /// Number of tokens in this run.
     alive: Option<Arc<AtomicI64>>,
 }
 
@@ -41,7 +42,7 @@ impl Token {
         }
     }
 
-    /// Its number and value, for who has read it.
+    /// Marks the token as read. Returns its number and value.
     pub fn open(self) -> (u64, u64) {
         let before = self.fate.swap(READ, Ordering::SeqCst);
         assert_eq!(before, UNDER_WAY, "token {} was read before", self.number);

@@ -1,4 +1,5 @@
-//! Networks in which somebody goes on only when others have: by a file, outside of all channels.
+//! Networks in which a process continues only when others have continued. It sees this by a file,
+//! outside of all channels.
 #![allow(clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
@@ -8,14 +9,16 @@ use super::cases::{Outcome, Ports, pair};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
 
-/// A pair, and beside the writer one who computes until what was written has been read.
+/// Returns a network of a pair, and a process beside the writer that computes until the token has
+/// been read.
 pub fn before() -> Network {
     let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
     let write = |mut p: Ports| async move {
-        // The reader sleeps by then: it has to be woken, else it finds the token by itself.
+        // The reader sleeps by then, so it must be woken. While awake, it would find the token by
+        // itself.
         std::thread::sleep(Duration::from_millis(300));
         p.outs[0].write(vec![1]).await?;
-        // Not at its end yet, at which all would be sent.
+        // The process must not end yet, because all tokens are sent when it ends.
         p.outs[0].stopped().await;
         Ok(())
     };
@@ -27,7 +30,7 @@ pub fn before() -> Network {
     let compute = move |()| async move {
         let start = std::time::Instant::now();
         while !std::path::Path::new(&file()).exists() {
-            // For ever, where what was written waits for this one.
+            // This would never end if the token waited for this process.
             assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
             std::hint::spin_loop();
         }
@@ -36,7 +39,8 @@ pub fn before() -> Network {
     net
 }
 
-/// One who has a large token to read, and computes until a third has read a thousand small ones of the same writer.
+/// Returns a network in which a process has a large token to read. It computes until another
+/// process has read a thousand small tokens of the same writer.
 pub fn held_up() -> Network {
     let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
     let write = |mut p: Ports| async move {
@@ -57,7 +61,7 @@ pub fn held_up() -> Network {
     let compute = move |mut p: Ports| async move {
         let start = Instant::now();
         while !std::path::Path::new(&file()).exists() {
-            // For ever, where the small tokens wait for the large one to be read.
+            // This would never end if the small tokens waited for the large one to be read.
             assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
             std::hint::spin_loop();
         }
@@ -74,7 +78,8 @@ pub fn held_up() -> Network {
     net
 }
 
-/// A run within a process writes to the outside, and ends when that has been read.
+/// Returns a network with a nested run that writes to the outside, and ends when its token has been
+/// read.
 pub fn around() -> Network {
     let file = || std::env::var("GRAPHMAP_TEST_FILE").expect("a file");
     let write = move |mut p: Ports| async move {
@@ -85,7 +90,7 @@ pub fn around() -> Network {
             p.outs[0].write(vec![1]).await?;
             let start = std::time::Instant::now();
             while !std::path::Path::new(&file()).exists() {
-                // For ever, where what was written waits for the run around this one.
+                // This would never end if the token waited for the outer run.
                 assert!(start.elapsed().as_secs() < 40, "nothing was read meanwhile");
                 rt::yield_now().await;
             }
@@ -101,7 +106,8 @@ pub fn around() -> Network {
     })
 }
 
-/// Two processes that each write more to the other than a ring has room for, and then start a run of their own before they read.
+/// Returns a network of two processes that each write more to the other than a byte ring can hold.
+/// They then run a network of their own before they read.
 pub fn full_rings() -> Network {
     const TOKENS: u32 = 200;
     let process = |mut p: Ports| async move {

@@ -1,5 +1,6 @@
-//! Odd ways of awaiting a future: under wakers of another library, which wake from another thread, as a task of a set, or
-//! looked at a few times and dropped, or dropped just when it has been woken.
+//! Unusual ways to await a future. The waker may be from another library and wake from another
+//! thread. The future may be a task of a set. It may be dropped after a few polls, or as soon as it
+//! has been woken.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -15,13 +16,13 @@ use super::Random;
 
 type Task<'a, T> = Pin<Box<dyn Future<Output = Option<T>> + 'a>>;
 
-/// Wakers that another thread has been given and has not woken yet.
+/// Number of wakers that the other thread has received and not woken yet.
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 
-/// Those that it has woken.
+/// Number of wakers that the other thread has woken.
 static WOKEN: AtomicUsize = AtomicUsize::new(0);
 
-/// How many wake-ups by another thread there were; none while one is still to come.
+/// Returns the number of wake-ups by the other thread, or `None` if one is still to come.
 pub fn wake_ups() -> Option<usize> {
     let woken = WOKEN.load(Ordering::SeqCst);
     (UNDER_WAY.load(Ordering::SeqCst) == 0).then_some(woken)
@@ -31,7 +32,7 @@ pub fn wake_ups() -> Option<usize> {
 fn wake_elsewhere(waker: Waker) {
     static OTHER: OnceLock<Sender<Waker>> = OnceLock::new();
     if cfg!(miri) {
-        // Where threads may not outlive the program.
+        // Under Miri, threads may not outlive the program.
         waker.wake();
         return;
     }
@@ -58,7 +59,8 @@ pub async fn nap() {
     let mut asked = false;
     poll_fn(|context| {
         if std::mem::replace(&mut asked, true) {
-            // Whoever woke it, it goes on; the other wake-up is one too many then.
+            // Any wake-up ends the wait. If it was another one, the wake-up of the thread has no
+            // effect.
             return Poll::Ready(());
         }
         wake_elsewhere(context.waker().clone());
@@ -67,7 +69,7 @@ pub async fn nap() {
     .await;
 }
 
-/// A waker that is not the runtime's, and wakes one that is.
+/// A waker that is not the runtime's own, and wakes one that is.
 struct Relay {
     to: Waker,
     elsewhere: bool,
@@ -82,16 +84,17 @@ impl Wake for Relay {
     }
 }
 
-/// When a future is dropped that is not ready.
+/// Time at which a future that is not ready is dropped.
 #[derive(Clone, Copy, PartialEq)]
 enum Leave {
     Never,
     AfterLooks(u64),
-    /// It has been woken, and is dropped without another look.
+    /// After it has been woken, without another poll.
     WhenWoken,
 }
 
-/// Awaits a future in some way; `None` if it was dropped before it was ready, which `may_leave` allows.
+/// Awaits a future in some way. Returns `None` if it was dropped before it was ready, which happens
+/// only with `may_leave`.
 pub async fn attempt<F: Future>(
     future: F,
     random: &mut Random,
@@ -114,7 +117,7 @@ pub async fn attempt<F: Future>(
         }
         let relayed = match style {
             0 => true,
-            // Another waker at each look: the last one counts.
+            // The waker differs from poll to poll. The last one counts.
             1 => random.below(2) == 0,
             _ => false,
         };
@@ -144,7 +147,7 @@ pub async fn attempt<F: Future>(
     .await
 }
 
-/// Awaits a future as a task of a set, with so many others.
+/// Awaits a future as a task of a set, with `others` other tasks.
 async fn in_a_set<F: Future>(future: F, others: u64) -> F::Output {
     let mut set = TaskSet::from_iter([Box::pin(async { Some(future.await) }) as Task<'_, _>]);
     for _ in 0..others {
@@ -160,7 +163,7 @@ async fn in_a_set<F: Future>(future: F, others: u64) -> F::Output {
     }
 }
 
-/// One look at a future.
+/// Polls a future once and drops it. Returns its output if it was ready.
 pub async fn glance<F: Future>(future: F) -> Option<F::Output> {
     let mut future = Box::pin(future);
     poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! Random accesses of ranks to each other's memory, and what that is to be then.
+//! Random accesses of ranks to each other's memory, checked against a model.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ const OPS: [Op; 9] = [
     Op::Keep,
 ];
 
-/// What an operation makes of two numbers.
+/// Returns the result of an operation on two numbers.
 fn combined(op: Op, there: u32, comes: u32) -> u32 {
     match op {
         Op::Sum => there.wrapping_add(comes),
@@ -35,7 +35,7 @@ fn combined(op: Op, there: u32, comes: u32) -> u32 {
     }
 }
 
-/// An access to elements that nobody else has access to at the time.
+/// An access to elements that no other rank accesses at the same time.
 #[derive(Debug, Clone)]
 struct Access {
     origin: usize,
@@ -46,7 +46,8 @@ struct Access {
     way: u64,
 }
 
-/// All accesses of a round, in an order that each origin keeps. The elements of each rank are shared out anew each time.
+/// Returns the accesses of a round. Each origin makes its own in this order. The elements of each
+/// target are divided among the origins differently in each round.
 fn plan(random: &mut Random, lengths: &[usize], each: u64) -> Vec<Access> {
     let ranks = lengths.len();
     let shift = random.below(ranks as u64) as usize;
@@ -72,7 +73,7 @@ fn plan(random: &mut Random, lengths: &[usize], each: u64) -> Vec<Access> {
     all
 }
 
-/// Makes an access, and looks at what it tells.
+/// Makes an access, checks its result, and updates the model.
 async fn make(window: &Window<u32>, access: &Access, model: &mut [Vec<u32>]) -> Result<(), Error> {
     let Access {
         target,
@@ -117,7 +118,7 @@ async fn make(window: &Window<u32>, access: &Access, model: &mut [Vec<u32>]) -> 
             there.copy_from_slice(&changed);
         }
         _ => {
-            // Not waited for: what comes later is done later.
+            // Not awaited, because later accesses take effect later.
             drop(window.accumulate(values, target, offset, op));
             there.copy_from_slice(&changed);
         }
@@ -125,7 +126,7 @@ async fn make(window: &Window<u32>, access: &Access, model: &mut [Vec<u32>]) -> 
     Ok(())
 }
 
-/// What the access of another rank does.
+/// Applies an access of another rank to the model.
 fn replay(access: &Access, model: &mut [Vec<u32>]) {
     let (offset, count) = (access.offset, access.values.len());
     let there = &mut model[access.target][offset..offset + count];
@@ -151,7 +152,8 @@ fn replay(access: &Access, model: &mut [Vec<u32>]) {
     }
 }
 
-/// So many rounds of accesses of all kinds, with a fence between: each rank knows what all memory is to be.
+/// Makes `rounds` rounds of accesses of all kinds, with fences in between. Each rank knows the
+/// expected contents of all memory.
 pub async fn accesses(world: Communicator, seed: u64, rounds: u64, each: u64) -> Result<(), Error> {
     let mut random = Random(seed + 1);
     let (me, count) = (world.rank(), world.size());
@@ -180,10 +182,10 @@ pub async fn accesses(world: Communicator, seed: u64, rounds: u64, each: u64) ->
     Ok(())
 }
 
-/// A piece of a rank: where it begins, and what is in it.
+/// A piece of attached memory: its first index, and its elements.
 type Piece = (usize, Vec<u32>);
 
-/// The elements of a rank that begin there, if they are in one piece.
+/// Returns `count` elements from `first` on, if they are in one piece.
 fn found(pieces: &mut [Piece], first: usize, count: usize) -> Option<&mut [u32]> {
     pieces.iter_mut().find_map(|(begins, elements)| {
         let from = first.checked_sub(*begins)?;
@@ -192,8 +194,8 @@ fn found(pieces: &mut [Piece], first: usize, count: usize) -> Option<&mut [u32]>
     })
 }
 
-/// So many rounds in which ranks attach and detach memory, and have access to that of all: what is there is as in a plain
-/// model, and what is not is told.
+/// Attaches and detaches memory in `rounds` rounds, and accesses the memory of all ranks. Values
+/// must be as in a plain model, and an access outside attached memory must return an error.
 pub async fn pieces(world: Communicator, seed: u64, rounds: u64) -> Result<(), Error> {
     let (me, count) = (world.rank(), world.size());
     let mut random = Random(seed + 1);
@@ -213,7 +215,7 @@ pub async fn pieces(world: Communicator, seed: u64, rounds: u64) -> Result<(), E
         let mut model = world.allgather(mine.clone()).await?.to_vec();
         let mut mistaken = vec![false; count];
         for access in 0..random.below(40) {
-            // An element of each rank is for one of the others at a time.
+            // In each round, an element is accessed by one origin only.
             let (origin, target) = (random.below(count as u64), random.below(count as u64));
             let (origin, target) = (origin as usize, target as usize);
             let pieces = &mut model[target];
@@ -243,7 +245,7 @@ pub async fn pieces(world: Communicator, seed: u64, rounds: u64) -> Result<(), E
                 1 => window.fetch_and_op(value, target, first, op).await,
                 _ => {
                     let done = window.accumulate([value], target, first, op).await;
-                    // Elsewhere it is known later.
+                    // If the target is remote, the error is known only later.
                     mistaken[target] |= before.is_none() && done.is_ok();
                     done.map(|()| before.unwrap_or_default())
                 }
@@ -274,7 +276,7 @@ pub async fn pieces(world: Communicator, seed: u64, rounds: u64) -> Result<(), E
     Ok(())
 }
 
-/// Ranks of each OS process count in memory that they share, on however many threads.
+/// Counts in memory that the ranks of each OS process share, on any number of threads.
 pub async fn shared(world: Communicator, times: u64) -> Result<(), Error> {
     let here = world.split_type(SplitType::OsProcess, 0).await?;
     let (me, size) = (here.rank(), here.size());
@@ -297,7 +299,7 @@ pub async fn shared(world: Communicator, times: u64) -> Result<(), Error> {
     let counted = counts.own()[me].load(Ordering::Relaxed);
     assert_eq!(counted, times * size as u64);
     assert_eq!(texts.own()[0].lock().unwrap().len() as u64, times);
-    // What is shared stays where there is somebody who has it.
+    // Shared memory stays as long as a rank has a handle.
     let kept = (me == 0).then_some(counts);
     here.barrier().await?;
     let sum = |counts: &SharedWindow<AtomicU64>| {
@@ -305,7 +307,7 @@ pub async fn shared(world: Communicator, times: u64) -> Result<(), Error> {
         all.sum::<u64>()
     };
     assert!(kept.is_none_or(|counts| sum(&counts) == times * (size * size) as u64));
-    // Those of several OS processes cannot, and all are told.
+    // Ranks of several OS processes cannot share memory, and all of them get an error.
     let all = world.shared_window(vec![AtomicU64::new(1)]).await;
     match world.size() == size {
         true => assert_eq!(all?.own()[0].load(Ordering::Relaxed), 1),
