@@ -7,7 +7,7 @@
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
-use graphmap_kpn::network::{ChannelId, ProcessId};
+use graphmap_kpn::network::{Channel, ChannelId, ProcessId};
 use graphmap_kpn::pass::{Pass, PassContext};
 use graphmap_kpn::version;
 use rustc_hash::FxHashMap;
@@ -157,8 +157,7 @@ fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'
     let mut channels: FxHashMap<[&str; 4], f64> = FxHashMap::default();
     for c in &profile.channels {
         let traffic = if bytes { c.bytes } else { c.messages };
-        // Adds up parallel channels between the same ports, because they have the same key. Each of
-        // them then gets the sum.
+        // Adds up parallel channels between the same ports, because they have the same key.
         *channels
             .entry([&c.from, &c.src, &c.to, &c.dst])
             .or_default() += traffic as f64;
@@ -168,18 +167,26 @@ fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'
         .ids()
         .map(|id| (id, processes.get(network.process_name(id)).copied()))
         .collect();
+    let key = |channel: &Channel| {
+        let (from, to) = (&network.ports[channel.from], &network.ports[channel.to]);
+        [
+            network.process_name(from.process),
+            network.name(from.name),
+            network.process_name(to.process),
+            network.name(to.name),
+        ]
+    };
+    let mut parallel: FxHashMap<[&str; 4], f64> = FxHashMap::default();
+    for channel in network.channels.values() {
+        *parallel.entry(key(channel)).or_default() += 1.0;
+    }
     let traffic: Vec<(ChannelId, Option<f64>)> = network
         .channels
         .iter()
         .map(|(id, channel)| {
-            let (from, to) = (&network.ports[channel.from], &network.ports[channel.to]);
-            let key = [
-                network.process_name(from.process),
-                network.name(from.name),
-                network.process_name(to.process),
-                network.name(to.name),
-            ];
-            (id, channels.get(&key).copied())
+            let key = key(channel);
+            // Parallel channels get equal parts of their sum.
+            (id, channels.get(&key).map(|sum| sum / parallel[&key]))
         })
         .collect();
     let unknown = loads.iter().filter(|(_, load)| load.is_none()).count()

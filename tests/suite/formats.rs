@@ -169,6 +169,22 @@ fn a_profile_of_today_has_its_weights_and_its_ranks() {
         .stdout_has("\"worker2\" -> \"manager\" [traffic=908, ");
 }
 
+/// Parallel channels between the same ports have the same key in a profile. They get equal parts.
+#[test]
+fn parallel_channels_share_the_measured_traffic() {
+    let edge = "a -> b [src=o, dst=i, bundle=scatter];";
+    let channel = r#"{"from": "a", "src": "o", "to": "b", "dst": "i", "messages": 3, "bytes": 10}"#;
+    let profile = format!(r#"{{"processes": [], "channels": [{channel}, {channel}]}}"#);
+    let test = Test::new()
+        .file("g.dot", format!("digraph g {{ {edge} {edge} }}"))
+        .file("profile.json", profile)
+        .args("expand g.dot --json --weights profile.json --quiet");
+    let network = parsed(&test.run().status(0).stdout());
+    for channel in network["channels"].as_array().unwrap() {
+        assert_eq!(channel["traffic"], 10.0);
+    }
+}
+
 /// A pass that keeps its request and replies nothing.
 const KEEP: &str = "#!/bin/sh\ncat > request.json\necho '{\"protocol\": 1}'\n";
 
