@@ -70,13 +70,19 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
 }
 
 fn connect(started: Started, running: &Running) -> Result<Rc<dyn Job>, NotJoined> {
-    let world = World::join()?;
+    let mut world = World::join()?;
     running.joined();
-    if !started.agrees(world.count() as u64) {
-        return Err(not_one_world(&world, &started.told).into());
+    let settings = match started.agrees(world.count() as u64) {
+        true => agreed(&world, started.settings),
+        false => Err(not_one_world(&world, &started.told).into()),
+    };
+    match settings {
+        Ok(settings) => Ok(Rc::new(MpiLink::new(world, settings))),
+        Err(error) => {
+            finalize::end(&mut world);
+            Err(error)
+        }
     }
-    let settings = agreed(&world, started.settings)?;
-    Ok(Rc::new(MpiLink::new(world, settings)))
 }
 
 /// Largest size in bytes of an error text that is exchanged.
