@@ -1,4 +1,4 @@
-// Makes the wiring of `squares.dot`. `tests/suite/embedding.rs` includes this file.
+// Generates the wiring of `squares.dot`. `tests/suite/embedding.rs` includes this file.
 
 use std::env;
 use std::path::PathBuf;

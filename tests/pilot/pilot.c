@@ -1,7 +1,8 @@
 /*
- * A stand-in for Pilot over MPI, for tests: as much of its API as pilot.h declares, for numbers alone (`%d`). Ranks are
- * given as Pilot gives them: rank 0 is PI_MAIN; with `-pisvc=d` rank 1 is a process of Pilot's own; those that are created
- * follow in the order of creation. What runs nothing is idle.
+ * Stand-in for Pilot over MPI, for tests. It implements the part of Pilot's API that pilot.h
+ * declares, for numbers only (`%d`). Ranks are assigned as Pilot assigns them: rank 0 is PI_MAIN.
+ * With `-pisvc=d`, rank 1 is a service process of Pilot. The processes that the program creates
+ * follow in order of creation. Ranks without a function are idle.
  */
 #include <mpi.h>
 #include <pilot.h>
@@ -32,7 +33,8 @@ void PI_Abort(const int code, const char *text, const char *file, const int line
     int tries = 0, unread = 0;
     fprintf(stderr, "PI_Abort: %s:%d: %s\n", file, line, text);
     fflush(NULL);
-    /* A launcher that is told to end the job may end before it has read that: `mpiexec` of MPICH 4.0.2, on busy cores. */
+    /* Waits until the launcher has read the message. On busy cores, `mpiexec` of MPICH 4.0.2 may
+     * end the job without reading it. */
     while (tries++ < 500 && ioctl(2, FIONREAD, &unread) == 0 && unread > 0)
         usleep(1000);
     MPI_Abort(MPI_COMM_WORLD, code);
@@ -90,7 +92,7 @@ PI_BUNDLE *PI_CreateBundle(enum PI_BUNUSE usage, PI_CHANNEL *const array[], int 
     NEED(bundle->channel);
     for (i = 0; i < count; i++) {
         bundle->channel[i] = array[i];
-        if (usage == PI_SELECT) /* so that one probe sees them all */
+        if (usage == PI_SELECT) /* one probe must match all channels */
             array[i]->tag = array[0]->tag;
     }
     return bundle;
@@ -115,8 +117,9 @@ int PI_StartAll(void)
 }
 
 /*
- * MPICH 4.0.2 over the TCP of UCX hangs in MPI_Finalize, of any program: so its launcher is told that this process is
- * through, in the words of PMI 1. After the second barrier all connections are there and nothing is on its way.
+ * With MPICH 4.0.2 over the TCP of UCX, every program hangs in MPI_Finalize. Therefore this
+ * function reports the end of this process to the launcher itself, by the PMI 1 protocol. After the
+ * second barrier all connections exist, and no message is on its way.
  */
 void PI_StopMain(int status)
 {

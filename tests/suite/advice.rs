@@ -1,21 +1,22 @@
-//! Advice never leads into the next error: what the help of a diagnostic names is done, and checked again.
+//! Advice never leads to the next error: the help of a diagnostic is followed, and the result is
+//! checked again.
 //!
-//! What can be done mechanically is: an attribute with its value, an edge, a name that was misspelt, a
-//! command, an option. Help that names a placeholder (`FILE`) is left to the reader.
+//! The tests follow advice that can be followed mechanically: an attribute with its value, an edge,
+//! a misspelt name, a command, an option. They skip help that names a placeholder (`FILE`).
 
 use crate::common::{NET, Test};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// A diagnostic, as `--message-format json` has it.
+/// Diagnostic in the form of `--message-format json`.
 #[derive(Debug)]
 struct Found {
     code: String,
     message: String,
     is_error: bool,
     help: Vec<String>,
-    /// Bytes of its place.
+    /// Byte range of its position.
     place: Option<(usize, usize)>,
 }
 
@@ -47,7 +48,7 @@ fn check(drawing: &str) -> Vec<Found> {
     found(&test.run().stderr())
 }
 
-/// The texts in backticks, each with what stands before it.
+/// Returns each text in backticks, with the text before it.
 fn quoted(help: &str) -> Vec<(&str, &str)> {
     let mut parts = help.split('`');
     let mut quoted = Vec::new();
@@ -57,23 +58,23 @@ fn quoted(help: &str) -> Vec<(&str, &str)> {
     quoted
 }
 
-/// Whether a word stands for something: `FILE`.
+/// Returns whether a word is a placeholder, such as `FILE`.
 fn is_placeholder(word: &str) -> bool {
     let letters = word.trim_matches(|c: char| !c.is_alphanumeric());
     letters.len() > 1 && letters.chars().all(|c| c.is_ascii_uppercase()) && letters != "NULL"
 }
 
-/// `bundle=scatter`: its name and its value.
+/// Splits an attribute such as `bundle=scatter` into its name and value.
 fn attribute(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once('=')?;
     let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase());
     let is_value = !value.is_empty() && !value.contains("..") && !is_placeholder(value);
-    // These are not said at an edge or a node alone.
+    // An edge or a node alone cannot have these attributes.
     let of_others = ["cluster", "process", "replicas", "kind"].contains(&name);
     (is_name && is_value && !of_others).then_some((name, value))
 }
 
-/// The drawing with attributes at the statement of a place.
+/// Returns the graph with attributes added to the statement at a position.
 fn with_attributes(drawing: &str, (start, end): (usize, usize), all: &[(&str, &str)]) -> String {
     let statement = drawing[..start]
         .rfind([';', '{', '\n'])
@@ -99,7 +100,7 @@ fn with_attributes(drawing: &str, (start, end): (usize, usize), all: &[(&str, &s
         return format!("{} [{said}]{}", &drawing[..stop], &drawing[stop..]);
     };
     let close = open + drawing[open..].find(']').unwrap();
-    // What is said there already of the same name goes.
+    // Removes the existing attributes that have these names.
     let others = drawing[open + 1..close].split(',').filter(|one| {
         let name = one.split('=').next().unwrap().trim();
         all.iter().all(|(said, _)| *said != name)
@@ -109,14 +110,14 @@ fn with_attributes(drawing: &str, (start, end): (usize, usize), all: &[(&str, &s
     format!("{}[{list}{}", &drawing[..open], &drawing[close..])
 }
 
-/// Each advice of a diagnostic that can be followed in the drawing, and the drawing then.
+/// Returns each help of a diagnostic that can be followed in the graph, with the changed graph.
 fn followed(drawing: &str, found: &Found) -> Vec<(String, String)> {
     let Some((start, end)) = found.place else {
         return Vec::new();
     };
     let mut ways = Vec::new();
     for help in &found.help {
-        // What else there is to do is the reader's.
+        // The rest of this advice needs a decision of the reader.
         if help.contains("join the others") {
             continue;
         }
@@ -148,7 +149,7 @@ fn followed(drawing: &str, found: &Found) -> Vec<(String, String)> {
             ));
             continue;
         }
-        // What is said of the whole graph is said first.
+        // Statements about the whole graph go first.
         let of_graph = quoted.iter().find_map(|(_, text)| match text {
             text if text.starts_with("edge [") => Some(text.to_string()),
             text if text.starts_with("allow=") => Some(format!("{text};")),
@@ -178,9 +179,10 @@ fn followed(drawing: &str, found: &Found) -> Vec<(String, String)> {
     ways
 }
 
-/// Drawings whose diagnostics advise something that can be followed, beside those of the error pages.
+/// Graphs whose diagnostics give advice that can be followed, in addition to those of the error
+/// pages.
 const DRAWINGS: &[&str] = &[
-    // A chain without a rim; one whose end is joined, one whose start is.
+    // Chains with open ends: both, only the first, only the last.
     "digraph g { subgraph cluster_c { replicas=4; c; c -> c [step=1]; } }",
     "digraph g { c [replicas=4]; c -> c [step=1]; }",
     "digraph g { c [replicas=4]; c -> c [step=-1]; }",
@@ -189,7 +191,7 @@ const DRAWINGS: &[&str] = &[
     "digraph g { c [replicas=5]; c -> c [step=2]; c -> sink [at=5]; }",
     "digraph g { subgraph cluster_r { replicas=3; c [replicas=3]; c -> c [step=\"1,0\", src=s, dst=n]; c -> c [step=1, src=e, dst=w]; } }",
     "digraph g { subgraph cluster_r { replicas=3; a -> b [step=1]; } }",
-    // A misspelt process, a port that is missing.
+    // A misspelt process, a missing port.
     "digraph g { s -> worker1 [bundle=scatter]; s -> worker2; worker1 -> t; wroker2 -> t; }",
     "digraph g { a1 -> b; a2 -> c; a2 -> d [src=more]; }",
     "digraph g { \"a 1\" -> b; \"a 2\" -> c [src=\"an other\"]; \"a 1\" -> d [src=\"an other\"]; \"a 2\" -> NULL [src=x]; }",
@@ -212,7 +214,7 @@ const DRAWINGS: &[&str] = &[
     "digraph g { a -> b [capacity=2, type=\"Vec<double>\", initial=1]; b -> a [src=x, dst=y]; }",
 ];
 
-/// The drawings in this file and on the pages of errors, and those of `tests/checks`.
+/// Returns the graphs in this file, on the error pages and in `tests/checks`.
 fn drawings() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut drawings: Vec<String> = DRAWINGS.iter().map(|&text| text.to_owned()).collect();
@@ -252,7 +254,7 @@ fn advice_about_a_drawing_leads_to_no_other_error() {
                 let is_new = |one: &&Found| one.is_error && !known(one);
                 let is_same =
                     |one: &Found| (&one.code, &one.message) == (&found.code, &found.message);
-                // Another of the same words may be left.
+                // The same diagnostic may remain at another position.
                 let same = |all: &[Found]| all.iter().filter(|one| is_same(one)).count();
                 if let Some(new) = after.iter().find(is_new) {
                     wrong.push(format!(
@@ -260,7 +262,7 @@ fn advice_about_a_drawing_leads_to_no_other_error() {
                         found.code, new.code, new.message
                     ));
                 } else if advice.contains("`allow=") && after.iter().any(|one| one.is_error) {
-                    // What a drawing allows counts when it has no error.
+                    // `allow=` takes effect only if the graph has no error.
                 } else if same(&after) >= same(&before) {
                     let code = &found.code;
                     wrong.push(format!(
@@ -279,8 +281,8 @@ const PROFILE: &str = r#"{"processes":[{"rank":0,"name":"main0","load":1},{"rank
 "communicators":[{"name":"world","calls":0}],
 "pairs":[{"communicator":0,"from":0,"to":1,"messages":3,"bytes":24}]}"#;
 
-/// What was done before a command that fails, the folder it runs in, the command, and how much of its
-/// advice can be followed.
+/// Commands that succeed first, the folder to run in, the command that fails, and how many pieces
+/// of its advice can be followed.
 const COMMANDS: &[(&[&str], &str, &str, usize)] = &[
     (&[], "", "run net.dot", 1),
     (&[], "", "net.dot", 2),
@@ -346,7 +348,7 @@ fn prepared(before: &[&str], within: &str) -> Test {
     test.within(within)
 }
 
-/// The command that an advice names, if it is one that can be given as it stands.
+/// Returns the command that a piece of advice names, if it can be run unchanged.
 fn command(text: &str, failed: &str) -> Option<String> {
     let is_whole = |text: &str| !text.split(' ').any(is_placeholder);
     if let Some(option) = text.strip_prefix("-n ") {
@@ -358,10 +360,10 @@ fn command(text: &str, failed: &str) -> Option<String> {
         return Some(format!("{before}{text}"));
     }
     let command = text.strip_prefix("graphmap ")?;
-    // A pipe to a program of others.
+    // Omits the program that the output is piped to.
     let command = command.split(" | ").next()?;
     is_whole(command).then(|| match command.starts_with("run ") {
-        // The compiler has nothing to do with it.
+        // The compiler is irrelevant here.
         true => format!("{command} --no-build"),
         false => command.to_owned(),
     })
@@ -387,7 +389,7 @@ fn commands_that_are_advised_succeed() {
         for command in advised {
             let mut test = prepared(before, within);
             if command == "check" {
-                // It takes the only drawing there is.
+                // Without a file name, `check` needs a folder with exactly one graph file.
                 fs::remove_file(test.folder().join("five.dot")).unwrap();
             }
             test = test.args(&command);

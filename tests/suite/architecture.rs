@@ -1,4 +1,4 @@
-//! What ARCHITECTURE.md says of the structure, held true.
+//! Checks that the source has the structure that ARCHITECTURE.md describes.
 
 use crate::imports::floors::FLOORS;
 use crate::imports::{self, Imports};
@@ -10,12 +10,12 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All files with an ending below some folders, build output left out, and what is elsewhere and linked to.
+/// Returns all files with an extension below some folders. Skips build output and symbolic links.
 fn files(folders: &[&str], ending: &str) -> Vec<PathBuf> {
     let mut todo: Vec<PathBuf> = folders.iter().map(|f| root().join(f)).collect();
     let mut found = Vec::new();
     while let Some(path) = todo.pop() {
-        // Sources that are elsewhere: modules/wiring packages those of other crates.
+        // Links: modules/wiring packages sources of other crates.
         if path.is_symlink() {
             continue;
         }
@@ -36,7 +36,8 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// Which of our crates each of our crates depends on, but for tests; the command is `""`.
+/// Maps each crate of this repository to the crates of this repository that it depends on, without
+/// dev-dependencies. The name of the command is `""`.
 fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -63,7 +64,7 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
         let name = match ours(name) {
             Some(name) if manifest.contains("modules") => name,
             None if name == "graphmap" => String::new(),
-            // In the place of rsmpi, so under its name.
+            // It replaces rsmpi, so it has the package name of rsmpi.
             None if name == "mpi" => name.to_string(),
             _ => continue,
         };
@@ -75,7 +76,8 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     arrows
 }
 
-/// What the command depends on: all but the runtime, which is in what it writes, and the tests' own.
+/// Crates that the command depends on. The crates of the runtime are not among them, because they
+/// are a part of generated projects.
 const COMMAND: &[&str] = &[
     "binding",
     "dot",
@@ -108,7 +110,7 @@ fn paths_in_architecture_and_decisions_exist() {
     let mut paths = 0;
     for document in documents {
         let text = read(&document);
-        // The crate of the bullet that a path is in, if there is one.
+        // Folders of the crate that the current list item describes, if any.
         let mut inside = Vec::new();
         for line in text.lines() {
             if let Some(path) = line.strip_prefix("* `") {
@@ -213,12 +215,13 @@ fn crates_depend_on_what_the_table_allows() {
     );
 }
 
-/// Who has no MPI builds all else: the link over it is no member of the workspace.
+/// Checks that the link over MPI depends only on the runtime, and that it is not a member of the
+/// workspace. Therefore all other crates build without MPI.
 #[test]
 fn the_mpi_link_stands_on_the_runtime_alone_and_nobody_on_it() {
     assert!(arrows().keys().all(|name| name != "link-mpi"));
     let manifest = read(&root().join("modules/link-mpi/Cargo.toml"));
-    // What only its tests need stands elsewhere.
+    // Dev-dependencies may be others.
     let shipped = manifest.split("[dev-dependencies]").next();
     let ours = shipped.into_iter().flat_map(str::lines);
     let ours = ours.filter(|l| l.starts_with("graphmap-"));
@@ -226,14 +229,14 @@ fn the_mpi_link_stands_on_the_runtime_alone_and_nobody_on_it() {
     assert_eq!(ours, ["graphmap-runtime"]);
 }
 
-/// The drawing of the crates, as it has to be: an arrow to each crate that one depends on, but for those that are
-/// reached by other arrows anyway.
+/// Returns the expected graph file of the crates. It has an edge for each dependency that no path
+/// of other dependencies implies.
 fn drawing_of_the_crates() -> String {
     let mut arrows = arrows();
     arrows.remove("testing");
     let command = arrows.remove("").unwrap();
     arrows.insert("graphmap".to_owned(), command);
-    // No member of the workspace: the test above says what it stands on.
+    // It is not a member of the workspace. The test above checks its only dependency.
     let runtime = BTreeSet::from(["runtime".to_owned()]);
     arrows.insert("link-mpi".to_owned(), runtime);
     let reached = |from: &str, but: &str| {
@@ -282,7 +285,7 @@ fn the_picture_of_the_crates_is_what_cargo_says() {
     assert_eq!(read(&picture), read(&fresh), "{how}");
 }
 
-/// Whether a text has a word, with nothing of a name on either side.
+/// Returns whether a text contains a word that is not part of a longer name.
 fn has_word(text: &str, word: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -295,7 +298,7 @@ fn has_word(text: &str, word: &str) -> bool {
 #[test]
 fn unsafe_is_in_the_runtime_where_stacks_are_switched_and_where_mpi_is_called_only() {
     for path in files(&["src", "modules", "graphs"], "rs") {
-        // What is derived implements a trait that is unsafe.
+        // Derived code implements an unsafe trait.
         let runtime = [
             "executor",
             "fiber",
@@ -345,7 +348,7 @@ fn clippy_asks_of_every_unsafe_block_why_it_is_sound() {
 
 #[test]
 fn tests_leave_nothing_out_in_silence() {
-    // What clippy does not see, as it sees `eprintln!`.
+    // Clippy detects `eprintln!`, but not this.
     let stderr = ["io::std", "err()"].concat();
     for path in files(&["src", "tests", "modules", "graphs"], "rs") {
         let inside = path.strip_prefix(root()).unwrap();
@@ -357,7 +360,7 @@ fn tests_leave_nothing_out_in_silence() {
             let attribute = line.trim_start();
             let ignores = attribute.starts_with("#[ignore")
                 || (attribute.starts_with("#[cfg_attr(") && attribute.contains(" ignore"));
-            // Run by another test, or left out under Miri, which says so itself.
+            // Tests that another test runs, and tests that Miri itself reports as ignored.
             let said = ["#[ignore = \"run by `", "#[cfg_attr(miri, ignore = "];
             let said = said.iter().any(|s| attribute.starts_with(s));
             assert!(!ignores || said, "who runs it? {place}");
@@ -365,7 +368,7 @@ fn tests_leave_nothing_out_in_silence() {
     }
 }
 
-/// What is told to people goes through `talk`, which lets nothing through that a terminal obeys.
+/// Checks that only `talk` writes to the terminal, because `talk` escapes control characters.
 #[test]
 fn one_file_of_the_command_writes_to_the_terminal() {
     for path in files(&["src"], "rs") {
@@ -373,7 +376,7 @@ fn one_file_of_the_command_writes_to_the_terminal() {
             continue;
         }
         for line in read(&path).lines() {
-            // Asking for the file, and flushing the output of clap, is not writing.
+            // Access to the stream and flushing clap's output are not writes.
             let asks = ["as_fd()", "is_terminal()", ".flush()"];
             let writes = line.contains("stderr()") || line.contains("stdout()");
             let writes = writes && !asks.iter().any(|ask| line.contains(ask));
@@ -383,7 +386,8 @@ fn one_file_of_the_command_writes_to_the_terminal() {
     }
 }
 
-/// What each file of a crate imports from; `""` is the crate of the library's face and the command.
+/// Maps each file of a crate to the files that it imports from. `""` is the crate of the library
+/// and the command.
 fn imports_of(module: &str) -> Imports {
     let source = match module {
         "" => "src".to_owned(),
@@ -406,7 +410,7 @@ fn crates_have_floors() {
         assert!(listed, "say which floors {} has", module.display());
     }
     for (module, floors) in FLOORS {
-        // That of the file, otherwise of its folder.
+        // Layer of the file, or of the nearest folder that has one.
         let floor = |path: &str| {
             let mut folders = std::iter::successors(Some(path), |path| {
                 path.rsplit_once("::").map(|(folder, _)| folder)
@@ -416,7 +420,7 @@ fn crates_have_floors() {
                 .unwrap_or_else(|| panic!("say on which floor of the {module} `{path}` stands"))
         };
         for (file, used) in imports_of(module) {
-            // The crate's root is above all; what is defined there may be used everywhere.
+            // The crate root is above all layers. Items that it defines may be used everywhere.
             if file.is_empty() {
                 continue;
             }

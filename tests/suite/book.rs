@@ -1,7 +1,7 @@
-//! The examples of the book and of README: every graph in them is one, and links lead somewhere.
+//! The examples of the book and of the README: each graph is checked, and each link has a target.
 //!
-//! A block tagged `dot` passes `graphmap check` without an error or a warning; one tagged
-//! `dot,fails` does not. The error index has tests of its own in `errors.rs`.
+//! A block tagged `dot` passes `graphmap check` without an error or a warning. A block tagged
+//! `dot,fails` does not. `errors.rs` tests the error index.
 
 use crate::common::Test;
 use std::fs;
@@ -28,7 +28,7 @@ fn chapters() -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Blocks of a chapter: line, tag, text.
+/// Returns the code blocks of a chapter: line number, tag and text.
 fn blocks(chapter: &str) -> Vec<(usize, String, String)> {
     let mut blocks = Vec::new();
     let mut lines = chapter.lines().enumerate();
@@ -72,7 +72,7 @@ fn every_graph_of_the_book_is_checked() {
     assert!(graphs > 10, "only {graphs} graphs found");
 }
 
-/// The examples of the blocking API's extensions are parts of documentation tests.
+/// Checks that the examples of the blocking API's extensions are parts of documentation tests.
 #[test]
 fn examples_of_two_groups_and_of_windows_are_tested() {
     let page = include_str!("../../docs/src/rsmpi.md");
@@ -98,7 +98,6 @@ fn examples_of_two_groups_and_of_windows_are_tested() {
     }
 }
 
-/// The anchors of a chapter's headings, as mdBook makes them.
 #[test]
 fn the_finding_of_the_chapter_on_diagnostics_is_the_one_that_is_told() {
     let page = include_str!("../../docs/src/diagnostics.md");
@@ -111,6 +110,7 @@ fn the_finding_of_the_chapter_on_diagnostics_is_the_one_that_is_told() {
     checked.status(1).stderr_is(&block("text"));
 }
 
+/// Returns the anchors of a chapter's headings, as mdBook generates them.
 fn anchors(chapter: &str) -> Vec<String> {
     let mut inside = false;
     let headings = chapter.lines().filter(|line| {
@@ -186,8 +186,8 @@ fn every_chapter_is_in_the_summary() {
     );
 }
 
-/// Sections of a chapter, each a heading and what is below it up to the next, without blocks of code:
-/// number of the first line, text.
+/// Returns the sections of a chapter, without code blocks: number of the first line, and text. A
+/// section ends at the next heading.
 fn sections(chapter: &str) -> Vec<(usize, String)> {
     let mut sections = vec![(1, String::new())];
     let mut inside = false;
@@ -206,13 +206,13 @@ fn sections(chapter: &str) -> Vec<(usize, String)> {
     sections
 }
 
-/// What was measured, as a text tells it: a time or a size, or a row of a table of numbers.
+/// Returns a measured figure in the text, if any: a time or a size, or a row of a table of numbers.
 fn figure(section: &str) -> Option<String> {
-    // Limits are told in KiB and MiB, and what was measured is not.
+    // Limits are written in KiB and MiB. Measurements never are.
     const UNITS: [&str; 11] = [
         "ns", "µs", "us", "ms", "s", "B", "bytes", "KB", "MB", "GB", "GiB",
     ];
-    // What is code is no figure: an option, a file.
+    // Numbers in code, such as an option or a file name, are not figures.
     let prose: Vec<&str> = section.split('`').step_by(2).collect();
     let prose = prose.join("`");
     let words: Vec<&str> = prose.split_whitespace().collect();
@@ -231,7 +231,7 @@ fn figure(section: &str) -> Option<String> {
     pair.map(|words| words.join(" ")).or_else(row)
 }
 
-/// Returns the benchmarks that a section names: the words of each, from the path on.
+/// Returns the benchmarks that a section names: the words of each command, from the path on.
 fn commands(section: &str) -> Vec<Vec<&str>> {
     let code = section.split('`').skip(1).step_by(2);
     let command = code.map(|code| {
@@ -243,7 +243,8 @@ fn commands(section: &str) -> Vec<Vec<&str>> {
     commands.filter(is_command).collect()
 }
 
-/// Returns the rows of the table of benchmarks: the words of the command, and the link to its table.
+/// Returns the rows of the table of benchmarks: the words of the command, and the link to its
+/// results.
 fn benchmarks(readme: &str) -> Vec<(Vec<&str>, &str)> {
     let rows = readme
         .lines()
@@ -307,7 +308,7 @@ fn every_benchmark_has_a_row_that_leads_to_its_table() {
 fn every_figure_stands_by_the_command_that_makes_it() {
     let (mut wrong, mut figures) = (Vec::new(), 0);
     for (path, text) in chapters() {
-        // Sizes and times there are limits.
+        // Sizes and times on error pages are limits.
         if path.parent().is_some_and(|p| p.ends_with("errors")) {
             continue;
         }

@@ -1,17 +1,17 @@
-//! Faulty graphs that say themselves what is wrong with them.
+//! Faulty graphs that contain their expected diagnostics.
 //!
-//! In `tests/checks/*.dot` a comment `//~ CODE text` says that this line has a finding with that
-//! code whose message holds the text; `//~? CODE text` that there is one without a place. All
-//! errors and warnings must be said, and nothing else may be found.
+//! In `tests/checks/*.dot`, a comment `//~ CODE text` expects a diagnostic on this line. The
+//! diagnostic has that code, and its message contains the text. `//~? CODE text` expects a
+//! diagnostic without a position. The comments must list all errors and warnings of the graph.
 
 use crate::common::Test;
 use std::fs;
 use std::path::Path;
 
-/// A finding: line (0 for none), code, message.
+/// Diagnostic: line (0 if it has no position), code, message.
 type Finding = (u64, String, String);
 
-/// What a graph says is wrong with it; the message is a part of it.
+/// Returns the diagnostics that a graph expects, each with a part of its message.
 fn expected(text: &str) -> Vec<Finding> {
     let mut expected = Vec::new();
     for (line, number) in text.lines().zip(1..) {

@@ -1,4 +1,4 @@
-//! Every verb, and bad input for them.
+//! Every verb, with valid and invalid input.
 
 use crate::common::{NET, Test};
 use std::fs;
@@ -162,7 +162,7 @@ graphmap: 1 error
 fn a_file_without_an_end() {
     let test = Test::new().args("check endless.dot");
     let file = fs::File::create(test.folder().join("endless.dot")).unwrap();
-    // A hole takes no room on the disk.
+    // A sparse file occupies no space on the disk.
     if file.set_len(6 << 30).is_ok() {
         test.run()
             .status(2)
@@ -324,7 +324,7 @@ fn explaining() {
         .run()
         .status(0)
         .stdout_has("G0009: ");
-    // No marks of Markdown on a terminal.
+    // The output to a terminal has no Markdown.
     net()
         .args("explain 708")
         .run()
@@ -342,7 +342,7 @@ fn explaining() {
         .run()
         .status(2)
         .stderr_has("the codes near it are G0001");
-    // As messages have it, and several.
+    // Codes as messages print them, and several codes.
     for args in ["explain error[G0009]:", "explain G0009: g8", "explain 9, 8"] {
         net().args(args).run().status(0).stdout_has("G0009: ");
     }
@@ -351,7 +351,8 @@ fn explaining() {
         .run()
         .status(0)
         .stdout_has("\nG0008: ");
-    // Words: the one page that has them, or the list of several, those with them in the title first.
+    // Words: prints the only page that contains them, or lists the pages. Pages with the words in
+    // the title come first.
     net()
         .args("explain legal deadlock")
         .run()

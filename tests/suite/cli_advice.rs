@@ -1,4 +1,4 @@
-//! What the command advises can be followed, what it finds is told at once, and what it says of itself holds.
+//! Advice that can be followed, errors that are reported early, and the formatting of diagnostics.
 
 use crate::common::{NET, Test};
 use std::path::Path;
@@ -25,7 +25,7 @@ fn an_os_process_that_is_not_there_is_advised_only_where_it_can_be() {
         done.stderr_has("error[G0452]: there is no OS process 5")
             .stderr_has(help);
     }
-    // What is advised helps.
+    // The advice helps.
     let test = Test::new()
         .file("g.dot", &long)
         .args("partition g.dot -n 6");
@@ -75,10 +75,12 @@ fn a_number_that_is_not_there_is_told_those_that_are() {
     }
 }
 
-/// A long line is cut around what is shown of it; the place is told once, as it is in the file.
+/// Checks that a long line is cut around the marked part. The position refers to the whole line,
+/// and is printed once.
 #[test]
 fn a_long_line_is_shown_at_its_place() {
-    // The attribute is 26 columns behind what comes before it: 240 are shown before a place.
+    // The attribute begins 26 columns after `before`. At most 240 columns are shown before a
+    // position.
     let lengths = [
         (100, 250),
         (213, 0),
@@ -106,7 +108,7 @@ fn a_long_line_is_shown_at_its_place() {
             assert!(behind.starts_with(['\n', '\u{1b}']), "{said}");
         }
     }
-    // Two places of one line, far from each other.
+    // Two positions on one line, far apart.
     let (left, right) = ("x".repeat(300), "y".repeat(5000));
     let drawing = format!("digraph g {{ /*{left}*/ a -> b; /*{right}*/ a -> c; }}\n");
     let column = |edge: &str| drawing.find(edge).unwrap() + 1;
@@ -199,7 +201,7 @@ fn a_skeleton_that_is_not_there_is_told_before_it_is_needed() {
     for skeleton in ["ring", "star"] {
         let test = drawing(skeleton).args("check g.dot --skeletons mine");
         test.run().status(0).stderr_lacks("warning");
-        // As other verbs take it.
+        // `graphmap.toml` has the same effect as the option.
         let test = test.file("graphmap.toml", "skeletons = \"mine\"\n");
         test.args("check g.dot")
             .run()
@@ -315,7 +317,8 @@ fn fmt_takes_the_only_drawing_as_other_verbs_do() {
         .stderr_has("graphmap: formatted other.dot\n");
 }
 
-/// Our own drawings are as our own tool writes them; but one shows the spelling of the thesis.
+/// Checks that our own graphs are formatted. `a3.dot` is not, because it keeps the spelling of the
+/// thesis.
 #[test]
 fn our_graphs_are_laid_out() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("graphs");
@@ -336,7 +339,7 @@ fn our_graphs_are_laid_out() {
         .stderr_is("");
 }
 
-/// How many OS processes there are is said once.
+/// Checks that `-n` must equal the number of OS processes of `--mapping`.
 #[test]
 fn a_mapping_and_a_number_that_disagree_are_told_as_they_were_written() {
     let drawing =
@@ -347,7 +350,7 @@ fn a_mapping_and_a_number_that_disagree_are_told_as_they_were_written() {
     test.run().status(0);
     let test = test.args("partition g.dot -n 3 -o plan --quiet");
     test.run().status(0);
-    // On cores of this host, as `--hosts local` has it.
+    // Binds to cores of this host, as `--hosts local` does.
     let plan = test.read("plan/mapping.json");
     let plan = plan.replace("\"cores\": []", "\"cores\": [0]");
     let mut test = test.file("m3.json", plan);
@@ -365,7 +368,7 @@ fn a_mapping_and_a_number_that_disagree_are_told_as_they_were_written() {
             .stderr_has("= help: omit `-n` to use the number of the mapping\n")
             .stderr_lacks("GRAPHMAP_");
     }
-    // What agrees runs; what the shell says of a number does not count against a mapping.
+    // An equal number is accepted. With a mapping, the environment variable has no effect.
     let program = "pub async fn a(_: crate::wiring::A) { println!(\"{}\", std::env::var(\"GRAPHMAP_OS_PROCESSES\").unwrap()); }\n";
     test = test.file("g/src/processes/a.rs", program);
     test = test.args("run g.dot --dev -n 3 --mapping m3.json --link shm --no-pin");
@@ -377,7 +380,7 @@ fn a_mapping_and_a_number_that_disagree_are_told_as_they_were_written() {
         .args("run g.dot --dev --mapping m3.json --link shm")
         .env("GRAPHMAP_OS_PROCESSES", "7");
     test.run().status(0).stdout_is("3\n").stderr_is("");
-    // Nothing has to run in the last of them.
+    // The last OS process may be empty.
     let empty = test
         .read("m3.json")
         .replace("\"os_process\": 2", "\"os_process\": 1");

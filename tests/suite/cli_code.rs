@@ -1,5 +1,5 @@
-//! What `graphmap run` makes of the compiler's messages: each in the words of the graph, at a place
-//! that the user can mend, once.
+//! Translation of compiler messages by `graphmap run`. Each message uses the terms of the graph,
+//! has a position that the user can fix, and appears once.
 
 use crate::common::Test;
 
@@ -13,7 +13,7 @@ const GRAPH: &str = "digraph copies { allow=\"G0614\";
 
 const HEAD: &str = "use crate::wiring::Worker;\n";
 
-/// A worker that is sound whatever its tokens are.
+/// A valid worker for any token type.
 const WORKER: &str = "pub async fn worker(mut p: Worker) -> Result<(), graphmap_runtime::Stopped> {
     while let Some(token) = p.in_.read().await {
         p.out.write(token).await?;
@@ -22,8 +22,7 @@ const WORKER: &str = "pub async fn worker(mut p: Worker) -> Result<(), graphmap_
 }
 ";
 
-/// What the function of `worker` is, and what must be said of it: the first line of the first
-/// finding, its place, its first help.
+/// The function of `worker`, and the expected first diagnostic: first line, position, first help.
 const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "pub fn worker(p: Worker) { drop(p); }",
@@ -93,14 +92,14 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "3:5",
         "",
     ),
-    // The arm is awaited by the macro, where nobody can remove it.
+    // The advice to remove the `.await` would be wrong, because the macro generates it.
     (
         "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_.read().await => drop(n),\n        else => {}\n    }\n}",
         "error[G0703]: `select!` cannot wait for `Option<u64>` (E0277)",
         "3:5",
         "name the port itself, without a read or a write: `token = p.in_ => ..`",
     ),
-    // To await it there is no help: the macro does.
+    // The advice to add `.await` would be wrong, because the macro awaits the arm.
     (
         "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_.read() => drop(n),\n        else => {}\n    }\n}",
         "error[G0703]: `select!` cannot wait for `graphmap_runtime::Read<'_, u64>` (E0277)",
@@ -133,8 +132,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// What the code of macros does is told to nobody who has not written it: places in it, and advice that
-/// would have to be followed there.
+/// Texts about the code of macros that must not appear: positions in it, and advice that would have
+/// to be followed there.
 const OF_MACROS: &[&str] = &[
     "remove the `.await`",
     "required for",
@@ -143,8 +142,8 @@ const OF_MACROS: &[&str] = &[
     "the following other types",
 ];
 
-/// What the function of `worker` forgets, and the one thing that is advised. The compiler advises to
-/// ignore it.
+/// Statements whose result `worker` ignores, each with the only advice about it. The compiler would
+/// advise to ignore the result.
 const FORGOTTEN: &[(&str, &str)] = &[
     ("p.out.write(1);", "await it: `.write(..).await`"),
     ("p.in_.read();", "await it: `.read().await`"),
@@ -163,7 +162,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .file("copies.dot", GRAPH)
         .args("new copies --from copies.dot --quiet");
     test.run().status(0);
-    // Stubs are told of as such.
+    // Stubs would be reported as stubs.
     let done =
         |kind: &str, function| format!("pub async fn {function}(_: crate::wiring::{kind}) {{}}\n");
     let mut test = test
@@ -188,7 +187,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
             said.contains(&format!("= help: {help}")) || help.is_empty(),
             "{said}"
         );
-        // Nothing of what is generated or comes along, and each thing once.
+        // No diagnostic mentions generated code or dependencies, and each is reported once.
         assert!(
             !said.contains("wiring.rs") && !said.contains(".graphmap/"),
             "{said}"
@@ -223,7 +222,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         assert!(said.contains("graphmap: 1 warning\n"), "{body}\n{said}");
     }
 
-    // Errors that need no conversion by hand.
+    // Error types that need no manual conversion.
     for error in [
         "std::io::Error",
         "Box<dyn std::error::Error>",
@@ -242,7 +241,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
             .stderr_is("graphmap: building copies\n");
     }
 
-    // A type that is missing, of many channels and in a function: one finding.
+    // A missing type of several channels and of a function is one diagnostic.
     let typed = GRAPH.replace("u64", "Load");
     test = test.file("copies.dot", typed).file(
         "copies/src/processes/worker.rs",
@@ -256,7 +255,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .stderr_has("= help: add `#[derive(Clone, Debug, Default, PartialEq, graphmap_runtime::Payload)] pub struct Load;` to src/types.rs")
         .stderr_has("graphmap: 1 error\n");
 
-    // It has got a field since, and the line that lists them has not.
+    // The type has a new field that `payload!` does not list.
     let load = "pub struct Load {\n    pub n: u64,\n}\ngraphmap_runtime::payload!(Load);\n";
     let types = test.read("copies/src/types.rs");
     test = test.file("copies/src/types.rs", load);
@@ -275,7 +274,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .stderr_has("list all fields: `graphmap_runtime::payload!(Load { n, m })`")
         .stderr_has("graphmap: 1 error");
 
-    // The derive lists the fields itself, and their types must be payloads, too.
+    // The derive lists the fields itself. The types of the fields must be payloads, too.
     let derived = "use std::cell::Cell;\n\n#[derive(graphmap_runtime::Payload)]\npub struct Load {\n    \
                    pub n: u64,\n    pub cell: Cell<u64>,\n}\n";
     test = test.file("copies/src/types.rs", derived);
@@ -285,7 +284,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .stderr_has(" --> copies/src/types.rs:6:15")
         .stderr_has("graphmap: 1 error");
 
-    // A project that was made without the feature.
+    // A project that was created without the feature.
     let manifest = test.read("copies/Cargo.toml");
     let without = manifest.replace(", features = [\"derive\"]", "");
     assert_ne!(without, manifest);
@@ -301,7 +300,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     }
     test = test.file("copies/Cargo.toml", manifest);
 
-    // What an attribute makes wrong in the wiring is reported at the attribute, once.
+    // Errors that an attribute causes in the wiring are reported at the attribute, once.
     let plain = "#[derive(Clone)]\npub struct Load;\ngraphmap_runtime::payload!(Load);\n";
     test = test.file("copies/src/types.rs", plain);
     let filled = GRAPH
@@ -322,14 +321,14 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .stderr_has("graphmap: 1 error");
     test = test.file("copies/src/types.rs", types);
 
-    // Another type, which troubles nobody: no word of it.
+    // A new type that still compiles is not reported.
     test = test
         .file("copies.dot", GRAPH.replace("u64", "f32"))
         .file("copies/src/processes/worker.rs", format!("{HEAD}{WORKER}"));
     test.run()
         .status(0)
         .stderr_is("graphmap: updated copies/src/wiring.rs\ngraphmap: building copies\n");
-    // Where nobody asks the compiler, what may be wrong is told.
+    // Without the compiler, possible errors are warnings.
     let test = test
         .file("copies.dot", GRAPH)
         .args("run copies.dot --no-build");
@@ -348,8 +347,8 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .stderr_has("warning[G0610]: copies/src/types.rs does not name the type `Load`")
         .stderr_has("= help: check with the compiler: `graphmap run copies.dot --no-run`\n");
 
-    // A port that is new is told, although a function that knows nothing of it compiles; in every run
-    // until the function names it.
+    // A new port is reported in every run until the function uses it, because a function that does
+    // not use it compiles.
     let more = GRAPH.replace(
         "worker -> sum",
         "worker -> sum [src=more, type=u64, at=all];\n    worker -> sum",
@@ -357,7 +356,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     let new =
         "warning[G0607]: the function `worker` does not match its kind: the port `more` was added";
     let mut test = test.file("copies.dot", &more);
-    // What is certain is so whoever asks.
+    // This warning does not depend on the compiler.
     test = test.args("run copies.dot --no-build");
     test.run().status(0).stderr_has(new);
     test = test.args("run copies.dot --dev --no-run");
@@ -377,7 +376,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
             .exists()
     );
 
-    // What is gone is told in every run, too, until the function compiles again.
+    // A removed port is reported in every run, until the function compiles again.
     let gone = "warning[G0607]: the function `worker` does not match its kind: the port `more` was removed";
     test = test.file("copies.dot", GRAPH);
     for _ in 0..2 {
@@ -392,7 +391,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     }
 }
 
-/// Where a channel does not say what it carries, the project says what stands for it.
+/// Checks that `new` names the type that replaces missing types.
 #[test]
 fn a_project_without_types_says_so() {
     let none = "`Token` in src/types.rs, because no channel has `type=`\n";
@@ -415,7 +414,7 @@ fn a_project_without_types_says_so() {
     }
 }
 
-/// Who has begun to say types is told where none is said.
+/// Checks that missing types are reported if some channels have a type.
 #[test]
 fn a_drawing_with_some_types_is_told_which_are_missing() {
     for (edges, said) in [

@@ -1,4 +1,4 @@
-//! What is not typed: the graph file, `graphmap.toml`, and how findings are taken.
+//! Defaults: the graph file, `graphmap.toml`, and the levels of diagnostics.
 
 use crate::common::Test;
 
@@ -10,7 +10,7 @@ digraph farm {
 }
 ";
 
-/// A network with two notes of non-determinism (G0314).
+/// Returns a network with two notes of non-determinism (G0314).
 fn farm() -> Test {
     Test::new().file("farm.dot", FARM)
 }
@@ -34,18 +34,18 @@ fn the_only_drawing_is_taken_and_said() {
         test = test.file("hostfile", "node1:2\nnode2:2\n").args(args);
         test.run().status(0).stderr_has(TAKEN);
     }
-    // Made from it, and named otherwise: a copy lies in the project.
+    // The name of the project differs from that of the graph file, so the project contains a copy.
     assert_eq!(test.read("work/farm.dot"), FARM);
     let test = test.args("run");
     test.run()
         .status(2)
         .stderr_has(TAKEN)
         .stderr_has("`farm.dot` has no project to run");
-    // Neither JSON nor silence is spoilt by it.
+    // The line is not printed with JSON output or `--quiet`.
     let test = test.args("check --message-format json --allow G0314");
     test.run().status(0).stderr_is("");
     let test = test.args("check --quiet");
-    test.run().status(0).stderr_lacks("taking");
+    test.run().status(0).stderr_lacks("graphmap: using");
 }
 
 #[test]
@@ -65,13 +65,13 @@ graphmap: 1 error
         .status(2)
         .stdout_is("")
         .stderr_has("  = help: name one of `a.gv`, `farm.dot`\n");
-    // A project can begin with none.
+    // A new project needs no graph file.
     let two = two.args("new hello --timings");
     let made = two.run().status(0);
     made.stderr_has(" s  wiring\n")
         .stderr_has(" s  write files\n");
     assert!(two.read("hello/hello.dot").contains("worker"));
-    // Without anything to do there is no file to be asked for.
+    // Without a verb, a graph file is needed.
     let two = two.args("--timings");
     two.run().status(2).stderr_has("no graph file is named");
 }
@@ -98,14 +98,14 @@ time = \"20ms\"
         .status(0)
         .stderr_has("graphmap: using graphs/farm.dot, from graphmap.toml\n")
         .stdout_has("farm: 6 processes in 3 OS processes on 2 hosts, strategy round-robin\n");
-    // What is typed goes before it.
+    // Options override the configuration.
     test()
         .args("partition -n 2 --strategy stack --hosts names=a,b")
         .run()
         .status(0)
         .stdout_has("6 processes in 2 OS processes on 2 hosts, strategy stack\n")
         .stdout_has("  a ");
-    // Found from the drawing upwards, wherever one is.
+    // `graphmap.toml` is found in the folders above the graph file, from any current folder.
     let below = test().file("graphs/deep/x", "").args("check ../farm.dot");
     let below = below.within("graphs/deep");
     below.run().status(0).stderr_has("../farm.dot: 6 processes");
@@ -116,7 +116,8 @@ time = \"20ms\"
         .run()
         .status(0)
         .stderr_has("graphmap: using ../farm.dot, from ../../graphmap.toml\n");
-    // Words of `--hosts` are no path, and a mapping that is named is not in the way of hosts.
+    // The key `hosts` also accepts values that are not paths. `--mapping` does not conflict with
+    // it.
     let words = config.replace("\"hosts\"", "\"hosts=2:cores=2\"");
     let test = test()
         .file("graphmap.toml", words)
@@ -186,7 +187,7 @@ warnings = \"alow\"
         assert!(told.contains(help), "{told}");
     }
     done.stderr_has("graphmap: 7 errors\n");
-    // Values are looked at in the same run, whatever is wrong with others.
+    // Values are checked in the same run, even if other keys are wrong.
     let config = "seed = -1\nG0314 = \"deny\"\ntime = \"long\"\n";
     let test = test.file("graphmap.toml", config).args("partition -n 2");
     test.run()
@@ -195,7 +196,7 @@ warnings = \"alow\"
         .stderr_has("write codes in a table: `[lints]`, then `G0314 = \"allow\"`")
         .stderr_has("graphmap.toml:3:8")
         .stderr_has("graphmap: 3 errors\n");
-    // Values are those that the option takes, where the verb has it.
+    // A value must be valid for the option, if the verb has the option.
     let config = "os-processes = -1\nobjective = \"cots\"\ntime = true\n";
     let test = test.file("graphmap.toml", config).args("partition");
     test.run()
@@ -210,7 +211,7 @@ warnings = \"alow\"
         .stderr_has("graphmap.toml:2:13");
     let test = test.args("check farm.dot");
     test.run().status(0);
-    // What only somebody else can judge is told with the place as well.
+    // Errors that are found later have a position in `graphmap.toml`, too.
     for (line, args, at) in [
         (
             "strategy = \"atuo\"",
@@ -261,7 +262,7 @@ fn findings_are_taken_as_one_wants() {
         .status(1)
         .stderr_has("this is an error because of `--deny G0314`")
         .stderr_has("{\"errors\":2,\"notes\":0,\"type\":\"summary\",\"warnings\":0}\n");
-    // No verb goes on with what is denied, and nothing is written.
+    // A denied diagnostic stops every verb, and no file is written.
     let test = test.args("farm.dot --emit wiring.rs --deny G0314");
     test.run().status(1).stderr_has("graphmap: 2 errors\n");
     assert_eq!(test.files(), ["farm.dot"]);
@@ -282,7 +283,7 @@ fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
     test.run().status(0).stderr_is(sound);
     let test = test.args("check farm.dot --warn G0314");
     test.run().status(0).stderr_has("graphmap: 2 warnings\n");
-    // What one drawing says is not said of the next.
+    // The levels of one graph do not apply to the next.
     let test = test
         .file("other.dot", FARM)
         .args("check farm.dot other.dot");
@@ -290,13 +291,13 @@ fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
         .status(1)
         .stderr_has("`G0314 = \"deny\"` in graphmap.toml")
         .stderr_has("graphmap: 2 errors\n");
-    // What the reader of the drawing itself finds is no exception.
+    // Diagnostics of the front end can be allowed, too.
     let odd = "digraph { allow=\"G0203\"; a -> b [type=u64, flavour=sweet]; }";
     let test = test.file("odd.dot", odd).args("check odd.dot");
     test.run()
         .status(0)
         .stderr_is("odd.dot: 2 processes of 2 kinds, 1 channel\n");
-    // An error stays one.
+    // Errors cannot be allowed.
     let wrong = "digraph { allow=\"G0305\"; a -> b; a -> c; }";
     let test = test
         .file("wrong.dot", wrong)
@@ -305,7 +306,7 @@ fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
         .status(1)
         .stderr_has("error[G0305]")
         .stderr_has("`--allow G0305` has no effect on errors");
-    // A code that is none, at its place.
+    // An unknown code is reported at its position.
     let test = test
         .file(
             "odd.dot",
@@ -347,7 +348,7 @@ fn usage_errors_obey_the_message_format() {
         assert!(said.contains(message), "{args}: {said}");
         assert!(lines[1].contains("\"errors\":1"), "{args}");
     }
-    // What is the program's is not ours.
+    // Options after `--` belong to the program.
     let done = Test::new()
         .args("run --nonsense -- --message-format json")
         .run();
@@ -356,14 +357,14 @@ fn usage_errors_obey_the_message_format() {
 
 #[test]
 fn a_run_on_hosts_is_told_what_there_is() {
-    // On hosts and here alike, there has to be a project first.
+    // A run needs a project, both on hosts and locally.
     let test = farm().args("run farm.dot --hosts hostfile");
     test.run()
         .status(2)
         .stderr_has("error[G0001]: the file `hostfile` does not exist");
     let test = test.file("hostfile", "n1\nn2\n");
     test.run().status(2).stderr_has("error[G0701]");
-    // What `graphmap.toml` fixes for others is not asked of it.
+    // `run` does not use the `hosts` of `graphmap.toml`.
     let mut test = test.file("graphmap.toml", "hosts = \"x\"\n");
     for args in ["run farm.dot", "run farm.dot --link shm"] {
         test = test.args(args);
@@ -391,7 +392,7 @@ fn commands_that_are_told_can_be_typed() {
         .stderr_has(r"`graphmap new 'it'\''s' --from 'it'\''s.dot'`");
 }
 
-/// A `graphmap.toml` that cannot be read is told, not passed by in silence.
+/// Checks that an unreadable `graphmap.toml` is reported and not ignored.
 #[test]
 fn one_that_is_no_file() {
     let folder = farm().file("graphmap.toml/inside", "");
@@ -412,7 +413,7 @@ fn one_that_is_no_file() {
         .run()
         .status(2)
         .stderr_has("`graphmap.toml` cannot be read: Too many levels");
-    // Nobody writes to it, and nobody said that it is to be read.
+    // A pipe without a writer: reading it would block.
     let pipe = farm().args("check farm.dot");
     let made = std::process::Command::new("mkfifo")
         .arg(pipe.folder().join("graphmap.toml"))
@@ -423,7 +424,8 @@ fn one_that_is_no_file() {
         .stderr_has("error[G0001]: `graphmap.toml` cannot be read: it is not a regular file");
 }
 
-/// Whatever lies in a folder above: it is told by its name, and nothing runs over.
+/// Checks that any content of a file in a parent folder is reported with its name, and without a
+/// stack overflow.
 #[test]
 fn one_that_somebody_else_made() {
     for (content, said) in [
@@ -458,7 +460,7 @@ fn one_that_somebody_else_made() {
     }
 }
 
-/// The command line is heard first, then the drawing, then `graphmap.toml`, whatever each says.
+/// Checks the precedence for all combinations: command line, then graph, then `graphmap.toml`.
 #[test]
 fn all_that_three_can_say_of_a_finding() {
     const LEVELS: [&str; 4] = ["", "allow", "warn", "deny"];
@@ -508,7 +510,7 @@ fn a_seed_that_is_none() {
     }
 }
 
-/// With several drawings, `new` used to ignore all of them and write the sample.
+/// Reproduces an error: with several graph files, `new` ignored all of them and wrote the sample.
 #[test]
 fn a_new_project_takes_the_drawing_of_its_name() {
     let graph = "digraph { a -> b [type=u8] }";
@@ -536,7 +538,8 @@ fn ranks_are_brought_up_to_date_where_there_are_ranks() {
     assert!(!test.files().iter().any(|file| file.starts_with("none")));
 }
 
-/// `graphmap.toml` and the command line take the old name of `hosts-format`, but not both names.
+/// Checks that `graphmap.toml` and the command line accept the old name of `hosts-format`, but not
+/// both names.
 #[test]
 fn the_old_name_of_hosts_format_is_accepted() {
     let partition = "partition farm.dot --hosts hosts";
@@ -565,7 +568,7 @@ fn the_old_name_of_hosts_format_is_accepted() {
     assert!(!help.contains("dialect"), "{help}");
 }
 
-/// A code that is no longer used leads to the code that replaces it.
+/// Checks that a code that is no longer used leads to the code that replaces it.
 #[test]
 fn a_replaced_code_is_refused_with_its_successor() {
     let said = "the diagnostic code `G0435` is no longer used: it is now G0008";

@@ -1,4 +1,5 @@
-//! `graphmap doctor PROJECT`: what ranks of a program would share, and what cannot be looked into.
+//! `graphmap doctor PROJECT`: state that ranks of a program would share, and code that it cannot
+//! check.
 
 use crate::common::Test;
 use std::fs;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// In the place of rsmpi: nothing of it is looked into.
+/// Stand-in for rsmpi, which the doctor does not check.
 const MPI: &str = "[package]\nname = \"mpi\"\nversion = \"0.8.2\"\n";
 
 fn manifest(name: &str, dependencies: &[&str]) -> String {
@@ -19,9 +20,8 @@ fn manifest(name: &str, dependencies: &[&str]) -> String {
     text
 }
 
-/// A program of ranks that stands on a library of ranks, and on one without.
-/// The folder of the tool `graphmap-doctor`. `cargo test --workspace` builds it beside the command;
-/// for `cargo test -p graphmap` this builds it.
+/// Returns the folder of the tool `graphmap-doctor`. `cargo test --workspace` builds the tool in
+/// the folder of the command. For `cargo test -p graphmap`, this function builds it.
 pub(crate) fn tool() -> &'static Path {
     static TOOL: OnceLock<PathBuf> = OnceLock::new();
     TOOL.get_or_init(|| {
@@ -44,11 +44,12 @@ pub(crate) fn tool() -> &'static Path {
     })
 }
 
-/// The value of PATH with that folder.
+/// Returns the value of PATH with the folder of the tool.
 pub(crate) fn path_with_tool() -> String {
     format!("{}:{}", tool().display(), std::env::var("PATH").unwrap())
 }
 
+/// Returns a program of ranks that depends on a library of ranks and on a library without ranks.
 fn halo() -> Test {
     let main = "\
 mod tiles;
@@ -171,7 +172,7 @@ graphmap: 4 warnings
         .args("doctor halo --dependencies --allow warnings")
         .run();
     done.status(0).stdout_is(&format!("{NUMBERS}{rest}"));
-    // In its folder, and as an error.
+    // From within the project, and as an error.
     let done = halo().within("halo").args("doctor . --deny G0804").run();
     done.status(1)
         .stdout_has("halo 0.3.0: 2 files")
@@ -330,7 +331,8 @@ fn a_tool_that_cannot_be_used_is_reported() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains("use `graphmap doctor PROJECT`"), "{said}");
     }
-    // A diagnostic whose place no longer exists is shown without its lines.
+    // A diagnostic whose file no longer exists, or whose span is too long, is shown without its
+    // lines.
     let reply = r#"{"protocol": 1, "text": "one\n", "diagnostics": [{"code": 801,
         "severity": "warning", "message": "shared", "help": [], "notes": [], "labels": [
             {"file": "halo/gone.rs", "start": 0, "end": 1, "text": ""},

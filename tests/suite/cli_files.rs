@@ -1,4 +1,4 @@
-//! Files that are written: all or none, and only those that change.
+//! Written files: all or none, and only files that change.
 
 use crate::common::{NET, Test};
 use std::fs;
@@ -99,7 +99,7 @@ fn what_was_written_is_read_again_to_the_same() {
 
 #[test]
 fn what_cannot_be_written_changes_nothing() {
-    // A folder in the place of the second file: the first is not written either.
+    // If a folder has the path of the second file, the first file is not written either.
     let test = net();
     fs::create_dir(test.folder().join("b.json")).unwrap();
     let test = test.args("net.json --emit a.json --emit b.json");
@@ -107,7 +107,7 @@ fn what_cannot_be_written_changes_nothing() {
         .status(2)
         .stderr_has("error[G0005]: `b.json` cannot be written");
     assert_eq!(test.files(), ["net.json"]);
-    // A file in the place of a folder, below one that would have been made.
+    // If a file has the path of a folder, no other folder is created.
     let test = net().args("net.json --emit new/a.json --emit net.json/x.json");
     test.run().status(2).stderr_has("error[G0005]");
     assert_eq!(test.files(), ["net.json"]);
@@ -182,7 +182,7 @@ fn emitters_that_are_not_there() {
         .run()
         .status(2)
         .stderr_has("`--emit json` names no file");
-    // Launch files have a usual name, in the folder of `-o` or here.
+    // Launch files have default names, in the folder of `-o` or in the current folder.
     for (kind, file) in [
         ("hostfile", "hostfile"),
         ("mpiexec", "mpiexec.sh"),
@@ -310,7 +310,7 @@ fn an_expanded_graph_is_read_to_the_same_network() {
                 element.as_object_mut().unwrap().remove("span");
             }
         }
-        // Modules may be counted in another order, as long as a parent is before its children.
+        // The order of modules may differ, but a parent always comes before its children.
         let modules = value["modules"].as_array().unwrap().clone();
         let name = |index: &serde_json::Value| match index.as_u64() {
             Some(index) => modules[index as usize]["name"].clone(),
@@ -326,7 +326,7 @@ fn an_expanded_graph_is_read_to_the_same_network() {
             .as_array_mut()
             .unwrap()
             .sort_by_key(by_name);
-        // Those of modules may come before those of processes.
+        // The order of constraints may differ, too.
         let said = value["constraints"].as_array_mut().unwrap();
         said.sort_by_key(ToString::to_string);
         value
@@ -368,8 +368,8 @@ fn a_disk_that_fills_up_in_the_middle() {
     let test = Test::new()
         .file("g.dot", graph)
         .file("small.svg", "<svg />");
-    // A limit on the size of files stands for the full disk; the signal that comes with it is
-    // ignored, as it is for most who write to a full disk.
+    // A limit on file sizes stands in for the full disk. SIGXFSZ is ignored, because a full disk
+    // sends no signal.
     let script = format!(
         "trap '' XFSZ; ulimit -f 8; exec {} g.dot --emit svg=small.svg --emit json=deep/big.json",
         env!("CARGO_BIN_EXE_graphmap")
@@ -402,7 +402,7 @@ fn a_project_remembers_its_skeletons() {
             .contains("\nskeletons = \"../../mine\"\n")
     );
     test = test.file("deep/pair.dot", "digraph twins { a -> b; }");
-    // Without a cargo, what is generated is all that is done.
+    // Without Cargo, the run ends after it has generated the files.
     test = test.env("CARGO", "/nonexistent").args("run deep/pair.dot");
     test.run().status(2).stderr_has("error[G0702]");
     assert!(
@@ -411,7 +411,7 @@ fn a_project_remembers_its_skeletons() {
     );
     test = test.args("run deep/pair.dot --skeletons nowhere");
     test.run().status(5).stderr_has("error[G0604]");
-    // It is as good as its skeletons.
+    // A missing skeleton is an error in its project, too.
     fs::remove_dir_all(test.folder().join("mine")).unwrap();
     test = test.args("run deep/pair.dot");
     test.run()
@@ -444,7 +444,7 @@ fn families_that_are_not_there() {
         .run()
         .status(2)
         .stderr_has("are for projects in Rust");
-    // What stands in the folder may be somebody's own.
+    // Existing files may be the user's own.
     let own = Test::new()
         .file("g.dot", "digraph g { a -> b; }")
         .file("g/wiring.c", "mine")
@@ -512,7 +512,7 @@ fn an_emitter_that_the_name_of_a_file_does_not_say_is_told() {
     }
 }
 
-/// Cargo reads the manifest, and so do we.
+/// Checks that both Cargo and graphmap can read the manifest, for any name.
 #[test]
 fn a_project_may_be_called_anything() {
     for name in [

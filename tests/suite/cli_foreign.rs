@@ -1,4 +1,4 @@
-//! Files of other people: drawings made for other programs, and graphs in other formats.
+//! Files from other sources: graph files made for other programs, and graphs in other formats.
 
 use crate::common::Test;
 
@@ -73,7 +73,7 @@ fn a_module_is_drawn_by_a_cluster_in_any_case() {
     );
     let again = Test::new().file("g.dot", &once).args("expand g.dot").run();
     assert_eq!(again.status(0).stdout(), once);
-    // Rules call it as they call others.
+    // Rules use the same names for modules.
     let args = "partition g.dot -n 2 --pin module:farm=1 --pin c=0";
     Test::new().file("g.dot", text).args(args).run().status(0);
 }
@@ -184,7 +184,7 @@ fn an_end_that_stands_no_time_leaves_an_empty_bundle() {
             "{wiring}"
         );
     }
-    // It is kept where the network is written out.
+    // `expand` keeps the bundle.
     let test = Test::new().file("g.dot", drawing(0));
     let expanded = test.args("expand g.dot").run().status(0).stdout();
     assert!(

@@ -1,4 +1,4 @@
-//! `graphmap partition` of graphs without names: files of METIS and Scotch.
+//! `graphmap partition` of bare graphs: files of METIS and Scotch.
 
 use crate::common::Test;
 use serde_json::Value;
@@ -49,7 +49,7 @@ bound: proved, no partition cuts less
     assert!(blocks[..4].iter().all(|b| *b == blocks[0]), "{text}");
     assert!(blocks[4..].iter().all(|b| *b == blocks[4]), "{text}");
     assert_ne!(blocks[0], blocks[4]);
-    // The ending of the file tells as much, and nothing is written that nobody asked for.
+    // The file name implies the format. Without `-o`, no file is written.
     let short = squares("partition squares.graph -n 2 --quiet");
     short.run().status(0).stderr_is("");
     assert_eq!(short.files(), ["squares.graph"]);
@@ -57,7 +57,7 @@ bound: proved, no partition cuts less
 
 #[test]
 fn a_graph_of_scotch_is_partitioned_and_the_mapping_written_as_scotch_does() {
-    // A path of three, whose vertices are called 30, 10, 20.
+    // A path of three vertices with the labels 30, 10 and 20.
     let path = "0 3 4 0 110\n30 1 7 10\n10 2 7 30 1 20\n20 1 1 10\n";
     let test = Test::new().file("path.grf", path);
     let test = test.args("partition path.grf -n 2 --imbalance 0 -o parts --quiet");
@@ -90,7 +90,7 @@ fn hosts_have_distances_and_names() {
         .collect();
     assert_eq!(hosts, ["b", "b", "a", "a"]);
     assert_eq!((&plan["vertices"], &plan["edges"]), (&8.into(), &9.into()));
-    // Each square has a host of its own, and the bridge alone leaves it.
+    // Each square has its own host, and only the bridge crosses hosts.
     assert_eq!(plan["own"]["bottleneck"], 1);
     assert_eq!((&plan["proved"], &plan["gap"]), (&true.into(), &0.0.into()));
     let block_of: Vec<u64> = plan["block_of"]
@@ -104,7 +104,7 @@ fn hosts_have_distances_and_names() {
         (0..8).all(|v| block_of[v] / 2 == of_square(v / 4)),
         "{block_of:?}"
     );
-    // What it is worth is what its numbers say, counted again here.
+    // Counts the cut edges again.
     let edges = [
         (1, 2),
         (1, 4),
@@ -122,7 +122,7 @@ fn hosts_have_distances_and_names() {
     assert_eq!(plan["own"]["edges_cut"], cut.count());
 }
 
-/// What is asked for by seed is the same again, and the same as of standard input.
+/// Checks that a seed reproduces the partition, from a file and from standard input.
 #[test]
 fn the_same_seed_gives_the_same_partition() {
     let of = |args: &str, stdin: &str| {
@@ -231,7 +231,7 @@ fn a_strategy_that_is_nearly_called_so_is_named() {
         .stderr_has("did you mean `metis`?");
 }
 
-/// A network is wanted there.
+/// Checks that verbs that need a network name the verb that accepts a bare graph.
 #[test]
 fn other_verbs_tell_which_one_takes_such_a_graph() {
     for args in ["check squares.graph", "check squares.graph --format metis"] {
@@ -272,7 +272,7 @@ fn more_blocks_than_vertices_and_a_balance_that_nothing_keeps() {
 
 #[test]
 fn a_partition_is_not_written_over_what_was_read() {
-    // The name that the partition would get is that of the file of hosts.
+    // The partition would overwrite the host description.
     let hosts = squares("partition squares.graph --hosts squares.graph.part.2 -n 2 -o .")
         .file("squares.graph.part.2", "h1 slots=2\n");
     hosts
@@ -280,7 +280,7 @@ fn a_partition_is_not_written_over_what_was_read() {
         .status(2)
         .stderr_has("error[G0011]: `./squares.graph.part.2` is an input of this run");
     assert_eq!(hosts.read("squares.graph.part.2"), "h1 slots=2\n");
-    // And that of a link to the graph.
+    // The partition would overwrite the graph through a link.
     {
         let linked = squares("partition squares.graph -n 2 -o .");
         let link = linked.folder().join("squares.graph.part.2");
@@ -294,7 +294,8 @@ fn a_partition_is_not_written_over_what_was_read() {
         .stderr_has("`squares.graph` is a file, not a folder");
 }
 
-/// Lines may end as on any system, comments may stand between vertices, and what is no text is told.
+/// Checks that line ends of all systems and comments between vertices are accepted, and that a file
+/// that is not text is reported.
 #[test]
 fn lines_of_other_systems_and_what_is_no_text() {
     let plain = squares("partition squares.graph -n 2 --quiet")
@@ -314,7 +315,8 @@ fn lines_of_other_systems_and_what_is_no_text() {
         .stderr_has("error[G0002]: `bytes.graph` cannot be read: it is not UTF-8 text");
 }
 
-/// The partition is called as the graph is, also where that is no Unicode.
+/// Checks that the name of the partition is derived from the graph's name, even if it is not
+/// Unicode.
 #[test]
 fn a_name_of_bytes_is_kept() {
     use std::os::unix::ffi::OsStrExt;

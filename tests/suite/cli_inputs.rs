@@ -1,4 +1,5 @@
-//! Inputs that somebody else made: none is written over, none is waited for or read without end.
+//! Input files of the user: none is overwritten, and none blocks the command or is read without
+//! limit.
 
 use crate::common::{Started, Test};
 use std::fs;
@@ -7,7 +8,7 @@ use std::process::Stdio;
 
 const DRAWING: &str = "digraph pair { a -> b [type=u64]; }\n";
 
-/// A drawing and one of each other kind of input, all of them sound.
+/// Returns a test with a graph file and one valid file of each other kind of input.
 fn inputs() -> Test {
     let test = Test::new()
         .file("pair.dot", DRAWING)
@@ -98,13 +99,13 @@ fn no_input_is_written_over_whatever_its_path_looks_like() {
     }
 }
 
-/// What a build reads is an input of this run, by whatever path it is reached.
+/// Checks that all files that a build reads are inputs of the run, by any path.
 #[test]
 fn no_source_of_a_project_is_written_over() {
     let test = inputs().args("new pair --from pair.dot");
     test.run().status(0);
     let folder = test.folder().to_owned();
-    // Nothing is built: it would be refused before.
+    // The stub of Cargo is never started, because the command is refused before the build.
     let mut test = test
         .executable("cargo", "#!/bin/sh\ntouch built; exit 1\n")
         .env("CARGO", "cargo")
@@ -163,7 +164,7 @@ fn no_source_of_a_project_is_written_over() {
     assert!(!folder.join("pair/target").exists());
 }
 
-/// What a run has written before is written again, wherever it is; what else is there was not.
+/// Checks that a run overwrites its own earlier output in any folder, but no other file.
 #[test]
 fn what_a_run_has_written_may_be_written_again() {
     let test = inputs().args("new pair --from pair.dot");
@@ -192,7 +193,7 @@ fn what_a_run_has_written_may_be_written_again() {
         test = test.args(&format!("run pair.dot --no-build --profile {path}"));
         test.run().status(0);
     }
-    // Who writes to a stream of its own adds to what is there.
+    // Output to a stream that is opened for appending keeps the content of the file.
     let log = test.folder().join("log");
     fs::write(&log, "what came before\n").unwrap();
     let said = || fs::OpenOptions::new().append(true).open(&log).unwrap();
@@ -226,7 +227,7 @@ fn what_a_run_has_written_may_be_written_again() {
         .stderr_has("or remove this file first; nothing was written");
 }
 
-/// Whoever means it removes the file.
+/// Checks that files of other programs are not overwritten. The user can remove such a file.
 #[test]
 fn what_somebody_else_has_written_is_not_written_over() {
     let others = [
@@ -285,7 +286,7 @@ fn what_somebody_else_has_written_is_not_written_over() {
         }
         assert!(!test.folder().join("new.rs").exists(), "{args}");
     }
-    // What graphmap has written is written again, for another graph as well.
+    // Files that graphmap wrote are overwritten, also for another graph.
     for kind in [
         "wiring",
         "json",
@@ -331,7 +332,7 @@ fn standard_input_and_output_may_be_files() {
         "{said}"
     );
     assert_eq!(test.read("pair.dot"), DRAWING);
-    // Its own input is what `fmt` is there to write.
+    // `fmt` overwrites its own input.
     let done = run(&["fmt", "./pair.dot", "pair.dot"], Stdio::piped());
     assert!(done.status.success(), "{done:?}");
 }
@@ -354,7 +355,7 @@ fn nothing_is_written_twice_whatever_its_path_looks_like() {
             "pair.dot --emit wiring=n/a.rs --emit json=n/x/../a.rs",
             "n/x/../a.rs",
         ),
-        // A file that comes along with another.
+        // A file that an emitter writes in addition to its main file.
         (
             "pair.dot -n 2 --hosts hosts --emit mpiexec=out/m --emit json=to/hostfile",
             "out/hostfile",

@@ -1,14 +1,15 @@
-//! Runs under a launcher: what is compared with this host before the start, and what the end of the launcher means. Cargo and
-//! launchers are scripts here.
+//! Runs under a launcher: checks against this host before the start, and the meaning of the
+//! launcher's exit status. Cargo and the launchers are shell scripts.
 
 use crate::common::{Started, Test};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-/// A launcher whose program comes to its end.
+/// Launcher whose program ends normally.
 const DONE: &str = "rm \"$GRAPHMAP_RUNNING\"; exit 0";
 
-/// A project with the MPI link, which is built by a `cargo` that says so, and started by this launcher.
+/// Returns a project with the MPI link. Its stub of Cargo creates the file `built`, and this
+/// launcher starts the program.
 fn net(launcher: &str) -> Test {
     let test = Test::new()
         .file("net.dot", "digraph net { a -> b [type=u64]; }")
@@ -26,14 +27,14 @@ fn net(launcher: &str) -> Test {
             "cargo",
             &format!("#!/bin/sh\ntouch built\necho '{artifact}'\n"),
         )
-        // By this name it is not asked for its version.
+        // graphmap does not ask a launcher of this name for its version.
         .executable("starts", &format!("#!/bin/sh\n{launcher}\n"))
         .env("CARGO", "cargo")
         .env("MPIEXEC", "starts")
         .args("run net.dot --link mpi -n 2")
 }
 
-/// Files of runs that go on at the same time are their own, and removed at their end.
+/// Checks that concurrent runs have separate files, and remove them at their end.
 #[test]
 fn runs_at_the_same_time_have_files_of_their_own() {
     let test = net(
@@ -56,7 +57,8 @@ fn runs_at_the_same_time_have_files_of_their_own() {
     assert_eq!(left, ["mapping.json"]);
 }
 
-/// A launcher's 0 and 255 are no end of the program, where that says that it runs.
+/// Checks that the launcher's status 0 or 255 is an error if the program is still marked as
+/// running.
 #[test]
 fn an_end_that_is_not_the_programs_is_an_error() {
     let began = "printf 1 >>\"$GRAPHMAP_RUNNING\"";
@@ -106,7 +108,7 @@ fn an_end_that_is_not_the_programs_is_an_error() {
     }
 }
 
-/// As `graphmap run … | head -1`: no word, and the code of other programs.
+/// Checks the end of `graphmap run … | head -1`: no message, and the exit code of other programs.
 #[test]
 fn a_reader_who_leaves_is_no_error() {
     use std::io::{BufRead, BufReader, Read};
@@ -131,7 +133,6 @@ fn a_reader_who_leaves_is_no_error() {
     assert!(!said.contains("error"), "{said}");
 }
 
-/// Cores that are described and not there are reported before the build.
 #[test]
 fn cores_that_this_host_lacks_are_reported_before_the_build() {
     let test = net(DONE).args("partition net.dot -n 2 -o plan --quiet");
@@ -155,7 +156,7 @@ fn cores_that_this_host_lacks_are_reported_before_the_build() {
         let test = test.args("run net.dot --link mpi --mapping mapping.json --set agent=none");
         test.run().status(code).stderr_has(told);
         assert_eq!(test.folder().join("built").exists(), code == 0);
-        // Of another host nothing is known.
+        // The cores of other hosts are unknown.
         let other = plan.replacen("[]", cores, 1).replace("localhost", "other");
         let test = test.file("mapping.json", other);
         let done = test.run().status(0);
@@ -163,7 +164,8 @@ fn cores_that_this_host_lacks_are_reported_before_the_build() {
     }
 }
 
-/// `mpiexec` of Open MPI would refuse, after a build of minutes.
+/// Checks that this is reported before the build, because `mpiexec` would refuse only after
+/// minutes.
 #[test]
 fn open_mpi_that_starts_nothing_for_root_is_reported_before_the_build() {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
@@ -200,10 +202,11 @@ fn open_mpi_that_starts_nothing_for_root_is_reported_before_the_build() {
     }
 }
 
-/// What is on a host without the right to be executed is brought there again, and a copy that fails leaves nothing.
+/// Checks that a program without the permission to execute is copied again. A failed copy leaves no
+/// file behind.
 #[test]
 fn a_copy_is_whole_and_executable_or_not_there() {
-    // In the place of ssh: the other host has the folder `far` for `bin`.
+    // Stand-in for ssh: on the other host, the folder `far` replaces `bin`.
     let agent = |limit: &str| {
         format!(
             "#!/bin/sh\nhere=$(dirname \"$0\")\nscript=$(printf '%s' \"$2\" | sed \"s|$here/net|$here/../far/net|g\")\n{limit}\nexec sh -c \"$script\"\n"
@@ -222,7 +225,7 @@ fn a_copy_is_whole_and_executable_or_not_there() {
     assert_eq!(mode(), 0o755);
     let done = test.run().status(0);
     assert!(!done.stderr().contains("copied"), "{}", done.stderr());
-    // A disk that is full, and a connection that ends too early.
+    // A full disk, and a connection that ends too early.
     let large = format!("#!/bin/sh\n# {}\n", "x".repeat(100_000));
     let before = fs::read(&far).unwrap();
     let test = test.executable("net", &large);
@@ -247,7 +250,7 @@ fn a_copy_is_whole_and_executable_or_not_there() {
     }
 }
 
-/// The same test, with another text of one of its executables.
+/// Replaces the text of an executable of the test.
 fn test_with<'a>(test: &'a Test, name: &str, text: &str) -> &'a Test {
     fs::write(test.folder().join("bin").join(name), text).unwrap();
     test

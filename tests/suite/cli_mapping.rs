@@ -1,10 +1,10 @@
-//! Bad input of a mapping, one by one as a user would make each mistake: what is said on which
-//! stream, how the command ends, and that nothing is written.
+//! Invalid input of a mapping, one mistake at a time. The tests check the message and its stream,
+//! the exit code, and that no file is written.
 
 use crate::common::{Done, Test, gone};
 use graphmap_testing::{Need, skip};
 
-/// A farm of four workers.
+/// Farm with four workers.
 const FARM: &str = "digraph farm {
     source -> worker [bundle=scatter, traffic=4];
     worker -> sink [bundle=gather, traffic=2];
@@ -16,7 +16,7 @@ fn farm() -> Test {
     Test::new().file("farm.dot", FARM)
 }
 
-/// Maps the farm with these options, writing into `plan`.
+/// Maps the farm with these options, and writes into `plan`.
 fn partition(test: Test, options: &str) -> Done {
     let test = test.args(&format!("partition farm.dot --quiet -o plan {options}"));
     let done = test.run();
@@ -54,7 +54,7 @@ graphmap: 1 error
         .stderr_has("node1 slots=2");
     let unknown = farm().file("hosts", "node1:2\n");
     refused(unknown, "--hosts hosts --hosts-format mpihc", 2).stderr_has("did you mean `mpich`?");
-    // A mixture is told at the line that does not fit.
+    // A mixture of formats is reported at the line that does not fit.
     let mixed = farm().file("hosts", "node1:2\nnode2 slots=2\n");
     refused(mixed, "--hosts hosts", 1).stderr_has("hosts:2:7");
     let picture = farm().file("hosts", [0x89, b'P', b'N', b'G', 0xff, 0]);
@@ -67,7 +67,7 @@ graphmap: 1 error
 
 #[test]
 fn a_host_given_twice() {
-    // Open MPI refuses it; MPICH adds up, which is told.
+    // Open MPI refuses it. MPICH adds the slots, which is a warning.
     let open = farm().file("hosts", "a slots=2\nb slots=2\na slots=2\n");
     refused(open, "--hosts hosts", 1)
         .stderr_has("error[G0412]: host `a` has `slots=` on two lines")
@@ -87,7 +87,7 @@ fn a_host_given_twice() {
 graphmap: 1 warning
 ",
     );
-    // The order of ranks is the order of lines: no oversight.
+    // The order of lines is the order of ranks, so this repetition is intended.
     let dealt = farm().file("hosts", "a:1\nb:1\na:1\n");
     partition(dealt, "--hosts hosts --imbalance 50")
         .status(0)
@@ -99,7 +99,7 @@ fn a_host_without_slots() {
     refused(farm().file("hosts", "a:2\nb:0\n"), "--hosts hosts", 1)
         .stderr_has("error[G0413]")
         .stderr_has("hosts:2:3");
-    // Open MPI leaves such a host unused.
+    // Open MPI does not use such a host.
     refused(farm().file("hosts", "a slots=0\n"), "--hosts hosts", 1)
         .stderr_has("error[G0410]: no host of `hosts` has a slot")
         .stderr_has("hosts:1:1");
@@ -111,7 +111,7 @@ fn a_host_without_slots() {
 
 #[test]
 fn more_pins_than_slots() {
-    // Three that keep apart on a host of two slots.
+    // Four processes must be apart on a host with two slots.
     let hosts = || farm().file("hosts", "x:2\ny:4\n");
     let said = "error[G0456]: there is no feasible mapping: more processes must be kept apart than \
                 there are OS processes for them";
@@ -125,7 +125,7 @@ fn more_pins_than_slots() {
     refused(hosts(), "--hosts hosts --pin worker1=z", 1)
         .stderr_has("error[G0451]: there is no host `z`")
         .stderr_has("use one of the hosts: x, y");
-    // A host beyond the OS processes asked for.
+    // A host that runs none of the requested OS processes.
     refused(hosts(), "--hosts hosts -n 2 --pin worker1=y", 1)
         .stderr_has("error[G0451]: host `y` runs none of the 2 OS processes");
     partition(farm(), "-n 2 --pin worker1=x")
@@ -142,7 +142,7 @@ fn weights_that_are_no_weights() {
     for weight in ["-1", "NaN", "inf", "1e400", "1,5", "0x10", ""] {
         for (attribute, column) in [("load", 27), ("traffic", 27), ("mem", 26)] {
             if (attribute, weight) == ("traffic", "") {
-                continue; // takes back a default
+                continue; // an empty value resets a default
             }
             let of = match attribute {
                 "traffic" => format!("a -> b [{attribute}=\"{weight}\"]"),
@@ -203,7 +203,7 @@ fn a_mapping_of_another_graph() {
         .stderr_has("made for `farm`, hash ")
         .stderr_has("the network is `others`, hash ")
         .stderr_has("the mapping lacks 2 processes of the network, such as `p`");
-    // The same processes, joined otherwise: used, and told.
+    // The same processes with other channels: the mapping is used, with a warning.
     let changed = FARM.replace(
         "worker -> sink [bundle=gather",
         "worker -> sink [bundle=select, src=x",
@@ -232,7 +232,7 @@ fn a_mapping_of_another_graph() {
 
 #[test]
 fn a_solver_that_is_not_there() {
-    // Even where the mapping is found without one.
+    // The solver is checked even if the mapping needs none.
     for (solver, said) in [
         ("./cbc", "`./cbc` cannot be started"),
         (
@@ -287,7 +287,7 @@ fn a_solver_that_dies_or_writes_nonsense() {
             "ANSWER\nprintf 'Infeasible - 1\\n' > \"$answer\"\n",
             "it reports that no mapping exists, but one exists",
         ),
-        // All in the first OS process: out of balance.
+        // All processes in the first OS process, which exceeds the balance limit.
         (
             "ANSWER\nprintf 'Optimal - 1\\n 0 v0 1 0\\n 1 v2 1 0\\n 2 v4 1 0\\n 3 v6 1 0\\n 4 v8 1 0\\n 5 v10 1 0\\n' > \"$answer\"\n",
             "its answer breaks the rules",
@@ -301,7 +301,8 @@ fn a_solver_that_dies_or_writes_nonsense() {
     }
 }
 
-/// Whether there is one is asked of the file: a solver that is started is started once, to solve.
+/// Checks that the existence of a solver is read from the file system. A solver is started once, to
+/// solve.
 #[test]
 fn a_solver_is_started_to_solve_and_for_nothing_else() {
     let script = "#!/bin/sh\necho started >> starts\nexit 3\n";
@@ -325,7 +326,8 @@ fn a_solver_that_hangs_is_stopped_and_what_was_found_before_is_used() {
         );
 }
 
-/// Whatever ends us ends the solver and what that has started, long before its time is over.
+/// Checks that each end of the command also ends the solver and its child processes, long before
+/// the time limit.
 #[test]
 fn a_solver_ends_with_us() {
     for signal in ["TERM", "INT", "KILL", "HUP"] {
@@ -373,7 +375,7 @@ fn real_solvers_find_the_best() {
 
 #[test]
 fn what_is_infeasible_is_proved() {
-    // Four of twelve bytes each are to fit in forty.
+    // Four processes of 12 bytes each exceed 40 bytes.
     let heavy = || farm().file("farm.dot", FARM.replace("load=3", "mem=12"));
     refused(heavy(), "-n 2 --memory 0-1=20", 4).stderr_is(
         "error[G0456]: there is no feasible mapping: the processes that must be in 2 OS processes need more memory than is available there
@@ -383,7 +385,7 @@ fn what_is_infeasible_is_proved() {
 graphmap: 1 error
 ",
     );
-    // The sum fits, the pieces do not: this takes a search.
+    // The sum fits, but the pieces do not. Only a search finds this.
     refused(heavy(), "-n 3 --memory 0-2=23", 4)
         .stderr_has(
             "error[G0456]: there is no feasible mapping: the processes do not fit into the memory",
@@ -403,12 +405,13 @@ graphmap: 1 error
         .stderr_has(" --> --hold:1:1")
         .stderr_has("the conflict involves the balance limit of OS processes 0-1")
         .stderr_lacks("--apart");
-    // Of ten, an OS process has five: six with 20% more, and one of nine cannot be split.
+    // Of the load of 10, the even share is 5, and 20% more is 6. A process of load 9 cannot be
+    // split.
     let uneven = farm().file("farm.dot", "digraph { a -> b; a [load=9] }");
     refused(uneven, "-n 2 --strict-balance --imbalance 20", 4)
         .stderr_has("heavier than the balance limit of every OS process")
         .stderr_has("farm.dot:1:11");
-    // An OS process without processes cannot hold one of each kind.
+    // One process cannot be in each of two OS processes.
     refused(farm(), "-n 2 --hold kind:source=1-", 4).stderr_is(
         "error[G0456]: there is no feasible mapping: 1 process is too few for at least 1 in each of 2 OS processes
  --> --hold:1:1
@@ -445,7 +448,7 @@ fn so_many_threads() {
     }
 }
 
-/// A pipeline and, as `yesterday.json`, its mapping onto two hosts of one slot.
+/// Returns a pipeline. `yesterday.json` maps it onto two hosts with one slot each.
 fn yesterday() -> Test {
     let text = "digraph line { a -> b [traffic=9]; b -> c [traffic=1]; c -> d [traffic=9] }";
     let hosts = "x:1\ny:1\n";
@@ -473,7 +476,7 @@ since the previous mapping: 0 moved, 4 stay, 0 new
 
 #[test]
 fn what_moves_is_told_beside_what_it_gains() {
-    // What was measured: now most goes between b and c.
+    // Measurements: now most of the traffic is between `b` and `c`.
     let profile = r#"{"processes": [{"name": "a", "load": 1}, {"name": "b", "load": 1},
         {"name": "c", "load": 1}, {"name": "d", "load": 1}], "channels": [
         {"from": "a", "src": "out", "to": "b", "dst": "in", "messages": 1, "bytes": 100},
@@ -496,7 +499,7 @@ fn what_moves_is_told_beside_what_it_gains() {
         since["staying"].as_f64().unwrap() - since["now"].as_f64().unwrap(),
         gain
     );
-    // Two of them change places: from 0 to 1 and from 1 to 0.
+    // Two processes swap: from 0 to 1, and from 1 to 0.
     let text = partition(test(), &options).status(0).stdout();
     assert!(
         text.contains("since the previous mapping: 2 moved, 2 stay, 0 new"),
@@ -506,7 +509,7 @@ fn what_moves_is_told_beside_what_it_gains() {
         text.contains("  OS process 0 -> 1\n") && text.contains("  OS process 1 -> 0\n"),
         "{text}"
     );
-    // Too dear to move.
+    // Moving costs too much.
     partition(test(), &format!("{options} --migration 1e9"))
         .status(0)
         .stdout_has("since the previous mapping: 0 moved, 4 stay, 0 new");
@@ -519,7 +522,7 @@ fn processes_and_hosts_come_and_go() {
     partition(test, TODAY)
         .status(0)
         .stdout_has("0 moved, 3 stay, 1 new");
-    // The hosts in another order: nobody moves.
+    // The hosts are in another order, and no process moves.
     let turned = yesterday().file("hosts", "y:1\nx:1\n");
     partition(turned, TODAY)
         .status(0)
@@ -568,7 +571,7 @@ graphmap: 1 warning
         .stderr_has("remove a constraint");
 }
 
-/// The note used to say that no OS process but one may hold more than 3.
+/// Reproduces an error: the note said that only one OS process may have a load above 3.
 #[test]
 fn several_heavy_processes_are_named() {
     let chain = "digraph { a -> b -> c -> d -> e -> f -> h; b [load=100]; e [load=90]; }";
@@ -585,7 +588,8 @@ fn several_heavy_processes_are_named() {
     );
 }
 
-/// All 36 blocks used to lie in one OS process beside the heavy one, and 14 were empty.
+/// Reproduces an error: all 36 blocks were in one OS process, the heavy process was in another, and
+/// 14 were empty.
 #[test]
 fn one_heavy_process_leaves_the_others_in_balance() {
     let graph =
@@ -651,7 +655,7 @@ graphmap: 1 error
 #[test]
 fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
     let farm = "digraph farm { a -> w [bundle=share]; w [replicas=4]; w -> b [bundle=select]; }";
-    // Three pairs cost nothing in three OS processes.
+    // Three pairs in three OS processes have cost 0, so the fourth is empty.
     let test = Test::new()
         .file("farm.dot", farm)
         .file("pairs.dot", "digraph { a -> b; c -> d; e -> f }")
@@ -661,14 +665,14 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
         .stdout_has(" is empty: this mapping costs less; `--hold '*=1-'` puts a process into each")
         .stdout_has(" has load 2; an even share is 1.50; loads cannot be split, so 2 is allowed\n")
         .stdout_has("\n  within all limits                       yes ");
-    // What is asked for is there, and what is even needs no word.
+    // With `--hold`, no OS process is empty. An even mapping needs no note.
     let test = test.args("partition farm.dot --hosts hosts=2:cores=2 --hold *=1-");
     let done = test.run().status(0).stdout_has("an even share is 1.50");
     assert!(!done.stdout().contains("empty"));
     let test = test.args("partition farm.dot -n 3");
     let done = test.run().status(0);
     assert!(!done.stdout().contains("note:"), "{}", done.stdout());
-    // The bound that was asked for is no rounding.
+    // The balance limit of `--imbalance` is not attributed to loads that cannot be split.
     let test = test.args("partition farm.dot -n 3 --imbalance 200");
     test.run()
         .status(0)
@@ -680,7 +684,8 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
     assert_eq!(plan["os_processes"][0]["allowed"], 6.0);
 }
 
-/// `--hold '*=1-'` used to be advised where pins or groups leave too few processes for it.
+/// Reproduces an error: `--hold '*=1-'` was advised although pins or groups leave too few
+/// processes.
 #[test]
 fn filling_empty_os_processes_is_advised_only_where_a_mapping_does_that() {
     let advice = "`--hold '*=1-'` puts a process into each";
@@ -727,7 +732,8 @@ fn no_traffic_is_not_less_than_none() {
     assert!(!done.stdout().contains("-0"), "{}", done.stdout());
 }
 
-/// A heavy process behind a group was named as another one, and of a heavy group one process.
+/// Reproduces two errors: a heavy process after a group was named as another one, and only one
+/// process of a heavy group was named.
 #[test]
 fn what_is_too_heavy_is_named_with_its_rule() {
     let group = "subgraph cluster_m { graph [colocate=true]; a; b; c }";

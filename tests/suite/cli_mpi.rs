@@ -1,20 +1,22 @@
-//! Which MPI a network is built for and started by, told from what is there and what the environment says.
+//! Selection of the MPI that a network is built for and started by, from installed programs and the
+//! environment.
 
 use crate::common::Test;
 
 const SCRIPT: &str = "net/target/graphmap/hosts/mpiexec.sh";
 
-/// A project with the MPI link, in an environment that says nothing; no MPI needs to be there.
+/// Returns a project with the MPI link, in an environment without settings. No MPI needs to be
+/// installed.
 fn net() -> Test {
     let test = Test::new()
         .file("net.dot", "digraph net { a -> b [type=u64]; }")
         .args("new net --from net.dot --link mpi");
     test.run().status(0);
-    // What is looked for, if nothing is said.
+    // The default compiler.
     test.executable("mpicc.mpich", "#!/bin/sh\n")
 }
 
-/// A compiler whose `mpi.h` defines this, as an executable.
+/// Returns the script of a compiler whose `mpi.h` defines these macros.
 fn compiler(macros: &str) -> String {
     format!("#!/bin/sh\ncase \"$*\" in *mpi.h*) printf '{macros}';; esac\n")
 }
@@ -34,7 +36,7 @@ fn the_compiler_that_the_environment_names_says_which_launcher() {
             "${MPIEXEC:-mpiexec}",
         ),
     ] {
-        // Whatever it is called.
+        // The name of the compiler does not matter.
         let test = net().executable("cc-of-mine", &compiler(macros));
         let test = test
             .env("MPICC", "cc-of-mine")
@@ -49,7 +51,7 @@ fn the_compiler_that_the_environment_names_says_which_launcher() {
             .status(0)
             .stderr_has(&format!("net/target/mpi-{launcher}-"))
             .stderr_has("-bin-cc-of-mine/release/net");
-        // What the command line says holds.
+        // The command line overrides the environment.
         let test =
             test.args("run net.dot --no-build --dry-run --link mpi -n 2 --set launcher=mpich");
         test.run()
@@ -57,7 +59,7 @@ fn the_compiler_that_the_environment_names_says_which_launcher() {
             .stderr_has("net/target/mpi-mpich/release/net");
         assert!(test.read(SCRIPT).contains("mpiexec.mpich"));
     }
-    // One of the usual names has the usual folder; where nothing is said, nothing is asked.
+    // A usual name has the usual folder. Without a name, no compiler is asked.
     for value in ["mpicc.openmpi", ""] {
         let macros = compiler("#define OMPI_MAJOR_VERSION 4\\n");
         let test = net().executable("mpicc.openmpi", &macros);
@@ -99,8 +101,9 @@ fn a_compiler_that_says_nothing_of_an_mpi_is_told_with_what_to_set() {
     }
 }
 
-/// Open MPI would refuse more OS processes than there are cores; with hosts, its hostfile has a slot
-/// for each. The script keeps what the environment says.
+/// Checks that the script permits more OS processes than cores, which Open MPI would refuse. With
+/// hosts, the hostfile has a slot for each OS process. The script keeps values from the
+/// environment.
 #[test]
 fn as_many_as_are_asked_for_start_on_this_host() {
     let lines = [
@@ -121,7 +124,7 @@ fn as_many_as_are_asked_for_start_on_this_host() {
     }
 }
 
-/// `mpicc` alone may be of any MPI: its header says of which.
+/// Checks that the header identifies the MPI of `mpicc`, because any MPI may install this name.
 #[test]
 fn a_compiler_without_a_surname_says_which_launcher() {
     for (macros, set, launcher, reads) in [
@@ -175,11 +178,11 @@ fn a_compiler_without_a_surname_says_which_launcher() {
     }
 }
 
-/// A project where no compiler is but this one, as `mpicc`.
+/// Returns a project where this compiler, with the name `mpicc`, is the only one.
 fn alone(compiler: &str) -> Test {
     let test = net().executable("mpicc", compiler);
     std::fs::remove_file(test.folder().join("bin/mpicc.mpich")).unwrap();
-    // What scripts of the test need, and no MPI.
+    // Tools that the scripts of the test need. No MPI is in the PATH.
     for tool in ["sh", "printf"] {
         let there = ["/usr/bin", "/bin"].map(|folder| std::path::Path::new(folder).join(tool));
         let there = there.iter().find(|path| path.exists()).unwrap();
@@ -189,7 +192,7 @@ fn alone(compiler: &str) -> Test {
     test.env("PATH", &bin)
 }
 
-/// What cannot start the program is told before anything is built.
+/// Checks that a launcher that cannot start the program is reported before the build.
 #[test]
 fn the_launcher_of_another_mpi_is_told_before_the_build() {
     let open = "#!/bin/sh\necho 'mpirun (Open MPI) 5.0.3'\n";
@@ -248,10 +251,11 @@ fn the_launcher_of_another_mpi_is_told_before_the_build() {
     );
 }
 
-/// `mpiexec` of MPICH would wait for ever.
+/// Checks that such a host is reported before the start, because `mpiexec` of MPICH would never
+/// end.
 #[test]
 fn a_host_without_an_address_is_told_where_it_is_named() {
-    // `.invalid` is nobody's (RFC 2606).
+    // The domain `.invalid` does not exist (RFC 2606).
     let ssh = "#!/bin/sh
 case $2 in
 alias.invalid) echo hostname 127.0.0.1 ;;
@@ -288,9 +292,9 @@ esac
         let told = done.stderr();
         assert!(!told.contains("G0711") && !told.contains("G0707"), "{told}");
     };
-    // As ssh knows them.
+    // ssh knows these hosts by other names or routes.
     is_built(on("alias.invalid\nbehind.invalid\n", "mpich"));
-    // By something else than ssh.
+    // The launcher does not use ssh.
     let nobody = "a.invalid\nb.invalid\n";
     is_built(on(nobody, "mpich").env("HYDRA_LAUNCHER", "rsh"));
     is_built(on(nobody, "mpich").env("SLURM_JOB_ID", "1"));

@@ -1,10 +1,10 @@
-//! What a plan says on standard output: nothing but itself, and by how much it may be off.
+//! The plan on standard output: it contains only the plan, and states its rounding errors.
 
 use crate::common::Test;
 use serde_json::Value;
 use std::fmt::Write;
 
-/// The plan of a drawing, as JSON: all of standard output must be that.
+/// Returns the plan of a graph as JSON. Standard output must not contain anything but the plan.
 fn plan(drawing: &str, options: &str) -> Value {
     let test = Test::new().file("g.dot", drawing);
     let done = test.args(&format!("partition g.dot --json {options}"));
@@ -12,7 +12,8 @@ fn plan(drawing: &str, options: &str) -> Value {
     serde_json::from_str(&done.stdout()).expect("a plan and nothing else")
 }
 
-/// METIS prints where a part of its recursion runs out of vertices, as heavy ones make it do.
+/// Checks that a message of METIS is suppressed. METIS prints it if a part of its recursion has no
+/// vertices left, which heavy vertices cause.
 #[cfg(feature = "metis")]
 #[test]
 fn nothing_foreign_is_printed() {
@@ -34,7 +35,7 @@ fn nothing_foreign_is_printed() {
 #[test]
 fn what_weights_are_off_by_is_told() {
     let options = "--hosts hosts=2 --imbalance 200";
-    // A third has more digits than are counted beside a thousand million.
+    // One third has more digits than the search can count beside a thousand million.
     let third = "digraph g { a -> b [traffic=0.3333333333333333]; b -> c [traffic=1000000000] }";
     let told = plan(third, options);
     let off = told["rounded"]["cost"].as_f64().unwrap();
@@ -51,14 +52,15 @@ fn what_weights_are_off_by_is_told() {
     let told = plan(loads, options);
     assert!(told["rounded"]["load"].as_f64().unwrap() > 0.0, "{told}");
     assert_eq!(told["rounded"]["cost"], 0.0);
-    // What has few enough digits is exact.
+    // A value with few digits is exact.
     let exact = "digraph g { a -> b [traffic=0.1]; b -> c [traffic=1000000000] }";
     let told = plan(exact, options);
     assert_eq!(told["rounded"]["cost"], 0.0);
     assert_eq!(told["proved"], true);
 }
 
-/// The table used to say "no" for the plan, and nothing said that its bound had been raised.
+/// Reproduces an error: the table said "no" for the plan, but no text said that its limit had been
+/// raised.
 #[test]
 fn all_strategies_are_judged_by_the_raised_bound() {
     let heavy = "digraph { a -> b -> c -> d -> e -> f -> h; b [load=100] }";
@@ -93,7 +95,8 @@ fn all_strategies_are_judged_by_the_raised_bound() {
     strict.run().status(4).stderr_has("error[G0456]");
 }
 
-/// Only a heavy process and rules raise a bound where the largest load is minimized.
+/// Checks a plan above the limit. If the largest load is minimized, only heavy processes and rules
+/// raise the limit.
 #[test]
 fn a_plan_that_exceeds_the_bound_is_not_said_to_keep_it() {
     let chain = "digraph { a -> b -> c [type=u64]; a [load=4]; b [load=5]; c [load=5]; }";
@@ -106,7 +109,8 @@ fn a_plan_that_exceeds_the_bound_is_not_said_to_keep_it() {
         .stdout_has("\n  within all limits                             no ");
 }
 
-/// A bound on the cost alone would be wrong: the search minimizes preferences and moves with it.
+/// Checks that the lower bound includes preferences and moves, because the search minimizes them
+/// together with the cost.
 #[test]
 fn the_bound_includes_preferences_and_the_price_of_moves() {
     let options = "--hosts hosts=2:cores=1 --apart * --prefer cluster_m=100";

@@ -1,4 +1,4 @@
-//! External passes and emitters, good ones and bad ones.
+//! External passes and emitters, valid and invalid.
 
 use crate::common::{LONGEST, NET, Test, gone};
 use graphmap_testing::{Need, skip};
@@ -8,7 +8,7 @@ use std::time::Instant;
 const WEIGH: &str = include_str!("../plugins/graphmap-pass-weigh");
 const CSV: &str = include_str!("../plugins/graphmap-emit-csv");
 
-/// A pass that is a shell script.
+/// Returns a test with a pass that is a shell script.
 fn pass(script: &str) -> Test {
     Test::new()
         .file("net.json", NET)
@@ -16,7 +16,7 @@ fn pass(script: &str) -> Test {
         .args("check net.json --pass odd")
 }
 
-/// An emitter that is a shell script.
+/// Returns a test with an emitter that is a shell script.
 fn emit(script: &str) -> Test {
     Test::new()
         .file("net.json", NET)
@@ -120,7 +120,7 @@ fn a_pass_that_says_nothing_changes_nothing() {
 
 #[test]
 fn one_that_answers_before_it_reads_does_not_block() {
-    // More than a pipe holds, in both directions.
+    // Exceeds the capacity of a pipe, in both directions.
     let processes: Vec<String> = (0..4000)
         .map(|i| format!(r#"{{"name": "p{i}"}}"#))
         .collect();
@@ -164,12 +164,13 @@ fn a_plug_in_ends_with_us() {
 #[test]
 fn what_one_leaves_running_at_its_end_is_ended() {
     let test = pass(r#"sleep 1000 & echo $! > child; echo '{"protocol": 1}'"#);
-    // Its standard output stays open in what it started.
+    // Its child process keeps standard output open.
     test.run().status(0);
     assert!(gone(&test.read("child")));
 }
 
-/// Starts something in a session of its own, tells its number in `child`, and goes on once it runs.
+/// Commands that start a process in a session of its own, and wait until it runs. It writes its
+/// number to `child`.
 const LEAVE: &str = "setsid sh -c 'echo $$ > number; mv number child; exec sleep 1000' > out 2>&1 &
 while [ ! -e child ]; do sleep 0.01; done
 ";
@@ -202,7 +203,7 @@ fn whatever_ends_us_ends_a_plug_in_and_all_that_it_started() {
     }
 }
 
-/// Who starts us may have the ends of children ignored, and we would inherit that.
+/// Checks that the end of a plug-in is detected even if graphmap inherits that SIGCHLD is ignored.
 #[test]
 fn the_end_of_one_is_seen_whoever_started_us() {
     let test = pass("exit 3");
@@ -275,8 +276,8 @@ fn rubbish_for_a_reply() {
     }
 }
 
-/// What a plug-in got wrong is shown in the drawing, at the place that it handed back; what has none is told
-/// without.
+/// Checks that an error in a reply is shown in the graph file, at the position that the plug-in
+/// returned. Without a position, only the message is shown.
 #[test]
 fn a_wrong_element_is_told_at_its_place() {
     let said = r#"{"protocol": 1, "network": {"graphmap": 1,
@@ -398,7 +399,7 @@ fn what_is_not_there() {
         .stderr_has("error[G0006]");
 }
 
-/// What one was handed, as the file `asked` of the test holds it.
+/// Returns the request that the plug-in received, from the file `asked` of the test.
 fn asked(test: &Test) -> serde_json::Value {
     serde_json::from_str(&test.read("asked")).unwrap()
 }
@@ -463,8 +464,8 @@ fn one_is_told_the_platform_that_the_mapping_goes_by() {
     }
 }
 
-/// Its hosts are read once (`<(...)` cannot be read again), and what is wrong with them is told with what
-/// is wrong with the graph.
+/// Checks that the hosts are read once, because `<(...)` cannot be read again. Errors in them are
+/// reported together with errors in the graph.
 #[test]
 fn hosts_are_read_once_and_their_mistakes_told_with_those_of_the_graph() {
     let test = pass(r#"cat > asked; echo '{"protocol": 1}'"#).file("hostfile", HOSTFILE);

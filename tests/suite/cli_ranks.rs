@@ -1,16 +1,16 @@
-//! Which ranks launch files give a program whose processes are OS processes.
+//! Ranks in launch files for a program whose processes are OS processes.
 
 use crate::common::Test;
 
 const NET: &str = "digraph net { a -> b -> c -> d; }";
-/// Onto two hosts in turn.
+/// Options for a round-robin mapping onto two hosts.
 const ONTO: &str = "--hosts names=h[1-2] --strategy round-robin";
 
 fn net() -> Test {
     Test::new().file("net.dot", NET)
 }
 
-/// A file without its comments.
+/// Returns a file without its comments.
 fn lines(test: &Test, file: &str) -> String {
     let text = test.read(file);
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -28,7 +28,7 @@ fn written_beside_wiring_for_pilot_they_count_its_main() {
     test.run().status(0).stderr_has(
         "graphmap: the family of the program is `pilot`: each process is a rank, the first is rank 1\n",
     );
-    // PI_MAIN is beside the first process.
+    // PI_MAIN is on the host of the first process.
     assert_eq!(lines(&test, "hostfile"), "h1:2\nh2:1\nh1:1\nh2:1\n");
     assert_eq!(lines(&test, "slurm"), "h1\nh1\nh2\nh1\nh2\n");
     let ranks = lines(&test, "rankfile");
@@ -49,7 +49,7 @@ fn written_beside_wiring_for_pilot_they_count_its_main() {
         lines(&test, "programs"),
         format!("0 env GRAPHMAP_PROCESSES=0 {set}1-4 env GRAPHMAP_PROCESSES=1 {set}")
     );
-    // The mapping is what it is.
+    // The mapping itself does not change.
     let test = net().args(&format!(
         "net.dot {ONTO} --emit mapping.json --emit pilot.c"
     ));
@@ -100,7 +100,7 @@ fn what_the_user_says_of_ranks_holds() {
     }
 }
 
-/// Also where they are written later, by the project that the drawing has.
+/// Checks that launch files that are written later use the ranks of the graph's project.
 #[test]
 fn a_project_of_a_family_is_known_by_what_is_generated_in_it() {
     let families = "[own]\nabout = 'mine'\nfirst_rank = 0\nprogram = 'build/it'\n\
@@ -127,7 +127,7 @@ fn a_project_of_a_family_is_known_by_what_is_generated_in_it() {
         script.contains(&format!("GRAPHMAP_PLACED={placed}\n")),
         "{script}"
     );
-    // Whose generated file is of another drawing is none of its.
+    // A generated file of another graph does not count.
     let test = test
         .file("other.dot", NET)
         .file("other/own.c", "/* net.dot */");

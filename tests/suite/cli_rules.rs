@@ -1,8 +1,9 @@
-//! Rules over whole hosts, and contradictions that are seen without a search, as users meet them.
+//! Rules over whole hosts, and contradictions that are found without a search, as users meet them.
 
 use crate::common::{Done, LONGEST, Started, Test};
 
-/// Six replicas and a reader, on two hosts of two OS processes and one of four.
+/// Returns a graph with three replicas between a source and a sink, and two hosts with two slots
+/// and one with four.
 fn replicas(attributes: &str) -> Test {
     let graph = format!(
         "digraph g {{
@@ -21,7 +22,7 @@ fn partition(test: Test, options: &str) -> Done {
         .run()
 }
 
-/// Host of each process of a kind, by the plan as JSON.
+/// Returns the sorted hosts of the processes of a kind, from the mapping.
 fn hosts_of(test: Test, options: &str, kind: &str) -> Vec<String> {
     let test = test.args(&format!(
         "g.dot --hosts hosts {options} --imbalance 1000 --emit mapping=m.json"
@@ -50,7 +51,7 @@ fn replicas_on_different_hosts() {
     assert_eq!(hosts_of(test(), "--apart replica*@*", "replica"), all);
     let in_graph = || replicas("separate=\"copies@*\"");
     assert_eq!(hosts_of(in_graph(), "", "replica"), all);
-    // Only these two hosts may not have two of them.
+    // The limit of one process applies to these two hosts only.
     let some = hosts_of(
         test(),
         "--apart replica*@node* --pin replica*=node*,big",
@@ -94,7 +95,7 @@ fn so_many_on_a_host() {
     .stderr_has(
         "at most 1 of `replica1`, `replica2` and `replica3` may be on each of `node1`, `node2`",
     );
-    // Of three, one at the most can be elsewhere.
+    // At least two of three must be on `big`, but two are pinned elsewhere.
     partition(
         replicas("load=1"),
         "--hold replica*=2-@big --pin replica1,replica2=node1",
@@ -107,7 +108,7 @@ fn so_many_on_a_host() {
 
 #[test]
 fn the_memory_of_a_host_is_for_all_on_it() {
-    // Six to an OS process would be an even share, which none of the three fits into.
+    // Divided evenly, `node1` has 6 bytes for each OS process, which is too little for any replica.
     let of = |options| hosts_of(replicas("mem=10"), options, "replica");
     assert_eq!(
         of("--memory node1=12 --memory big=0 --memory node2=20"),
@@ -125,7 +126,7 @@ fn the_memory_of_a_host_is_for_all_on_it() {
         )
         .stderr_has("`replica1`, `replica2` and `replica3` must be on `node1`")
         .stderr_has("`node1` has 25 bytes of memory");
-    // What the platform says has no line to point at.
+    // The memory of the platform has no line to point at.
     let test = replicas("mem=10").args("partition g.dot -q --hosts hosts=2:cores=2 memory=14");
     test.run().status(2);
     let test = replicas("mem=10").file("two", "hosts=2:cores=2 memory=14");
@@ -181,7 +182,8 @@ fn contradictions_of_many_are_seen_without_a_search() {
             .stderr_has("error[G0456]: there is no feasible mapping: ")
             .stderr_has(said);
     }
-    // Where only the balance bound is in the way it is raised, and told to be unavoidable.
+    // If only the balance limit is in the way, it is raised, and the warning says that this is
+    // unavoidable.
     partition(many(1_000), "--pin w*=0-1")
         .status(0)
         .stderr_has("warning[G0457]: no mapping keeps the balance limit of 3%");
@@ -204,7 +206,7 @@ fn some_processes_are_dearer_to_move_than_others() {
         test.run().status(0);
         test.file("g.dot", line([1, 20, 1], more))
     };
-    // Either `b` and `d` change places, or `a` and `c`.
+    // Either `b` and `d` swap, or `a` and `c`.
     let moved = |more: &str, options: &str| {
         let options = format!("--json --previous yesterday.json {options}");
         let text = partition(yesterday(more), &options).status(0).stdout();
@@ -217,7 +219,7 @@ fn some_processes_are_dearer_to_move_than_others() {
     assert_eq!(moved("", "--move c,a=5"), "b d");
     assert_eq!(moved("", "--move *=1000"), "");
     assert_eq!(moved("", "--migration 1000 --move b,d=0"), "b d");
-    // The last rule counts; what is dear is what has memory.
+    // The last rule applies. With `mem`, processes with memory are expensive to move.
     assert_eq!(moved("a [mem=9]; c [mem=9]", "--move *=mem"), "b d");
     assert_eq!(moved("b [mem=9]; d [mem=9]", "--move *=mem"), "a c");
     assert_eq!(
@@ -240,7 +242,7 @@ fn some_processes_are_dearer_to_move_than_others() {
         .stderr_has("--previous <PATH>");
 }
 
-/// Starts a search of an hour on three threads, and returns when all of them search.
+/// Starts a search of one hour on three threads. Returns when they and `others` more threads exist.
 fn searching(test: &Test, args: &str, others: usize) -> Started {
     use std::time::{Duration, Instant};
     let mut command = crate::common::graphmap();
@@ -266,7 +268,7 @@ fn searching(test: &Test, args: &str, others: usize) -> Started {
     }
 }
 
-/// Interrupts a command; what it said, and how it ended.
+/// Interrupts a command, and returns its output and exit status.
 fn interrupted(child: Started) -> std::process::Output {
     child.signal("INT");
     child.output()
@@ -282,7 +284,7 @@ fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
         })
         .collect();
     let test = Test::new().file("g.dot", format!("digraph g {{ {ring} }}"));
-    // One thread waits for the interrupt.
+    // One more thread waits for the interrupt.
     let done = interrupted(searching(&test, "partition g.dot -o plan", 1));
     let (said, shown) = (
         String::from_utf8_lossy(&done.stderr),
@@ -298,7 +300,7 @@ fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
         "{shown}"
     );
     assert!(test.files().contains(&"plan/mapping.json".to_owned()));
-    // Elsewhere the interrupt means what it always does: nothing is written.
+    // Other verbs end by the interrupt, and write no file.
     let done = interrupted(searching(&test, "g.dot --emit svg=x.svg", 0));
     assert_eq!(done.status.signal(), Some(2), "{done:?}");
     assert!(!test.files().contains(&"x.svg".to_owned()));
@@ -324,7 +326,7 @@ fn all_that_is_wrong_is_told_at_once() {
 #[test]
 fn options_are_refused_before_any_search() {
     let refused = |options: &str, status: i32, said: &str| {
-        // An hour would be noticed.
+        // A search of an hour would be noticed.
         let test = replicas("load=1").file("file", "");
         partition(test, &format!("--time 60min {options}"))
             .status(status)

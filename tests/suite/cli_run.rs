@@ -1,4 +1,5 @@
-//! Projects and runs: `new`, `run`, `partition`. Each project is compiled, so each test does much.
+//! Projects and runs: `new`, `run`, `partition`. Each test covers much, because it compiles a
+//! project.
 
 use crate::common::{LONGEST, Started, Test};
 use graphmap_testing::{Need, skip};
@@ -54,7 +55,7 @@ pub async fn sum(mut ports: Sum) -> Result<(), String> {
 }
 ";
 
-/// The project of [`GRAPH`], its functions written.
+/// Returns the project of [`GRAPH`] with its functions.
 fn squares() -> Test {
     let test = Test::new()
         .file("squares.dot", GRAPH)
@@ -75,13 +76,15 @@ fn a_network_from_its_graph_to_its_result() {
         test = old.args(&format!("run squares.dot --dev {args}"));
         test.run()
     };
-    // That it takes a while the first time is told, where Cargo does not tell it itself.
+    // The first build is announced, because it takes a while. At a terminal, Cargo's own progress
+    // is shown instead.
     run("")
         .status(0)
         .stdout_is("385\n")
         .stderr_is("graphmap: building squares\n");
     run("").status(0).stdout_is("385\n").stderr_is("");
-    // What follows `--` is the program's; its input and its end are ours.
+    // Arguments after `--` belong to the program. Its standard input and exit code are those of the
+    // command.
     run("-- 100").status(0).stdout_is("338350\n");
     run("-n 2 --shuffle 7 -- 100")
         .status(0)
@@ -122,7 +125,7 @@ fn a_network_from_its_graph_to_its_result() {
 
     under_launchers(&test.folder().join("squares/target/debug/squares"));
 
-    // What the compiler warns of is shown each time, and the run goes on.
+    // Warnings of the compiler are shown in each run, and do not prevent it.
     let forgotten = WORKER.replace("write(n * n).await.unwrap()", "write(n * n)");
     let test = test
         .file("squares/src/processes/worker.rs", forgotten)
@@ -137,7 +140,7 @@ fn a_network_from_its_graph_to_its_result() {
             .stderr_has("::: squares.dot:6:5")
             .stderr_has("graphmap: 1 warning\n");
     }
-    // Whoever wants it to be an error has no run, whoever knows has no word.
+    // `--deny` prevents the run, and `--allow` hides the warning.
     let test = test.args("run squares.dot --dev --deny G0706");
     test.run()
         .status(1)
@@ -153,12 +156,12 @@ fn a_network_from_its_graph_to_its_result() {
         .stdout_has("squares: 5 processes in 2 OS processes, strategy round-robin")
         .stderr_has("graphmap: wrote plan/mapping.json");
     let test = test.args("run squares.dot --dev --mapping plan/mapping.json --stats");
-    // Two schedulers, as the mapping says.
+    // The mapping has two schedulers.
     test.run().status(0).stdout_is("385\n").stderr_has("\n1  ");
     let test = test.args("run squares.dot --dev -- 0").stdin("3\n");
     test.run().status(0).stdout_is("14\n");
 
-    // The graph changes: what is generated follows, what is the user's stays and is complained of.
+    // The graph changes: generated files are updated. The user's files stay, and are reported.
     let changed = GRAPH.replace("worker -> sum [type=u64", "worker -> sum [type=f64");
     let test = test
         .file("squares.dot", &changed)
@@ -173,7 +176,7 @@ fn a_network_from_its_graph_to_its_result() {
         .stderr_has("::: squares.dot:6:5");
     assert_eq!(test.read("squares/src/processes/worker.rs"), WORKER);
 
-    // A function that is missing: told where its kind is drawn and where it is called.
+    // A missing function is reported where its kind is declared and where it is called.
     let renamed = WORKER.replace("fn worker", "fn werker");
     let test = test
         .file("squares.dot", GRAPH)
@@ -193,7 +196,8 @@ fn a_network_from_its_graph_to_its_result() {
         .stderr_has("this mapping is for another network");
 }
 
-/// A program that launchers start several times says so once, and does nothing; started once it runs.
+/// Checks that a program that a launcher starts several times reports this once and ends. Started
+/// once, it runs.
 fn under_launchers(program: &Path) {
     let mut launchers = vec![
         (Need::Mpich, "mpiexec.mpich".to_owned()),
@@ -225,7 +229,7 @@ fn under_launchers(program: &Path) {
             ] {
                 command.env(name, "1");
             }
-            // As the one before, for Open MPI 5: more copies than cores are no mistake here.
+            // The same for Open MPI 5: permits more copies than cores.
             command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
             command.output()
         };
@@ -246,7 +250,7 @@ fn under_launchers(program: &Path) {
         assert_eq!(done.status.code(), Some(0), "{launcher}: {stderr}");
         assert_eq!(String::from_utf8_lossy(&done.stdout), "385\n", "{launcher}");
     }
-    // As Slurm has it, in a step of several tasks and in a batch script.
+    // Variables of Slurm, in a step of several tasks and in a batch script.
     let run = |variables: &[(&str, &str)]| {
         let mut command = Command::new(program);
         command.envs(variables.iter().copied()).output().unwrap()
@@ -296,7 +300,7 @@ pub async fn a(mut ports: A) {
     let test = test.args("run ring.dot --dev --memory 2MiB");
     test.run().status(6);
 
-    // Told to end, it ends its program, too.
+    // A signal that ends the command also ends its program.
     let mut child = Started::of(
         crate::common::graphmap()
             .args(["run", "ring.dot", "--dev", "--", "sleep"])
@@ -307,7 +311,7 @@ pub async fn a(mut ports: A) {
     let mut stdout = child.stdout.take().unwrap();
     let mut here = [0; 5];
     stdout.read_exact(&mut here).unwrap();
-    // Asked what it does, it asks its program.
+    // The command passes SIGUSR1 to its program.
     child.signal("USR1");
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let told = "ring: scheduler 0: long poll of a (rank 0, ring.dot:1:16)";
@@ -315,7 +319,7 @@ pub async fn a(mut ports: A) {
     child.signal("TERM");
     let start = Instant::now();
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    // The program holds the other end of the pipe as long as it lives.
+    // The program holds the other end of the pipe until it ends.
     assert_eq!(stdout.read(&mut here).unwrap(), 0);
     assert!(start.elapsed() < LONGEST);
 }
@@ -344,7 +348,7 @@ fn a_project_of_its_own_graph() {
         .status(2)
         .stderr_has("error[G0011]: `used` is not empty: it contains `notes.txt`\n")
         .stderr_has("name a folder that does not exist or is empty");
-    // Nobody has written the functions, which is told in each run until somebody has.
+    // Stubs are reported in each run until they are written.
     let graph = test.read("hello/hello.dot");
     let test = Test::new()
         .file("hello.dot", graph)
@@ -378,7 +382,7 @@ fn a_project_of_its_own_graph() {
             .stderr_has("did you rename `summ` to `sum`?")
             .stderr_has("graphmap: 2 warnings\n");
     }
-    // One function is gone and one is new.
+    // One function is missing, and one is new.
     let test = test.file(
         "hello/src/processes/numbers.rs",
         "pub async fn numbers(_: crate::wiring::Numbers) {}\n",
@@ -391,7 +395,7 @@ fn a_project_of_its_own_graph() {
     test.run().status(0).stderr_has(
         "if the kind was renamed to `worker`, move the file to hello/src/processes/worker.rs, replacing the stub, and rename its function to",
     );
-    // A copy of a graph that lies elsewhere.
+    // A copy of a graph from another folder.
     let test = test.args("new deep/copy --from hello.dot");
     test.run().status(0);
     assert_eq!(test.read("deep/copy/hello.dot"), test.read("hello.dot"));
@@ -415,7 +419,7 @@ fn a_project_of_its_own_graph() {
         .status(2)
         .stderr_has("error[G0701]")
         .stderr_has("graphmap new good --from good.dot");
-    // The folder beside it is that of another graph, which was copied there.
+    // The folder with the name of the graph contains the project of another graph.
     let test = test.args("new good --from hello.dot --quiet");
     test.run().status(0);
     test.args("run good.dot")
@@ -425,11 +429,11 @@ fn a_project_of_its_own_graph() {
         .stderr_has("= help: run that graph with `graphmap run good/hello.dot`, or rename this graph to give it a project of its own");
 }
 
-/// Who sits at a terminal and builds again is told what takes less time, where a build takes long.
+/// Checks that a long rebuild at a terminal mentions the faster option.
 #[test]
 fn a_long_build_is_told_how_to_be_shorter() {
     const HINT: &str = "graphmap: `--dev` builds faster, but the program runs slower\n";
-    // Longer than what is said nothing of, by a cargo that does nothing else.
+    // The stub of Cargo only takes longer than a build without a hint.
     let project = || {
         let test = Test::new().args("new hello");
         test.run().status(0);
@@ -448,7 +452,7 @@ fn a_long_build_is_told_how_to_be_shorter() {
                 test.run_at_terminal().status(2).stderr_lacks("--dev");
             });
         }
-        // Nobody waits, or it is the first time.
+        // Without a terminal, or in the first build, there is no hint.
         scope.spawn(|| {
             let test = again().args("run hello/hello.dot");
             test.run().status(2).stderr_lacks("--dev");

@@ -1,4 +1,5 @@
-//! `graphmap run` of a project of ranks that nobody has drawn: what is written for launchers, and what is refused; no MPI needs to be there.
+//! `graphmap run` of a project of ranks without a graph file: files for launchers, and refusals. No
+//! MPI needs to be installed.
 
 use crate::common::Test;
 use graphmap_wiring::sequence::encode;
@@ -6,15 +7,15 @@ use graphmap_wiring::sequence::encode;
 const SCRIPT: &str = "ring/target/graphmap/hosts/mpiexec.sh";
 const HOSTS: &str = "ring/target/graphmap/hosts/hostfile";
 
-/// A new project, made with these words more.
+/// Returns a new project that is made with these additional arguments.
 fn ring(more: &str) -> Test {
     let test = Test::new().args(&format!("new ring --family mpi {more}"));
     test.run().status(0);
-    // What is looked for, if nothing is said.
+    // The default compiler.
     test.executable("mpicc.mpich", "#!/bin/sh\n")
 }
 
-/// A file without its comments.
+/// Returns a file without its comments.
 fn lines(test: &Test, file: &str) -> String {
     let text = test.read(file);
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -29,7 +30,7 @@ fn ranks_are_in_blocks_by_slots() {
             "h1:2\nh2:1\n",
             &[0, 0, 0, 1, 1, 2, 2, 2][..],
         ),
-        // As in MPI, where nobody says it.
+        // Without a number, there is a rank for each slot, as in MPI.
         ("--hosts hostfile", "h1:2\nh2:1\n", &[0, 1, 2]),
         ("--hosts hostfile -n 2 -- 5 x", "h1:2\n", &[0, 0, 0, 1, 1]),
         (
@@ -56,7 +57,8 @@ fn ranks_are_in_blocks_by_slots() {
     }
 }
 
-/// The same for ranks that are drawn, by `partition`, too; whatever the drawing calls their kinds.
+/// Checks the number of ranks with and without a graph file, also by `partition`, and for any names
+/// of kinds.
 #[test]
 fn launch_files_say_how_many_ranks_there_are() {
     let drawing = "digraph ranks { allow=\"G0317\"; main0 [kind=a]; main1 [kind=b]; main2 [kind=c]; main0 -> main2; }";
@@ -88,7 +90,7 @@ fn a_project_without_the_link_is_told_what_to_add() {
         .stderr_has("error[G0708]: the project ring has no MPI link")
         .stderr_has("add it with `graphmap new ring --update --link mpi`")
         .stderr_has("or add `graphmap-link-mpi = { path = \".graphmap/graphmap-link-mpi\" }` to the dependencies");
-    // The help is followed.
+    // Follows the help.
     let test = test.args("new ring --update --link mpi");
     test.run()
         .status(0)
@@ -100,7 +102,7 @@ fn a_project_without_the_link_is_told_what_to_add() {
     let test = test.args("new ring --update --link mpi");
     test.run().status(0).stderr_is("");
     assert_eq!(test.read("ring/Cargo.toml"), manifest);
-    // It calls MPI by what this takes the place of.
+    // The project replaces `mpi-sys`, through which the link calls MPI.
     let patched = format!("{manifest}\n[patch.crates-io.mpi-sys]\npath = \"mpi-sys\"\n");
     let test = test.file("ring/Cargo.toml", patched);
     let test = test.args("run ring --hosts names=h1,h2 -- 8");
@@ -129,7 +131,7 @@ fn what_is_no_project_of_ranks_is_told() {
             )
             .stderr_has("add `family = \"mpi\"` to that section");
     }
-    // Said, it is one, wherever a drawing may be.
+    // With this section, the package is a project of ranks, wherever graph files are.
     let said = format!("{manifest}\n[package.metadata.graphmap]\nfamily = \"mpi\"\n");
     let test = test.file("own/Cargo.toml", said);
     let test = test.args("run own --no-build -- 8");
@@ -170,7 +172,7 @@ fn the_first_argument_is_the_number_of_ranks() {
         .stdout_is("")
         .stderr_has("error[G0011]: 8 ranks are requested, but ring/ranks.dot has 2")
         .stderr_has("or run any number of ranks, in consecutive blocks: `graphmap run ring`");
-    // A mapping of others is told as of any network.
+    // A mapping for another network is reported as for any project.
     let test = test.args("partition ring/ranks.dot -n 2 -o plan --quiet");
     test.run().status(0);
     let test = test.args("run ring --mapping plan/mapping.json --link mpi --no-build -- 3");
@@ -181,7 +183,8 @@ fn the_first_argument_is_the_number_of_ranks() {
     test.run().status(0).stderr_is("");
 }
 
-/// Which of several programs Cargo tells of last depends on which it has built first.
+/// Checks several programs in both orders, because the one that Cargo reports last depends on
+/// previous builds.
 #[test]
 fn the_program_of_several_is_that_with_the_name_of_the_package() {
     let says = |name: &str| {
@@ -221,7 +224,8 @@ fn what_a_launcher_cannot_be_told_is_told_before_the_build() {
     assert!(!test.folder().join("built").exists());
 }
 
-/// Whatever characters a path and an argument have, the program finds the words that were typed.
+/// Checks that the program receives the arguments as typed, for any characters in paths and
+/// arguments.
 #[test]
 fn folders_and_arguments_may_have_any_characters() {
     let test = ring("--link mpi").executable("mpiexec.mpich", "#!/bin/sh\necho HYDRA\n");
@@ -254,7 +258,7 @@ fn folders_and_arguments_may_have_any_characters() {
     std::fs::write(&program, shows).unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&program, executable).unwrap();
-    // In the place of `mpiexec`: it starts the words after its own options.
+    // Stand-in for `mpiexec`: skips its own options and starts the remaining words.
     let script = test
         .folder()
         .join("it's a ring/target/graphmap/hosts/mpiexec.sh");

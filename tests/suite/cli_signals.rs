@@ -1,7 +1,8 @@
-//! Whatever the command waits for or works at, INT and TERM end it within half a second.
+//! INT and TERM end the command within half a second, in every wait and computation.
 //!
-//! Nothing here ends by itself, or it would end otherwise: that a signal ended it is told by how it ended. How soon
-//! is a matter of the machine, too, so what counts is the soonest of several tries: a wait in the code is in all.
+//! No command here ends by itself, or it would end with another status. Therefore the status shows
+//! that the signal ended it. The time also depends on the machine, so the shortest of several tries
+//! counts: a wait in the code would delay each of them.
 
 use crate::common::{NET, Started, Test, gone};
 use std::fs::{self, File};
@@ -11,12 +12,12 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 const WITHIN: Duration = Duration::from_millis(500);
-/// So many tries are for a machine that does ten other things.
+/// Number of tries, for a machine that runs ten other jobs.
 const TRIES: usize = 20;
 const SIGNALS: [(&str, i32); 2] = [("INT", 2), ("TERM", 15)];
 
-/// Starts something, sends it a signal once it is `there`, and looks at how it ended; again until that took no
-/// longer than it may.
+/// Starts a command, sends it a signal after `there` returns, and checks its status with `ended`.
+/// Repeats this until the command ends within [`WITHIN`].
 #[track_caller]
 fn ends_soon(
     what: &str,
@@ -39,7 +40,7 @@ fn ends_soon(
     panic!("{what}: {signal} ends it after {soonest:?} at the soonest of {TRIES} tries");
 }
 
-/// One of each kind of input, and pipes that nobody has written to.
+/// Returns a test with one input of each kind, and with pipes that no process writes to.
 fn inputs(pipes: &[&str]) -> Test {
     let test = Test::new()
         .file("pair.dot", "digraph pair { a -> b [type=u64]; }\n")
@@ -52,7 +53,7 @@ fn inputs(pipes: &[&str]) -> Test {
     test
 }
 
-/// Verbs that read from a pipe, and which.
+/// Verbs that read from a pipe, each with the name of the pipe.
 const READING: [(&str, &str); 12] = [
     ("check pipe.dot", "pipe.dot"),
     ("fmt pipe.dot", "pipe.dot"),
@@ -71,7 +72,7 @@ const READING: [(&str, &str); 12] = [
     ),
 ];
 
-/// Waits until a thread of it sleeps in the kernel, and not for another thread.
+/// Waits until a thread of the command sleeps in the kernel, but not for another thread.
 fn waits_for_pipe(run: &mut Started) {
     let tasks = format!("/proc/{}/task", run.id());
     let waits = |task: PathBuf| {
@@ -96,13 +97,13 @@ fn who_waits_for_a_pipe_that_nobody_writes_to() {
     }
 }
 
-/// Half of it has come, and the writer is there, but writes no more.
+/// Checks pipes that contain half of the input, and whose writer writes no more.
 #[test]
 fn who_waits_for_the_rest_of_a_pipe() {
     for (i, (args, pipe)) in READING.into_iter().enumerate() {
         let (signal, number) = SIGNALS[(i + 1) % 2];
         let test = inputs(&[pipe]).args(args);
-        // Reading and writing: it waits for nobody, and keeps the pipe open.
+        // Opened for reading and writing, the file does not block, and keeps the pipe open.
         let path = test.folder().join(pipe);
         let mut kept = File::options().read(true).write(true).open(path).unwrap();
         std::io::Write::write_all(&mut kept, b"digraph half { a -> ").unwrap();
@@ -111,7 +112,8 @@ fn who_waits_for_the_rest_of_a_pipe() {
     }
 }
 
-/// Plug-ins that are deaf, flood, or leave what they are handed unread; what they started goes with them.
+/// Checks plug-ins that ignore signals, flood a stream, or do not read their input. Their child
+/// processes end, too.
 #[test]
 fn who_waits_for_a_plug_in() {
     let deaf =
@@ -149,8 +151,8 @@ fn who_waits_for_a_plug_in() {
     }
 }
 
-/// Partials that include each other, each the next one four times: seconds until the budget is spent, and told as
-/// an error then.
+/// Checks partials that include the next one four times each. Rendering takes seconds until the
+/// budget is spent, which is an error.
 #[test]
 fn who_renders() {
     let mut test = inputs(&[]);
@@ -166,7 +168,7 @@ fn who_renders() {
         .args("pair.dot --emit go=wiring.go --skeletons sk");
     test.run().status(5).stderr_has("it takes too many steps");
     for (signal, number) in SIGNALS {
-        // All is read in a few milliseconds of its own: what works for longer renders.
+        // Reading takes a few milliseconds of CPU time. A command that works longer is rendering.
         let renders = |run: &mut Started| {
             let stat = format!("/proc/{}/stat", run.id());
             let worked = || {
@@ -184,7 +186,7 @@ fn who_renders() {
     }
 }
 
-/// To ask a run what it is doing is no reason to end, also when it is still being built.
+/// Checks that SIGUSR1, which asks a run for its state, does not end it, not even during the build.
 #[test]
 fn who_asks_while_it_builds_ends_nothing() {
     let cargo = "#!/bin/sh\n: > building\nwhile [ ! -e asked ]; do sleep 0.01; done\nexit 101\n";
@@ -203,6 +205,6 @@ fn who_asks_while_it_builds_ends_nothing() {
     assert!(asked.unwrap().success());
     fs::write(test.folder().join("asked"), "").unwrap();
     let (status, _) = run.end_after("CONT");
-    // As cargo says nothing of the code.
+    // Cargo failed without an error in the code.
     assert_eq!(status.code(), Some(2), "{status}");
 }

@@ -1,11 +1,12 @@
-//! Nothing that a file says reaches a terminal as anything but text.
+//! Text from files reaches a terminal only as text, never as a control sequence.
 
 use crate::common::Test;
 
-/// What would colour, move, ring, rename the window, begin a sequence in C1, and turn the text.
+/// Characters that would set a colour, move the cursor, ring the bell, rename the window, begin a
+/// sequence in C1, and reverse the text.
 const HOSTILE: &str = "\u{1b}[31mx\u{1b}]0;pwn\u{7}y\u{8}\u{9b}2Jz\u{85}\u{202e}evil\u{2066}\u{7f}";
 
-/// Whether a terminal shows it, and does nothing else.
+/// Returns whether a terminal shows the text without any other effect.
 fn is_harmless(text: &str) -> bool {
     let odd = |c: char| {
         c.is_control() && c != '\n'
@@ -14,7 +15,7 @@ fn is_harmless(text: &str) -> bool {
     !text.contains(odd)
 }
 
-/// Without the colours that the command itself uses.
+/// Removes the colours that the command itself uses.
 fn uncoloured(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -127,7 +128,7 @@ fn a_sound_network_of_hostile_names_is_told_in_full() {
     let test = test.args("partition pair.dot -n 2");
     let table = test.run().status(0).stdout();
     assert!(table.contains("\\u{1b}[31mx"), "{table}");
-    // A new line in a name is none in a table.
+    // A line break in a name does not break the line of a table.
     let test = Test::new()
         .file("lines.dot", "digraph g { \"a\u{1}\n  0  fake\" -> b; }")
         .args("partition lines.dot -n 2");
@@ -135,8 +136,8 @@ fn a_sound_network_of_hostile_names_is_told_in_full() {
     assert!(!table.contains("\n  0  fake"), "{table}");
 }
 
-/// What is data stays as it is in a pipe, and is shown harmlessly where somebody looks at it. JSON is the same
-/// text in both, and still JSON.
+/// Checks that data is unchanged in a pipe, and escaped on a terminal. JSON is the same text in
+/// both, and remains valid.
 #[test]
 fn data_governs_no_terminal_either() {
     for (args, json) in [
@@ -174,7 +175,7 @@ fn data_governs_no_terminal_either() {
             );
         }
     }
-    // What no terminal obeys is the same in both.
+    // Text without control characters is the same in both.
     let test = Test::new()
         .file(
             "plain.dot",

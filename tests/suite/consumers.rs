@@ -1,5 +1,5 @@
-//! What consumes verified networks, on networks that were changed at random and passed verification:
-//! it may find something wrong, in words; it never panics.
+//! Consumers of verified networks, on networks that were changed at random and passed verification.
+//! A consumer may report errors, but never panics.
 
 use graphmap_binding::mapping_json;
 use graphmap_kpn::breaks::{ALL, CROSSED, Dice, break_it, read};
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 
-/// How many networks are changed.
+/// Number of networks to change.
 const TRIES: u64 = 800;
 
 #[test]
@@ -35,7 +35,7 @@ fn what_verification_lets_pass_is_mapped_and_emitted_without_a_panic() {
         let mut dice = Dice::new(seed);
         let mut network = dice.one_of(&sound);
         let mut what = vec![break_it(&mut network, &mut dice)];
-        // Several harmless changes in one network, too.
+        // A network may have several harmless changes.
         while dice.below(3) > 0 {
             let mut next = network.clone();
             let change = break_it(&mut next, &mut dice);
@@ -91,7 +91,7 @@ impl Consumers {
         }
     }
 
-    /// Whether the network was mapped, and how many emitters wrote it.
+    /// Returns whether the network was mapped, and how many emitters wrote it.
     fn consume(&self, network: &Verified, findings: &Diagnostics, seed: u64) -> (bool, usize) {
         let mut dice = Dice::new(seed);
         look_at(network, findings);
@@ -117,7 +117,7 @@ impl Consumers {
             said.append(told);
         }
         look_at(network, &said);
-        // As the emitters do it, which read all skeletons anew each time.
+        // Renders as the emitters do, but they read all skeletons each time.
         let mut said = Diagnostics::new();
         if let Err(told) = render(network, &self.skeletons, "pilot", &mut said) {
             said.append(told);
@@ -167,7 +167,7 @@ impl Consumers {
     }
 }
 
-/// Does what is done to show findings: their places may be anywhere.
+/// Resolves the positions of diagnostics as for printing. They may be anywhere.
 fn look_at(network: &Verified, findings: &Diagnostics) {
     for finding in findings {
         for label in finding.primary.iter().chain(&finding.secondary) {

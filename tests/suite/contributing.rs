@@ -1,5 +1,5 @@
-//! What CONTRIBUTING.md adds to the mapping engine compiles there and does what its test says. The other examples of that
-//! file are doctests of the library.
+//! The code that CONTRIBUTING.md adds to the mapping engine compiles, and passes its test. The
+//! other examples of that file are doctests of the library.
 
 use graphmap_testing::build_cheaply;
 use std::fs;
@@ -15,7 +15,7 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The block of code that a comment stands above.
+/// Returns the block of code below an HTML comment.
 fn block<'a>(text: &'a str, comment: &str) -> &'a str {
     let found = text.split_once(&format!("<!-- {comment} -->\n```rust,ignore\n"));
     let (_, rest) = found.unwrap_or_else(|| panic!("CONTRIBUTING.md has no `{comment}`"));
@@ -35,7 +35,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A workspace with the mapping engine alone, without what only its own tests need.
+/// Creates a workspace with only the mapping engine, without its dev-dependencies. Returns the
+/// folder of the engine.
 fn engine(folder: &Path) -> PathBuf {
     let engine = folder.join("modules/partition");
     let _ = fs::remove_dir_all(&engine);

@@ -13,14 +13,14 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use std::fs;
 
-/// Returns a network with a process for each node and a channel for each edge. An edge without
-/// weight has a token at the start.
+/// Returns a network with a process for each node and a channel for each edge. An edge of weight 0
+/// has a token at the start.
 fn network_of(graph: &DiGraph<(), u32>) -> Verified {
     let mut ports = 0..;
     let builder = from_graph(
         "random",
         graph,
-        // Each is of a kind of its own, because of the letter behind the number.
+        // The letter after the number makes each process a kind of its own.
         |builder, node, ()| builder.process(&format!("n{}p", node.index())),
         |builder, _, &weight, from, to| {
             let port = ports.next().unwrap();
@@ -38,7 +38,8 @@ fn index(id: impl Id) -> usize {
     id.index()
 }
 
-/// Asserts that a cycle is closed, and that no shorter one goes through its channels.
+/// Asserts that a cycle is closed, begins at its first process, and is a shortest cycle through one
+/// of its channels.
 fn assert_shortest(network: &Network, graph: &DiGraph<impl Sized, impl Sized>, cycle: &Cycle) {
     let channels = &cycle.channels;
     let next = channels.iter().cycle().skip(1);
@@ -81,8 +82,7 @@ proptest! {
             prop_assert_eq!(cycle.initial(&network), weights.clone().filter(|w| **w == 0).count() as u64);
             prop_assert_eq!(cycle.capacity(&network), weights.map(|w| u64::from(w + 1)).sum::<u64>());
         }
-        // Each channel within a component is on a cycle, and so is a listed cycle in each
-        // component.
+        // Each channel within a component is on a cycle, so each component has a listed cycle.
         for component in tarjan_scc(&graph) {
             let is_on = |cycle: &Cycle| {
                 let writer = index(network.writer(cycle.channels[0]));

@@ -1,8 +1,9 @@
-//! graphmap in a build script, `tests/embedded/build.rs`: it writes the wiring of a drawing to
-//! `OUT_DIR`, the program that includes the wiring builds and runs, and mistakes in the drawing
-//! fail the script with the text of the command. The script is a program of this test: to compile
-//! graphmap as a build dependency takes two minutes. The gate compiles it without the feature
-//! `cli`.
+//! graphmap in a build script, `tests/embedded/build.rs`. The script writes the wiring of a graph
+//! file to `OUT_DIR`. The program that includes the wiring builds and runs. Errors in the graph
+//! file fail the script with the text of the command.
+//!
+//! The script is part of this test program, because compiling graphmap as a build dependency takes
+//! two minutes. The gate compiles it without the feature `cli`.
 
 use graphmap_testing::build_cheaply;
 use std::fs;
@@ -47,7 +48,7 @@ fn project() -> PathBuf {
         .replace(script, "")
         .replace("path = \"../../modules", &modules);
     fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-    // The versions of the workspace, so that nothing is downloaded.
+    // The versions of the workspace, so that no package is downloaded.
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     folder
 }
@@ -77,7 +78,7 @@ fn a_build_script_makes_the_wiring() {
     let output = build_cheaply(&mut Command::new(env!("CARGO")))
         .args(["run", "--offline", "--quiet"])
         .current_dir(&folder)
-        // The folder of the projects of wiring's tests, which have the runtime, too.
+        // The folder of the projects of wiring's tests, which contain the runtime, too.
         .env(
             "CARGO_TARGET_DIR",
             Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects"),
@@ -88,7 +89,7 @@ fn a_build_script_makes_the_wiring() {
         .unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");
-    // No warning about the wiring either.
+    // The wiring causes no warning either.
     assert_eq!(told, "");
     assert_eq!(output.stdout, b"385\n");
 

@@ -1,16 +1,16 @@
-//! What holds for every emitter: which say something of hosts, how kinds are called in C, which options
-//! are read, and what of a graph is not heeded.
+//! Properties of all emitters: treatment of hosts, names of kinds in C, options that are read, and
+//! attributes of a graph that have no effect.
 
 use crate::common::Test;
 use graphmap::Registry;
 use std::collections::BTreeSet;
 
-/// Emitters that are not about launching: none of their files says how a host is reached.
+/// Emitters whose files are not for launching. None of their files says how a host is reached.
 const NO_LAUNCH: &[&str] = &["mapped", "svg", "model", "wiring", "pilot", "json"];
 
 #[test]
 fn every_emitter_is_in_the_table_of_what_becomes_of_hosts() {
-    // The table is `modules/binding/tests/host_fields.rs`, which asks each emitter of that crate.
+    // The table is `modules/binding/tests/host_fields.rs`, which tests each emitter of that crate.
     let registry = Registry::new();
     let launch = graphmap_binding::emitters();
     let launch: Vec<&str> = launch.iter().map(|emitter| emitter.name()).collect();
@@ -24,7 +24,7 @@ fn every_emitter_is_in_the_table_of_what_becomes_of_hosts() {
     }
 }
 
-/// A folder with a graph and no more.
+/// Returns a test with a single graph file.
 fn with(graph: &str, args: &str) -> Test {
     Test::new().file("g.dot", graph).args(args)
 }
@@ -87,7 +87,7 @@ fn options_that_something_else_reads_are_a_warning() {
             "warning[G0444]: none of the requested passes and emitters reads the option `launcher`",
         )
         .stderr_has("the emitters that read it are `mpiexec`");
-    // Variables have any name.
+    // Variables may have any name.
     let line = "g.dot --emit launch.sh --set launcher=openmpi --set env.ANY=1 --set program=x";
     with(PAIR, line).run().status(0).stderr_lacks("G0444");
 }

@@ -1,10 +1,13 @@
-//! The error index: every code has a page, every page a code, and every example does what it says.
+//! The error index: every code has a page, every page has a code, and every example has the stated
+//! result.
 //!
-//! A block of a page tagged `dot,fails` or `json,fails` must give the page's code and end with an
-//! error or a warning of it; one tagged `dot` or `json` must not give it. A block tagged `console`
-//! is run line by line: `$ command`, and after a command that must not end with 0,
-//! `# ends with N`. Lines that are not `graphmap` commands are the shell's. `console,unshare` is left
-//! out where nobody may have a file system of his own. Each page shows its finding at least once.
+//! A block of a page tagged `dot,fails` or `json,fails` must cause the page's code, and no other. A
+//! block tagged `dot` or `json` must pass without it.
+//!
+//! A block tagged `console` is run line by line. `$ ` begins a command. After a command with an
+//! exit code other than 0, `# ends with N` states the code. Commands other than `graphmap` are run
+//! by the shell. A block tagged `console,unshare` is skipped if the user may not have a file system
+//! of their own. Each page shows its diagnostic at least once.
 
 use crate::common::Test;
 use graphmap_testing::{Need, skip};
@@ -17,7 +20,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// All pages: number to text.
+/// Returns all pages: number to text.
 fn pages() -> BTreeMap<u16, String> {
     let folder = root().join("docs/src/errors");
     let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
@@ -31,7 +34,7 @@ fn pages() -> BTreeMap<u16, String> {
         .collect()
 }
 
-/// All `const NAME: Code = Code(N);` of the sources: number to name and file.
+/// Returns all `const NAME: Code = Code(N);` of the sources: number to name and file.
 fn codes() -> BTreeMap<u16, String> {
     let mut found: BTreeMap<u16, String> = BTreeMap::new();
     let mut folders = vec![root().join("src"), root().join("modules")];
@@ -101,7 +104,7 @@ fn pages_have_the_same_shape() {
     }
 }
 
-/// Blocks of a page: tag and text.
+/// Returns the blocks of a page: tag and text.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let mut blocks = Vec::new();
     let mut lines = page.lines();
@@ -123,7 +126,7 @@ fn examples_do_what_they_say() {
         let mut shown = false;
         for (tag, text) in blocks(&page) {
             let (language, how) = tag.split_once(',').unwrap_or((&tag, ""));
-            // Those in other languages are tested where these are read.
+            // Blocks in other languages are tested where these languages are read.
             shown |= how == "fails";
             match (language, how) {
                 ("dot" | "json", "" | "fails") => {
@@ -134,7 +137,8 @@ fn examples_do_what_they_say() {
                 _ => {}
             }
         }
-        // Files of four gigabytes are too much for a test; the others need hosts or an MPI, and have tests of their own.
+        // A file of four gigabytes is too large for a test. The other codes need hosts or an MPI,
+        // and have tests of their own.
         if !shown && ![118, 710, 711, 713, 714].contains(&number) {
             wrong.push(format!("{code}: no example shows it"));
         }
@@ -142,7 +146,7 @@ fn examples_do_what_they_say() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Checks a graph of a page, and tells what is wrong.
+/// Checks a graph of a page. Returns a message if it is wrong.
 fn graph(code: &str, language: &str, text: &str, fails: bool) -> Option<String> {
     let file = format!("example.{language}");
     let args = format!("check {file} --message-format json");
@@ -169,7 +173,7 @@ fn graph(code: &str, language: &str, text: &str, fails: bool) -> Option<String> 
     (!right).then_some(told)
 }
 
-/// Whether an example may have a file system of its own. Says so if not.
+/// Returns whether an example may have a file system of its own. Reports a skipped test if not.
 fn unshare(code: &str) -> bool {
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-c", "mount -t tmpfs none /mnt"]);
@@ -183,7 +187,8 @@ fn unshare(code: &str) -> bool {
     may
 }
 
-/// Runs the commands of a page, tells what is wrong, and notes whether they show the finding.
+/// Runs the commands of a page, and returns the errors. Sets `shown` if a command shows the
+/// diagnostic.
 fn console(code: &str, text: &str, shown: &mut bool) -> Vec<String> {
     let test = Test::new();
     let mut script = String::from("report() { echo \"$? $1\" >> ends; }\n: > ends\n");

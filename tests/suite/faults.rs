@@ -1,5 +1,5 @@
-//! Full disks, folders that cannot be written, signals in the middle: nothing hangs, nothing is left
-//! half-written, and the exit code tells what happened.
+//! Full disks, folders that cannot be written, signals during work. The command never hangs and
+//! leaves no incomplete file, and its exit code states the cause.
 
 use crate::common::{LONGEST, NET, Started, Test, UNSHARED, gone};
 use graphmap_testing::{Need, skip};
@@ -26,7 +26,7 @@ fn graphmap(test: &Test, args: &str) -> Command {
     command
 }
 
-/// Waits until a file is there.
+/// Waits until a file exists.
 #[track_caller]
 fn appears(path: &Path) {
     let start = Instant::now();
@@ -36,17 +36,17 @@ fn appears(path: &Path) {
     }
 }
 
-/// Signals that tell a program to end, and the exit code of one that did.
+/// Signals that request an end, and the exit code of a program that they end.
 const ENDING: [(&str, i32); 4] = [("HUP", 129), ("INT", 130), ("QUIT", 131), ("TERM", 143)];
 
-/// Signals that end us before we can do anything about it.
+/// Signals that end the command before it can react.
 const AT_ONCE: [(&str, i32); 2] = [("KILL", 9), ("USR2", 12)];
 
-/// A file system of a few pages, unmounted when dropped.
+/// File system of a few pages, which is unmounted when dropped.
 struct Tiny(PathBuf);
 
 impl Tiny {
-    /// None, and said why, where it cannot be mounted.
+    /// Mounts the file system. Returns `None` and reports a skipped test if that is not possible.
     fn new(test: &Test) -> Option<Tiny> {
         let folder = test.folder().join("tiny");
         fs::create_dir(&folder).unwrap();
@@ -118,7 +118,8 @@ fn a_full_disk_keeps_what_was_there() {
     ] {
         test = test.args(args);
         let done = test.run();
-        // The second may fit, or speak of a kind that is not there; it may not be half there.
+        // The second command may succeed, or use an unknown emitter. It must not leave only some of
+        // its files.
         let code = done.output.status.code();
         if code != Some(0) {
             done.stderr_lacks("panicked");
@@ -133,15 +134,15 @@ fn a_full_disk_keeps_what_was_there() {
     }
 }
 
-/// Starts a command and holds it as soon as it has written some of its files, but not all.
+/// Starts a command, and stops it as soon as it has written some of its files, but not all.
 fn held_in_the_middle(test: &Test, args: &str, outs: &[String]) -> Started {
     let out = test.folder().join("out");
-    // Whoever writes faster than we look is tried again.
+    // If the command finishes before the check, the test tries again.
     for _ in 0..50 {
         let mut child = Started::of(&mut graphmap(test, args));
         appears(&out);
         child.signal("STOP");
-        // What is held writes no more.
+        // A stopped process writes no more.
         let stat = format!("/proc/{}/stat", child.id());
         let held = |stat: &str| stat.contains(") T ") || stat.contains(") Z ");
         while !held(&fs::read_to_string(&stat).unwrap()) {
@@ -180,7 +181,7 @@ fn told_to_end_while_it_writes_it_finishes_that() {
 
 #[test]
 fn folders_that_cannot_be_written() {
-    // Even root cannot make a file in these.
+    // Even root cannot create a file in these folders.
     let mut test = Test::new().file("net.json", NET).file("file", "");
     for place in ["/proc/graphmap/x.json", "file/x.json", "/sys/x.json"] {
         test = test.args(&format!(
@@ -236,7 +237,7 @@ fn a_plug_in_that_ignores_requests_to_end() {
     let test = Test::new()
         .file("net.json", NET)
         .executable("graphmap-pass-deaf", script);
-    // Its time runs out.
+    // The time limit ends the plug-in.
     let mut child = Started::of(&mut graphmap(
         &test,
         "check net.json --pass deaf --plugin-timeout 0.3",
@@ -244,7 +245,7 @@ fn a_plug_in_that_ignores_requests_to_end() {
     assert_eq!(child.ended().code(), Some(5));
     let pid = test.read("started");
     assert!(gone(&pid), "{pid} is still there");
-    // We are told to end.
+    // A signal to the command ends the plug-in.
     for (name, code) in ENDING {
         fs::remove_file(test.folder().join("started")).unwrap();
         let mut child = Started::of(&mut graphmap(&test, "check net.json --pass deaf"));
@@ -260,7 +261,7 @@ fn a_plug_in_that_ignores_requests_to_end() {
     );
 }
 
-/// A project whose Cargo is a script: what a build that is ended looks like needs no compiler.
+/// Returns a project whose Cargo is a script, because ending a build needs no compiler.
 fn project(cargo: &str) -> Test {
     let test = Test::new()
         .file("pair.dot", "digraph pair { a -> b; }")
@@ -283,7 +284,7 @@ fn a_build_that_dies_by_a_signal() {
     done.stderr_has("error[G0704]").stderr_lacks("panicked");
 }
 
-/// A build that has started another process and waits for it.
+/// Build that has started another process and waits for it.
 const BUILD: &str = "sleep 1000 & echo $! > other; echo $$ > pid; mv pid started; wait";
 
 #[test]
@@ -309,7 +310,7 @@ fn a_build_ends_with_us() {
 
 #[test]
 fn what_a_build_has_left_running_ends_with_it() {
-    // Cargo dies, and its compiler does not know.
+    // Cargo is killed, and its compiler does not notice.
     let test = project("sleep 1000 & echo $! > other; kill -KILL $$");
     let cargo = test.folder().join("bin/cargo").display().to_string();
     let test = test.args("run pair.dot").env("CARGO", &cargo);
@@ -317,7 +318,7 @@ fn what_a_build_has_left_running_ends_with_it() {
     assert!(gone(&test.read("other")));
 }
 
-/// A project whose program is a script.
+/// Returns a project whose program is a script.
 fn program(script: &str) -> Test {
     let artifact = r#"{"reason": "compiler-artifact", "executable": "bin/program"}"#;
     let test = project(&format!("echo '{artifact}'"));
@@ -342,7 +343,8 @@ fn a_program_ends_with_us() {
     }
 }
 
-/// A program that writes what it is asked, below whoever sees to it that nothing outlives us.
+/// Checks the supervisors that ensure that no process outlives the command. The program records the
+/// signal that it receives.
 #[test]
 fn one_signal_asks_a_tree_and_another_ends_it() {
     for mode in ["@bound-tree", "@bound-everything"] {
@@ -405,7 +407,7 @@ fn a_signal_that_is_ignored_at_entry_stays_so() {
             .stderr(Stdio::null());
         Started::of(&mut command)
     };
-    // In the build, and while the program runs.
+    // During the build, and while the program runs.
     let mut child = start();
     appears(&test.folder().join("building"));
     let ignored = ["HUP", "INT", "QUIT"];
@@ -415,7 +417,7 @@ fn a_signal_that_is_ignored_at_entry_stays_so() {
     ignored.iter().for_each(|name| child.signal(name));
     fs::write(test.folder().join("end"), "").unwrap();
     assert_eq!(child.ended().code(), Some(9));
-    // What is not ignored ends both.
+    // A signal that is not ignored ends both.
     for file in ["started", "end"] {
         fs::remove_file(test.folder().join(file)).unwrap();
     }

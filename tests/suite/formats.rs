@@ -1,8 +1,8 @@
 //! Formats and their versions.
 //!
-//! The files in `tests/formats` are those of today: one of each format and version, with every
-//! field that the version has. They are never changed, only added to, because users have such
-//! files. Each must still mean the same.
+//! `tests/formats` contains one file of each current format and version, with every field of the
+//! version. Files may be added there, but never changed, because users have such files. The meaning
+//! of each must stay the same.
 
 use crate::common::Test;
 use graphmap_kpn::json::{self, SCHEMA};
@@ -15,7 +15,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the text of a file of today.
+/// Returns the text of a file in `tests/formats`.
 fn today(name: &str) -> String {
     fs::read_to_string(root().join("tests/formats").join(name)).unwrap()
 }
@@ -24,12 +24,13 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|why| panic!("{why}: {text}"))
 }
 
-/// A test in a folder with all files of today.
+/// Returns a test with all files of `tests/formats`, except the TOML files.
 fn with_all() -> Test {
     let mut test = Test::new();
     for entry in fs::read_dir(root().join("tests/formats")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        // Each command would read it.
+        // Tests of the configuration write it as `graphmap.toml`, because each command would read
+        // it.
         if !name.ends_with(".toml") {
             test = test.file(&name, today(&name));
         }
@@ -43,7 +44,7 @@ fn network(test: Test, args: &str) -> Value {
     parsed(&test.args(args).run().status(0).stdout())
 }
 
-/// Checks that a value has all that an older one has. It may have more fields.
+/// Checks that a value has all fields of an older one. It may have more.
 fn has(new: &Value, old: &Value, path: &str) {
     match (new, old) {
         (Value::Object(new), Value::Object(old)) => {
@@ -69,8 +70,8 @@ fn has(new: &Value, old: &Value, path: &str) {
     }
 }
 
-/// Removes the places of the elements, which depend on the file that the network was read from. A
-/// constraint on several processes becomes one on each.
+/// Removes the positions of the elements, which depend on the file that the network was read from.
+/// Splits a constraint on several processes into one for each.
 fn without_places(mut network: Value) -> Value {
     let object = network.as_object_mut().unwrap();
     object.remove("sources");
@@ -99,7 +100,7 @@ fn a_drawing_and_a_mapping_of_today_are_read_to_the_network_of_today() {
     let args = "drawing-1.dot --mapping mapping-1.json --emit json=-";
     let new = network(with_all(), args);
     has(&new, &parsed(&today("network-1.json")), "network");
-    // Attributes that the network has no field for.
+    // Attributes without a field in the network.
     let declared = graphmap::read(root().join("tests/formats/drawing-1.dot")).unwrap();
     let levels = declared.value.levels.iter();
     let levels: Vec<_> = levels.map(|l| (l.level.name(), l.code.as_str())).collect();
@@ -140,7 +141,7 @@ fn a_drawing_in_the_spellings_of_the_thesis_means_the_same() {
     let of = |args| without_places(network(with_all().file("modern.dot", modern), args));
     let mut thesis = of("expand drawing-thesis.dot --json");
     for channel in thesis["channels"].as_array_mut().unwrap() {
-        // A bundle that is a node has a name.
+        // A bundle that is declared as a node has a name.
         channel.as_object_mut().unwrap().remove("bundle_name");
     }
     assert_eq!(thesis, of("expand modern.dot --json"));
@@ -185,7 +186,7 @@ fn parallel_channels_share_the_measured_traffic() {
     }
 }
 
-/// A pass that keeps its request and replies nothing.
+/// Pass that saves its request and sends an empty reply.
 const KEEP: &str = "#!/bin/sh\ncat > request.json\necho '{\"protocol\": 1}'\n";
 
 #[test]
@@ -240,7 +241,7 @@ fn replies_of_today_are_understood() {
 
 #[test]
 fn a_graphmap_toml_of_today_is_taken() {
-    // The values of its keys are checked where it is read: src/cli/config.rs.
+    // `src/cli/config.rs` tests the values of the keys.
     let test = with_all().file("graphmap.toml", today("graphmap-1.toml"));
     test.args("fmt --check")
         .run()
@@ -248,13 +249,14 @@ fn a_graphmap_toml_of_today_is_taken() {
         .stderr_has("graphmap: using drawing-1.dot, from graphmap.toml");
 }
 
-/// A file without a version, in each format that may be without one, has the meaning of version 1.
+/// Checks that a file without a version has the meaning of version 1, in each format that permits
+/// this.
 #[test]
 fn files_without_a_version_are_of_version_1() {
     let without = |file: &str, version: &str| {
         let text = today(file);
         assert_eq!(text.matches(version).count(), 1, "{file}");
-        // Places do not change.
+        // The replacement keeps all positions.
         with_all().file(file, text.replace(version, &" ".repeat(version.len())))
     };
     let args = "expand drawing-1.dot --json";
@@ -319,13 +321,14 @@ fn a_profile_whose_version_is_not_a_number_is_refused() {
     }
 }
 
-/// A newer version is refused in each format, at its place, and nothing else of the file is said.
+/// Checks that a newer version is refused in each format, at its position, without other
+/// diagnostics.
 #[test]
 fn newer_versions_are_refused() {
     let newer = |name: &str, version: &str, two: &str, more: &str| {
         let text = today(name);
         assert_eq!(text.matches(version).count(), 1, "{name}");
-        // Something of version 2 that version 1 does not know.
+        // Adds an element of version 2 that version 1 does not know.
         text.replace(version, &format!("{two}{more}"))
     };
     let cases = [
@@ -440,7 +443,7 @@ fn newer_versions_are_refused() {
     }
 }
 
-/// A picture of a drawing in a newer version would be of something else than its writer meant.
+/// Checks that `view` refuses a newer version, because the picture could be wrong.
 #[test]
 fn a_newer_drawing_is_not_viewed() {
     let test = Test::new().file("g.dot", "digraph { a -> b; graphmap=2; }");
@@ -478,7 +481,7 @@ fn what_is_not_a_version_is_refused_as_any_other_value() {
     test.args(args).run().status(1).stderr_has("error[G0414]");
 }
 
-/// Returns the drawings of a folder.
+/// Returns the graph files of a folder.
 fn drawings(folder: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join(folder)).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -497,7 +500,7 @@ fn networks_are_valid_by_the_schema() {
         .map(drawings)
         .concat()
     {
-        // Most drawings of `checks` are no networks.
+        // Most graph files in `checks` are not valid networks.
         let declared = graphmap::read(&path).ok();
         let Some(network) = declared.and_then(|declared| graphmap::check(declared).ok()) else {
             assert!(
@@ -521,7 +524,8 @@ fn networks_are_valid_by_the_schema() {
     assert_eq!(schema.unused(), Vec::<String>::new());
 }
 
-/// The schema refuses the texts that the reader refuses for their shape, and accepts all others.
+/// Checks that the schema refuses the texts that the reader refuses for their structure, and
+/// accepts all others.
 #[test]
 fn the_schema_and_the_reader_agree() {
     let element = |list: &str, element: &str| {

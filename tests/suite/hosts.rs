@@ -1,7 +1,8 @@
-//! A project on several hosts: made, built, mapped, and started by the command that `graphmap run --dry-run` shows.
+//! A project on several hosts. It is created, built, mapped, and started by the command that
+//! `graphmap run --dry-run` shows.
 //!
-//! Hosts are network namespaces that `modules/testing/hosts.sh` makes; where a machine does not allow that, the same
-//! command starts all on this host, and the test says so.
+//! Hosts are network namespaces that `modules/testing/hosts.sh` creates. If a machine does not
+//! allow that, the same command starts all OS processes on this host, and the test reports it.
 
 use crate::common::Started;
 use crate::common::hosts::{built_for, is_there, on_first, prepare, said};
@@ -18,7 +19,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The farm of `graphs/` as a project of its own, whose program has a name of its own.
+/// Creates the project `picture` from the farm of `graphs/`, so that the program and the network
+/// have different names.
 fn farm(folder: &Path) {
     let graphs = root().join("graphs");
     fs::copy(graphs.join("farm.dot"), folder.join("picture.dot")).unwrap();
@@ -63,7 +65,7 @@ fn graphmap(folder: &Path, args: &[&str]) -> Output {
     command.current_dir(folder).args(args).output().unwrap()
 }
 
-/// A run of the farm: what it says of its result, and the picture, which is there once.
+/// Returns the result lines of a run of the farm, and its picture, which must be written once.
 fn result(folder: &Path, output: &Output) -> (Vec<String>, Vec<u8>) {
     let text = said(output);
     assert!(output.status.success(), "{text}");
@@ -82,7 +84,8 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     if !is_there(mpi, need) {
         return;
     }
-    // The same path each time: what was built of an older copy of the runtime is not kept beside that of a newer one.
+    // The path is the same each time, so that builds with an older copy of the runtime do not
+    // accumulate.
     let shared = built_for(mpi);
     let folder = &shared.with_file_name(format!("picture-{mpi}"));
     let _ = fs::remove_dir_all(folder);
@@ -135,7 +138,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     let alone = alone.args(["300", "200"]).current_dir(folder).output();
     let alone = result(folder, &alone.unwrap());
 
-    // What was shown, as it would be typed on the first host.
+    // Runs the command that was shown, on the first host.
     let typed = || {
         let mut command = match &hosts {
             Some(hosts) => hosts.on_first("sh"),
@@ -161,7 +164,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
                 assert!(text.contains(told), "no `{told}` in {text}");
             }
         };
-        // The agent reports it for MPICH, and the start of the OS process for others.
+        // With MPICH, the agent reports it. With others, the start of the OS process does.
         let at = program.display();
         match mpi {
             "mpich" => fails(
@@ -203,7 +206,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         };
         copies(Some("h2, h3"));
         copies(None);
-        // One byte more, where nothing reads it.
+        // Appends a byte that is never read.
         let longer = format!("printf x >>'{at}'");
         let mut on_h3 = Command::new(hosts.agent());
         let longer = on_h3.args(["h3", &longer]).status();
@@ -214,7 +217,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         ];
         fails("hostfile", 1, &told);
         copies(Some("h3"));
-        // Hosts that nobody can reach are told, all of them.
+        // All hosts that cannot be reached are reported.
         let mut command = on_first(hosts);
         prepare(&mut command).current_dir(folder).args(run);
         command.args(["--copy", "--set", "agent=false"]);
@@ -226,12 +229,13 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             assert!(said(&output).contains(&wrong), "{}", said(&output));
         }
     }
-    // The compiler that the environment names says for which MPI, and what is built for that is taken.
+    // The compiler that the environment names determines the MPI, and the existing build for it is
+    // used.
     let mut command = crate::common::graphmap();
     prepare(&mut command)
         .current_dir(folder)
         .env("MPICC", format!("mpicc.{mpi}"));
-    // More than some machines have cores, without a word to the launcher.
+    // More OS processes than some machines have cores, without an option for the launcher.
     command.args(["run", "picture.dot", "--dev", "--link", "mpi", "-n", "5"]);
     let named = result(
         folder,
@@ -259,7 +263,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     let agent = agent.iter().flat_map(|agent| ["--set", agent]);
     let run = ["run", "picture.dot", "--dev", "--set", &launcher];
     let args: Vec<&str> = run.into_iter().chain(agent).collect();
-    // It would take minutes.
+    // The run would take minutes.
     let args = [&args[..], where_to, &["--", "6000", "4000"]].concat();
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("KILL", -9)] {
         let command = match &hosts {
@@ -271,7 +275,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     }
     if mpi == "mpich" {
         let exe = program.canonicalize().unwrap();
-        // A launcher that a signal ends says that all is well.
+        // A launcher that a signal ends reports success.
         for signal in ["TERM", "INT"] {
             if let Some(hosts) = &hosts {
                 let command = on_first(hosts);
@@ -284,7 +288,8 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     }
 }
 
-/// MPICH's may be ended by SIGPIPE where an OS process is lost while MPI begins.
+/// Checks a launcher that SIGPIPE ends. The launcher of MPICH may end so if an OS process is lost
+/// while MPI starts.
 fn a_launcher_that_says_nothing_is_told(folder: &Path) {
     let script = folder.join("launcher");
     fs::write(&script, "#!/bin/sh\nkill -s PIPE $$\n").unwrap();
@@ -302,7 +307,8 @@ fn a_launcher_that_says_nothing_is_told(folder: &Path) {
     assert!(text.contains(told), "{text}");
 }
 
-/// A signal to `graphmap run`, or to what is named so, while the network runs, leaves nothing of it, on no host.
+/// Sends a signal to `graphmap run`, or to the process with this name, while the network runs.
+/// Checks that no process is left on any host.
 fn ends_all(
     folder: &Path,
     mut command: Command,
@@ -312,9 +318,9 @@ fn ends_all(
     (signal, code): (&str, i32),
 ) {
     let whom = name;
-    // Of runs that were killed, whose signs are not those of this one.
+    // Removes the files of runs that were killed, which would be mistaken for files of this run.
     let _ = fs::remove_dir_all(folder.join("picture/target/graphmap/hosts"));
-    // Whatever is started has it in its environment.
+    // Each process of the job has this variable in its environment.
     let mark = format!("GRAPHMAP_TEST_OF={}.", folder.display());
     let (name, value) = mark.split_once('=').unwrap();
     prepare(&mut command).current_dir(folder).args(args);
@@ -358,10 +364,10 @@ fn ends_all(
     assert!(kill.unwrap().success());
     let status = child.wait().unwrap();
     let ended = status.code().or(status.signal().map(|signal| -signal));
-    // On loaded machines, a proxy of MPICH fails an assertion of its own while it ends: the launcher then reports an error,
-    // which `graphmap run` passes on.
+    // On loaded machines, a proxy of MPICH fails an assertion of its own while it ends. Then the
+    // launcher reports an error, which `graphmap run` passes on.
     let of_mpich = whom.is_some() && told().contains("(pm/pmiserv/pmip_cb.c:") && ended == Some(2);
-    // Its proxies may have ended the OS processes before it ends.
+    // The proxies may have ended the OS processes before the launcher ends.
     let of_processes = whom.is_some() && signal == "TERM" && ended == Some(15);
     assert!(
         of_mpich || of_processes || ended == Some(code),
@@ -412,7 +418,7 @@ fn what_cannot_be_started_on_hosts_is_told() {
         ),
         ("--hosts hosts=2 --link shm", "`--link` can only be `mpi`"),
         ("--dry-run", "this run has no launcher"),
-        // The old name.
+        // The old name of the option.
         ("--print", "this run has no launcher"),
     ] {
         let args: Vec<&str> = ["run", "net.dot"]
@@ -423,7 +429,7 @@ fn what_cannot_be_started_on_hosts_is_told() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
         assert!(said(&output).contains(told), "{args:?}: {}", said(&output));
     }
-    // A script that starts it is written, since it may be meant for another program.
+    // The script that starts it is written, because it may be for another program.
     let partition = ["partition", "net.dot", "--hosts", "hosts=2", "-o"];
     let warning = "warning[G0708]: the project net has no MPI link, so a launcher cannot join its OS processes";
     for (folder_of_plan, program, warned) in [

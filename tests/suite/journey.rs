@@ -1,9 +1,10 @@
-//! A user's whole journey with nothing but the binary: it is copied elsewhere, what it was built from
-//! is hidden, and there is no network. From a graph to a program, through changes of the graph, to
-//! runs that are ended from outside. One project, so that the runtime is compiled once.
+//! A complete session of a user with only the binary. The binary is copied elsewhere, the sources
+//! that it was built from are hidden, and there is no network. The session goes from a graph to a
+//! program, through changes of the graph, to runs that are ended from outside. It uses one project,
+//! so that the runtime is compiled once.
 //!
-//! What findings say of such changes is tested in `cli_run.rs` and in the crate `wiring`; here it
-//! is that the steps follow on each other, and that no file is touched that should not be.
+//! `cli_run.rs` and the crate `wiring` test the diagnostics of such changes. This test checks that
+//! the steps work in sequence, and that no other file changes.
 
 use crate::common::{LONGEST, Started, Test};
 use graphmap_testing::{Need, build_cheaply, skip};
@@ -22,7 +23,7 @@ digraph squares {
 }
 ";
 
-/// The port of `sum` has another name, and there is a kind more.
+/// Graph with another name of the port of `sum`, and with an additional kind.
 const LONGER: &str = "\
 digraph squares {
     numbers -> worker [type=u64, bundle=share];
@@ -72,14 +73,14 @@ pub async fn sum(mut ports: Sum) {
 }
 ";
 
-/// A binary alone in a folder of its own.
+/// Binary alone in a folder of its own.
 struct Lone {
     test: Test,
     /// Whether the sources can be hidden.
     hidden: bool,
 }
 
-/// How a command ended, and what it said.
+/// Exit status and output of a command.
 struct Said {
     status: ExitStatus,
     stdout: String,
@@ -169,7 +170,7 @@ impl Lone {
         finish(Started::of(&mut self.command(args)))
     }
 
-    /// All files that are the user's to look at, with what they hold.
+    /// Returns the files that concern the user, with their content.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let names = self.test.files().into_iter().map(PathBuf::from);
         let seen = names.filter(|name| !name.starts_with("squares/target"));
@@ -182,7 +183,7 @@ impl Lone {
     }
 }
 
-/// The end of a command, and what it said; fails where it hangs.
+/// Waits until a command ends, and returns its output. Fails if the command hangs.
 #[track_caller]
 fn finish(mut child: Started) -> Said {
     let start = Instant::now();
@@ -221,7 +222,7 @@ fn finish(mut child: Started) -> Said {
     }
 }
 
-/// The names of files that differ.
+/// Returns the names of the files that differ.
 fn changed(before: &BTreeMap<PathBuf, Vec<u8>>, after: &BTreeMap<PathBuf, Vec<u8>>) -> Vec<String> {
     let names = before.keys().chain(after.keys());
     let differ = names.filter(|name| before.get(*name) != after.get(*name));
@@ -236,7 +237,7 @@ fn from_a_graph_to_a_program_and_on() {
     let user = Lone::new();
     user.write("squares.dot", GRAPH);
 
-    // A project that builds as it is, and does nothing.
+    // A new project builds, and does nothing.
     user.run("new squares --from squares.dot").ends(0);
     user.run("run squares.dot --dev").ends(0).gives("").says("");
     let begun = user.files();
@@ -254,7 +255,7 @@ fn from_a_graph_to_a_program_and_on() {
     let functions = functions.map(|kind| format!("squares/src/processes/{kind}.rs"));
     assert_eq!(changed(&begun, &written), functions);
 
-    // A port gets another name: the function that used the old one is told, by file and line.
+    // A port gets another name: the function that uses the old name is reported by file and line.
     let renamed = GRAPH.replace("worker -> sum [", "worker -> sum [dst=found, ");
     user.write("squares.dot", &renamed);
     let before = user.files();
@@ -267,7 +268,7 @@ fn from_a_graph_to_a_program_and_on() {
     user.write("squares/src/processes/sum.rs", &SUM.replace("in_", "found"));
     user.run("run squares.dot --dev").ends(0).gives("385\n");
 
-    // A new kind: its function is there, a stub, and the network runs with it.
+    // A new kind gets a stub, and the network runs with it.
     user.write("squares.dot", LONGER);
     let before = user.files();
     user.run("run squares.dot --dev")
@@ -287,7 +288,7 @@ fn from_a_graph_to_a_program_and_on() {
     let mine = user.test.read(check).replace("A stub", "Mine, a stub");
     user.write(check, &mine);
 
-    // The kind goes: its file is the user's, and stays.
+    // The kind is removed. Its file belongs to the user, and stays.
     user.write("squares.dot", &renamed);
     user.run("run squares.dot --dev")
         .ends(0)
@@ -298,7 +299,8 @@ fn from_a_graph_to_a_program_and_on() {
     ended_from_outside(&user);
 }
 
-/// Runs that do not end by themselves: none hangs, each is told, and nothing is left half done.
+/// Checks runs that do not end by themselves: none hangs, each is reported, and no file is
+/// incomplete.
 fn ended_from_outside(user: &Lone) {
     user.run("partition squares.dot -n 2 --emit mapping.json -o plan");
     let before = user.files();
@@ -331,11 +333,11 @@ fn ended_from_outside(user: &Lone) {
         let kill = Command::new("kill").args([signal, &target]).status();
         assert!(kill.unwrap().success());
         finish(child).ends(code).says(told);
-        // The program holds the other end of the pipe as long as it lives.
+        // The program holds the other end of the pipe until it ends.
         let mut rest = String::new();
         stdout.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "", "{signal}");
-        // No profile of half a run, no mapping left for nobody.
+        // There is no profile of an incomplete run, and no temporary mapping is left.
         let none: Vec<String> = Vec::new();
         assert_eq!(changed(&before, &user.files()), none, "{signal}");
     }

@@ -1,5 +1,5 @@
-//! The library as others use it: stages that fail tell everything, a registry has parts of one's own, and a
-//! program is built and run without the command.
+//! The library as other programs use it. Stages that fail report all errors, a registry contains
+//! user-defined parts, and a program is built and run without the command.
 
 use graphmap::kpn::declared::At;
 use graphmap::partition::Strategy;
@@ -25,7 +25,7 @@ fn farm(workers: u32) -> Builder {
 #[test]
 fn a_network_built_in_rust_is_mapped_and_emitted() {
     let network = graphmap::check(farm(6)).unwrap();
-    // Whoever is ready takes a task: two notes, and nothing worse.
+    // The first worker that is ready takes a task. This causes two notes, and no warning.
     assert_eq!(network.report.diagnostics().len(), 2, "{}", network.report);
     let platform = graphmap::platform("hosts=2:cores=2").unwrap();
     let request = Request {
@@ -49,7 +49,7 @@ fn a_network_built_in_rust_is_mapped_and_emitted() {
         graphmap::write(&files).unwrap(),
         [(path.clone(), Fate::Unchanged)]
     );
-    // Read back from what `to_dot` gives, it is the same network but for its places in the text.
+    // The output of `to_dot` is read to the same network, except for positions in the text.
     let text = graphmap::to_dot(&network);
     let again = Registry::new().read_text("dot", "again.dot", text).unwrap();
     let again = graphmap::check(again).unwrap();
@@ -106,7 +106,7 @@ fn every_stage_tells_all_that_is_wrong() {
         "{lines:?}"
     );
     assert_eq!(error.report().diagnostics().len(), 2);
-    // As `main` and `unwrap` show it.
+    // `main` and `unwrap` print this format.
     assert!(format!("{error:?}").starts_with("\nerror["), "{error:?}");
 
     let error = graphmap::platform("hosts=0:cores=2")
@@ -166,7 +166,7 @@ fn hosts_are_read_from_a_file_and_its_mistakes_shown_there() {
     assert!(error.to_string().contains("G0001"), "{error}");
 }
 
-/// Processes and how many, a line each.
+/// Front end that reads the name of a process from each line.
 struct Lines;
 
 impl FrontEnd for Lines {
@@ -369,7 +369,7 @@ fn a_program_is_built_and_run_under_a_mapping() {
         format!("Some(7) {here}")
     );
 
-    // What does not compile is shown in the user's file.
+    // An error of compilation is shown in the user's file.
     write(
         "b.rs",
         "use crate::wiring::B;\n\npub async fn b(ports: B) {\n    ports.oops();\n}\n",

@@ -1,5 +1,5 @@
-//! The library as somebody uses it who means it no good: parts of one's own that lie, files that are in the way,
-//! and what must come of it all the same.
+//! Hostile use of the library: user-defined parts that give wrong results, and files that are in
+//! the way.
 
 use graphmap::kpn::declared::{At, BundleKind, Constraint, Declared, Flow};
 use graphmap::kpn::diagnostic::Code;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-/// A code that graphmap has no finding of.
+/// Code that graphmap does not define.
 const OWN: Code = Code(999);
 
 fn chain(length: usize) -> Verified {
@@ -164,12 +164,12 @@ fn any_time_is_a_time() {
     }
 }
 
-/// A front end, a pass and an emitter that does as it is told.
+/// Front end, pass and emitter with this fault.
 #[derive(Clone, Copy)]
 enum Odd {
-    /// Fails, and says nothing.
+    /// Fails without a diagnostic.
     Silent,
-    /// Goes on, with an error among what it found.
+    /// Succeeds with an error among its diagnostics.
     Contradicting,
 }
 
@@ -269,7 +269,7 @@ fn an_error_that_is_found_is_one_and_one_that_is_not_told_is_shown_as_that() {
 
 #[test]
 fn what_reading_found_comes_with_the_network_once() {
-    // A process that only edges name, called nearly like a declared one.
+    // A process that only edges name, with a name similar to a declared one.
     let text = "digraph {\n  source [load=1]; worker [load=9]; log [load=1];\n  \
         source -> log [src=lines];\n  sorce -> worker [dst=in];\n}";
     let read = || Registry::new().read_text("dot", "near.dot", text).unwrap();
@@ -282,7 +282,7 @@ fn what_reading_found_comes_with_the_network_once() {
         count(&report) == 1 && report.contains("near.dot:4:3"),
         "{report}"
     );
-    // A pass that changes nothing adds nothing.
+    // A pass without changes adds no diagnostic.
     let options = Options::new();
     struct Nothing;
     impl Pass for Nothing {
@@ -299,7 +299,7 @@ fn what_reading_found_comes_with_the_network_once() {
     let registry = Registry::new().pass(Nothing);
     let again = registry.transform(network, "nothing", &options).unwrap();
     assert_eq!(again.report.to_string(), report);
-    // A stage that fails tells what was found before, too.
+    // A stage that fails also reports earlier diagnostics.
     let broken = text.replace("dst=in", "capacity=1, initial=2");
     let drawing = Registry::new().read_text("dot", "near.dot", broken);
     let error = graphmap::check(drawing.unwrap()).unwrap_err().to_string();
@@ -414,7 +414,7 @@ fn one_file_is_not_written_twice() {
     let error = graphmap::write(&files).unwrap_err().to_string();
     assert!(error.contains("is the same file"), "{error}");
     assert!(std::fs::read_dir(&folder).unwrap().next().is_none());
-    // The same twice is the same.
+    // The same content twice for one file is accepted.
     files.generated(at("in/../x"), "other");
     std::fs::create_dir(at("in")).unwrap();
     assert_eq!(graphmap::write(&files).unwrap().len(), 2);
@@ -459,7 +459,7 @@ fn a_link_to_what_is_not_there_stays_a_link() {
     graphmap::write(&files).unwrap();
     assert!(std::fs::symlink_metadata(at("link")).unwrap().is_symlink());
     assert_eq!(std::fs::read(at("new/file")).unwrap(), b"there");
-    // And is known for what it is.
+    // The link and its target are recognised as the same file.
     files.generated(at("new/file"), "another");
     assert!(graphmap::write(&files).is_err());
 }
@@ -474,7 +474,7 @@ fn what_was_replaced_is_put_back_where_the_next_cannot_be_placed() {
     let mut files = Files::new();
     files.executable(at("a"), "after");
     files.generated(at("b"), "new");
-    // A name that nothing can be renamed to.
+    // A path that no file can be renamed to.
     files.generated(at("c/.."), "nowhere");
     assert!(graphmap::write(&files).is_err());
     assert_eq!(std::fs::read(at("a")).unwrap(), b"before");

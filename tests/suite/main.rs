@@ -1,4 +1,5 @@
-//! Tests end to end, and of the whole house: one program, so that what they have in common is compiled and linked once.
+//! End-to-end tests, and tests of the whole repository. They are one program, so that common code
+//! is compiled and linked once.
 
 mod common;
 mod imports;

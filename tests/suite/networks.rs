@@ -1,5 +1,5 @@
-//! The networks in `graphs/`: each is wired as its drawing says, and gives the same result at any
-//! number of schedulers, in several OS processes, and in any order of its processes.
+//! The networks in `graphs/`. Each is wired as its graph file says. Each gives the same result with
+//! any number of schedulers, in several OS processes, and in any order of its processes.
 
 use crate::common::Test;
 use crate::common::networks::{CASES, Case};
@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The root of the project.
+/// Returns the root of the repository.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where the programs are. Builds all of them the first time.
+/// Returns the folder of the programs. Builds all of them the first time.
 fn programs() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -42,7 +42,8 @@ impl Case {
         CASES.iter().find(|case| case.name == name).unwrap()
     }
 
-    /// Runs the program in a folder and gives the lines it prints. `variables` are for the runtime.
+    /// Runs the program in a folder, and returns the lines that it prints. `variables` are for the
+    /// runtime.
     #[track_caller]
     fn run(&self, folder: &Path, variables: &[(&str, String)]) -> Vec<String> {
         let output = Command::new(programs().join(self.name))
@@ -62,7 +63,7 @@ impl Case {
         lines
     }
 
-    /// How many processes the network has, by its wiring.
+    /// Returns the number of processes of the network, from its wiring.
     fn processes(&self) -> usize {
         let wiring = root().join(format!("graphs/{}/src/wiring.rs", self.name));
         let wiring = std::fs::read_to_string(wiring).unwrap();
@@ -70,8 +71,8 @@ impl Case {
         rest.split(',').next().unwrap().parse().unwrap()
     }
 
-    /// Runs it at 1, 2, 3 and 5 schedulers, in several OS processes, and in many orders of its processes, and gives the lines
-    /// that it prints every time.
+    /// Runs the program with 1, 2, 3 and 5 schedulers, in several OS processes, and in many orders
+    /// of its processes. Returns the lines that each run prints.
     #[track_caller]
     fn result(&self) -> Vec<String> {
         let test = Test::new();
@@ -85,7 +86,7 @@ impl Case {
             let found = run(&[("GRAPHMAP_OS_PROCESSES", schedulers.to_string())]);
             assert_eq!(found, first, "{} at {schedulers} schedulers", self.name);
         }
-        // In OS processes of their own, and by a mapping that leaves neighbours apart.
+        // Several OS processes, and a mapping that separates neighbours.
         let mapping = test.folder().join("round-robin");
         for (os_processes, schedulers) in [(2, 1), (4, 1), (7, 1), (2, 2), (4, 2), (7, 2)] {
             let how = format!(
@@ -113,14 +114,14 @@ impl Case {
     }
 }
 
-/// What follows a text in the one line that begins with it.
+/// Returns the rest of the line that begins with a text.
 #[track_caller]
 fn after<'a>(lines: &'a [String], start: &str) -> &'a str {
     let found = lines.iter().find_map(|line| line.strip_prefix(start));
     found.unwrap_or_else(|| panic!("no line starts with `{start}`: {lines:#?}"))
 }
 
-/// FNV-1a, as the farm makes it.
+/// Returns the FNV-1a hash, as the farm computes it.
 fn checksum(bytes: &[u8]) -> String {
     let sum = bytes
         .iter()
@@ -133,7 +134,7 @@ fn checksum(bytes: &[u8]) -> String {
 #[test]
 fn the_farm_draws_the_same_picture_however_its_tasks_are_shared_out() {
     let lines = Case::of("farm").result();
-    // What the naive program below draws.
+    // The picture of the naive program below.
     assert_eq!(after(&lines, "checksum "), checksum(&mandelbrot(90, 60)));
 }
 
@@ -164,7 +165,7 @@ fn the_farm_writes_a_picture_and_gives_every_worker_its_share() {
     );
 }
 
-/// The picture of the farm, without one.
+/// Returns the picture of the farm, computed without a network.
 fn mandelbrot(width: usize, height: usize) -> Vec<u8> {
     let ring = [
         [10.0, 30.0, 110.0],
@@ -230,7 +231,7 @@ fn the_server_answers_who_asks_until_all_are_gone() {
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(words[..2], ["client", &format!("{clients}:")]);
         let number: u64 = words[2].parse().unwrap();
-        // The guesses of who halves what is left of 0..1000, one after the other.
+        // The guesses of a client that bisects 0..1000.
         let (mut least, mut end, mut guesses) = (0, 1000, 1);
         while least + (end - least) / 2 != number {
             match least + (end - least) / 2 {
@@ -247,7 +248,8 @@ fn the_server_answers_who_asks_until_all_are_gone() {
     assert_eq!(lines.last(), Some(&sum));
 }
 
-/// The clerk asks for the end, as in figure 3.21 of (CM)2PI; and the foreman closes, as in figure 3.20.
+/// Checks both ends: the clerk asks for the end, as in figure 3.21 of (CM)2PI, and the foreman
+/// closes, as in figure 3.20.
 #[test]
 fn the_crew_ends_from_either_side() {
     Case::of("crew").result();
@@ -284,7 +286,7 @@ fn the_network_of_networks_sorts() {
     Case::of("sort").result();
 }
 
-/// The names of the drawings in `graphs/`.
+/// Returns the names of the graph files in `graphs/`.
 fn drawings() -> Vec<String> {
     let entries = std::fs::read_dir(root().join("graphs")).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -299,7 +301,7 @@ fn drawings() -> Vec<String> {
 #[test]
 fn every_drawing_has_a_program_and_its_wiring_is_current() {
     let mut names = drawings();
-    // The listing of the thesis is a drawing only.
+    // The listing of the thesis has no program.
     names.retain(|name| name != "a3");
     assert_eq!(
         names,
@@ -347,7 +349,7 @@ fn every_drawing_has_its_picture_in_the_book() {
     }
 }
 
-/// The names of what a picture shows. Coordinates and fonts differ between versions of Graphviz.
+/// Returns the names in a picture. Coordinates and fonts differ between versions of Graphviz.
 fn shown(picture: &str) -> Vec<&str> {
     let titles = picture
         .lines()

@@ -1,5 +1,5 @@
-//! The networks in `graphs/` on hosts: what `graphmap partition -o` writes is started, each process runs where
-//! `mapping.json` says, and the results are those of one OS process.
+//! The networks in `graphs/` on hosts. The files that `graphmap partition -o` writes start them,
+//! each process runs where `mapping.json` says, and the results are those of one OS process.
 
 use crate::common::hosts::{built_for, is_there, prepare, said};
 use crate::common::networks::{CASES, Case};
@@ -14,8 +14,8 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The networks as programs that MPI joins, each of whose processes says where it is. In one workspace, as all of them
-/// have the same dependencies.
+/// Programs of the networks with the MPI link. Each process prints its position. They are in one
+/// workspace, because all have the same dependencies.
 struct Programs {
     folder: PathBuf,
     built: PathBuf,
@@ -62,7 +62,7 @@ fn write_project(project: &Path, case: &Case) {
         runtime = root().join("modules/runtime"),
         link = root().join("modules/link-mpi"),
     );
-    // What else it needs, as the workspace has it.
+    // Other dependencies, in the versions of the workspace.
     let own = fs::read_to_string(from.join("Cargo.toml")).unwrap();
     let all = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let (_, own) = own.split_once("[dependencies]").unwrap();
@@ -98,7 +98,7 @@ fn write_project(project: &Path, case: &Case) {
     fs::write(project.join("Cargo.toml"), manifest).unwrap();
 }
 
-/// What each process says first.
+/// First statement of each process, which prints its position.
 const SAYS_WHERE: &str = r#"    {
         let me = graphmap_runtime::me();
         let host = &graphmap_runtime::os_processes()[me.os_process].host;
@@ -107,7 +107,7 @@ const SAYS_WHERE: &str = r#"    {
         println!("process {} is in {} on {}", me.name, me.os_process, here.trim());
     }"#;
 
-/// Copies a folder, each text of it changed.
+/// Copies a folder, and changes each text in it.
 fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, String) -> String) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -122,8 +122,8 @@ fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, String) -> String) {
     }
 }
 
-/// What a program has printed: where its processes were, and the rest, as far as it is the same each time. Lines of several
-/// OS processes come in any order.
+/// Returns the printed positions of the processes, and the other lines that do not vary, sorted.
+/// Lines of several OS processes come in any order.
 fn told(case: &Case, output: &Output) -> (BTreeMap<String, (usize, String)>, Vec<String>) {
     let text = said(output);
     assert!(output.status.success(), "{}: {text}", case.name);
@@ -141,7 +141,7 @@ fn told(case: &Case, output: &Output) -> (BTreeMap<String, (usize, String)>, Vec
     (places, lines)
 }
 
-/// Where each process is to be.
+/// Returns the planned OS process and host of each process.
 fn planned(mapping: &Path) -> BTreeMap<String, (usize, String)> {
     let text = fs::read_to_string(mapping).unwrap();
     let mapping: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -194,7 +194,7 @@ fn run_everywhere(mpi: &str, need: Need) {
     older_files_are_refused(mpi, &hosts, &programs);
 }
 
-/// `graphmap partition` of a network onto the hosts of the hostfile.
+/// Runs `graphmap partition` of a network onto the hosts of the hostfile.
 fn partition(programs: &Programs, case: &Case, mpi: &str, strategy: &str) -> Output {
     let program = programs.built.join(case.name);
     let set = [
@@ -211,7 +211,8 @@ fn partition(programs: &Programs, case: &Case, mpi: &str, strategy: &str) -> Out
     graphmap.output().unwrap()
 }
 
-/// Launch files outlive the drawing that they were made for: a rank may be another process then.
+/// Checks that launch files of an older graph are refused, because a rank may be another process
+/// now.
 fn older_files_are_refused(mpi: &str, hosts: &Hosts, programs: &Programs) {
     let crew = CASES.iter().find(|case| case.name == "crew").unwrap();
     let drawing = programs.folder.join("crew.dot");

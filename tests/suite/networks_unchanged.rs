@@ -64,7 +64,7 @@ fn graph_files(root: &Path) -> Vec<String> {
     paths
 }
 
-/// Returns the network as JSON without positions in the text, or nothing if the file has errors.
+/// Returns the network as JSON without positions in the text, or `None` if the file has errors.
 fn network(root: &Path, path: &str) -> Option<Value> {
     let output = graphmap()
         .args([path, "--emit", "json=-", "--quiet"])

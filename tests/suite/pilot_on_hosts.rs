@@ -1,5 +1,6 @@
-//! A network for Pilot on hosts: the program that graphmap writes, over a stand-in of Pilot (`pilot/pilot.c`) that gives ranks
-//! as Pilot does, started by what `graphmap partition -o` wrote; each process runs where `mapping.json` says.
+//! A network for Pilot on hosts. The program that graphmap writes uses a substitute for Pilot
+//! (`pilot/pilot.c`) that assigns ranks as Pilot does. The files of `graphmap partition -o` start
+//! it, and each process runs where `mapping.json` says.
 
 use crate::common::hosts::{is_there, prepare, said};
 use graphmap_testing::{Hosts, Need, skip};
@@ -8,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Kinds take turns, so that the order of kinds is not that of ranks.
+/// Graph whose kinds alternate, so that the order of kinds is not the order of ranks.
 const DRAWING: &str = "digraph relay {
     foreman;
     cutter1; packer1; cutter2; packer2; cutter3; packer3;
@@ -25,7 +26,7 @@ const DRAWING: &str = "digraph relay {
 }
 ";
 
-/// What the kinds do.
+/// Bodies of the functions of the kinds.
 const FUNCTIONS: [(&str, &str); 3] = [
     (
         "foreman",
@@ -53,7 +54,7 @@ const FUNCTIONS: [(&str, &str); 3] = [
     ),
 ];
 const RESULT: &str = "the sum is 63, the packers are 2 4 6";
-/// How many processes there are.
+/// Number of processes.
 const COUNT: usize = 7;
 
 fn graphmap(folder: &Path, args: &[&str]) -> Output {
@@ -61,13 +62,14 @@ fn graphmap(folder: &Path, args: &[&str]) -> Output {
     command.current_dir(folder).args(args).output().unwrap()
 }
 
-/// A command that has to succeed.
+/// Runs a command that must succeed.
 fn must(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", said(&output));
 }
 
-/// The program in the folder `relay`, by the Makefile that graphmap wrote, and the stand-in where Pilot would be.
+/// Builds the program in the folder `relay`, with the Makefile that graphmap wrote and
+/// `pilot/pilot.c`.
 fn build(folder: &Path, mpi: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     fs::write(folder.join("relay.dot"), DRAWING).unwrap();
@@ -113,14 +115,15 @@ fn build(folder: &Path, mpi: &str) {
     );
     let mut make = Command::new("make");
     make.arg("CFLAGS=-Werror -std=c99 -Wall -I../pilot/include");
-    // Where nothing is said, the compiler is of the MPI that the script starts.
+    // By default, the compiler is that of the MPI that the script starts.
     if mpi != "mpich" {
         make.arg(format!("CC={compiler}"));
     }
     must(make.arg("PILOT=../pilot").current_dir(folder.join("relay")));
 }
 
-/// The rank of MPI and the host of each process, by its rank in the graph; those of `PI_MAIN` under `None`.
+/// Returns the rank of MPI and the host of each process, by its rank in the graph. The key of
+/// `PI_MAIN` is `None`.
 fn places(output: &Output) -> BTreeMap<Option<usize>, (usize, String)> {
     let text = said(output);
     assert!(output.status.success(), "{text}");
@@ -140,7 +143,7 @@ fn places(output: &Output) -> BTreeMap<Option<usize>, (usize, String)> {
     places
 }
 
-/// The host of each process, as a mapping has it.
+/// Returns the host of each process in a mapping.
 fn planned(mapping: &Path) -> Vec<String> {
     let text = fs::read_to_string(mapping).unwrap();
     let mapping: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -191,7 +194,8 @@ fn runs_on_hosts(mpi: &str, need: Need) {
         command.output().unwrap()
     };
     let plenty = "h1 slots=4\nh2 slots=4\nh3 slots=4\n";
-    // Whether a host is to start more than it has slots for; the first rank, and the host of `PI_MAIN`, where said.
+    // The last three values: whether a host exceeds its slots, the first rank, and the host of
+    // `PI_MAIN` if it is given.
     for (hostfile, more, beyond, first, main) in [
         ("h1 slots=2\nh2 slots=2\n", "--strategy auto", true, 1, None),
         ("h3\nh1\nh2\n", "--strategy round-robin", true, 1, None),
@@ -202,7 +206,7 @@ fn runs_on_hosts(mpi: &str, need: Need) {
             1,
             Some("h3"),
         ),
-        // With a process of Pilot's own between PI_MAIN and the first.
+        // With a service process of Pilot between PI_MAIN and the first process.
         (
             plenty,
             "--pin packer2=h2 --set main=h2 --set first_rank=2 --set args=-pisvc=d",
@@ -232,7 +236,7 @@ fn runs_on_hosts(mpi: &str, need: Need) {
             1
         );
     }
-    // Fewer than there are processes, by somebody's own command.
+    // A command of the user that starts too few OS processes.
     let refused = |mut command: Command, why: &str| {
         let output = prepare(&mut command).current_dir(folder).output().unwrap();
         let text = said(&output);
@@ -242,13 +246,13 @@ fn runs_on_hosts(mpi: &str, need: Need) {
     };
     let mut few = Command::new(format!("mpiexec.{mpi}"));
     few.args(["-n", &COUNT.to_string(), "relay/program"]);
-    // As many as this host has no slots for, if it has few cores.
+    // Permits more OS processes than this host has slots, if it has few cores.
     few.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     refused(
         few,
         "too few MPI processes: the program needs 7 + 1, PI_MAIN included",
     );
-    // By launch files of another drawing than the program is of.
+    // Launch files of another graph than the program's.
     let changed = DRAWING.replace("cutter2", "carver2");
     fs::write(folder.join("relay.dot"), changed).unwrap();
     partition(plenty, &[]);

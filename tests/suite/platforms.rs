@@ -1,5 +1,5 @@
-//! Irregular machines, described in every way there is, from the hostfile to the mapping: three hosts
-//! of 12 cores and one of 64.
+//! Irregular machines in every kind of description, from the hostfile to the mapping: three hosts
+//! with 12 cores and one with 64.
 
 use crate::common::Test;
 use graphmap_testing::{Need, skip};
@@ -11,7 +11,7 @@ const CHAIN: &str = "digraph chain {
 }";
 const HOSTS: [(&str, usize); 4] = [("n1", 12), ("n2", 12), ("n3", 12), ("big", 64)];
 
-/// Maps the chain onto hosts; gives for each host its OS processes with their loads.
+/// Maps the chain onto hosts. Returns the loads of the OS processes of each host.
 fn partition(test: Test, hosts: &str) -> BTreeMap<String, Vec<f64>> {
     let test = test.file("chain.dot", CHAIN);
     let line = format!("partition chain.dot --strategy fast --json -o out {hosts}");
@@ -25,7 +25,7 @@ fn partition(test: Test, hosts: &str) -> BTreeMap<String, Vec<f64>> {
             .or_default()
             .push(p["load"].as_f64().unwrap());
     }
-    // The same in the mapping, and in the order of ranks in what the launcher reads.
+    // The mapping has the same hosts, and the launcher reads them in the order of ranks.
     let mapping: Value = serde_json::from_str(&done.read("out/mapping.json")).unwrap();
     let places = mapping["os_processes"].as_array().unwrap();
     let names: Vec<&str> = places.iter().map(|p| p["host"].as_str().unwrap()).collect();
@@ -39,7 +39,8 @@ fn partition(test: Test, hosts: &str) -> BTreeMap<String, Vec<f64>> {
     loads
 }
 
-/// Each host has an OS process for each of its slots, none with more than its share, rounded up.
+/// Checks that each host has an OS process for each of its slots, and that no load exceeds its
+/// share, rounded up, by more than 3%.
 fn fills(loads: &BTreeMap<String, Vec<f64>>, share: fn(&str) -> f64) {
     assert_eq!(loads.len(), HOSTS.len());
     for (host, slots) in HOSTS {
@@ -109,7 +110,8 @@ fn a_host_as_lstopo_describes_it() {
         .map(|p| p["cores"][0].as_u64().unwrap())
         .collect();
     cores.sort_unstable();
-    // Sixteen cores of two hardware threads, neighbours in number: the first of each is bound to.
+    // Sixteen cores with two consecutive hardware threads each. Each OS process is bound to the
+    // first of them.
     assert!(cores.into_iter().eq((0..32).step_by(2)));
     // The script binds them: last rank, processes, cores.
     let script = test.read("out/mpiexec.sh");

@@ -1,5 +1,6 @@
-//! A project of ranks on several hosts, by what a user types: made, built, started by `graphmap run --hosts`, and each rank is where
-//! blocks by slots, or a mapping of what the ranks have sent each other, have put it.
+//! A project of ranks on several hosts, with the commands that a user types. It is created, built,
+//! and started by `graphmap run --hosts`. Each rank runs where blocks by slots, or a mapping of the
+//! messages between ranks, placed it.
 
 use crate::common::hosts::{built_for, is_there, on_first, prepare, said};
 use graphmap_testing::{Hosts, Need};
@@ -8,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Each rank says where it is, and talks to the one that is half of all further on.
+/// Program in which each rank prints its host, and exchanges messages with the rank that is half of
+/// all ranks further on.
 const PAIRS: &str = "\
 use mpi::collective::SystemOperation;
 use mpi::point_to_point::send_receive;
@@ -32,7 +34,7 @@ pub fn run<C: Communicator>(world: &C) {
 }
 ";
 
-/// A project of ranks in a folder that stays: what is the same the next time is not built again.
+/// Project of ranks in a permanent folder, so that unchanged parts are not built again.
 struct Ring {
     folder: PathBuf,
     mpi: &'static str,
@@ -95,7 +97,7 @@ impl Ring {
         command.args(args.split(' ')).output().unwrap()
     }
 
-    /// `graphmap run` on the first host.
+    /// Runs `graphmap run` on the first host.
     fn run(&self, args: &str, more: &[&str]) -> Output {
         let mut command = on_first(&self.hosts);
         prepare(&mut command).current_dir(&self.folder);
@@ -106,7 +108,7 @@ impl Ring {
         command.args(more).output().unwrap()
     }
 
-    /// Where each rank of a run was, by their numbers, where all went well.
+    /// Returns the host of each rank of a successful run, by rank.
     fn places(&self, args: &str, more: &[&str], ranks: usize) -> Vec<String> {
         let output = self.run(args, more);
         let text = said(&output);
@@ -114,7 +116,7 @@ impl Ring {
         let of = format!(" of {ranks} is on ");
         let mut places = BTreeMap::new();
         for line in text.lines() {
-            // Launchers may put what belongs to several on a line.
+            // Launchers may put the output of several ranks on one line.
             if let Some((rank, host)) = line.strip_prefix("rank ").and_then(|l| l.split_once(&of)) {
                 places.insert(rank.parse::<usize>().unwrap(), host.to_owned());
             }
@@ -137,18 +139,18 @@ fn run_everywhere(mpi: &'static str, need: Need) {
     assert!(text.contains(&format!("sh {script}\n")), "{text}");
     assert!(ring.folder.join(script).is_file());
 
-    // Built where cargo may get what is needed, which a host of the test may not.
+    // Builds outside of the hosts, because Cargo may not be able to get packages on a host.
     let set = format!("launcher={mpi}");
     let build = format!("run ring --hosts hostfile --dev --no-run --set {set}");
     let built = ring.graphmap(&build);
     assert!(built.status.success(), "{}", said(&built));
 
-    // In blocks by slots. The program is brought to where it is not.
+    // In blocks by slots. The program is copied to hosts that lack it.
     let profile = ["--copy", "--profile", "profile.json", "--", "8"];
     let _ = fs::remove_file(ring.folder.join("profile.json"));
     let blocks = ring.places("ring --hosts hostfile", &profile, 8);
     assert_eq!(blocks, ["h1", "h1", "h1", "h1", "h2", "h2", "h3", "h3"]);
-    // One for each slot, as nobody says how many; by the manifest, too.
+    // Without a number, there is a rank for each slot. The path may be that of the manifest.
     let slots = ring.places("ring/Cargo.toml --hosts hostfile", &[], 4);
     assert_eq!(slots, ["h1", "h1", "h2", "h3"]);
     let dealt = ring.places(
@@ -158,7 +160,7 @@ fn run_everywhere(mpi: &'static str, need: Need) {
     );
     assert_eq!(dealt, ["h1", "h1", "h2", "h3", "h1", "h1", "h2", "h3"]);
 
-    // By what they have sent each other: both of a pair are together.
+    // By the messages between ranks: both ranks of a pair are on one host.
     for line in [
         "import profile.json --load equal -o ring/ranks.dot",
         "partition ring/ranks.dot --hosts hostfile -o plan --quiet",
@@ -191,7 +193,7 @@ fn run_everywhere(mpi: &'static str, need: Need) {
         }
         assert!(ring.hosts.sent() > before, "nothing went over the wire");
     }
-    // What `partition` has written starts as many.
+    // The files that `partition` wrote start the same number.
     let mut command = ring.hosts.on_first("sh");
     prepare(&mut command).current_dir(&ring.folder);
     let program = ring

@@ -1,10 +1,12 @@
-//! Ranks: a new project of them, its profile, a drawing of that, its mapping, and a run that is placed by it.
+//! Ranks: a new project, its profile, a graph of the profile, its mapping, and a run with this
+//! mapping.
 
 use crate::common::Test;
 use std::fs;
 use std::path::Path;
 
-/// Each rank talks to the one that is half of all further on.
+/// Program in which each rank exchanges messages with the rank that is half of all ranks further
+/// on.
 const PAIRS: &str = "\
 use mpi::collective::SystemOperation;
 use mpi::point_to_point::send_receive;
@@ -26,7 +28,7 @@ pub fn run<C: Communicator>(world: &C) {
 }
 ";
 
-/// How many frames went over the link, by the statistics of a run.
+/// Returns the number of frames that the link sent, from the statistics of a run.
 fn frames(path: &Path) -> u64 {
     let text = fs::read_to_string(path).unwrap();
     let lines = text
@@ -47,7 +49,7 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
     test.run().status(0).stdout_is("").stderr_is("");
     let net = test.folder().join("net");
 
-    // Nothing of it is shared, and there is nothing to be run yet.
+    // The project has no shared state. It was not built yet.
     let test = test.args("doctor net");
     let test = test.env("PATH", &crate::cli_doctor_project::path_with_tool());
     test.run()
@@ -55,7 +57,7 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
         .stderr_is("")
         .stdout_has("net 0.1.0: 2 files checked\n        no shared state found\n");
 
-    // In blocks, all that is sent leaves its OS process.
+    // In blocks, all messages leave their OS process.
     fs::write(net.join("src/ring.rs"), PAIRS).unwrap();
     let test = test
         .within("net")
@@ -65,7 +67,7 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
     let blocks = frames(&net.join("blocks"));
     assert!(blocks >= 8 * 200, "{blocks}");
 
-    // What was sent, as a drawing: four pairs, both ways.
+    // The messages as a graph: four pairs, in both directions.
     let test = test.args("import profile.json --load equal -o ranks.dot");
     test.run().status(0).stdout_is("");
     let drawing = fs::read_to_string(net.join("ranks.dot")).unwrap();
@@ -82,7 +84,7 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
     let test = test.args("check ranks.dot --quiet");
     test.run().status(0).stderr_is("");
 
-    // Mapped, and run so: all that is sent stays.
+    // With the mapping, all messages stay in their OS process.
     let test = test.args("partition ranks.dot -n 2 -o plan --quiet");
     test.run().status(0);
     let test = test
@@ -92,8 +94,9 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
     let placed = frames(&net.join("placed"));
     assert!(placed * 100 <= blocks, "{placed} of {blocks}");
 
-    // The folder is of no drawing, and as many run as its program has, or one for each OS process; else it is those that are drawn. Pairs
-    // of four have sent each other 19,900 times the number of each, and a pair of two.
+    // A folder alone starts the number of ranks of its program, or one for each OS process. A graph
+    // or a mapping starts the ranks of the graph. Each rank adds 19,900 times its number to the
+    // sum: the sum of four ranks is 119,400, and the sum of two is 19,900.
     let test = test.env("GRAPHMAP_STATS", "");
     let test = test.args("run . --dev --quiet");
     test.run().status(0).stdout_is("119400\n").stderr_is("");
@@ -113,7 +116,7 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
         .stderr_has("error[G0011]: 9 ranks are requested, but ranks.dot has 8")
         .stderr_has("or run any number of ranks, in consecutive blocks: `graphmap run .`");
 
-    // A project that is there is not made anew, but brought up to date.
+    // An existing project is not created again, but updated.
     let test = test.within("").args("new net --family mpi");
     test.run()
         .status(2)
@@ -179,7 +182,7 @@ digraph ranks {
         .stdout_has("// Traffic is in messages.\n")
         .stdout_has("load=\"1\"")
         .stdout_has("traffic=5, ");
-    // What cannot be written in DOT is written otherwise, and is read back.
+    // Names that DOT cannot contain are replaced, and the file can be read.
     let odd = PROFILE.replace("a \\\"x\\\"", "a\\\\\\\"\\n\\\"");
     let test = Test::new().stdin(&odd).args("import - -o ranks.dot");
     test.run().status(0).stdout_is("");
@@ -189,12 +192,12 @@ digraph ranks {
     );
     let test = test.args("view ranks.dot --json");
     test.run().status(0);
-    // From standard input, into a file that is read back.
+    // From standard input, into a file that can be read.
     let test = Test::new().stdin(PROFILE).args("import - -o ranks.dot");
     test.run().status(0).stdout_is("");
     let test = test.args("view ranks.dot --json");
     test.run().status(0);
-    // Not over what it is made from, nor over what is somebody's.
+    // Neither its input nor a file of the user is overwritten.
     let test = Test::new()
         .file("p.json", PROFILE)
         .file("x.dot", "digraph {}");
@@ -208,7 +211,8 @@ digraph ranks {
     );
 }
 
-/// The profile of a program in which each rank but two sends the next but one something.
+/// Returns the profile of a program in which each rank, except the last two, sends one message to
+/// the rank after the next.
 fn profile_of(ranks: u32) -> String {
     let processes: Vec<String> = (0..ranks)
         .map(|rank| format!("{{\"rank\":{rank},\"name\":\"main{rank}\",\"load\":1}}"))
@@ -235,7 +239,7 @@ fn ranks_of_a_profile_are_one_kind() {
     test.run()
         .status(0)
         .stderr_is("ranks.dot: 1000 processes of 1 kind, 998 channels\n");
-    // A picture that fits a screen.
+    // The picture fits a screen.
     let test = test.args("view ranks.dot -o ranks.svg");
     test.run().status(0);
     let picture = test.read("ranks.svg");
@@ -287,7 +291,7 @@ fn a_drawing_of_ranks_beside_their_project_is_told_where_it_belongs() {
 fn a_project_of_ranks_is_brought_up_to_date_as_it_was_changed() {
     let test = Test::new().args("new jacobi --family mpi --quiet");
     test.run().status(0);
-    // Its program was renamed, and there is one drawing, which is of no concern.
+    // The source of the program was renamed. The only graph file here is not used.
     let folder = test.folder().join("jacobi");
     fs::rename(folder.join("src/ring.rs"), folder.join("src/jacobi.rs")).unwrap();
     fs::remove_file(folder.join("README.md")).unwrap();
@@ -301,7 +305,7 @@ fn a_project_of_ranks_is_brought_up_to_date_as_it_was_changed() {
         test = test.args(command);
         test.run()
             .status(0)
-            .stderr_lacks("the only drawing here")
+            .stderr_lacks("the only graph file here")
             .stderr_lacks("error");
         assert!(!folder.join("src/ring.rs").exists());
         assert!(!folder.join("README.md").exists());

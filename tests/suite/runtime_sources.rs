@@ -1,4 +1,4 @@
-//! The sources of the runtime in the data folder, and how projects come by them.
+//! The sources of the runtime in the data folder, and how projects get them.
 
 use crate::common::{Started, Test, data, graphmap};
 use graphmap_testing::build_cheaply;
@@ -12,7 +12,7 @@ fn test() -> Test {
     Test::new().file("net.dot", GRAPH)
 }
 
-/// The only entry of a folder.
+/// Returns the only entry of a folder.
 fn only(folder: &Path) -> PathBuf {
     let mut entries = fs::read_dir(folder).unwrap();
     let first = entries.next().expect("an entry").unwrap().path();
@@ -29,7 +29,7 @@ fn new(test: &Test, folder: &Path) -> Command {
     command
 }
 
-/// Runs cargo in a folder, without network and with the target folder that these tests share.
+/// Runs Cargo in a folder, without network and with the target folder that these tests share.
 fn cargo(folder: &Path, args: &[&str]) -> Output {
     build_cheaply(&mut Command::new(env!("CARGO")))
         .args(args)
@@ -74,7 +74,7 @@ fn the_data_folder_is_in_the_home_folder_by_default() {
 fn no_project_is_made_if_the_sources_cannot_be_unpacked() {
     let test = test().file("file", "");
     let mut full = Command::new("bash");
-    // A limit on the size of files stands for a full disk.
+    // A limit on the size of files stands in for a full disk.
     full.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "bash"])
         .arg(env!("CARGO_BIN_EXE_graphmap"))
         .args(["new", "net", "--from", "net.dot"])
@@ -148,7 +148,7 @@ fn changed_or_deleted_sources_are_unpacked_again() {
         b"// Mine.\n"
     );
     assert!(aside.to_str().unwrap().ends_with(".changed-1"));
-    // A file that is added is a change, too: Cargo would take it for a build script.
+    // An added file is a change, too: Cargo would use it as a build script.
     fs::write(sources.join("graphmap-runtime/build.rs"), "").unwrap();
     test.run().status(0).stderr_is(&again(2));
     assert!(!sources.join("graphmap-runtime/build.rs").exists());
@@ -157,7 +157,8 @@ fn changed_or_deleted_sources_are_unpacked_again() {
     assert_eq!(fs::read(&file).unwrap(), contents);
 }
 
-/// A fresh clone has no link: cargo names the missing folder, and `setup` makes the link.
+/// Checks a fresh clone, which has no link: Cargo names the missing folder, and `setup` creates the
+/// link.
 #[test]
 fn a_clone_is_built_by_cargo_once_it_is_set_up() {
     let test = test().args("new net --from net.dot --quiet");
@@ -180,7 +181,7 @@ fn a_clone_is_built_by_cargo_once_it_is_set_up() {
     test.run().status(0).stderr_is(
         "graphmap: linked net/.graphmap\ngraphmap: net is linked to the sources of the runtime\n",
     );
-    // In another folder, and in the project's.
+    // From another folder, and from the project's.
     let manifest = net.join("Cargo.toml");
     stdout(&cargo(
         test.folder(),
@@ -207,7 +208,8 @@ fn a_clone_is_built_by_cargo_once_it_is_set_up() {
         .stderr_has("error[G0011]: `.` is not the folder of a project");
 }
 
-/// The lock file has the packages that the runtime depends on, which Cargo has downloaded.
+/// Checks that the lock file has the packages that the runtime depends on, which Cargo has
+/// downloaded.
 #[test]
 fn a_project_is_resolved_without_network() {
     let test = test().args("new net --from net.dot --quiet");
@@ -251,7 +253,7 @@ fn a_project_is_resolved_without_network() {
     assert!(is_resolved());
 }
 
-/// Folders and links of the user are neither taken for the sources nor lost.
+/// Checks that folders and links of the user are neither used as the sources nor lost.
 #[test]
 fn folders_and_links_of_the_user_stay() {
     let test = test().args("new net --from net.dot --quiet");
@@ -272,7 +274,8 @@ fn folders_and_links_of_the_user_stay() {
     assert_eq!(fs::read_link(&link).unwrap(), Path::new("../mine"));
 }
 
-/// A project that had a copy gets a link that git ignores, with each command that makes one.
+/// Checks that a link replaces the copy in a project, by each command that makes a link, and that
+/// git ignores it.
 #[test]
 fn git_ignores_a_link_that_takes_the_place_of_a_copy() {
     let test = test().args("new net --from net.dot --vendor --quiet");
@@ -359,7 +362,7 @@ fn members_of_a_workspace_have_one_link() {
     let test = test.args("setup b/c");
     test.run().status(0);
     stdout(&cargo(test.folder(), &["check", "--quiet", "--workspace"]));
-    // The dependency may be that of the workspace.
+    // The member may inherit the dependency from the workspace.
     let member = test.read("a/Cargo.toml");
     let line = member
         .lines()
@@ -378,7 +381,7 @@ fn members_of_a_workspace_have_one_link() {
         test.folder(),
         &["check", "--quiet", "--offline", "--workspace"],
     ));
-    // A copy would be of use to one of them only.
+    // A copy would be of use to one member only.
     let test = test.args("new a --update --vendor");
     test.run().status(2).stderr_has("omit `--vendor`");
     let lone = self::test().args("new net --from net.dot --member");
@@ -387,8 +390,9 @@ fn members_of_a_workspace_have_one_link() {
         .stderr_has("has a readable Cargo.toml with a section [workspace]");
 }
 
-/// Two projects of one name are built in one folder, and each runs its own program. No other test
-/// has a project of this name: a folder that another command builds in is not shared.
+/// Checks two projects of one name, which are built in one folder: each runs its own program. No
+/// other test has a project of this name, because a folder that another command builds in is not
+/// shared.
 #[test]
 fn projects_of_one_name_are_not_confused() {
     let sum = |test: &Test, value: &str| {
@@ -421,7 +425,7 @@ fn projects_of_one_name_are_not_confused() {
     fs::rename(&third, &twins[1]).unwrap();
     one.run().status(0).stdout_is("other\n");
     other.run().status(0).stdout_is("one\n");
-    // Compiled units are in the data folder, and the program in the project's.
+    // Compiled units are in the data folder, and the program is in the project's.
     assert!(!one.folder().join("twin/target/debug/deps").exists());
     assert!(one.folder().join("twin/target/debug/twin").exists());
 }
@@ -450,7 +454,7 @@ fn a_project_with_the_sources_builds_without_anything_else() {
             .read("net/.graphmap/graphmap-runtime/src/lib.rs")
             .is_empty()
     );
-    // A link can be replaced by a copy.
+    // A copy can replace a link.
     let other = self::test().args("new net --from net.dot --quiet");
     other.run().status(0);
     let other = other.args("new net --update --vendor");
@@ -480,7 +484,7 @@ fn a_project_of_another_version_is_refused_and_updated() {
     assert_eq!(test.read("net/Cargo.toml"), manifest);
 }
 
-/// Projects used to contain the sources, in `vendor/`.
+/// Checks projects of earlier versions, which contain the sources, in `vendor/`.
 #[test]
 fn a_project_of_an_earlier_version_is_converted() {
     let test = test().args("new net --from net.dot --quiet");

@@ -1,9 +1,9 @@
-//! Chapters done as their reader would: every file written, every command run.
+//! Chapters, done as a reader would: every file is written, and every command is run.
 //!
-//! A `dot`, `rust`, `toml`, `go` or `handlebars` block is the file that the text before it names last.
-//! In a `console` block, `$ ` begins a command (one of another program is left out where that is not
-//! there), `# ends with N` tells its exit code where that is not 0, `...` stands for
-//! any lines, and each other line must be among those that the command writes.
+//! A `dot`, `rust`, `toml`, `go` or `handlebars` block is the content of the last file that the
+//! text before it names. In a `console` block, `$ ` begins a command. A command of another program
+//! is skipped if the program is not installed. `# ends with N` states an exit code other than 0,
+//! and `...` stands for any lines. The command must print each other line.
 
 use crate::common::Test;
 use graphmap_testing::{Need, skip};
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The file that a text names last.
+/// Returns the last file that a text names.
 fn named(text: &str) -> Option<&str> {
     let words = text.split('`').skip(1).step_by(2);
     let endings = [".dot", ".rs", ".toml", ".hbs", ".go"];
@@ -20,7 +20,7 @@ fn named(text: &str) -> Option<&str> {
         .last()
 }
 
-/// What a command of another program writes; nothing where the program is not there.
+/// Returns the output of a command of another program, or `None` if the program is not installed.
 fn other(command: &str, folder: &Path) -> Option<String> {
     let program = command.rsplit("&& ").next()?.split(' ').next()?;
     assert_eq!(program, "go", "say here what `{command}` needs");
@@ -39,7 +39,7 @@ fn other(command: &str, folder: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-/// A command with the lines it is said to write, and its exit code.
+/// Returns the commands of a block, each with the lines that it must print and its exit code.
 fn commands(block: &str) -> Vec<(String, Vec<String>, i32)> {
     let mut commands: Vec<(String, Vec<String>, i32)> = Vec::new();
     for line in block.lines() {
@@ -75,7 +75,7 @@ fn readme_shows_the_error_of_its_graph() {
         let found = blocks.iter().find_map(|block| block.strip_prefix(start));
         found.unwrap_or_else(|| panic!("no block `{start}`"))
     };
-    // The error shows its line: with that line in the graph it is reported.
+    // The error shows its line. The graph with this line must cause the error.
     let graph = block("dot\n");
     let error = block("text\nerror");
     let (number, wrong) = error
@@ -91,8 +91,7 @@ fn readme_shows_the_error_of_its_graph() {
     shows(&test.run().status(1).stderr(), &format!("error{error}"));
 }
 
-/// That the lines of a text are among those of an output, in their order; `...` stands for any,
-/// and nothing else is left out.
+/// Checks that an output begins with the lines of a text. `...` stands for any lines.
 #[track_caller]
 fn shows(output: &str, text: &str) {
     let mut said = output.lines();
@@ -111,7 +110,7 @@ fn shows(output: &str, text: &str) {
     }
 }
 
-/// Does what a chapter says; at least so many commands.
+/// Follows a chapter, which must have at least `least` commands.
 fn follow(chapter: &str, least: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src");
     let text = fs::read_to_string(path.join(chapter)).unwrap();

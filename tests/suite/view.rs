@@ -93,7 +93,7 @@ fn a_picture_goes_by_the_name_of_the_file_or_by_option() {
     test.run().status(0);
     let value: serde_json::Value = serde_json::from_str(&test.read("g.json")).unwrap();
     assert_eq!(value["kinds"][1]["count"], 3);
-    // Too many to be drawn one by one, unless that is asked for.
+    // Too many processes to show one by one, except on request.
     let many = GRAPH.replace("=3", "=500");
     let test = Test::new().file("g.dot", many).args("view g.dot --svg");
     test.run().status(0).stdout_has(">square ×500<");
@@ -118,7 +118,7 @@ fn what_cannot_be_shown() {
         .run()
         .status(2)
         .stderr_has("processes");
-    // A drawing is shown whether the network is sound or not, the network is not.
+    // `--detail nodes` shows a graph whose network is not valid. Other pictures are refused.
     let unsound = GRAPH.replace(", bundle=share", "");
     let test = Test::new().file("g.dot", unsound).args("view g.dot --svg");
     test.run()
@@ -133,8 +133,8 @@ fn what_cannot_be_shown() {
     test.run().status(1).stdout_is("");
 }
 
-/// What takes its tokens when it is there makes a network non-deterministic, whatever shape the channels have: the
-/// table, its JSON and the note say the same.
+/// Checks that a process whose input depends on time makes a network non-deterministic, for each
+/// form of channels. The table, its JSON and the note agree.
 #[test]
 fn what_depends_on_time_is_told_alike() {
     for (edges, notes) in [

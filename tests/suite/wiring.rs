@@ -1,5 +1,5 @@
 //! The built-in skeletons are the files of `skeletons/`. The committed wiring of the example
-//! networks is the wiring that they write for the drawings.
+//! networks is the wiring that they write for the graph files.
 
 use crate::skeletons::BUILT_IN;
 use std::path::{Path, PathBuf};

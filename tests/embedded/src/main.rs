@@ -1,4 +1,4 @@
-//! Adds up squares.
+//! Prints a sum of squares.
 
 mod processes;
 mod wiring {

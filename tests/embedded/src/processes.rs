@@ -1,4 +1,4 @@
-//! What the processes do: a module for each kind.
+//! Functions of the processes: one module for each kind.
 
 pub mod numbers {
     use crate::wiring::Numbers;
@@ -24,7 +24,7 @@ pub mod worker {
             }
             squared += 1;
         }
-        // The module that they are drawn in is a communicator.
+        // Each module of the graph is a communicator.
         let team = mpi::of_module("team")?.expect("the drawing has it");
         let all = team.allreduce(squared, |a, b| a + b).await?;
         assert_eq!((team.size(), all), (4, 10));

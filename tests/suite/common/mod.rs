@@ -1,4 +1,4 @@
-//! A test of the command: files in a folder of their own, arguments, and what must come of them.
+//! Test of the command: files in a temporary folder, arguments, and the expected result.
 
 pub(crate) mod hosts;
 pub(crate) mod networks;
@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A network as JSON that nothing is wrong with.
+/// Valid network as JSON.
 pub(crate) const NET: &str = r#"{
   "graphmap": 1,
   "name": "pair",
@@ -25,10 +25,10 @@ pub(crate) fn data() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("data")
 }
 
-/// A variable with which a project is not built in the folder that projects share.
+/// Variable that excludes a project from the build folder that projects share.
 pub(crate) const UNSHARED: (&str, &str) = ("CARGO_BUILD_BUILD_DIR", "target");
 
-/// Returns the command. No signal is ignored in it, even if the caller of the tests ignores some.
+/// Returns the command. It ignores no signal, even if the caller of the tests ignores some.
 pub(crate) fn graphmap() -> Command {
     start_with_default_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
@@ -36,10 +36,10 @@ pub(crate) fn graphmap() -> Command {
     command
 }
 
-/// One run of the command in a folder of its own, which goes when the test is done.
+/// One run of the command in a temporary folder, which is removed after the test.
 pub(crate) struct Test {
     folder: TempDir,
-    /// Folder of it that the command runs in.
+    /// Subfolder that the command runs in.
     within: String,
     args: Vec<String>,
     stdin: Vec<u8>,
@@ -48,7 +48,7 @@ pub(crate) struct Test {
 
 impl Test {
     pub(crate) fn new() -> Test {
-        // As the command tells it, without links.
+        // The command prints paths without links.
         let place = fs::canonicalize(std::env::temp_dir()).unwrap();
         let folder = tempfile::Builder::new()
             .prefix("graphmap-test-")
@@ -62,12 +62,12 @@ impl Test {
         }
     }
 
-    /// The folder that the command runs in.
+    /// Returns the temporary folder.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Puts a file there.
+    /// Creates a file in the folder.
     pub(crate) fn file(self, name: &str, content: impl AsRef<[u8]>) -> Test {
         let path = self.folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -75,33 +75,33 @@ impl Test {
         self
     }
 
-    /// Puts an executable on the PATH of the command.
+    /// Creates an executable on the PATH of the command.
     pub(crate) fn executable(mut self, name: &str, content: &str) -> Test {
         use std::os::unix::fs::PermissionsExt;
         let bin = self.folder.path().join("bin");
         self = self.file(&format!("bin/{name}"), content);
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
         if name == "cargo" {
-            // It is started to build, and for nothing else.
+            // A stub of Cargo is started only to build.
             self = self.env(UNSHARED.0, UNSHARED.1);
         }
         let path = std::env::var("PATH").unwrap();
         self.env("PATH", &format!("{}:{path}", bin.display()))
     }
 
-    /// Arguments, separated by spaces.
+    /// Sets the arguments, which are separated by spaces.
     pub(crate) fn args(mut self, args: &str) -> Test {
         self.args = args.split_whitespace().map(str::to_owned).collect();
         self
     }
 
-    /// Arguments as they are.
+    /// Sets the arguments without splitting them.
     pub(crate) fn words(mut self, args: &[&str]) -> Test {
         self.args = args.iter().map(|&arg| arg.to_owned()).collect();
         self
     }
 
-    /// Runs the command in a folder of this one.
+    /// Runs the command in a subfolder.
     pub(crate) fn within(mut self, folder: &str) -> Test {
         self.within = folder.to_owned();
         self
@@ -117,7 +117,7 @@ impl Test {
         self
     }
 
-    /// The command, to be started in another way.
+    /// Returns the command, for tests that start it in another way.
     pub(crate) fn command(&self) -> Command {
         let mut command = graphmap();
         command
@@ -129,10 +129,10 @@ impl Test {
         command
     }
 
-    /// Starts the command, for somebody to end it while it works.
+    /// Starts the command, for tests that end it while it works.
     pub(crate) fn start(&self) -> Started {
         let mut command = self.command();
-        // Files, not pipes: who is left over may hold them open.
+        // Files instead of pipes, because processes that are left over may hold pipes open.
         let output = |name| fs::File::create(self.folder.path().join(name)).unwrap();
         command
             .stdin(Stdio::null())
@@ -160,21 +160,21 @@ impl Test {
         }
     }
 
-    /// Runs the command with its standard output on a terminal; what that was sent.
+    /// Runs the command with standard output on a terminal, and returns the text sent there.
     pub(crate) fn shown_on_terminal(&self) -> String {
         let mut command = self.command();
         fs::write(self.folder.path().join("said-in"), &self.stdin).unwrap();
         let stdin = fs::File::open(self.folder.path().join("said-in")).unwrap();
         let (ours, theirs) = terminal();
         let child = Started::of(command.stdin(stdin).stdout(theirs));
-        // Our end of theirs is closed with it: then reading ends, with an error, when the child has.
+        // Closes our copy of the other end. Then reading ends, with an error, when the child ends.
         drop(command);
         let shown = sent(ours);
         assert!(child.output().status.success());
         shown
     }
 
-    /// Runs the command with its standard error on a terminal.
+    /// Runs the command with standard error on a terminal.
     pub(crate) fn run_at_terminal(&self) -> Done {
         let mut command = self.command();
         let (ours, theirs) = terminal();
@@ -189,7 +189,7 @@ impl Test {
         }
     }
 
-    /// Names of the files in the folder, sorted, hidden ones and those below included.
+    /// Returns the paths of all files in the folder, sorted, including hidden files and subfolders.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut folders = vec![self.folder().to_owned()];
@@ -211,13 +211,13 @@ impl Test {
         found
     }
 
-    /// What a file in the folder holds.
+    /// Returns the content of a file in the folder.
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 }
 
-/// Both ends of a terminal.
+/// Returns both ends of a pseudo-terminal.
 fn terminal() -> (fs::File, fs::File) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
@@ -229,7 +229,7 @@ fn terminal() -> (fs::File, fs::File) {
     (fs::File::from(ours), theirs)
 }
 
-/// What a terminal is sent, until nobody has its other end.
+/// Returns the text sent to a terminal, until its other end is closed.
 fn sent(mut ours: fs::File) -> String {
     let mut shown = Vec::new();
     let _ = std::io::Read::read_to_end(&mut ours, &mut shown);
@@ -279,13 +279,13 @@ impl Started {
         assert!(sent.unwrap().success(), "{signal}");
     }
 
-    /// Waits until it, or what it started, has made a file.
+    /// Waits until the command, or a process that it started, has created a file.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, path: &Path) {
         self.wait_until(|| path.exists(), &path.display().to_string());
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition is true.
     #[track_caller]
     pub(crate) fn wait_until(&mut self, is_so: impl Fn() -> bool, what: &str) {
         let start = Instant::now();
@@ -310,13 +310,13 @@ impl Started {
         }
     }
 
-    /// Sends it a signal, and waits for its end.
+    /// Sends a signal, and waits until the command ends.
     #[track_caller]
     pub(crate) fn end_by(self, signal: &str) -> ExitStatus {
         self.end_after(signal).0
     }
 
-    /// The same, and how long that took.
+    /// Sends a signal, waits until the command ends, and measures the time.
     #[track_caller]
     pub(crate) fn end_after(mut self, signal: &str) -> (ExitStatus, Duration) {
         let start = Instant::now();
@@ -334,7 +334,7 @@ impl Drop for Started {
     }
 }
 
-/// Whether a process ends; a zombie has, whoever may collect it.
+/// Returns whether a process ends in time. A zombie has ended, whichever process may collect it.
 pub(crate) fn gone(pid: &str) -> bool {
     let start = Instant::now();
     loop {
@@ -349,7 +349,7 @@ pub(crate) fn gone(pid: &str) -> bool {
     }
 }
 
-/// What came of a run. Each check shows all of it when it fails.
+/// Result of a run. A failed check prints all of it.
 pub(crate) struct Done {
     pub(crate) output: Output,
     args: String,
@@ -360,7 +360,7 @@ impl Done {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
 
-    /// Standard error without the lines that depend on what else the machine is doing: progress of
+    /// Returns standard error without the lines that depend on the load of the machine: progress of
     /// a slow build, and waiting for the build of another test.
     pub(crate) fn stderr(&self) -> String {
         let depends_on_load = |line: &&str| {

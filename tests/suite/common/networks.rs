@@ -1,12 +1,12 @@
 //! The networks in `graphs/`.
 
-/// One network: what its program is given, and what it must print.
+/// Network, with the arguments and the expected output of its program.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) args: &'static [&'static str],
-    /// What must be among the lines of its output.
+    /// Lines that the output must contain.
     pub(crate) lines: &'static [&'static str],
-    /// What the lines begin with that may differ from run to run.
+    /// Beginnings of the lines that may differ from run to run.
     pub(crate) varies: &'static [&'static str],
 }
 
@@ -74,7 +74,7 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// Whether a line of its output may differ from run to run.
+    /// Returns whether a line of the output may differ from run to run.
     pub(crate) fn varies(&self, line: &str) -> bool {
         self.varies.iter().any(|start| line.starts_with(start))
     }

@@ -1,6 +1,6 @@
-//! On which floor each module of a crate stands.
+//! Layer of each module of a crate.
 
-/// The layers of the schedulers, from the bottom up: a layer may use those below it, and files of
+/// Layers of the schedulers, from the bottom up. A layer may use the layers below it, and files of
 /// the same folder.
 const EXECUTOR: &[&str] = &[
     "os_signal",
@@ -30,7 +30,7 @@ const EXECUTOR: &[&str] = &[
     "lib",
 ];
 
-/// Those of the ranks of MPI.
+/// Layers of the ranks of MPI.
 const MPI_CORE: &[&str] = &[
     "endpoint::line",
     "envelope",
@@ -88,7 +88,7 @@ const MPI_CORE: &[&str] = &[
     "lib",
 ];
 
-/// Those of the runtime.
+/// Layers of the runtime.
 const RUNTIME: &[&str] = &[
     "visible",
     "signals",
@@ -107,7 +107,7 @@ const RUNTIME: &[&str] = &[
     "lib",
 ];
 
-/// Those of the fibers.
+/// Layers of the fibers.
 const FIBER: &[&str] = &[
     "error",
     "system",
@@ -121,7 +121,7 @@ const FIBER: &[&str] = &[
     "lib",
 ];
 
-/// Those of the rank maps.
+/// Layers of the rank maps.
 const RANKMAP: &[&str] = &[
     "error",
     "bits",
@@ -144,7 +144,7 @@ const RANKMAP: &[&str] = &[
     "lib",
 ];
 
-/// Those of the mapping engine.
+/// Layers of the mapping engine.
 const PARTITION: &[&str] = &[
     "tuning",
     "random",
@@ -182,7 +182,7 @@ const PARTITION: &[&str] = &[
     "lib",
 ];
 
-/// Those of the planner.
+/// Layers of the planner.
 const PLAN: &[&str] = &[
     "codes",
     "pattern",
@@ -200,7 +200,7 @@ const PLAN: &[&str] = &[
     "lib",
 ];
 
-/// Those of the model.
+/// Layers of the model.
 const KPN: &[&str] = &[
     "arena",
     "controls",
@@ -237,12 +237,12 @@ const KPN: &[&str] = &[
     "lib",
 ];
 
-/// Those of the plug-ins.
+/// Layers of the plug-ins.
 const PLUGIN: &[&str] = &[
     "codes", "external", "search", "reply", "process", "ask", "lib",
 ];
 
-/// Those of the library's face, with the command on top.
+/// Layers of the library, with the command on top.
 const FACE: &[&str] = &[
     "codes",
     "visible",
@@ -267,13 +267,13 @@ const FACE: &[&str] = &[
     "main",
 ];
 
-/// Those of the reader of DOT.
+/// Layers of the front end for DOT.
 const DOT: &[&str] = &[
     "codes", "decode", "token", "lexer", "compose", "events", "recent", "graph", "mistakes",
     "scan", "parser", "dialect", "fmt", "write", "lib",
 ];
 
-/// Those of the readers of hostfiles.
+/// Layers of the readers of host descriptions.
 const PLATFORM: &[&str] = &[
     "codes",
     "distance",
@@ -299,7 +299,7 @@ const PLATFORM: &[&str] = &[
     "lib",
 ];
 
-/// Those of wiring.
+/// Layers of wiring.
 const WIRING: &[&str] = &[
     "bundled",
     "locked",
@@ -332,12 +332,12 @@ const WIRING: &[&str] = &[
     "lib",
 ];
 
-/// Those of the pictures.
+/// Layers of the pictures.
 const VIEW: &[&str] = &[
     "colour", "layers", "picture", "shown", "dot", "svg", "network", "lib",
 ];
 
-/// Those of what launchers read.
+/// Layers of the emitters for launchers.
 const BINDING: &[&str] = &[
     "codes",
     "os_process",
@@ -356,7 +356,7 @@ const BINDING: &[&str] = &[
     "lib",
 ];
 
-/// Those of the ranks under rsmpi's API.
+/// Layers of the ranks under rsmpi's API.
 const MPI: &[&str] = &[
     "abi",
     "raw",
@@ -387,7 +387,7 @@ const MPI: &[&str] = &[
     "lib",
 ];
 
-/// Those of the link over MPI.
+/// Layers of the link over MPI.
 const LINK_MPI: &[&str] = &[
     "sockets",
     "backoff",
@@ -413,13 +413,12 @@ const LINK_MPI: &[&str] = &[
     "lib",
 ];
 
-/// Those of the files of other partitioners.
+/// Layers of the readers and writers for other partitioners.
 const GRAPHFILE: &[&str] = &[
     "codes", "text", "edges", "file", "scotch", "metis", "foreign", "lib",
 ];
 
-/// The floors of each crate but the command.
-/// Those of what finds what ranks share.
+/// Layers of the tool that finds state shared by ranks.
 const SHARING: &[&str] = &[
     "codes",
     "reach",
@@ -443,6 +442,7 @@ const SHARING: &[&str] = &[
     "main",
 ];
 
+/// Layers of each crate. `""` is the crate of the library and the command.
 pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("executor", EXECUTOR),
     ("mpi-core", MPI_CORE),

@@ -1,33 +1,35 @@
-//! Which file of a crate imports from which, and the cycles in that.
+//! Imports between the files of a crate, and the cycles of imports.
 //!
-//! An import is a path in code, in a `use` or where it is used, that leads to an item of another file of the crate.
-//! A name that a module only passes on (`pub use`) leads to the file where the item is; so a folder's `mod.rs` that
-//! declares and passes on imports nothing, and one that does more imports what it uses. Tests are left out.
+//! An import is a path in code, in a `use` or in other code, that leads to an item of another file
+//! of the crate. A name that a module only re-exports (`pub use`) leads to the file of the item.
+//! Therefore a `mod.rs` that only declares and re-exports has no imports. Tests are not examined.
 
 pub(crate) mod floors;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The files of a crate by module path (`exec::shared`; the root is ``), and what each imports from.
+/// Files of a crate by module path (`exec::shared`; the root is ``), each with the files that it
+/// imports from.
 pub(crate) type Imports = BTreeMap<String, BTreeSet<String>>;
 
-/// One file: what it passes on or brings in by name, and every path that its code follows.
+/// One file: the names that it imports or re-exports, and all paths in its code.
 #[derive(Default)]
 struct Source {
-    /// By the name that is brought in: the path behind it, and whether others may take it from here.
+    /// Path of each imported name, and whether the name is re-exported.
     names: BTreeMap<String, (Vec<String>, bool)>,
-    /// `use path::*`, and whether others see it.
+    /// Path of each `use path::*`, and whether it is re-exported.
     globs: Vec<(Vec<String>, bool)>,
     /// Paths within expressions, types and patterns.
     paths: Vec<Vec<String>>,
-    /// Every word outside `use`, but those that only go on with a path.
+    /// Words outside `use`, except the later segments of paths.
     words: BTreeSet<String>,
-    /// What is defined here: the words after `struct`, `fn` and so on.
+    /// Items that the file defines: the words after `struct`, `fn` and so on.
     items: BTreeSet<String>,
 }
 
-/// What each file of a crate imports from. `files` are the paths of its sources and their texts, relative to `src`.
+/// Returns the imports of each file of a crate. `files` contains the paths of its sources, relative
+/// to `src`, and their texts.
 pub(crate) fn imports<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) -> Imports {
     let mut sources = BTreeMap::new();
     for (path, text) in files {
@@ -50,7 +52,7 @@ pub(crate) fn imports<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) 
     crate_.sources.keys().map(used).collect()
 }
 
-/// Groups of files of which each reaches each by imports: every one is at least one cycle.
+/// Returns the groups of files that reach each other by imports. Each group has at least one cycle.
 pub(crate) fn cycles(imports: &Imports) -> Vec<BTreeSet<String>> {
     let reached: BTreeMap<&String, BTreeSet<&String>> = imports
         .keys()
@@ -83,7 +85,7 @@ impl Crate {
         let source = &self.sources[module];
         let mut used = BTreeSet::new();
         for (name, (path, public)) in &source.names {
-            // A name that is passed on and stands nowhere else is not used here.
+            // A re-exported name that occurs nowhere else is not used here.
             if !public || source.words.contains(name) {
                 used.extend(self.defines(path, &mut BTreeSet::new()));
             }
@@ -100,14 +102,14 @@ impl Crate {
         used
     }
 
-    /// The longest beginning of a path that is a module, and what follows.
+    /// Splits a path into its longest prefix that is a module, and the rest.
     fn split<'p>(&self, path: &'p [String]) -> (String, &'p [String]) {
         let is_module = |length: &usize| self.sources.contains_key(&path[..*length].join("::"));
         let length = (0..=path.len()).rev().find(is_module).unwrap_or(0);
         (path[..length].join("::"), &path[length..])
     }
 
-    /// The module in which what a path names is defined.
+    /// Returns the module that defines the item of a path.
     fn defines(&self, path: &[String], seen: &mut BTreeSet<Vec<String>>) -> Option<String> {
         if !seen.insert(path.to_vec()) {
             return None;
@@ -136,7 +138,7 @@ impl Crate {
     }
 }
 
-/// The path of the module that a file is.
+/// Returns the module path of a file.
 fn module(path: &Path) -> String {
     let path = path.with_extension("");
     let parts: Vec<&str> = path.iter().map(|part| part.to_str().unwrap()).collect();
@@ -166,7 +168,7 @@ fn read(module: &str, text: &str, modules: &BTreeSet<String>) -> Source {
     let code = &text[..end.unwrap_or(text.len())];
     let tokens = tokens(code);
     let mut source = Source::default();
-    // Modules within the file, from the outside inwards, each with the depth of braces it is at.
+    // Modules within the file, outermost first, each with its depth of braces.
     let mut inner: Vec<(String, usize)> = Vec::new();
     let (mut depth, mut at) = (0, 0);
     while at < tokens.len() {
@@ -190,7 +192,7 @@ fn read(module: &str, text: &str, modules: &BTreeSet<String>) -> Source {
             here = format!("{here}::{name}");
         }
         let here = here.trim_start_matches("::");
-        // A module that is declared is not used.
+        // The declaration of a module is not a use.
         if is_word(token) && before != "mod" {
             source.words.insert(token.to_string());
         }
@@ -225,7 +227,7 @@ fn read(module: &str, text: &str, modules: &BTreeSet<String>) -> Source {
                 at += 2;
                 path.push(tokens[at].clone());
             }
-            // A macro of the crate's root is found by its name, wherever it is.
+            // Macros of the crate's root are available by name in all files.
             if tokens.get(at + 1).is_none_or(|t| t != "!") {
                 source.paths.extend(absolute(here, path, modules));
             }
@@ -235,7 +237,7 @@ fn read(module: &str, text: &str, modules: &BTreeSet<String>) -> Source {
     source
 }
 
-/// A path from the crate's root; `None` if it leads elsewhere.
+/// Returns a path from the crate's root, or `None` if it leads to another crate.
 fn absolute(module: &str, path: Vec<String>, modules: &BTreeSet<String>) -> Option<Vec<String>> {
     let mut whole: Vec<String> = module.split("::").map(str::to_string).collect();
     whole.retain(|part| !part.is_empty());
@@ -262,7 +264,8 @@ fn absolute(module: &str, path: Vec<String>, modules: &BTreeSet<String>) -> Opti
     Some(whole)
 }
 
-/// Reads one tree of a `use` from a token on: the paths in it, each with the name that it gets. Returns the token after.
+/// Reads one tree of a `use`, from the token `at` on. Adds its paths to `found`, each with the name
+/// that it gets. Returns the index of the next token.
 fn tree(
     tokens: &[String],
     mut at: usize,
@@ -291,14 +294,14 @@ fn tree(
                 return at + 2;
             }
             word if is_word(word) => {
-                // `self` in braces is what stands before them.
+                // `self` in braces stands for the path before them.
                 if word != "self" || path.is_empty() {
                     path.push(word.to_string());
                 }
                 at += 1;
             }
             _ => {
-                // Nothing, where a macro says what.
+                // The path is empty if a macro generates it.
                 if let Some(name) = path.last().cloned() {
                     found.push((path, name));
                 }
@@ -312,7 +315,7 @@ fn is_word(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// The words and signs of a text, without comments, literals and lifetimes.
+/// Returns the words and signs of a text, without comments, literals and lifetimes.
 fn tokens(text: &str) -> Vec<String> {
     let text: Vec<char> = text.chars().collect();
     let get = |at: usize| text.get(at).copied().unwrap_or('\0');
