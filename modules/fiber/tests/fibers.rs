@@ -1,4 +1,5 @@
-//! Fibers from outside: waiting, panics, cancelling, and what is perverse. Miri switches no stacks.
+//! Tests of fibers through the public interface: waits, panics, drops, and hostile code. Not under
+//! Miri, which cannot switch stacks.
 
 #![cfg(not(miri))]
 
@@ -20,7 +21,7 @@ fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Pending once, and wakes.
+/// Returns a future that is pending once and wakes itself.
 fn once() -> impl Future<Output = ()> {
     let mut asked = false;
     poll_fn(move |context| match std::mem::replace(&mut asked, true) {
@@ -40,7 +41,7 @@ fn finish<F: Future + Unpin>(mut future: F) -> F::Output {
     }
 }
 
-/// Counts when it is dropped.
+/// Value that increments a counter when it is dropped.
 struct Counts(Rc<Cell<u32>>);
 
 impl Drop for Counts {
@@ -54,7 +55,7 @@ fn counter() -> (Rc<Cell<u32>>, Counts) {
     (count.clone(), Counts(count))
 }
 
-/// Does something when it is dropped.
+/// Value that calls a function when it is dropped.
 struct Then<F: FnMut()>(F);
 
 impl<F: FnMut()> Drop for Then<F> {
@@ -165,7 +166,7 @@ fn who_is_not_on_a_fiber_is_told() {
 fn nobody_waits_within_a_poll() {
     let fiber = Fiber::new(|| {
         let told = wait(async { try_wait(ready(1)) });
-        // After a panic in a poll, too, the next may wait.
+        // A panic in a poll does not prevent later waits.
         let panicked = catch_unwind(|| wait(async { wait(ready(1)) }));
         assert!(panicked.is_err());
         wait(once());
@@ -184,11 +185,11 @@ fn nobody_waits_in_what_is_uninterrupted() {
         let told = uninterrupted(|| {
             let inner = uninterrupted(|| try_wait(ready(1)));
             assert_eq!(inner, Err(WaitError::InPoll));
-            // Another fiber has a stack of its own.
+            // Another fiber has its own stack, so it may wait.
             assert_eq!(finish(Fiber::new(|| wait(async { 7 }))), 7);
             try_wait(ready(1))
         });
-        // Also after a panic.
+        // A panic ends the uninterrupted section, too.
         assert!(catch_unwind(|| uninterrupted(|| panic_any(1))).is_err());
         wait(once());
         told
@@ -312,7 +313,7 @@ fn what_never_began_is_dropped_as_it_is() {
 
 #[test]
 fn what_never_began_is_dropped_where_it_is_let_go_of() {
-    // So a destructor waits there, if it can.
+    // The destructor runs on the outer fiber, so it can wait.
     let fiber = Fiber::new(|| {
         let waited = Rc::new(Cell::new(false));
         let inside = waited.clone();
@@ -340,7 +341,7 @@ fn a_destructor_may_try_to_wait() {
     });
     assert_eq!(poll(&mut fiber), Poll::Pending);
     assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut fiber))).is_err());
-    // And as it is dropped.
+    // The same holds if the fiber is dropped.
     let inside = told.clone();
     let mut fiber = Fiber::new(move || {
         let _then = Then(move || {
@@ -357,7 +358,7 @@ fn a_destructor_may_try_to_wait() {
 
 #[test]
 fn no_other_fiber_sees_one_unwind() {
-    // One panics with a destructor that waits, another holds a lock meanwhile.
+    // One fiber panics with a destructor that tries to wait. Another fiber holds a lock meanwhile.
     let lock = Arc::new(Mutex::new(0));
     let other = lock.clone();
     let mut holder = Fiber::new(move || {
@@ -384,7 +385,7 @@ fn a_body_may_catch_that_it_is_dropped() {
     let mut fiber = Fiber::new(move || {
         let caught = catch_unwind(|| wait(pending::<()>()));
         assert!(caught.is_err());
-        // The next wait unwinds again, and does not even poll.
+        // The next wait unwinds again and does not poll its future.
         let caught = catch_unwind(|| wait(async { inside_of_a_poll() }));
         assert!(caught.is_err());
         inside.set(inside.get() + 1);
@@ -395,7 +396,7 @@ fn a_body_may_catch_that_it_is_dropped() {
     }
     assert!(poll(&mut fiber).is_pending());
     drop(fiber);
-    // It went on to its end, and what it returned was dropped.
+    // The body continued to its end, and its return value was dropped.
     assert_eq!((ends.get(), count.get()), (1, 1));
 }
 
@@ -425,7 +426,7 @@ fn what_a_dropped_body_panics_with_comes_out() {
     let panicked = catch_unwind(AssertUnwindSafe(|| drop(fiber)));
     assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&8));
 
-    // But if the thread panics already, that is what is told.
+    // If the thread is already panicking, the first panic is reported.
     let mut fiber: Fiber<()> = Fiber::new(body);
     assert!(poll(&mut fiber).is_pending());
     let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -487,7 +488,7 @@ fn a_payload_may_panic_as_it_is_dropped() {
         let _fiber = fiber;
         panic_any(9);
     }));
-    // Evil was dropped while the thread unwound, and nobody saw it.
+    // `Evil` was dropped while the thread was unwinding, and its panic was discarded.
     assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&9));
 }
 
@@ -563,7 +564,7 @@ fn what_is_captured_keeps_its_alignment() {
     assert_eq!(finish(fiber), (0, 3));
 }
 
-/// Sorts by C code, which calls back a function that waits.
+/// Sorts with C's `qsort` and a comparison function that waits.
 fn sort_in_c(numbers: &mut [i32]) {
     extern "C" fn compare(one: *const c_void, other: *const c_void) -> c_int {
         wait(once());
@@ -572,7 +573,7 @@ fn sort_in_c(numbers: &mut [i32]) {
         one.cmp(&other) as c_int
     }
     let (first, count) = (numbers.as_mut_ptr().cast(), numbers.len());
-    // SAFETY: the elements are there, have that size, and `compare` orders them.
+    // SAFETY: the slice has `count` elements of this size, and `compare` is a total order.
     unsafe { libc::qsort(first, count, size_of::<i32>(), Some(compare)) };
 }
 
@@ -589,7 +590,7 @@ fn a_callback_of_c_code_may_wait() {
 #[test]
 #[ignore = "run by `a_fiber_that_is_dropped_within_c_code_ends_the_program`"]
 fn dropped_within_c_code() {
-    // The harness captures what is printed by other ways.
+    // The harness captures the output of `eprintln!`, so this opens the file itself.
     let say = |text| {
         let stderr = std::fs::File::options().append(true).open("/dev/stderr");
         writeln!(stderr.unwrap(), "{text}").unwrap();
@@ -624,7 +625,7 @@ fn a_fiber_that_is_dropped_within_c_code_ends_the_program() {
     );
 }
 
-/// Ends the program on the stack of a fiber that is kept in a thread-local.
+/// Exits the program on the stack of a fiber that a thread-local owns.
 #[test]
 #[ignore = "run by `a_fiber_may_end_the_program`"]
 fn ends_the_program() {
@@ -638,7 +639,7 @@ fn ends_the_program() {
     });
 }
 
-/// Runs a test of this file that is left out otherwise.
+/// Runs an ignored test of this file in a new OS process.
 fn run_ignored(test: &str) -> std::process::Output {
     std::process::Command::new(std::env::current_exe().unwrap())
         .args([
@@ -652,7 +653,7 @@ fn run_ignored(test: &str) -> std::process::Output {
         .unwrap()
 }
 
-/// With the thread-locals of its thread it is dropped, while it runs.
+/// Drops a running fiber, because the exit drops the thread-locals of its thread.
 #[test]
 fn a_fiber_may_end_the_program() {
     let run = run_ignored("ends_the_program");

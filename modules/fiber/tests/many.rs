@@ -1,4 +1,4 @@
-//! Very many fibers. Miri switches no stacks.
+//! Tests with very many fibers. Not under Miri, which cannot switch stacks.
 
 #![cfg(not(miri))]
 
@@ -23,7 +23,7 @@ fn mappings() -> usize {
         .count()
 }
 
-/// Fibers that wait, and count when they are dropped.
+/// Returns fibers that wait and that count their drops.
 fn waiting(stacks: &Stacks, count: usize, dropped: &Rc<Cell<usize>>) -> Vec<Fiber<usize>> {
     struct Counts(Rc<Cell<usize>>);
     impl Drop for Counts {
@@ -52,14 +52,14 @@ fn waiting(stacks: &Stacks, count: usize, dropped: &Rc<Cell<usize>>) -> Vec<Fibe
     (0..count).map(fiber).collect()
 }
 
-/// All is in one test, as it asks for the mappings of the OS process.
+/// Runs both cases in one test, because they count the mappings of the OS process.
 #[test]
 fn very_many_stacks() {
     two_hundred_thousand_with_markers();
     as_many_as_mappings_allow();
 }
 
-/// On a kernel without markers this is what is said instead.
+/// Allocates 200,000 stacks with guard markers. Does nothing on a kernel without markers.
 fn two_hundred_thousand_with_markers() {
     const COUNT: usize = 200_000;
     let probe = Stacks::new(Options::new());
@@ -78,7 +78,7 @@ fn two_hundred_thousand_with_markers() {
     assert!(mappings < 500, "{mappings} mappings");
     assert!(counts.reserved >= COUNT * Options::SIZE);
     assert!(fibers.iter_mut().all(|fiber| poll(fiber).is_pending()));
-    // A half comes to its end, the others are dropped.
+    // Half of the fibers end, and the others are dropped.
     for (number, fiber) in fibers.iter_mut().enumerate().step_by(2) {
         assert_eq!(poll(fiber), Poll::Ready(number));
     }
@@ -91,15 +91,15 @@ fn two_hundred_thousand_with_markers() {
     drop(stacks);
 }
 
-/// Guards by `mprotect` take two mappings each, and leave some. One more is an error that names the
-/// limit.
+/// Allocates stacks with `mprotect` guards, which take two mappings each, until an error names the
+/// limit. Some mappings stay free.
 fn as_many_as_mappings_allow() {
     let before = mappings();
     let limit = fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
     let limit: usize = limit.trim().parse().unwrap();
     let most = limit / 16 * 7;
     if most > 100_000 {
-        // This machine is set up for more than this test has memory for.
+        // This test may not use enough memory for such a limit.
         return;
     }
     let dropped = Rc::new(Cell::new(0));
@@ -120,12 +120,12 @@ fn as_many_as_mappings_allow() {
         let said = error.to_string();
         assert!(said.starts_with(&begins) && said.contains(&help), "{said}");
     }
-    // An eighth is left for threads and allocators.
+    // An eighth of the mappings stays free for threads and allocators.
     let held = mappings();
     assert!(held <= limit - limit / 9, "{held} of {limit}");
     let thread = std::thread::spawn(|| vec![7_u8; 1 << 24]);
     assert_eq!(thread.join().unwrap()[5], 7);
-    // The fibers that there are go on, and another can be made when one is over.
+    // The existing fibers continue. After one is dropped, another can be created.
     assert!(fibers.iter_mut().all(|fiber| poll(fiber).is_pending()));
     drop(fibers.pop());
     fibers.extend(waiting(&stacks, 1, &dropped));
@@ -134,7 +134,7 @@ fn as_many_as_mappings_allow() {
     assert!(mappings() < before + 100);
     assert_eq!(dropped.get(), most + 1);
 
-    // The guards that have gone are available again.
+    // The guards of dropped stacks are available again.
     let stacks = Stacks::new(Options::new().without_markers());
     let fibers = waiting(&stacks, 1000, &dropped);
     assert_eq!(stacks.counts().protected, 1024);

@@ -1,5 +1,5 @@
-//! Stacks on a kernel before Linux 6.13, which does not have `MADV_GUARD_INSTALL`. Miri makes no
-//! system calls of this kind.
+//! Stacks on a kernel before Linux 6.13, which does not have `MADV_GUARD_INSTALL`. Not under Miri,
+//! which does not support these system calls.
 
 #![cfg(not(miri))]
 
@@ -10,7 +10,8 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 
 const GUARD_INSTALL: u32 = 102;
-/// Offsets in `struct seccomp_data` (linux/seccomp.h). Both machines are little-endian.
+/// Offsets in `struct seccomp_data` (linux/seccomp.h). The supported machines are little-endian, so
+/// the low half of an argument comes first.
 const SYSTEM_CALL: u32 = 0;
 const THIRD_ARGUMENT: u32 = 32;
 
@@ -38,7 +39,8 @@ fn forbid_guard_markers() {
         filter: filter.as_mut_ptr(),
     };
     let [yes, no]: [c_ulong; 2] = [1, 0];
-    // SAFETY: the arguments are those of prctl(2), and the kernel copies the filter.
+    // SAFETY: the arguments are those of prctl(2). `program` and `filter` live during the call, and
+    // the kernel copies the filter.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, yes, no, no, no) == 0
             && libc::prctl(

@@ -1,4 +1,5 @@
-//! What is said of a stack that overflows, by a program of its own: this one again. Miri starts no programs.
+//! Tests of the report of a stack overflow. Each overflow happens in a second run of this program.
+//! Not under Miri, which cannot start programs.
 
 #![cfg(not(miri))]
 
@@ -14,7 +15,7 @@ use graphmap_fiber::{Fiber, Options, Stacks, wait};
 const SIGABRT: i32 = 6;
 const SIGSEGV: i32 = 11;
 
-/// Runs a test of this file that is left out otherwise.
+/// Runs an ignored test of this file in a new OS process, with the case in a variable.
 fn run(test: &str, case: &str) -> Output {
     Command::new(env::current_exe().unwrap())
         .args(["--exact", test, "--ignored", "--nocapture"])
@@ -32,7 +33,7 @@ fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Recurses until the stack has grown to an address.
+/// Recurses until the stack has grown to an address. With 0, it overflows.
 #[inline(never)]
 fn recurse(until: usize) -> u64 {
     let frame = std::hint::black_box([7_u64; 16]);
@@ -42,10 +43,10 @@ fn recurse(until: usize) -> u64 {
     }
 }
 
-/// The name of the fiber that overflows.
+/// Name of the fiber that overflows.
 const NAME: &str = "rank 17 (worker)";
 
-/// Has a fiber between others overflow.
+/// Overflows the stack of a fiber among waiting fibers.
 fn overflow(options: Options, body: impl FnOnce() -> u64 + 'static) {
     let stacks = Stacks::new(options);
     let waits = || wait(pending::<()>());
@@ -63,7 +64,7 @@ fn overflow(options: Options, body: impl FnOnce() -> u64 + 'static) {
     drop((fiber, others));
 }
 
-/// Has the third stack of a slab overflow, after its memory and its neighbours' was given back.
+/// Overflows the third stack of a slab after the memory of the slab was given back.
 fn trimmed(options: Options) {
     let stacks = Stacks::new(options);
     let fiber = || stacks.fiber(NAME, || recurse(0)).unwrap();
@@ -74,7 +75,7 @@ fn trimmed(options: Options) {
     let _ = poll(&mut fibers[2]);
 }
 
-/// A frame that is larger than a stack.
+/// Returns a value from a frame that is larger than a stack.
 fn large_frame() -> u64 {
     let frame = std::hint::black_box([7_u64; 10_000]);
     frame[3]
@@ -92,10 +93,10 @@ fn overflows() {
             wait(once());
             recurse(0)
         }),
-        // Giving memory back keeps guards, also those between stacks.
+        // Giving memory back must keep all guards, including those between stacks.
         "trimmed" => trimmed(Options::new()),
         "trimmed protection" => trimmed(old),
-        // The inner fiber has its own stack, and is over.
+        // The inner fibers have their own stacks. One has ended, the other waits.
         "around another" => overflow(old, || {
             assert!(poll(&mut Fiber::new(|| ())).is_ready());
             let mut inner = Fiber::new(|| wait(pending::<()>()));
@@ -106,7 +107,7 @@ fn overflows() {
             let mut outer = Fiber::named("outer", move || overflow(old, || recurse(0))).unwrap();
             let _ = poll(&mut outer);
         }
-        // A destructor runs deep when the fiber is dropped.
+        // The destructor recurses when the fiber is dropped.
         "dropped" => {
             struct Deep;
             impl Drop for Deep {
@@ -123,7 +124,7 @@ fn overflows() {
     }
 }
 
-/// Pending once.
+/// Returns a future that is pending once.
 fn once() -> impl Future<Output = ()> {
     let mut polled = false;
     poll_fn(move |_| match std::mem::replace(&mut polled, true) {
@@ -159,11 +160,11 @@ fn an_overflow_is_told_by_name() {
 #[test]
 #[ignore = "run by `what_is_no_overflow_is_left_to_others`"]
 fn others() {
-    // From here on faults are looked at.
+    // The first fiber of an OS process installs the handler of faults.
     let mut fiber = Fiber::new(|| ());
     assert!(poll(&mut fiber).is_ready());
     match env::var("CASE").unwrap().as_str() {
-        // Rust tells of its own threads.
+        // Rust reports overflows of its own threads.
         "thread" => {
             let thread = std::thread::Builder::new().name("deep".into());
             let recurses = || recurse(0);
@@ -171,7 +172,7 @@ fn others() {
         }
         "null" => {
             let nowhere = std::hint::black_box(std::ptr::without_provenance::<u8>(8));
-            // SAFETY: there is none: the program ends here.
+            // SAFETY: this is not sound. The read faults on purpose and ends the program.
             unsafe { nowhere.read_volatile() };
         }
         "null on a fiber" => {
@@ -183,8 +184,8 @@ fn others() {
             let _ = poll(&mut fiber);
         }
         "sent" => {
-            // Rust's handler returns from the first, and has the next end the program. Two that
-            // are sent before the first is handled are one.
+            // Rust's handler returns from the first signal and lets the next one end the program.
+            // This sends many, because signals that are pending together count once.
             for _ in 0..100 {
                 let own = std::process::id().to_string();
                 let _ = Command::new("kill").args(["-SEGV", &own]).status();
@@ -226,7 +227,7 @@ fn too_many() {
         said.starts_with(told) && said.contains("(`ulimit -v`)"),
         "{said}"
     );
-    // Nearly all of the space is used, slab by smaller slab.
+    // Slabs become smaller as space runs out, so nearly all of the address space is used.
     assert!(fibers.len() > 100, "{}", fibers.len());
     for fiber in &mut fibers {
         assert_eq!(poll(fiber), Poll::Ready(7));
@@ -266,7 +267,8 @@ fn on_a_thread() {
                 flags,
                 len: 0,
             };
-            // SAFETY: as `signal.h` has it; nobody handles a signal on it now.
+            // SAFETY: `Stack` has the layout of `stack_t` in `signal.h`, and no handler is running
+            // on the alternate stack.
             let done = unsafe { sigaltstack(&none, std::ptr::null_mut()) };
             assert_eq!(done, 0);
         }
@@ -277,7 +279,7 @@ fn on_a_thread() {
 
 #[test]
 fn an_overflow_is_told_on_any_thread() {
-    // Rust's own threads have a stack for handlers, others' may have none.
+    // Rust gives its own threads a stack for signal handlers. Other threads may not have one.
     for case in ["with", "without"] {
         let output = run("on_a_thread", case);
         let said = said(&output);

@@ -1,5 +1,6 @@
-//! Destructors of tokens at the worst of times: on fibers that are forgotten, carried to another run or polled by hand, in thread-locals that
-//! go with their thread, and in runs within runs. Miri switches no stacks.
+//! Destructors of tokens in hostile situations. They run on fibers that are forgotten, moved to
+//! another run or polled by hand. They also run in thread-locals of a thread that ends, and in
+//! nested runs. Not under Miri, which cannot switch stacks.
 
 #![cfg(not(miri))]
 #![forbid(unsafe_code)]
@@ -15,7 +16,7 @@ use graphmap_fiber::{Fiber, WaitError, try_wait};
 use graphmap_runtime as rt;
 use rt::{Input, Local, Options, Output, yield_now};
 
-/// Counts when it is dropped, after which it does something.
+/// Token that counts its drop and then calls a function.
 struct Token(Rc<Cell<u32>>, Option<Box<dyn FnOnce()>>);
 
 impl Drop for Token {
@@ -35,14 +36,14 @@ fn then(dropped: &Rc<Cell<u32>>, then: impl FnOnce() + 'static) -> Token {
     Token(Rc::clone(dropped), Some(Box::new(then)))
 }
 
-/// A channel with one token in it.
+/// Returns a channel that contains one token.
 fn with(net: &mut Local, token: Token) -> (Output<Token>, Input<Token>) {
     let (mut output, input) = net.channel(1);
     assert!(output.try_write(token).is_ok());
     (output, input)
 }
 
-/// Waits until a flag is set.
+/// Returns a function that waits until a flag is set.
 fn until(flag: &Rc<Cell<bool>>) -> impl FnOnce() + 'static {
     let flag = Rc::clone(flag);
     move || {
@@ -50,7 +51,7 @@ fn until(flag: &Rc<Cell<bool>>) -> impl FnOnce() + 'static {
     }
 }
 
-/// Tokens within ports within tokens, so many.
+/// Returns a port whose token drops another such port, and so on, with `length` tokens in total.
 fn chain(net: &mut Local, dropped: &Rc<Cell<u32>>, length: u32) -> Input<Token> {
     let mut inner = with(net, plain(dropped)).1;
     for _ in 1..length {
@@ -63,7 +64,7 @@ fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Waits once, whoever polls.
+/// Returns a future that is pending once, with any waker.
 fn once() -> impl Future<Output = ()> {
     let mut polled = false;
     poll_fn(move |_| match std::mem::replace(&mut polled, true) {
@@ -72,7 +73,8 @@ fn once() -> impl Future<Output = ()> {
     })
 }
 
-/// Fibers that are forgotten in a destructor keep their stacks, and hold up no others: in their run, and after it.
+/// Forgets fibers that wait in destructors. They keep their stacks, and do not delay other drops in
+/// this run or a later one.
 #[test]
 fn fibers_that_are_forgotten_in_destructors() {
     let (dropped, waiting) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
@@ -82,7 +84,8 @@ fn fibers_that_are_forgotten_in_destructors() {
         let (input, waiting) = (with(&mut net, then(&dropped, waits)).1, Rc::clone(&waiting));
         net.spawn(async move {
             let mut fiber = Fiber::new(move || drop(input));
-            // Beyond some, tokens go after the turn, and the fiber has ended.
+            // At most 32 such drops wait in a run. The other tokens are dropped after the poll, so
+            // their fibers end at once.
             waiting.set(waiting.get() + u32::from(poll(&mut fiber).is_pending()));
             forget(fiber);
         });
@@ -105,7 +108,8 @@ fn fibers_that_are_forgotten_in_destructors() {
     assert_eq!(dropped.get(), 241);
 }
 
-/// Outside of runs nothing waits in a destructor of a token: nobody would drop what is left meanwhile.
+/// Polls fibers by hand, outside of a run. A destructor of a token cannot wait there, because
+/// nothing would drop the remaining tokens meanwhile.
 #[test]
 fn fibers_that_are_polled_by_hand() {
     let (dropped, refused) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
@@ -125,7 +129,7 @@ fn fibers_that_are_polled_by_hand() {
     assert_eq!(dropped.get(), 1040);
 }
 
-/// A fiber waits in a destructor in one run, and goes on in another when the first is over.
+/// Moves fibers that wait in a destructor to a second run after the first run has ended.
 #[test]
 fn a_fiber_that_is_carried_to_another_run() {
     let (dropped, flag) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
@@ -164,7 +168,8 @@ fn a_fiber_that_is_carried_to_another_run() {
     assert_eq!(dropped.get(), 40 * 11 + 100);
 }
 
-/// A destructor runs a network that is blocked, one that fails, and one in which ports of the network around it go.
+/// Runs a network that blocks and one that fails, both in a destructor. The second drops ports of
+/// the outer network.
 #[test]
 fn destructors_that_run_networks() {
     let dropped = Rc::new(Cell::new(0));
@@ -200,7 +205,7 @@ fn destructors_that_run_networks() {
     assert_eq!(dropped.get(), 201);
 }
 
-/// A destructor drops a fiber that waits in a destructor, which drops another one.
+/// Drops a fiber that waits in a destructor, which drops another such fiber, and so on.
 #[test]
 fn fibers_within_destructors_within_fibers() {
     let dropped = Rc::new(Cell::new(0));
@@ -229,7 +234,7 @@ thread_local! {
     static LAST: RefCell<Option<Input<Token>>> = const { RefCell::new(None) };
 }
 
-/// A thread ends, and with a value of it goes a port, whose token runs a network.
+/// Ends a thread that has a port in a thread-local. The token of the port runs a network.
 #[test]
 fn a_thread_that_ends_with_a_port() {
     let ended = std::thread::spawn(|| {

@@ -1,4 +1,5 @@
-//! Fibers as processes of the runtime: plain functions that call its messages and channels. Miri switches no stacks.
+//! Fibers as processes of the runtime: plain functions that use messages and channels. Not under
+//! Miri, which cannot switch stacks.
 
 #![cfg(not(miri))]
 
@@ -12,12 +13,12 @@ use graphmap_fiber::{Fiber, WaitError, try_wait, uninterrupted, wait};
 use graphmap_runtime::mpi::{self, ANY_SOURCE};
 use graphmap_runtime::{Local, Options, RunError};
 
-/// Adds a process that runs a plain function on a stack of its own.
+/// Adds a process that runs a plain function on its own stack.
 fn spawn(net: &mut Local, body: impl FnOnce() -> Result<(), mpi::Error> + 'static) {
     net.spawn(Fiber::new(body));
 }
 
-/// Counts when it is dropped.
+/// Value that increments a counter when it is dropped.
 struct Counts(Rc<Cell<usize>>);
 
 impl Drop for Counts {
@@ -100,7 +101,7 @@ fn a_block_is_told_with_lines_and_drops_what_is_on_stacks() {
 
 #[test]
 fn a_rank_that_panics_drops_the_others() {
-    /// Waits for a message that never comes, in a destructor.
+    /// Value whose destructor tries to receive a message that never arrives.
     struct Waits(Rc<Cell<usize>>);
     impl Drop for Waits {
         fn drop(&mut self) {
@@ -139,7 +140,7 @@ fn an_operation_that_is_uninterrupted_cannot_wait() {
         let told = told.clone();
         spawn(&mut net, move || {
             let world = mpi::world()?;
-            // It is called by the last that comes, when it comes, in the middle of the call.
+            // The last rank to arrive calls the operation, in the middle of its own call.
             let operation = move |a: usize, b: usize| {
                 let waited = || try_wait(mpi::world().unwrap().recv::<u8>(ANY_SOURCE, 3));
                 let waited = uninterrupted(waited);
@@ -149,7 +150,7 @@ fn an_operation_that_is_uninterrupted_cannot_wait() {
             };
             let sum = wait(world.allreduce(world.rank(), operation))?;
             assert_eq!(sum, 3);
-            // After that, it can be suspended again.
+            // After the operation, the fiber can wait again.
             wait(world.barrier())
         });
     }
@@ -157,7 +158,8 @@ fn an_operation_that_is_uninterrupted_cannot_wait() {
     assert_eq!(told.get(), 2);
 }
 
-/// What a process of a run waits for, whose run is on the stack of a fiber, would suspend the run around it, too.
+/// Tries to wait in a process of a nested run on a fiber. This is refused, because it would also
+/// suspend the outer run.
 #[test]
 fn a_process_of_a_run_on_a_stack_does_not_wait() {
     let refused = Rc::new(Cell::new(0));
@@ -175,14 +177,14 @@ fn a_process_of_a_run_on_a_stack_does_not_wait() {
             };
             refuses(try_wait(graphmap_runtime::yield_now()));
             refuses(try_wait(input.read()).map(drop));
-            // It may await what it waits for, and a fiber of its own may wait.
+            // The process may await the read, and a fiber that it creates may wait.
             assert_eq!(input.read().await, Some(1));
             let fiber = Fiber::new(move || wait(input.read()));
             assert_eq!(fiber.await, Some(2));
             refuses(try_wait(graphmap_runtime::yield_now()));
         });
         inner.run(&Options::new()).unwrap();
-        // When the run is over, the fiber waits again.
+        // After the nested run, the outer fiber can wait again.
         wait(graphmap_runtime::yield_now());
         Ok(())
     });
@@ -190,7 +192,7 @@ fn a_process_of_a_run_on_a_stack_does_not_wait() {
     assert_eq!(refused.get(), 3);
 }
 
-/// A stack without a guard.
+/// Stack without a guard page.
 struct Plain(Vec<u128>);
 
 impl Plain {
@@ -199,7 +201,8 @@ impl Plain {
     }
 }
 
-// SAFETY: the memory is there as long as this, and aligned; nothing here needs more of it.
+// SAFETY: the vector owns its memory and never moves it, and `u128` is aligned to 16 bytes. There
+// is no guard page, but the bodies in this file use much less than this 1 MiB.
 unsafe impl corosensei::stack::Stack for Plain {
     fn base(&self) -> NonZeroUsize {
         NonZeroUsize::new(self.0.as_ptr_range().end.expose_provenance()).unwrap()
@@ -210,8 +213,8 @@ unsafe impl corosensei::stack::Stack for Plain {
     }
 }
 
-/// Runs networks on two stacks of another library, each of which is suspended by a process of its network; the first is left before the
-/// second.
+/// Runs networks on two stacks of another library. A process of each network suspends its stack,
+/// and the first run ends before the second.
 #[test]
 #[ignore = "run by `runs_are_left_in_the_order_in_which_they_were_begun`"]
 fn runs_that_cross() {
@@ -234,7 +237,7 @@ fn runs_that_cross() {
     }
 }
 
-/// The second would go on with the first as the run around it, which is not there any more.
+/// Aborts if an outer run ends first, because the run that began later would return to it.
 #[test]
 fn runs_are_left_in_the_order_in_which_they_were_begun() {
     let run = Command::new(std::env::current_exe().unwrap())

@@ -1,4 +1,5 @@
-//! Stacks from outside: slabs, guards, what is used again. Miri switches no stacks.
+//! Tests of stacks through the public interface: slabs, guards, and reuse. Not under Miri, which
+//! cannot switch stacks.
 
 #![cfg(not(miri))]
 
@@ -14,7 +15,7 @@ fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// A fiber that waits for ever, and where its stack is.
+/// Returns a fiber that waits forever, and an address on its stack.
 fn waiting(stacks: &Stacks) -> (Fiber<()>, usize) {
     let place = Rc::new(std::cell::Cell::new(0));
     let inside = place.clone();
@@ -28,7 +29,7 @@ fn waiting(stacks: &Stacks) -> (Fiber<()>, usize) {
     (fiber, place.get())
 }
 
-/// Stacks with the guards of this kernel, and with those of a kernel before Linux 6.13.
+/// Returns options for the guards of this kernel and of a kernel before Linux 6.13.
 fn kinds() -> [Options; 2] {
     [Options::new(), Options::new().without_markers()]
 }
@@ -56,7 +57,7 @@ fn stacks_do_not_meet_and_are_used_again() {
         let all: Vec<_> = (0..500).map(|_| waiting(&stacks)).collect();
         let mut places: Vec<_> = all.iter().map(|(_, place)| *place).collect();
         places.sort();
-        // Colours move tops by 2 KiB at most.
+        // Colours move the tops of stacks by at most 2 KiB.
         assert!(places.windows(2).all(|two| two[1] - two[0] >= 62 << 10));
         let colours: HashSet<_> = places.iter().map(|place| place % 4096 / 64).collect();
         assert!(colours.len() >= 24, "{} lines for tops", colours.len());
@@ -93,12 +94,12 @@ fn at_most_1024_stacks_are_kept_while_none_is_in_use() {
     }
 }
 
-/// Uses so many bytes of the stack.
+/// Recurses, and uses at most `bytes` bytes of the stack.
 #[inline(never)]
 fn use_up(bytes: usize) -> u8 {
     let frame = std::hint::black_box([1_u8; 512]);
     match bytes.checked_sub(2048) {
-        // In debug builds, too, a call takes less than that.
+        // A call takes less than 2048 bytes, also in debug builds.
         Some(left) => frame[3].wrapping_add(use_up(left)),
         None => frame[5],
     }
@@ -137,13 +138,14 @@ fn memory_that_is_not_in_use_can_be_given_back() {
         let before = resident();
         stacks.trim().unwrap();
         let after = resident();
-        // About 120 KiB are used at least of each of 20; other tests run beside.
+        // Each of the 20 fibers used at least about 120 KiB. The margin is for tests that run
+        // concurrently.
         assert!(after + (1 << 20) < before, "{before} to {after}");
         drop(kept);
     }
 }
 
-/// More free stacks than those that are kept give their memory back, while others are in use.
+/// Gives back the memory of free stacks beyond 1024, while other stacks are in use.
 #[test]
 fn a_burst_of_fibers_leaves_the_memory_of_1024_stacks() {
     let stacks = Stacks::new(Options::new());
@@ -152,9 +154,9 @@ fn a_burst_of_fibers_leaves_the_memory_of_1024_stacks() {
     let before = resident();
     drop(burst);
     let after = resident();
-    // Each has one page at least; other tests run beside.
+    // Each stack had at least one page. The margin is for tests that run concurrently.
     assert!(after + (50 << 20) < before, "{before} to {after}");
-    // What was given back can be used again.
+    // The stacks whose memory was given back can be used again.
     let again: Vec<_> = (0..2000).map(|_| waiting(&stacks).0).collect();
     assert_eq!(stacks.counts().live, 2001);
     drop((again, kept));
@@ -181,7 +183,7 @@ fn a_fiber_lives_as_long_as_its_thread() {
     struct Says(std::sync::mpsc::Sender<bool>);
     impl Drop for Says {
         fn drop(&mut self) {
-            // There are stacks even now; but nothing is polled in unwinding.
+            // A fiber can still be created here. It is not polled, because the thread is unwinding.
             drop(Fiber::new(|| 7));
             let _ = self.0.send(true);
         }

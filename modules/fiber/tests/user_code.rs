@@ -1,6 +1,8 @@
-//! Code of the user at every place where the runtime calls it, at its worst: it waits on the stack of a fiber, panics, calls the same API
-//! again, or drops the other end. Each run has to end without a block, drop each token once, and leave nothing behind on its thread.
-//! `USER-CODE.md` of the runtime lists the places. Miri switches no stacks.
+//! User code at each place where the runtime calls it. The code misbehaves: it waits on the stack
+//! of a fiber, panics, calls the same API again, or drops the other end. Each run must end without
+//! a deadlock, drop each token once, and leave no state on its thread.
+//!
+//! `USER-CODE.md` of the runtime lists the places. Not under Miri, which cannot switch stacks.
 
 #![cfg(not(miri))]
 #![forbid(unsafe_code)]
@@ -17,7 +19,8 @@ use rt::{Local, Options};
 use hostile::{Act, Mode, Token, ranks, scene};
 use places::{PLACES, Place};
 
-/// The thread is as it was: a long chain of ports goes, in a run and outside, and ranks meet.
+/// Checks that the thread has its initial state. A long chain of ports is dropped in a run and
+/// outside of one, and ranks make a collective call.
 fn is_as_before(what: &str) {
     assert_eq!(rt::uninterrupted_depth(), 0, "{what}");
     assert!(!on_fiber(), "{what}");

@@ -1,4 +1,5 @@
-//! Real jobs on this host, of the MPI that the example program `cases` is linked to, started by its `mpiexec`.
+//! Real jobs on this host, started by `mpiexec` of the MPI that the example program `cases` is
+//! linked to.
 
 #[path = "../../runtime/tests/suite/common/bad_variables.rs"]
 mod bad_variables;
@@ -33,15 +34,16 @@ fn networks_end_as_between_schedulers() {
     let bytes = 1 + 65_519 + 65_520 + 65_521 + 300_000 + 3_000_000 + 7;
     assert_ends("large", 2, 0, &[&format!("read {bytes} bytes")]);
     assert_ends("stop", 2, 0, &["read five", "stopped"]);
-    // 50 tokens, each once for the three readers in each of two other OS processes; five of them are large, and are looked at before
-    // their slices are left where they are.
+    // Each of 50 tokens is encoded once for each of two other OS processes, which have three
+    // readers each. The five large ones are encoded a second time, because the link inspects them
+    // before it leaves their slices in place.
     assert_ends("together", 3, 0, &["encoded 110"]);
     assert_ends("artificial:3", 3, 0, &[]);
     assert_ends("artificial:100", 4, 0, &[]);
     assert_ends("thread", 2, 0, &["read Some([1])"]);
 }
 
-/// Where there are many OS processes MPI has no receives for what each of them sends next: that is looked for.
+/// Runs too many OS processes to post receives for each, so the link probes for messages.
 #[test]
 fn many_send_to_each_other() {
     assert_ends("bundles", 34, 0, &["sum 1001000"]);
@@ -49,7 +51,7 @@ fn many_send_to_each_other() {
     assert_ends_alike("of all shapes:4", &[34], &[]);
 }
 
-/// What values do whose slices MPI sends: see `os_large.rs` of the runtime.
+/// Sends large values of all kinds, whose slices MPI sends. See `os_large.rs` of the runtime.
 #[test]
 fn large_tokens_of_all_kinds_arrive_and_are_dropped() {
     assert_ends("inconstant", 2, 0, &["read all"]);
@@ -61,7 +63,7 @@ fn large_tokens_of_all_kinds_arrive_and_are_dropped() {
     }
 }
 
-/// Large tokens are sent from where they are, and dropped by their writers when they have been.
+/// Sends large tokens from their place in memory. The writer drops them after they have been sent.
 #[test]
 fn large_tokens_are_kept_until_they_are_sent() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exposed.read");
@@ -78,7 +80,7 @@ fn large_tokens_are_kept_until_they_are_sent() {
     assert_ends("fragile", 2, 1, &told);
 }
 
-/// Who does not look up holds up nobody but those that wait for it.
+/// Computes without a poll in one OS process. Only processes that wait for it are delayed.
 #[test]
 fn who_computes_holds_up_nobody_else() {
     let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("held_up.read");
@@ -89,7 +91,7 @@ fn who_computes_holds_up_nobody_else() {
     check("held up", 0, &told, code, &said);
 }
 
-/// Processes send each other messages and make collective calls as ranks, wherever they are.
+/// Runs ranks that exchange messages and make collective calls between OS processes.
 #[test]
 fn ranks_talk_to_each_other() {
     assert_ends("messages:3", 2, 0, &[]);
@@ -114,7 +116,7 @@ fn ranks_talk_to_each_other() {
     assert_ends("a rank that panics", 2, 1, &told);
 }
 
-/// Frames are packed into messages, and the statistics tell how many.
+/// Packs frames into messages, and counts both in the statistics.
 #[test]
 fn what_was_sent_is_counted() {
     let (code, said) = start("bundles", 6, &[("GRAPHMAP_STATS", "1")]);
@@ -153,7 +155,8 @@ fn who_fails_is_told_once() {
     assert_ends("panic", 2, 1, &told);
     let told = ["Opaque is not a payload", "from OS process 0 to 1"];
     assert_ends("opaque", 2, 1, &told);
-    // Before others hear that ends of its channels are gone, for which they would fail, too.
+    // The error is reported before other OS processes see that channels have closed, which would
+    // make them fail, too.
     for case in ["fails before its reader:0", "fails before its reader:1"] {
         for _ in 0..4 {
             assert_ends(case, 2, 1, &["p1 (rank 1", "it is broken"]);
@@ -163,7 +166,8 @@ fn who_fails_is_told_once() {
     assert_ends("differs", 2, 1, &told);
 }
 
-/// Launchers take an end with the code 0 for a good one.
+/// Reports that code of an OS process has called `exit`, because launchers treat the code 0 as
+/// success.
 #[test]
 fn who_exits_in_the_middle_is_told() {
     assert_ends("exit", 2, 7, &["its code called `exit`"]);
@@ -191,7 +195,7 @@ fn options_that_contradict_the_launcher_are_refused() {
     let output = Command::new(program()).arg("stop").output();
     let (code, said) = finish(output.unwrap());
     check("alone", 0, &["read five"], code, &said);
-    // What a launcher that has ended left behind.
+    // With variables that remain from a launcher that has ended.
     for (name, value) in [("PMI_SIZE", "3"), ("OMPI_COMM_WORLD_SIZE", "2")] {
         let mut command = Command::new(program());
         let output = command.arg("stop").env(name, value).output();
@@ -201,7 +205,8 @@ fn options_that_contradict_the_launcher_are_refused() {
     }
 }
 
-/// Each variable of a run, of which most are of no use here, is checked all the same, and one OS process tells it for all.
+/// Checks each variable of a run, including those without effect here. One OS process reports the
+/// error for all.
 #[test]
 fn a_wrong_value_is_reported_once() {
     for Bad(name, values) in BAD {
@@ -212,7 +217,7 @@ fn a_wrong_value_is_reported_once() {
     }
 }
 
-/// What another launcher has left behind does not stop a run whose own launcher set its variables.
+/// Ignores the variables of another launcher if the launcher of the run has set its own.
 #[test]
 fn variables_of_another_launcher_are_left_behind() {
     let stale: &[(&str, &str)] = match mpi() {
@@ -248,7 +253,7 @@ fn the_launcher_of_another_mpi_is_told() {
         .arg("stop")
         .output();
     let (code, said) = finish(output.unwrap());
-    // MPICH 5 does not begin under a launcher that speaks PMIx.
+    // MPICH 5 does not start under a launcher that uses PMIx.
     if mpi() == Mpi::Mpich && is_fifth() {
         assert_ne!(code, 0, "{said}");
         assert!(said.contains("unsupported PMI version PMIx"), "{said}");
@@ -264,7 +269,7 @@ fn the_launcher_of_another_mpi_is_told() {
     assert!(!said.contains("read five"), "{said}");
 }
 
-/// Any of them, at any moment.
+/// Kills one of the OS processes at different times.
 #[test]
 fn nothing_is_left_when_one_is_killed() {
     for (which, wait) in [(0, 0), (1, 30), (2, 3), (1, 0)] {
@@ -287,7 +292,7 @@ fn nothing_is_left_when_one_is_killed() {
         let rest: Vec<String> = lines.collect();
         let (code, said) = finish(child.wait_with_output().unwrap());
         assert_ne!(code, 0, "{said}");
-        // The launcher says why: MPICH's on standard output.
+        // The launcher reports the signal. MPICH's writes to standard output.
         let told = format!("{said}{}", rest.join("\n"));
         assert!(told.contains("ignal 9"), "{told}");
         while ids.iter().any(|&id| lives(id)) {

@@ -1,4 +1,5 @@
-//! Real jobs on several hosts: where OS processes are, what is told of them, and what happens when a part is lost.
+//! Real jobs on several hosts: the hosts of OS processes, reports about them, and the loss of a
+//! host.
 
 mod common;
 
@@ -32,7 +33,7 @@ fn networks_end_the_same_on_several_hosts() {
             " in OS process 1 on h3 waits to ",
         ),
         (&[1, 0, 2], "panic", 1, " (in OS process 1 on h1)"),
-        // All fail, each by itself.
+        // All ranks fail, each by itself.
         (
             &[0, 1, 2],
             "ranks that do not go together",
@@ -44,18 +45,19 @@ fn networks_end_the_same_on_several_hosts() {
         let mut command = launcher(&hosts, places);
         let (got, said) = finish(command.arg(program()).arg(case).output().unwrap());
         check(case, code, &[told], got, &said);
-        // Once, however late the launcher ends the others.
+        // The error is printed once, even if the launcher ends the others late.
         let causes = said.lines().filter(|line| line.starts_with("error: "));
         assert_eq!(causes.count(), usize::from(code != 0), "{case}: {said}");
     }
     let after = hosts.sent_by_each();
     let sent: Vec<u64> = before.iter().zip(&after).map(|(b, a)| a - b).collect();
-    // It went over the wire.
+    // The tokens went over the network interfaces.
     assert!(sent[0] > 3_496_568, "{sent:?}");
     assert!(sent.iter().all(|&bytes| bytes > 10_000), "{sent:?}");
 }
 
-/// And who computes for longer than a host may not answer is not taken for one that does not.
+/// Cuts off a host, which ends the run. An OS process that computes for longer than the limit does
+/// not end the run.
 #[test]
 fn a_host_that_is_cut_off_ends_the_run() {
     let Some(hosts) = hosts(3) else { return };
@@ -110,8 +112,8 @@ fn os_processes_are_on_the_hosts_they_are_sent_to() {
     }
 }
 
-/// Starts a case whose three OS processes say `pid` and their number, and runs until it is ended; it may have been started
-/// with more variables. Their numbers, in any order.
+/// Starts a case whose three OS processes print `pid` and their ids and run until they are killed.
+/// Returns the launcher and the ids, in any order.
 fn started(hosts: &Hosts, case: &str, variables: &[(&str, &str)]) -> (Child, Vec<u32>) {
     let mut command = launcher(hosts, &[0, 1, 2]);
     command.envs(variables.iter().copied());
@@ -127,7 +129,7 @@ fn started(hosts: &Hosts, case: &str, variables: &[(&str, &str)]) -> (Child, Vec
     (child, ids)
 }
 
-/// The numbers of three OS processes, which say `pid` and theirs.
+/// Reads the ids of three OS processes, which print `pid` and the id.
 fn told(child: &mut Child) -> Vec<u32> {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let lines = lines.map_while(Result::ok);
@@ -137,7 +139,7 @@ fn told(child: &mut Child) -> Vec<u32> {
     ids
 }
 
-/// A word of the table of processes: the name, or the number of the parent.
+/// Returns a value of `/proc/ID/status`, such as the name or the parent.
 fn status(id: u32, what: &str) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(what))?;
@@ -151,7 +153,7 @@ fn signal(id: u32, signal: &str) {
     assert!(kill.unwrap().success());
 }
 
-/// The host of an OS process, of the job of these hosts.
+/// Returns the host of an OS process of this job.
 fn host_of(id: u32) -> String {
     let shown = Command::new("nsenter")
         .args(["--target", &id.to_string(), "--uts", "hostname"])
@@ -160,7 +162,8 @@ fn host_of(id: u32) -> String {
     String::from_utf8(shown.stdout).unwrap().trim().to_string()
 }
 
-/// What starts OS processes on a host is killed: whichever host it is, all end, and it is said why.
+/// Kills the parent of an OS process, on each of the hosts. All OS processes must end, and the
+/// cause must be reported.
 #[test]
 fn who_has_lost_what_started_it_ends_the_run() {
     let Some(hosts) = hosts(3) else { return };
@@ -176,8 +179,8 @@ fn who_has_lost_what_started_it_ends_the_run() {
         assert_ne!(code, 0, "{host}: {said}");
         let ours = format!("the MPI launcher on {host} has ended: {name}, process {parent}, ");
         by_us += usize::from(said.contains(&ours));
-        // Launchers may be quicker. MPICH's then says what it has found and not where; that of Open MPI says it, but on the first
-        // host it is `mpiexec` itself that is gone, and nobody is there to read anything.
+        // The launcher may report the loss first. MPICH's does not say on which host. Open MPI's
+        // does, except on the first host, where `mpiexec` itself was killed and its output is lost.
         let told = match mpi() {
             Mpi::Mpich => said.contains(&ours) || said.contains("error waiting for event"),
             Mpi::Open => {
@@ -192,7 +195,7 @@ fn who_has_lost_what_started_it_ends_the_run() {
     assert!(by_us > 0 || mpi() == Mpi::Open);
 }
 
-/// Asked what it does, an OS process says on which host it is.
+/// Sends `SIGUSR1` to each OS process, which prints its state and host.
 #[test]
 fn who_is_asked_says_where_it_is() {
     let Some(hosts) = hosts(3) else { return };
@@ -211,7 +214,7 @@ fn who_is_asked_says_where_it_is() {
     child.wait().unwrap();
 }
 
-/// A trace has the tracks of all hosts, which it names; a profile has what all of them did, as if it were one.
+/// Writes a trace with the tracks of all hosts, and a profile with the sums over all hosts.
 #[test]
 fn traces_and_profiles_are_of_all_hosts() {
     let Some(hosts) = hosts(3) else { return };

@@ -1,4 +1,5 @@
-//! Jobs whose OS processes share memory, as far as they are on one host: what is otherwise tested over MPI alone.
+//! Jobs whose OS processes share memory if they are on one host. The other tests run such cases
+//! over MPI alone.
 
 mod common;
 
@@ -11,10 +12,10 @@ use common::{
     program, start,
 };
 
-/// Memory is shared.
+/// Variable that makes OS processes share memory.
 const SHARED: [(&str, &str); 1] = [(SHARED_MEMORY, "1")];
 
-/// Starts a case with memory that is shared, and other variables.
+/// Runs a case with shared memory and further variables.
 fn sharing(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String) {
     start(case, count, &[&SHARED, variables].concat())
 }
@@ -39,7 +40,7 @@ fn networks_compute_the_same() {
     assert_ends("thread", 2, 0, &["read Some([1])"]);
 }
 
-/// Read in the memory of their writer, or through memory that is shared.
+/// Sends large tokens. The reader copies them from the memory of the writer or from shared memory.
 #[test]
 fn large_tokens_arrive_and_are_dropped() {
     let bytes = 1 + 65_519 + 65_520 + 65_521 + 300_000 + 3_000_000 + 7;
@@ -96,7 +97,8 @@ fn what_is_wrong_is_told() {
     check("variable", 2, &told, code, &said);
 }
 
-/// Who found it alone would end, and be waited for.
+/// Reports a variable that is wrong in one OS process. If only that one checked it, the others
+/// would wait for it.
 #[test]
 fn a_variable_that_is_wrong_in_one_of_them_is_told() {
     let (wrong, right) = (format!("{SHARED_MEMORY}=yes"), format!("{SHARED_MEMORY}=1"));
@@ -111,7 +113,7 @@ fn a_variable_that_is_wrong_in_one_of_them_is_told() {
     }
 }
 
-/// No message of MPI where there is one host.
+/// Sends no message by MPI if there is only one host.
 #[test]
 fn nothing_goes_by_mpi() {
     let (code, said) = sharing("bundles", 6, &[("GRAPHMAP_STATS", "1")]);
@@ -128,7 +130,7 @@ fn nothing_goes_by_mpi() {
     assert!(messages.eq([Some("0"); 6]), "{said}");
 }
 
-/// Two OS processes on one host and one or two on another: some tokens go by MPI, some do not.
+/// Runs OS processes on two hosts, so that only some tokens go by MPI.
 #[test]
 fn some_are_on_another_host() {
     let Some(hosts) = hosts(2) else { return };

@@ -1,17 +1,17 @@
-//! Structs that derive `Equivalence`, sent by a rank to itself.
+//! Structs that derive `Equivalence`, which a rank sends to itself.
 
 use mpi::datatype::DynBuffer;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 
-/// The library, under another path.
+/// The library under another path.
 mod reexported {
     pub(crate) mod mpi {
         pub(crate) use ::mpi::*;
     }
 }
 
-/// A rank that is alone; why it fails, if it does.
+/// Runs a single rank, and returns the error of the run as text.
 fn alone(rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static) -> Result<(), String> {
     let ended = mpi::run(1, move || {
         let universe = mpi::initialize().unwrap();
@@ -75,7 +75,7 @@ fn mixed(seed: u8) -> Mixed {
     }
 }
 
-/// As large as the compiler makes them, not as their fields do.
+/// Sends structs whose size differs from the sum of their fields.
 #[test]
 fn values_arrays_and_slices_of_structs_are_what_was_sent() {
     alone(|world| {
@@ -114,7 +114,7 @@ fn values_arrays_and_slices_of_structs_are_what_was_sent() {
     .unwrap();
 }
 
-/// What is no value is not received, wherever in an array it stands.
+/// Sends bytes that are not valid values to an array.
 #[test]
 fn a_byte_that_is_no_bool_is_an_error() {
     let told = alone(|world| {
@@ -126,7 +126,8 @@ fn a_byte_that_is_no_bool_is_an_error() {
     assert!(told.contains("bool"), "{told}");
 }
 
-/// A length that is 1 in a type, and may be 65 where a program asks for it: what the sign of a result is that is no number, is up to each.
+/// Returns NaN for zeros. The sign of NaN may differ between compile time and run time, so `length`
+/// is 1 in a type and may be 65 in a program.
 #[inline(never)]
 const fn no_number(x: f64, y: f64) -> f64 {
     x / y
@@ -141,7 +142,7 @@ struct Odd([u8; length()]);
 
 const DERIVED: usize = 2;
 
-/// Lengths of all sorts.
+/// Lengths in all syntactic forms.
 #[derive(Debug, Clone, Copy, PartialEq, Equivalence)]
 #[allow(unused_parens)]
 struct Lengths(
@@ -166,12 +167,13 @@ fn arrays_are_as_long_as_their_type_says() {
     .unwrap();
 }
 
-/// An `Equivalence` that is not as large as its type, which who implements it may have where one value is sent at a time.
+/// Type whose datatype is smaller than the type. `Equivalence` allows that if only one value is
+/// sent at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, align(8))]
 struct Short(u32);
 
-// SAFETY: it describes all but padding.
+// SAFETY: the datatype describes all bytes except padding.
 unsafe impl Equivalence for Short {
     type Out = <u32 as Equivalence>::Out;
 

@@ -1,4 +1,4 @@
-//! Collective calls against what they are defined to give, for random numbers of ranks and elements.
+//! Collective calls compared with their definitions, for random numbers of ranks and elements.
 
 mod common;
 
@@ -17,7 +17,8 @@ fn ranks(count: usize, rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static
     ranks_on(1, count, rank);
 }
 
-/// Where parts of these lengths begin, with a gap of one before each, and how many elements that takes.
+/// Returns the offsets of parts of these lengths, with a gap of one element before each, and the
+/// total length.
 fn displaced(counts: &[Count]) -> (Vec<Count>, usize) {
     let mut at = 0;
     let places = counts.iter().map(|count| {
@@ -28,14 +29,14 @@ fn displaced(counts: &[Count]) -> (Vec<Count>, usize) {
     (places, at as usize)
 }
 
-/// The elements that a rank sends to another.
+/// Returns the elements that rank `from` sends to rank `to`.
 fn part(from: usize, to: usize, count: Count) -> Vec<i64> {
     (0..i64::from(count))
         .map(|at| (from * 10_000 + to * 100) as i64 + at)
         .collect()
 }
 
-/// Puts parts behind each other, with a gap before each.
+/// Concatenates parts, with a gap before each.
 fn laid_out(parts: &[Vec<i64>]) -> Vec<i64> {
     parts
         .iter()
@@ -57,7 +58,7 @@ proptest! {
         let root = root % n;
         ranks_on(schedulers.min(n), n, move |world| {
             let me = world.rank() as usize;
-            // Each to each.
+            // All to all.
             let sent: Vec<Vec<i64>> = (0..n).map(|to| part(me, to, counts[me][to])).collect();
             let received: Vec<Vec<i64>> = (0..n).map(|from| part(from, me, counts[from][me])).collect();
             let to: Vec<Count> = counts[me].clone();
@@ -76,7 +77,7 @@ proptest! {
                 }
             }
             assert_eq!(gaps, laid_out(&received));
-            // All to one and to all: the first column.
+            // All to one, all to all, and one to all, with the counts of the first column.
             let column: Vec<Count> = counts.iter().map(|row| row[0]).collect();
             let gathered: Vec<Vec<i64>> = (0..n).map(|from| part(from, 0, column[from])).collect();
             let (places, room) = displaced(&column);
@@ -109,8 +110,9 @@ proptest! {
     fn reductions_keep_the_order_of_ranks(n in 1..6_usize, length in 0..4_usize, root in 0..6_usize, immediate: bool, schedulers in 1..4_usize) {
         let root = (root % n) as i32;
         ranks_on(schedulers.min(n), n, move |world| {
-            // Functions x -> a x + b modulo 2^32, which do not commute. Each is one element, `a` above `b`: what an operation does
-            // to an element depends on no other, as MPI may call it for a part of a message.
+            // Functions x -> a x + b modulo 2^32, which do not commute. Each is one element, with
+            // `a` in the upper half. The operation treats elements independently, because MPI may
+            // call it for a part of a message.
             let of = |rank: usize| -> Vec<u64> {
                 (0..length).map(|at| (2 + rank as u64) << 32 | (rank * 7 + at) as u64).collect()
             };
@@ -122,7 +124,7 @@ proptest! {
                 (0..length).map(|at| (0..upto).map(|rank| of(rank)[at]).reduce(after).unwrap()).collect()
             };
             let seen = std::sync::atomic::AtomicUsize::new(0);
-            // It borrows what ends with the rank.
+            // The operation borrows a variable that ends with the rank.
             let operation = UserOperation::associative(|left, right| {
                 seen.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 let left: &[u64] = left.downcast().unwrap();
@@ -195,18 +197,18 @@ fn predefined_operations_are_defined_for_their_types_only() {
 
 #[test]
 fn operations_of_functions() {
-    /// The first of two, by which the order can be told.
+    /// Stores the left operand as the result, which makes the order visible.
     unsafe extern "C" fn first(
         left: *mut std::os::raw::c_void,
         right: *mut std::os::raw::c_void,
         count: *mut i32,
         _datatype: *mut mpi::ffi::MPI_Datatype,
     ) {
-        // SAFETY: there are as many elements.
+        // SAFETY: both pointers refer to `*count` elements of `i32`, which do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(left.cast::<i32>(), right.cast(), *count as usize) };
     }
     ranks(4, |world| {
-        // SAFETY: it does what it is to do.
+        // SAFETY: `first` is associative, and is used for `i32` only.
         let operation = unsafe { UnsafeUserOperation::associative(first) };
         let mut result = [0; 2];
         world.all_reduce_into(&[world.rank() + 5; 2], &mut result, &operation);
@@ -277,7 +279,7 @@ fn communicators_of_every_kind() {
         if let Some(number) = pair.rank() {
             let made = world.split_by_subgroup_with_tag(&pair, 7).unwrap();
             assert_eq!((made.rank(), made.size()), (number, 2));
-            // Messages of one communicator are not seen by another.
+            // A communicator does not receive messages of another.
             let other = 1 - made.rank();
             made.process_at_rank(other).send(&1_u8);
             assert!(world.any_process().immediate_probe().is_none());
@@ -320,7 +322,7 @@ fn an_attribute_that_is_replaced_may_be_looked_at_still() {
     });
 }
 
-/// Panics when it is cloned, or when it is dropped.
+/// Attribute that panics when it is cloned, or when it is dropped.
 struct Odd(&'static str);
 
 impl Clone for Odd {
@@ -341,14 +343,14 @@ impl CommAttribute for Odd {
     const CLONE_ON_DUP: bool = true;
 }
 
-/// It used to abort the OS process, with all ranks in it.
+/// Panics in an attribute, which used to abort the OS process with all its ranks.
 #[test]
 fn an_attribute_that_panics_is_told_of_its_rank() {
     type OfRank = fn(SimpleCommunicator);
     let told = |rank: OfRank| {
         let ended = mpi::run(3, move || {
             let universe = mpi::initialize().unwrap();
-            // Its own, as to duplicate one is for all of it.
+            // The rank uses a communicator of its own, because `duplicate` is collective.
             if universe.world().rank() == 1 {
                 rank(SimpleCommunicator::self_comm());
             }
@@ -403,7 +405,7 @@ fn grids() {
         );
         assert_eq!(grid.rank_to_coordinates(grid.rank()), layout.coords);
         assert_eq!(grid.coordinates_to_rank(&layout.coords), grid.rank());
-        // A coordinate of 0 is one; and around a dimension without an edge.
+        // A coordinate may be 0, and wraps around in a periodic dimension.
         assert_eq!(
             (
                 grid.coordinates_to_rank(&[0, 0]),
@@ -428,7 +430,8 @@ fn grids() {
     });
 }
 
-/// An operation must not wait: its rank could be gone before it goes on, and it with that.
+/// Waits in an operation. This is an error, because the rank that owns the operation could end
+/// first.
 #[test]
 fn an_operation_that_waits_is_told() {
     let ended = mpi::run(3, || {
@@ -441,8 +444,8 @@ fn an_operation_that_waits_is_told() {
     assert!(told.contains("cannot wait inside"), "{told}");
 }
 
-/// Of ranks on several schedulers the last to come makes a result by the operation of one that came before, which may have let go of it without
-/// a word by then.
+/// Forgets a reduction that borrows its operation. On several schedulers, the last rank to arrive
+/// computes the result with the operation of an earlier rank, which may no longer exist.
 #[test]
 fn a_reduction_that_is_forgotten_lends_its_operation_no_longer_than_its_scope() {
     for shrinks in [false, true] {

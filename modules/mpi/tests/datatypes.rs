@@ -1,4 +1,4 @@
-//! Datatypes against a plain model: the list of bytes that an element has, in the order in which they are packed.
+//! Datatypes compared with a simple model: the list of the bytes of an element, in packing order.
 
 use std::mem::offset_of;
 
@@ -12,7 +12,7 @@ use mpi::traits::*;
 use mpi::{Address, Count};
 use proptest::prelude::*;
 
-/// How a datatype is made.
+/// Constructor of a datatype.
 #[derive(Debug, Clone)]
 enum Made {
     Byte,
@@ -27,7 +27,7 @@ enum Made {
     Structured(Vec<(Count, Address, Made)>),
 }
 
-/// The bytes of an element, in order, where it begins and ends, and how it is aligned.
+/// Model of an element: its bytes in order, its bounds, and its alignment.
 #[derive(Debug, Clone)]
 struct Model {
     bytes: Vec<isize>,
@@ -50,7 +50,7 @@ impl Model {
         self.upper - self.lower
     }
 
-    /// Blocks of elements at displacements in bytes.
+    /// Returns the model of blocks of elements at displacements in bytes.
     fn blocks(blocks: &[(isize, Count, Model)], rounded: bool) -> Model {
         let blocks: Vec<_> = blocks.iter().filter(|block| block.1 > 0).collect();
         let mut bytes = Vec::new();
@@ -182,7 +182,7 @@ fn made() -> impl Strategy<Value = Made> {
     leaf.prop_recursive(3, 12, 3, |inner| {
         let of = inner.clone().prop_map(Box::new);
         let small = 0..4_i32;
-        // Displacements may lead back, but not before the beginning of the buffer.
+        // Displacements may decrease, but not below the beginning of the buffer.
         prop_oneof![
             (small.clone(), of.clone()).prop_map(|(a, of)| Made::Contiguous(a, of)),
             (small.clone(), 0..3_i32, 0..4_i32, of.clone())
@@ -232,7 +232,7 @@ proptest! {
         alone(move |world| {
             let datatype = made.datatype().commit();
             let memory: Vec<u8> = (0..end.max(1)).map(|at| (at * 7 + 3) as u8).collect();
-            // SAFETY: all bytes of the elements are in the memory.
+            // SAFETY: `memory` contains all bytes of the elements.
             let view = unsafe { View::with_count_and_datatype(&memory[..], count, &datatype) };
             let packed = world.pack(&view);
             let expected: Vec<u8> = places.iter().map(|&at| memory[at as usize]).collect();
@@ -244,18 +244,18 @@ proptest! {
             for (&at, &number) in places.iter().zip(&numbers) {
                 wanted[at as usize] = number;
             }
-            // SAFETY: likewise.
+            // SAFETY: as above, for `unpacked`.
             unsafe {
                 let mut view = MutView::with_count_and_datatype(&mut unpacked[..], count, &datatype);
                 let end = world.unpack_into(&numbers, &mut view, 0);
                 assert_eq!(end as usize, numbers.len());
             }
             assert_eq!(unpacked, wanted);
-            // A message that ends within an element fills what it has.
+            // A message that ends within an element fills the part that it contains.
             let half = &numbers[..numbers.len() / 2];
             let mut partly = memory.clone();
             world.this_process().send(half);
-            // SAFETY: likewise.
+            // SAFETY: as above, for `partly`.
             let mut view = unsafe { MutView::with_count_and_datatype(&mut partly[..], count, &datatype) };
             world.this_process().receive_into(&mut view);
             let mut wanted = memory.clone();
@@ -310,7 +310,7 @@ fn what_is_no_datatype_is_told() {
     }
 }
 
-/// The same places make the same type, however it was made.
+/// Makes the same layout by different constructors, which gives the same type.
 #[test]
 fn blocks_at_equal_distances_are_a_vector() {
     let word = u16::equivalent_datatype;
@@ -324,8 +324,8 @@ fn blocks_at_equal_distances_are_a_vector() {
     assert!(vector.as_raw() != split.as_raw());
 }
 
-/// What each constructor makes of the largest arguments that its type allows: a type, at once and in little memory, or a
-/// panic that says that it is too large.
+/// Calls each constructor with the largest arguments that its types allow. It must return a type,
+/// at once and in little memory, or panic because the type is too large.
 #[test]
 fn the_largest_arguments_make_a_type_or_are_refused() {
     const MOST: Count = Count::MAX;
@@ -373,14 +373,14 @@ fn the_largest_arguments_make_a_type_or_are_refused() {
     }
 }
 
-/// An element of many bytes, all of them one byte of memory.
+/// Makes an element of very many bytes, all of which are one byte of memory.
 #[test]
 fn a_message_that_is_larger_than_memory_is_refused() {
     alone(|world| {
         let row = UserDatatype::vector(Count::MAX, 1, 0, &u8::equivalent_datatype());
         let all = UserDatatype::vector(Count::MAX, 1, 0, &row);
         let byte = 7_u8;
-        // SAFETY: the only byte of the element is there.
+        // SAFETY: the element refers to `byte` only.
         let view = unsafe { View::with_count_and_datatype(&byte, 1, &all) };
         assert!(panics(|| world.this_process().send(&view)));
         assert!(panics(|| world.pack(&view)));
@@ -395,7 +395,7 @@ fn packing_from_and_to_a_position() {
         let position = world.pack_into(&3_u32, &mut bytes, position);
         assert_eq!(position, 9);
         let (mut shorts, mut word) = ([0_u16; 2], 0_u32);
-        // SAFETY: all bytes are numbers.
+        // SAFETY: every bit pattern is a valid integer.
         unsafe {
             let position = world.unpack_into(&bytes, &mut shorts, 1);
             world.unpack_into(&bytes, &mut word, position);
@@ -411,10 +411,12 @@ fn packing_from_and_to_a_position() {
     });
 }
 
-/// What rsmpi's derive makes of a struct, as one would by hand: of its fields, whatever its size is.
+/// Implements `Equivalence` as rsmpi's derive does: by the fields, regardless of the size of the
+/// struct.
 macro_rules! of_its_fields {
     ($name:ident: $($field:tt: $count:literal $of:ty),*) => {
-        // SAFETY: the fields are described, if not how far values are apart.
+        // SAFETY: the datatype describes all fields. Its extent may differ from the size of the
+        // type, which the crate has to detect.
         unsafe impl Equivalence for $name {
             type Out = DatatypeRef<'static>;
 
@@ -424,7 +426,7 @@ macro_rules! of_its_fields {
                     &[$(offset_of!($name, $field) as Address),*],
                     &[$(<$of>::equivalent_datatype()),*],
                 );
-                // SAFETY: datatypes are there for ever.
+                // SAFETY: the handle stays valid, because layouts are never freed.
                 unsafe { DatatypeRef::from_raw(datatype.as_raw()) }
             }
         }
@@ -445,7 +447,7 @@ of_its_fields!(Aligned: 0: 1 u32);
 struct Several([Packed; 4]);
 of_its_fields!(Several: 0: 4 Packed);
 
-/// Eight numbers, and the same in a line of a cache.
+/// Eight numbers. `Line` has the same field in a whole cache line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Plain([u64; 8]);
 of_its_fields!(Plain: 0: 8 u64);
@@ -459,7 +461,8 @@ fn panics<R>(f: impl FnOnce() -> R) -> bool {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).is_err()
 }
 
-/// Their bytes would be taken for those of elements, and others written than theirs.
+/// Sends arrays of values whose size differs from the extent of their datatype. This is refused,
+/// because other bytes than those of the elements would be read and written.
 #[test]
 fn values_that_are_not_as_far_apart_as_their_datatype_says_go_one_by_one() {
     alone(|world| {
@@ -480,7 +483,8 @@ fn values_that_are_not_as_far_apart_as_their_datatype_says_go_one_by_one() {
     });
 }
 
-/// A datatype says nothing of how its elements are aligned.
+/// Downcasts buffers to types with the same datatype, but a larger alignment or size. This is
+/// refused.
 #[test]
 fn a_buffer_is_not_taken_for_one_that_is_aligned_to_more() {
     #[repr(C, align(64))]
@@ -492,7 +496,7 @@ fn a_buffer_is_not_taken_for_one_that_is_aligned_to_more() {
     let mut buffer = DynBufferMut::new(&mut beside.1);
     assert!(buffer.reborrow_mut().downcast::<Line>().is_none());
     assert!(buffer.downcast::<Plain>().is_some());
-    // Of a larger size: a slice would reach beyond the buffer.
+    // With a larger size, a slice would reach beyond the buffer.
     struct Word(u32);
     of_its_fields!(Word: 0: 1 u32);
     let words = [const { Word(1) }; 8];

@@ -1,5 +1,5 @@
-//! Endpoints: further ranks of ranks, each on a stack or thread of its own, wherever these are; and what is told of them when they wait for
-//! ever, panic or are let go of.
+//! Endpoints: additional ranks of a process, each on its own stack or thread, in any OS process.
+//! Also the reports if endpoints wait forever, panic or are dropped.
 
 #[path = "endpoints/cases.rs"]
 mod cases;

@@ -1,8 +1,9 @@
-//! The examples of rsmpi 0.8.2, as they are in the registry: which of them run here, at which numbers of ranks.
+//! The examples of rsmpi 0.8.2, as published in the registry: checks which of them run at several
+//! numbers of ranks.
 //!
-//! Each is copied to a module of one program, in which a function calls its `main` and for which
-//! `mpi` is patched to be this crate. Their own assertions say whether they pass. Where MPICH is
-//! installed, the program has the link over MPI: a launcher starts its OS processes on several
+//! Each example becomes a module of one program, and a function calls its `main`. `mpi` is patched
+//! to be this crate. The assertions of the examples decide whether they pass. If MPICH is
+//! installed, the program has the link over MPI. A launcher then starts its OS processes on several
 //! hosts, which are network namespaces (`graphmap_testing::Hosts`). Without a launcher, such a
 //! program runs like one without the link.
 
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use graphmap_testing::{Hosts, Need, build_cheaply, skip};
 
-/// Those that do not pass, and why.
+/// Examples that do not pass, with the reason.
 const LEFT_OUT: [(&str, &str); 3] = [
     (
         "dyn_communicator",
@@ -26,16 +27,16 @@ const LEFT_OUT: [(&str, &str); 3] = [
     ("spawn_multiple", "ranks cannot be spawned"),
 ];
 
-/// What the book says of it.
+/// Page of the book about rsmpi.
 const BOOK: &str = include_str!("../../../docs/src/rsmpi.md");
 
-/// At so many ranks each is run, and on what.
+/// Numbers of ranks and environment variables of the runs.
 const RUNS: [(usize, &[(&str, &str)]); 5] = [
     (2, &[]),
     (3, &[]),
     (5, &[]),
     (5, &[("GRAPHMAP_SCHEDULERS", "2")]),
-    // Without the link they would be threads.
+    // Without `GRAPHMAP_LINK`, the OS processes would be threads.
     (
         5,
         &[("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")],
@@ -53,14 +54,15 @@ fn cargo(directory: &Path, arguments: &[&str]) -> Output {
 
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("a file is in a directory")).unwrap();
-    // What has not changed need not be built again.
+    // Cargo does not rebuild a file that has not been written.
     if fs::read_to_string(path).is_ok_and(|before| before == text) {
         return;
     }
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// A crate that depends on these, with the versions that graphmap is tested with, or `modules/link-mpi` is.
+/// Writes a crate with this manifest and the locked versions of graphmap or of `modules/link-mpi`.
+/// Returns its folder.
 fn package(name: &str, manifest: &str, versions: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let whole = format!(
@@ -75,7 +77,7 @@ fn package(name: &str, manifest: &str, versions: &str) -> PathBuf {
     directory
 }
 
-/// Where cargo has rsmpi.
+/// Returns the folder of rsmpi in cargo's registry.
 fn rsmpi() -> PathBuf {
     let directory = package(
         "rsmpi-source",
@@ -106,7 +108,7 @@ fn rsmpi() -> PathBuf {
         .to_path_buf()
 }
 
-/// The names of the examples, and their texts.
+/// Returns the texts of the examples by name.
 fn examples() -> BTreeMap<String, String> {
     let directory = rsmpi().join("examples");
     let entries =
@@ -173,7 +175,7 @@ fn build(examples: &BTreeMap<String, String>, with_link: bool) -> PathBuf {
          match name.as_str() {{\n{arms}        _ => panic!(\"{{name}}\"),\n    }}\n}}\n"
     );
     write(&directory.join("src/main.rs"), &main);
-    // The networks on hosts are built there, too, with the same link.
+    // The networks on hosts are built in the same folder, because they use the same link.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("networks-mpich");
     let into = target.display().to_string();
     let built = cargo(&directory, &["build", "--quiet", "--target-dir", &into]);
@@ -185,7 +187,7 @@ fn build(examples: &BTreeMap<String, String>, with_link: bool) -> PathBuf {
     target.join("debug").join(name)
 }
 
-/// A command that runs an example at so many ranks.
+/// Returns a command that runs an example with a number of ranks.
 fn command(program: &Path, name: &str, ranks: usize, on: &[(&str, &str)]) -> Command {
     let mut command = Command::new(program);
     command
@@ -194,14 +196,14 @@ fn command(program: &Path, name: &str, ranks: usize, on: &[(&str, &str)]) -> Com
     command
 }
 
-/// Runs an example: what is wrong, if anything.
+/// Runs an example, and returns its standard error if it fails.
 fn run(mut command: Command) -> Result<(), String> {
     command.env("RUST_BACKTRACE", "0").stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program can be run");
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        // Longer than on a loaded machine.
+        // Longer than an example takes on a loaded machine.
         if begun.elapsed() > Duration::from_secs(200) {
             child.kill().unwrap();
             return Err("it does not end".to_string());
@@ -215,7 +217,8 @@ fn run(mut command: Command) -> Result<(), String> {
     }
 }
 
-/// Runs all that are not left out in each of several ways, and those that are: what is wrong.
+/// Runs all examples in several ways. Returns a line for each unexpected result: a failure, or a
+/// success of an example in `LEFT_OUT`.
 fn run_all(names: &BTreeMap<String, String>, ways: &[&dyn Fn(&str) -> Command]) -> String {
     let mut wrong = String::new();
     for name in names.keys() {
@@ -246,7 +249,7 @@ fn examples_of_rsmpi_run() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Five ranks, two on each of two hosts and one on a third, over TCP.
+/// Runs five ranks over TCP: two on each of two hosts and one on a third.
 #[test]
 fn examples_of_rsmpi_run_on_several_hosts() {
     if let Err(why) = mpich() {
@@ -265,7 +268,7 @@ fn examples_of_rsmpi_run_on_several_hosts() {
         launcher.args(["-n", "3"]).arg(program).args([name, "5"]);
         launcher
     };
-    // A start is mainly waiting.
+    // Most of a start is waiting, so several examples run at once.
     let all: Vec<_> = examples.into_iter().collect();
     let wrong = std::thread::scope(|scope| {
         let parts = all.chunks(all.len().div_ceil(4));
@@ -277,7 +280,7 @@ fn examples_of_rsmpi_run_on_several_hosts() {
         ended.collect::<String>()
     });
     assert!(wrong.is_empty(), "{wrong}");
-    // All three have sent something over the wire.
+    // All three hosts have sent data over the network.
     let sent = hosts.sent_by_each();
     assert!(sent.iter().all(|&bytes| bytes > 100_000), "{sent:?}");
 }

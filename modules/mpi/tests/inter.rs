@@ -1,4 +1,5 @@
-//! Intercommunicators: messages and collective calls between two groups, wherever their ranks are.
+//! Intercommunicators: messages and collective calls between two groups, with any placement of
+//! ranks.
 
 #[path = "common/cases.rs"]
 mod harness;
@@ -62,14 +63,15 @@ fn all() -> impl Iterator<Item = &'static Case> {
     CASES.iter()
 }
 
-/// The even ranks of the world and the odd ones; ranks 0 and 1 of the world lead.
+/// Returns an intercommunicator of the even and the odd ranks of the world. Ranks 0 and 1 of the
+/// world are the leaders.
 fn halves(world: &SimpleCommunicator, tag: i32) -> InterCommunicator {
     let side = world.rank() % 2;
     let local = world.split_by_color(Color::with_value(side)).unwrap();
     InterCommunicator::create(&local, 0, world, 1 - side, tag)
 }
 
-/// The ranks of the world that the remote group has.
+/// Returns the world ranks of the remote group.
 fn remote(world: &SimpleCommunicator) -> Vec<i32> {
     let side = world.rank() % 2;
     (0..world.size()).filter(|rank| rank % 2 != side).collect()
@@ -103,10 +105,11 @@ fn groups(world: SimpleCommunicator) {
     assert!(both.parent().is_none());
     let raw = both.as_raw();
     std::mem::forget(both);
-    // SAFETY: the handle is that of the communicator that was forgotten.
+    // SAFETY: the handle is from a communicator that was forgotten, so it has one owner.
     let both = unsafe { InterCommunicator::try_from_raw(raw) }.unwrap();
     assert_eq!(both.get_name(), "halves");
-    // SAFETY: the handle stays with the world if it is none of an intercommunicator.
+    // SAFETY: `world` keeps the handle, because it is not an intercommunicator and the call returns
+    // `None`.
     assert!(unsafe { InterCommunicator::try_from_raw(world.as_raw()) }.is_none());
     both.barrier();
 }
@@ -120,7 +123,7 @@ fn messages(world: SimpleCommunicator) {
     let remote = remote(&world);
     let both = halves(&world, 0);
     let me = world.rank();
-    // Each way of sending, to all of the remote group, and each way of receiving.
+    // Each way to send, to the whole remote group, and each way to receive.
     for to in 0..both.remote_size() {
         let to = both.process_at_rank(to);
         to.send_with_tag(&me, 1);
@@ -157,7 +160,7 @@ fn messages(world: SimpleCommunicator) {
             .immediate_matched_probe_with_tag(8)
             .is_none()
     );
-    // Both ways at once, between those of the same number.
+    // Both directions at once, between equal ranks of the two groups.
     if both.rank() >= both.remote_size() {
         return;
     }
@@ -196,7 +199,8 @@ fn messages_of_ffi(world: SimpleCommunicator) {
     let mut request = mpi::ffi::RSMPI_REQUEST_NULL;
     let mut send = mpi::ffi::RSMPI_REQUEST_NULL;
     let int = i32::equivalent_datatype().as_raw();
-    // SAFETY: the communicator lives, the variables outlive the requests, and these are completed.
+    // SAFETY: the communicator exists, and the variables outlive the requests, which are completed
+    // here.
     unsafe {
         let (to, from) = (&raw const me, &raw mut came);
         MPI_Irecv(from.cast(), 1, int, peer, 9, both.as_raw(), &mut request);
@@ -222,7 +226,7 @@ fn collectives(world: SimpleCommunicator) {
         both.all_gather_into(&(me + round), &mut all[..]);
         let wanted: Vec<i32> = remote.iter().map(|rank| rank + round).collect();
         assert_eq!(all, wanted);
-        // As many as the rank of the world.
+        // Each rank sends as many elements as its rank in the world.
         let counts: Vec<i32> = remote.clone();
         let displs: Vec<i32> = counts
             .iter()
@@ -247,7 +251,8 @@ fn collectives(world: SimpleCommunicator) {
         let mut sum = 0;
         both.all_reduce_into(&me, &mut sum, SystemOperation::sum());
         assert_eq!(sum, remote.iter().sum());
-        // In the order of ranks, also where that matters: the digits of the remote group.
+        // The operation does not commute: it concatenates the digits of the remote group in the
+        // order of ranks.
         let digits = UserOperation::associative(|left, right| {
             let (left, right) = (
                 left.downcast::<u64>().unwrap(),
@@ -316,7 +321,7 @@ fn rooted(world: SimpleCommunicator) {
     }
 }
 
-/// An operation of the program's own.
+/// Returns a minimum as a user-defined operation.
 fn min() -> UserOperation<'static> {
     UserOperation::commutative(|left, right| {
         let (left, right) = (
@@ -329,8 +334,8 @@ fn min() -> UserOperation<'static> {
     })
 }
 
-/// Groups of two and of four: each rank of the first has as many elements of the result as two of
-/// the second.
+/// Scatters a reduction between groups of two and of four ranks. A rank of the first group gets as
+/// many elements as two ranks of the second.
 fn reduce_scatter(world: SimpleCommunicator) {
     let side = i32::from(world.rank() >= 2);
     let local = world.split_by_color(Color::with_value(side)).unwrap();
@@ -339,14 +344,14 @@ fn reduce_scatter(world: SimpleCommunicator) {
     let mut came = vec![0; 4 / both.size() as usize];
     both.reduce_scatter_block_into(&sent[..], &mut came[..], SystemOperation::sum());
     let first = both.rank() * came.len() as i32;
-    // 0 and 1, or 2 to 5.
+    // The sum and number of the remote ranks, which are 0 and 1 or 2 to 5.
     let (sum, count) = if side == 0 { (14, 4) } else { (1, 2) };
     let wanted: Vec<i32> = (first..)
         .take(came.len())
         .map(|at| 10 * sum + count * at)
         .collect();
     assert_eq!(came, wanted);
-    // Two elements are no parts for four ranks: all ranks are told.
+    // Two elements cannot be divided among four ranks. All ranks get the error.
     let sent = vec![1; both.size() as usize];
     let told = both.try_reduce_scatter_block_into(&sent[..], &mut 0, SystemOperation::sum());
     assert!(matches!(told, Err(CallError::Count { .. })), "{told:?}");
@@ -370,12 +375,13 @@ fn merge(world: SimpleCommunicator) {
         all.all_gather_into(&world.rank(), &mut ranks[..]);
         assert_eq!(ranks[all.rank() as usize], world.rank());
     }
-    // Whoever leads the first group.
+    // Both groups pass the same order, so the group whose leader has the lower world rank comes
+    // first.
     let all = both.merge(MergeOrder::High);
     assert_eq!(all.rank(), side * (world.size() + 1) / 2 + both.rank());
 }
 
-/// Both groups have an endpoint of each rank.
+/// Puts one endpoint of each rank into each group.
 fn endpoints(world: SimpleCommunicator) {
     let came = endpoint::each(world.endpoints(2), |mine| {
         let side = mine.rank() % 2;
@@ -401,7 +407,7 @@ fn endpoints(world: SimpleCommunicator) {
 fn errors(world: SimpleCommunicator) {
     let side = world.rank() % 2;
     let local = world.split_by_color(Color::with_value(side)).unwrap();
-    // No such leaders, here or in the other group.
+    // Leaders that do not exist, in this group or in the other.
     let told = InterCommunicator::try_create(&local, 9, &world, 1 - side, 0);
     assert!(matches!(told, Err(CallError::Rank { .. })));
     let told = InterCommunicator::try_create(&local, 0, &world, -1, 0);
@@ -412,7 +418,7 @@ fn errors(world: SimpleCommunicator) {
     let told = InterCommunicator::try_create(&world, 0, &world, 0, 0);
     assert!(matches!(told, Err(CallError::Group(_))));
     let both = halves(&world, 0);
-    // Ranks of a group that do not say the same.
+    // Ranks of a group that pass different orders.
     let order = if world.rank() < 2 {
         MergeOrder::Low
     } else {
@@ -423,7 +429,7 @@ fn errors(world: SimpleCommunicator) {
     // Two roots.
     let told = both.this_root().try_broadcast_into(&mut 0);
     assert!(matches!(told, Err(CallError::Group(_))));
-    // A rank that the remote group does not have: the number of this one in its own.
+    // The own rank as a destination, which the smaller remote group may not have.
     let color = match world.rank() {
         0 => Color::undefined(),
         _ => Color::with_value(1),

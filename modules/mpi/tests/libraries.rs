@@ -1,5 +1,5 @@
-//! What libraries over rsmpi need of it beside its traits: functions of MPI's C interface that they call past it, and a `Universe` in a
-//! `static`.
+//! Parts of MPI that libraries over rsmpi use in addition to its traits: functions of the C
+//! interface, which they call directly, and a `Universe` in a `static`.
 
 mod common;
 
@@ -14,10 +14,11 @@ use mpi::topology::{SimpleCommunicator, Topology};
 use mpi::traits::*;
 use proptest::prelude::*;
 
-/// The communicator of a graph of which each rank knows its neighbours.
+/// Returns the communicator of a graph. Each rank passes its own neighbours.
 fn graph(of: &SimpleCommunicator, sources: &[c_int], destinations: &[c_int]) -> SimpleCommunicator {
     let mut made = ffi::RSMPI_COMM_NULL;
-    // SAFETY: the slices have as many elements as said, and the handle is a new communicator's.
+    // SAFETY: the counts are the lengths of the slices, and `made` is the handle of a new
+    // communicator.
     unsafe {
         let done = ffi::MPI_Dist_graph_create_adjacent(
             of.as_raw(),
@@ -36,23 +37,23 @@ fn graph(of: &SimpleCommunicator, sources: &[c_int], destinations: &[c_int]) -> 
     }
 }
 
-/// How many neighbours a rank has.
+/// Returns the numbers of sources and destinations of a rank.
 fn degrees(of: &SimpleCommunicator) -> (c_int, c_int) {
     let (mut into, mut out, mut weighted) = (-1, -1, -1);
-    // SAFETY: all are there to be written.
+    // SAFETY: the pointers refer to variables of this function.
     unsafe { ffi::MPI_Dist_graph_neighbors_count(of.as_raw(), &mut into, &mut out, &mut weighted) };
     assert_eq!(weighted, 0);
     (into, out)
 }
 
-/// What a rank sends to another by an edge with so many elements.
+/// Returns the elements that rank `from` sends to rank `to`.
 fn sent(from: usize, to: usize, count: usize) -> Vec<i64> {
     (0..count)
         .map(|at| (from * 10_000 + to * 100 + at) as i64)
         .collect()
 }
 
-/// A rank's exchange over edges `(from, to, elements)`, each part behind a gap of one.
+/// Exchanges elements over edges `(from, to, elements)`, with a gap of one before each part.
 fn exchange(of: &SimpleCommunicator, edges: &[(usize, usize, usize)], rank: usize) {
     let out: Vec<_> = edges.iter().filter(|edge| edge.0 == rank).collect();
     let into: Vec<_> = edges.iter().filter(|edge| edge.1 == rank).collect();
@@ -70,7 +71,7 @@ fn exchange(of: &SimpleCommunicator, edges: &[(usize, usize, usize)], rank: usiz
     let (wanted_counts, wanted_displs, wanted) = laid_out(&into);
     let mut received = vec![-1_i64; wanted.len()];
     let of_values = i64::equivalent_datatype().as_raw();
-    // SAFETY: counts and displacements are those of the values.
+    // SAFETY: counts and displacements describe ranges of the two vectors.
     unsafe {
         ffi::MPI_Neighbor_alltoallv(
             values.as_ptr().cast::<c_void>(),
@@ -114,7 +115,7 @@ proptest! {
             assert_eq!(degrees(&copy), degrees(&made));
             exchange(&copy, &edges, rank);
             exchange(&made, &edges, rank);
-            // SAFETY: the communicator lives.
+            // SAFETY: the communicator exists.
             unsafe { ffi::MPI_Barrier(made.as_raw()) };
         });
     }
@@ -130,7 +131,7 @@ fn as_many_elements_go_to_each_neighbour() {
         let values = [rank, 10 + rank, 20 + rank, 30 + rank];
         let mut received = [-1; 4];
         let of_values = i32::equivalent_datatype().as_raw();
-        // SAFETY: there are two elements for each of two neighbours.
+        // SAFETY: both arrays have two elements for each of two neighbours.
         unsafe {
             ffi::MPI_Neighbor_alltoall(
                 values.as_ptr().cast(),
@@ -147,12 +148,12 @@ fn as_many_elements_go_to_each_neighbour() {
     });
 }
 
-/// Requests of MPI's C interface, which wait for nothing of the program's.
+/// Request of MPI's C interface, which does not borrow its buffers.
 #[derive(Clone, Copy)]
 struct Begun(ffi::MPI_Request);
 
 impl Begun {
-    /// A call that `begin` begins.
+    /// Returns the request that `begin` makes.
     fn by(begin: impl FnOnce(*mut ffi::MPI_Request) -> c_int) -> Self {
         let mut request = ffi::RSMPI_REQUEST_NULL;
         assert_eq!(begin(&mut request), ffi::MPI_SUCCESS);
@@ -160,12 +161,13 @@ impl Begun {
         Begun(request)
     }
 
-    /// Waits for it in one call, or asks until it is done; the source and the tag that it tells.
+    /// Completes the request by `MPI_Wait`, or by `MPI_Test` if `ask` is set. Returns the source
+    /// and the tag of its status.
     fn done(mut self, ask: bool) -> (c_int, c_int) {
-        // SAFETY: it is one.
+        // SAFETY: all zeros are a valid `MPI_Status`.
         let mut status = unsafe { std::mem::zeroed::<ffi::MPI_Status>() };
         let mut flag = 0;
-        // SAFETY: it was begun, and all are there to be written.
+        // SAFETY: `self.0` is a request, and the pointers refer to variables of this function.
         unsafe {
             while ask && flag == 0 {
                 ffi::MPI_Test(&mut self.0, &mut flag, &mut status);
@@ -200,7 +202,7 @@ proptest! {
             assert_eq!(of_values, f64::equivalent_datatype().as_raw());
             let length = elements as c_int;
             let (mut received, mut sum, mut most) = (values(-1), values(-1), values(-1));
-            // SAFETY: there are as many elements as said, and room for as many until the calls are done.
+            // SAFETY: each buffer has `elements` elements and lives until the calls are complete.
             unsafe {
                 let own = values(rank);
                 let receive = Begun::by(|request| {
@@ -233,7 +235,7 @@ fn messages_to_no_rank_and_from_none_are_begun_past_rsmpi() {
         let (comm, none, of_values) = (world.as_raw(), ffi::RSMPI_PROC_NULL, ffi::RSMPI_UINT64_T);
         let mut value = 5_u64;
         let at = (&raw mut value).cast();
-        // SAFETY: there is an element, and room for one.
+        // SAFETY: `at` refers to one element.
         unsafe {
             let send = |request| ffi::MPI_Isend(at, 1, of_values, none, 0, comm, request);
             Begun::by(send).done(false);
@@ -250,7 +252,7 @@ fn what_was_begun_past_rsmpi_and_is_wrong_is_told() {
         let (rank, comm, of_values) = (world.rank(), world.as_raw(), ffi::RSMPI_INT32_T);
         let mut values = [rank; 2];
         let at = values.as_mut_ptr().cast();
-        // SAFETY: there are as many elements, and room for as many.
+        // SAFETY: `at` refers to two elements.
         unsafe {
             let begun = Begun::by(|request| match rank {
                 0 => ffi::MPI_Isend(at, 2, of_values, 1, 0, comm, request),
@@ -263,16 +265,17 @@ fn what_was_begun_past_rsmpi_and_is_wrong_is_told() {
     let undefined = failure(1, |world| {
         let mut value = 1.0_f32;
         let at = (&raw mut value).cast();
-        // SAFETY: there is an element, and room for one.
+        // SAFETY: `at` refers to one element.
         unsafe { ffi::MPI_Allreduce(at, at, 1, ffi::RSMPI_FLOAT, ffi::RSMPI_BXOR, world.as_raw()) };
     });
     assert!(undefined.contains("not defined"), "{undefined}");
-    // Also what no `usize` has: it is told as it was said, as -1 would be `MPI_PROC_NULL`.
+    // Ranks that are not valid. The report shows the argument as it was passed. (-1 is
+    // `MPI_PROC_NULL`.)
     for no_rank in [-5, c_int::MIN, 1] {
         let to_nobody = failure(1, move |world| {
             let mut value = 1_i32;
             let (at, of_values) = ((&raw mut value).cast(), ffi::RSMPI_INT32_T);
-            // SAFETY: there is an element.
+            // SAFETY: `at` refers to one element.
             let begun = Begun::by(|request| unsafe {
                 ffi::MPI_Isend(at, 1, of_values, no_rank, 0, world.as_raw(), request)
             });
@@ -287,10 +290,10 @@ fn what_was_begun_past_rsmpi_and_is_wrong_is_told() {
 fn a_communicator_has_a_number_for_fortran() {
     ranks_on(1, 2, |world| {
         let copy = world.duplicate();
-        // SAFETY: the communicators live.
+        // SAFETY: the communicators exist.
         let numbers = unsafe { [&world, &copy].map(|of| ffi::RSMPI_Comm_c2f(of.as_raw())) };
         assert_ne!(numbers[0], numbers[1]);
-        // SAFETY: as before.
+        // SAFETY: as above.
         unsafe {
             assert_eq!(ffi::RSMPI_Comm_c2f(world.as_raw()), numbers[0]);
             assert_eq!(ffi::RSMPI_Comm_f2c(numbers[1]), copy.as_raw());
@@ -299,7 +302,7 @@ fn a_communicator_has_a_number_for_fortran() {
     });
 }
 
-/// What a run of so many ranks ends with.
+/// Returns the error of a run with a number of ranks.
 fn failure(count: usize, rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static) -> String {
     let options = mpi::Options::new().schedulers(1).threads(1);
     let ended = mpi::run_with(&options, count, move || {
@@ -366,7 +369,8 @@ fn a_universe_of_another_rank_is_told() {
     );
 }
 
-/// Where a rank of a run before has left its own, which had no end but that of its rank.
+/// Keeps a `Universe` in a static after its run. The next run may drop it, but calls on it report
+/// that its rank has ended.
 #[test]
 fn a_universe_is_kept_in_a_static_over_two_runs() {
     static UNIVERSE: Mutex<Option<Universe>> = Mutex::new(None);
@@ -390,14 +394,15 @@ fn a_universe_is_kept_in_a_static_over_two_runs() {
     assert!(told.contains("to a rank that has ended"), "{told}");
 }
 
-/// There it is dropped when its thread ends, behind what says which rank that calls.
+/// Keeps a `Universe` in a thread-local. It is dropped after the thread-local that identifies the
+/// calling rank.
 #[test]
 fn a_universe_is_kept_in_a_thread_local() {
     thread_local! {
         static UNIVERSE: RefCell<Option<Universe>> = const { RefCell::new(None) };
     }
     let thread = std::thread::spawn(|| {
-        // First of all, so that it is dropped last.
+        // Initialized first, so that it is dropped last.
         UNIVERSE.set(None);
         let options = mpi::Options::new().schedulers(1).threads(1);
         mpi::run_with(&options, 2, || {
@@ -411,11 +416,12 @@ fn a_universe_is_kept_in_a_thread_local() {
     thread.join().unwrap();
 }
 
-/// As some of a pool that a library makes: what it sends there it has said may be sent.
+/// Calls from a thread that is not a rank, such as a thread of a library's pool. The library has
+/// declared its communicator `Send`.
 #[test]
 fn a_call_by_a_thread_that_is_no_rank_is_told() {
     struct Sent(SimpleCommunicator);
-    // SAFETY: the rank waits as long as the thread has it.
+    // SAFETY: the rank waits in `join` while the thread uses the communicator.
     unsafe impl Send for Sent {}
     let told = failure(1, |world| {
         let sent = Sent(world);
@@ -438,7 +444,7 @@ fn a_thread_that_is_no_rank_is_told() {
         let told = asked.expect_err("it is no rank");
         let told = told.downcast_ref::<String>().unwrap();
         assert!(told.starts_with("the caller is not a rank"), "{told}");
-        // It was dropped there: the rank goes on until it ends.
+        // The thread has dropped the `Universe`. The rank continues until it ends.
         world.barrier();
     })
     .unwrap();

@@ -1,4 +1,4 @@
-//! What is told of a call has the line of the program that makes it, not one of this crate.
+//! Reports of calls contain the line of the program that makes the call, not a line of this crate.
 
 use std::os::raw::c_void;
 use std::sync::Mutex;
@@ -9,15 +9,15 @@ use mpi::ffi;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::*;
 
-/// A call that waits, as the other rank makes none.
+/// Call that waits because the other rank does not make it.
 type Call = fn(&SimpleCommunicator);
 
-/// Begins a reduction as libraries do, and waits for it.
+/// Begins a reduction through the C interface, as libraries do, and waits for it.
 fn begun(world: &SimpleCommunicator) {
     let (sent, mut came, mut request) = (1_i32, 0_i32, ffi::RSMPI_REQUEST_NULL);
     let (from, to) = ((&raw const sent).cast(), (&raw mut came).cast::<c_void>());
     let (number, sum, comm) = (ffi::RSMPI_INT32_T, ffi::RSMPI_SUM, world.as_raw());
-    // SAFETY: an element each, which is there until the request is done.
+    // SAFETY: both buffers have one element and live until the request is complete.
     unsafe {
         ffi::MPI_Iallreduce(from, to, 1, number, sum, comm, &mut request);
         ffi::MPI_Wait(&mut request, ffi::RSMPI_STATUS_IGNORE);
@@ -71,7 +71,7 @@ fn what_is_told_of_a_call_has_the_line_of_who_makes_it() {
             }
         });
         let told = run.unwrap_err().to_string();
-        // Of each of both ranks.
+        // One for each of both ranks.
         if told.matches("modules/mpi/tests/lines.rs:").count() != 2 {
             wrong.push(told);
         }
@@ -79,7 +79,7 @@ fn what_is_told_of_a_call_has_the_line_of_who_makes_it() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The same is so of a panic, as it is told when it comes.
+/// Makes a call that panics, and records the location of the panic.
 #[test]
 fn a_call_that_fails_panics_at_the_line_of_who_makes_it() {
     static FILE: Mutex<Option<String>> = Mutex::new(None);

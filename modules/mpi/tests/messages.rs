@@ -1,4 +1,5 @@
-//! Messages, of what no example of rsmpi covers: tags, modes, probes, requests of several kinds, and what is wrong.
+//! Messages that no example of rsmpi covers: tags, modes, probes, requests of several kinds, and
+//! errors.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -11,7 +12,7 @@ use mpi::request::{CancelGuard, WaitGuard};
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 
-/// Runs ranks that are initialized.
+/// Runs ranks, and initializes them.
 fn ranks(count: usize, rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static) {
     let ended = mpi::run(count, move || {
         let universe = mpi::initialize().unwrap();
@@ -48,7 +49,7 @@ fn a_receive_takes_the_message_with_its_tag() {
         assert_eq!((status.tag(), status.source_rank()), (3, 0));
         assert_eq!(status.count(i32::equivalent_datatype()), 3);
         assert_eq!(status.count(u8::equivalent_datatype()), 12);
-        // Half of one is none.
+        // The message is not a whole number of `u64`.
         assert!(status.count(u64::equivalent_datatype()) < 0);
         assert_eq!(other.receive_vec_with_tag::<i32>(4).0, [4; 3]);
         let (message, status) = other.matched_probe_with_tag(2);
@@ -83,7 +84,7 @@ fn requests_with_tags_and_of_every_mode() {
                 other.immediate_buffered_send_with_tag(scope, &mine, 3),
             ));
             let synchronous = other.immediate_synchronous_send_with_tag(scope, &mine, 1);
-            // SAFETY: the other rank has begun to receive.
+            // SAFETY: the other rank has begun its receives, because the barrier is complete.
             let ready = unsafe { other.immediate_ready_send_with_tag(scope, &mine, 2) };
             assert_eq!(*ready.wait_for_data(), mine);
             for (receive, tag) in receives.into_iter().zip(1..) {
@@ -142,7 +143,7 @@ fn what_is_wrong_is_returned() {
             Err(CallError::NotReady)
         );
         world.barrier();
-        // As a request.
+        // The same as a request.
         other.send(&[1_u8, 2, 3]);
         mpi::request::scope(|scope| {
             let request = other.immediate_receive_into(scope, &mut room);
@@ -151,14 +152,15 @@ fn what_is_wrong_is_returned() {
                 Err(CallError::Truncated { .. })
             ));
         });
-        // The next message is not harmed.
+        // The error does not affect the next message.
         other.send(&9_u8);
         assert_eq!(other.receive::<u8>().0, 9);
     });
 }
 
-/// Sends slices of all lengths to a rank that has room for `ROOM` elements, whether the receive waits or the message does: what there is room for comes,
-/// the rest of the room is left as it is, and what is too long is told.
+/// Sends slices of increasing length to a rank with room for `ROOM` elements. Either the receive or
+/// the message waits for the other. The elements that fit arrive, the rest of the buffer does not
+/// change, and a longer message is an error.
 fn fill<T>(world: &SimpleCommunicator, of: impl Fn(usize) -> T, rest: T)
 where
     T: Equivalence + Copy + PartialEq + std::fmt::Debug,
@@ -172,7 +174,7 @@ where
         let sent: Vec<T> = (0..length).map(&of).collect();
         if world.rank() == 0 {
             if receive_waits {
-                // The other goes on to its receive before this rank has a turn.
+                // The other rank begins its receive before this rank is polled again.
                 other.receive_with_tag::<u8>(READY);
             }
             other.send(&sent[..]);
@@ -192,7 +194,7 @@ where
         assert!(room[there..].iter().all(|&left| left == rest));
         match received {
             Ok(status) => {
-                // A message of what has no bytes has none.
+                // The count of elements without bytes is 0.
                 let counted = if size_of::<T>() == 0 { 0 } else { length };
                 assert_eq!(status.count(T::equivalent_datatype()), counted as i32);
             }
@@ -208,7 +210,7 @@ where
 fn a_buffer_is_filled_by_who_sends_or_by_who_receives() {
     #[derive(Debug, Clone, Copy, PartialEq)]
     struct Unit;
-    // SAFETY: it has no bytes.
+    // SAFETY: `Unit` has no bytes, and neither has its datatype.
     unsafe impl Equivalence for Unit {
         type Out = mpi::datatype::UserDatatype;
         fn equivalent_datatype() -> Self::Out {
@@ -218,13 +220,14 @@ fn a_buffer_is_filled_by_who_sends_or_by_who_receives() {
     ranks(2, |world| {
         fill(&world, |at| at as u8 + 1, 0);
         fill(&world, |at| at as u64 + 1, 0);
-        // Not every byte is one.
+        // Not every byte is a valid `bool`.
         fill(&world, |at| at % 2 == 0, true);
         fill(&world, |_| Unit, Unit);
     });
 }
 
-/// A stack that is dropped while it waits has received nothing, also where its message is in its buffer already.
+/// Drops a stack that waits for a message. The message remains available, even if it is already in
+/// the buffer of the stack.
 #[test]
 fn a_stack_that_is_dropped_leaves_its_message_to_others() {
     const READY: i32 = 1;

@@ -1,8 +1,9 @@
-//! Random MPI programs, run by several means, and what all their ranks see compared: ours on one scheduler, on several and in
-//! several OS processes, and where they are endpoints of others; and rsmpi 0.8.2 itself, over MPICH.
+//! Random MPI programs, which run in several ways, and a comparison of the logs of all their ranks.
+//! This crate runs them on one scheduler, on several, in several OS processes, and with endpoints
+//! as ranks. The reference is rsmpi 0.8.2 over MPICH.
 //!
-//! `GRAPHMAP_RANDOM_PROGRAMS=FIRST..LAST` takes these seeds at each number of ranks instead of a few; `SEED-3-5` takes one
-//! program, without its steps 3 and 5.
+//! `GRAPHMAP_RANDOM_PROGRAMS=FIRST..LAST` runs these seeds at each number of ranks. `SEED-3-5` runs
+//! one program, without its steps 3 and 5.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,10 +21,11 @@ use random::job::{JOB, job};
 use random::program::{Program, Spec};
 
 /// Numbers of ranks, and the seeds of their programs. A rank of MPICH occupies a core while it
-/// waits: if there are more ranks than cores, a program takes a tenth of a second.
+/// waits. If there are more ranks than cores, a program takes a tenth of a second.
 const PROGRAMS: [(usize, &str); 3] = [(2, "0..60"), (3, "1000..1015"), (4, "2000..2010")];
 
-/// The same ranks as what `mpiexec` starts, as coroutines: started by the other tests, as this is what has to be the program.
+/// Runs the ranks of a job as coroutines, where `mpiexec` would start OS processes. The other tests
+/// start it, because a job is a whole program.
 #[test]
 #[ignore = "run by `ranks_see_the_same_wherever_they_are` and the other, as a job"]
 fn ranks_of_a_job() {
@@ -43,15 +45,15 @@ fn ranks_of_a_job() {
     assert!(ended == ExitCode::SUCCESS);
 }
 
-/// How many ranks have those of the job as their endpoints, if these are to be some.
+/// Variable with the number of ranks that create the ranks of the job as their endpoints.
 const ENDPOINTS: &str = "GRAPHMAP_RANDOM_ENDPOINTS";
 
-/// What runs a job.
+/// Way to run a job.
 #[derive(Clone)]
 enum Means {
-    /// Coroutines, as these variables tell.
+    /// Coroutines, with these environment variables.
     Ours(&'static [(&'static str, &'static str)]),
-    /// This program, which is rsmpi's.
+    /// This program, which is linked to rsmpi.
     Mpich(PathBuf),
 }
 
@@ -73,7 +75,7 @@ impl Means {
     }
 }
 
-/// What the ranks of a job have seen, and why it has failed, if it has.
+/// Logs of the ranks of a job, and the reason if it failed.
 struct Seen {
     logs: Vec<Vec<String>>,
     failed: Option<String>,
@@ -92,7 +94,7 @@ fn run(means: &Means, ranks: usize, specs: &str) -> Seen {
         .stderr(file("err"));
     let mut child = command.spawn().expect("the job can be started");
     let programs = Spec::parse(specs).map_or(0, |specs| specs.len());
-    // Longer than on a loaded machine, on which ranks of MPICH wait for each other.
+    // Longer than on a loaded machine, where ranks of MPICH wait for each other.
     let limit = Duration::from_secs(200 + 5 * programs as u64);
     let begun = Instant::now();
     let ended = loop {
@@ -120,9 +122,10 @@ fn run(means: &Means, ranks: usize, specs: &str) -> Seen {
     }
 }
 
-/// Where two have seen different things: in the program of which specification, and what.
+/// Returns the first difference between two jobs: the specification of the program, and a
+/// description.
 fn difference(first: &Seen, second: &Seen) -> Option<(String, String)> {
-    // Of those that have failed, what the rank was at that came least far.
+    // For a failed job, report the last line of the rank that made the least progress.
     for (seen, name) in [(first, "the first"), (second, "the second")] {
         if let Some(failed) = &seen.failed {
             let of = |log: &Vec<String>| {
@@ -161,15 +164,19 @@ fn difference(first: &Seen, second: &Seen) -> Option<(String, String)> {
     None
 }
 
-/// The program in which a line is, by its specification.
+/// Returns the specification of the program to which a line of a log belongs.
 fn program_at(log: &[String], line: usize) -> String {
     let before = log[..log.len().min(line + 1)].iter().rev();
     let mut begun = before.filter_map(|line| line.strip_prefix("program "));
     begun.next().unwrap_or_default().to_string()
 }
 
-/// Runs programs by other means than those that have seen this, and reports the first that is not the same by both, with as few
-/// steps as show that.
+/// Runs programs in a second way, and compares the logs with `seen`. Returns the number of
+/// programs.
+///
+/// # Errors
+///
+/// Returns a report of the first program that differs, reduced to as few steps as possible.
 fn compare(
     (first, seen): (&Means, &Seen),
     second: &Means,
@@ -210,10 +217,10 @@ fn programs() -> Vec<(usize, String)> {
     PROGRAMS.map(of).into()
 }
 
-/// Ours, where the ranks take turns in one order.
+/// One scheduler, which polls the ranks in a fixed order.
 const ALONE: Means = Means::Ours(&[("GRAPHMAP_SCHEDULERS", "1")]);
 
-/// Two OS processes; without the link these would be threads of one.
+/// Two OS processes. Without `GRAPHMAP_LINK`, they would be threads of one.
 const SHM: [(&str, &str); 2] = [("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")];
 
 #[test]
@@ -241,7 +248,8 @@ fn ranks_see_the_same_wherever_they_are() {
     }
 }
 
-/// The programs over rsmpi, which its own workspace has, as in one there cannot be two crates called `mpi`.
+/// Builds the programs with rsmpi, and returns their path. They have a workspace of their own,
+/// because one workspace cannot have two crates named `mpi`.
 fn reference() -> Option<PathBuf> {
     let version = |program: &str| Command::new(program).arg("--version").output();
     for program in ["mpicc.mpich", "mpiexec.mpich"] {

@@ -1,4 +1,5 @@
-//! `GRAPHMAP_STACK`: the runtime checks it at the start, and the crate of the stacks reads it again. Both read it alike.
+//! `GRAPHMAP_STACK`: the runtime checks it at the start, and the fiber crate reads it again. Both
+//! must accept the same values.
 
 use std::process::Command;
 

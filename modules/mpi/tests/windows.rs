@@ -1,4 +1,4 @@
-//! Windows: access to the memory of other ranks, wherever these are.
+//! Windows: access to the memory of other ranks, with any placement of ranks.
 
 #[path = "common/cases.rs"]
 mod harness;
@@ -128,7 +128,7 @@ fn put_and_get(world: SimpleCommunicator) {
     assert_eq!(window.free().len(), size as usize + 1);
 }
 
-/// Each rank exposes as many elements as its number, rank 0 none.
+/// Creates a window to which each rank contributes as many elements as its number.
 fn lengths(world: SimpleCommunicator) {
     let me = world.rank();
     let window = world.create_window(vec![me as u8; me as usize]);
@@ -162,7 +162,7 @@ fn accumulate(world: SimpleCommunicator) {
     let wanted = [10 * sum, 20 * sum, 1, i64::from(size), product];
     assert_eq!(window.get(0, 0..5), wanted);
     window.fence();
-    // Each takes a ticket that no other has.
+    // Each rank gets a ticket of its own.
     let ticket = window.fetch_and_op(1, 1, 0, Op::Sum);
     let mut tickets = vec![0; size as usize];
     world.all_gather_into(&ticket, &mut tickets[..]);
@@ -184,7 +184,7 @@ fn accumulate(world: SimpleCommunicator) {
     window.free();
 }
 
-/// Counts by loops of reads and swaps.
+/// Counts with loops of a read and a compare-and-swap.
 fn compare_and_swap(world: SimpleCommunicator) {
     let window = world.create_window(vec![0_usize]);
     for _ in 0..20 {
@@ -199,11 +199,11 @@ fn compare_and_swap(world: SimpleCommunicator) {
     }
     world.barrier();
     assert_eq!(window.get(1, 0..1), [20 * world.size() as usize]);
-    // The others read before.
+    // `free` waits for the other ranks, which may still read.
     window.free();
 }
 
-/// More than may be under way at once.
+/// Puts more data than may be in flight at once.
 fn flush(world: SimpleCommunicator) {
     let (me, size) = (world.rank(), world.size());
     const LENGTH: usize = 100_000;
@@ -232,11 +232,11 @@ fn flush(world: SimpleCommunicator) {
         let firsts = mine.iter().step_by(LENGTH);
         assert!(firsts.copied().eq(vec![1_000; size as usize]));
     });
-    // No rank takes its memory back while others read.
+    // `free` waits for the other ranks, which may still read.
     window.free();
 }
 
-/// Rank 0 waits for a message while others change its memory.
+/// Blocks rank 0 in a receive while other ranks change its memory.
 fn passive(world: SimpleCommunicator) {
     let window = world.create_window(vec![0; 3]);
     match world.rank() {
@@ -260,7 +260,7 @@ fn passive(world: SimpleCommunicator) {
     window.free();
 }
 
-/// Increments that are a read and a write.
+/// Increments counters by a read and a write, under an exclusive lock.
 fn exclusive_locks(world: SimpleCommunicator) {
     let window = world.create_window(vec![0; 1]);
     for round in 0..10 {
@@ -284,7 +284,7 @@ fn exclusive_locks(world: SimpleCommunicator) {
 
 fn shared_locks(world: SimpleCommunicator) {
     let window = world.create_window(vec![world.rank(); 1]);
-    // All at once: none waits for another to give it back.
+    // All ranks have the shared lock at once, so the barrier completes.
     let lock = window.lock_shared(0);
     world.barrier();
     assert_eq!(window.get(0, 0..1), [0]);
@@ -296,7 +296,7 @@ fn shared_locks(world: SimpleCommunicator) {
     }
     locks.unlock();
     drop(window.lock_all());
-    // Nobody shares it with this one.
+    // An exclusive lock.
     let lock = window.lock(1);
     window.put(&[window.get(1, 0..1)[0] + 1], 1, 0);
     lock.unlock();
@@ -305,7 +305,7 @@ fn shared_locks(world: SimpleCommunicator) {
     window.free();
 }
 
-/// A lock is given back also where a panic passes it.
+/// Drops a lock in a panic, which releases it.
 fn dropped_locks(world: SimpleCommunicator) {
     let window = world.create_window(vec![0; 1]);
     let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -320,7 +320,7 @@ fn dropped_locks(world: SimpleCommunicator) {
     window.free();
 }
 
-/// Even ranks expose memory, odd ones have access to that of the one before.
+/// Exposes the memory of each even rank to the odd rank that follows.
 fn some(world: SimpleCommunicator) {
     let me = world.rank();
     let window = world.create_window(vec![0; 4]);
@@ -337,7 +337,7 @@ fn some(world: SimpleCommunicator) {
             window.complete();
         }
     }
-    // All to one.
+    // All other ranks access rank 0.
     if me == 0 {
         let others: Vec<i32> = (1..world.size()).collect();
         window.post(&others);
@@ -354,9 +354,9 @@ fn own_memory(world: SimpleCommunicator) {
     let window = world.create_window(vec![world.rank(); 3]);
     let told = window.with(|mine| {
         mine[1] = 7;
-        // What has the memory must not ask for it.
+        // A function that has the memory cannot get it again.
         assert!(matches!(window.try_with(|_| ()), Err(CallError::Window(_))));
-        // Nor wait: others of the thread could wait for the memory.
+        // It cannot wait either, because another rank of the thread could then wait for the memory.
         let waits = catch_unwind(AssertUnwindSafe(|| world.barrier()));
         let reads = catch_unwind(AssertUnwindSafe(|| window.get(1 - world.rank(), 0..1)));
         (waits.is_err(), reads.is_err())
@@ -418,7 +418,8 @@ fn dynamic(world: SimpleCommunicator) {
     window.fence();
     assert_eq!(window.detach(pieces[me as usize]), wanted);
     world.barrier();
-    // A piece that is gone: a read returns the error, a write has it returned by the flush.
+    // The piece no longer exists. A read returns the error, and the flush returns the error of a
+    // write.
     assert!(matches!(
         window.try_get(next, at..at + 1),
         Err(CallError::Window(_))
@@ -438,8 +439,8 @@ fn dynamic(world: SimpleCommunicator) {
     assert_eq!(window.free(), rest);
 }
 
-/// Ranks of several OS processes are refused, all of them. The error names a call that returns
-/// ranks of one.
+/// Creates shared windows. If the ranks are in several OS processes, all of them get an error,
+/// which names a call that returns ranks of one OS process.
 fn shared(world: SimpleCommunicator) {
     let is_several = std::env::var_os("GRAPHMAP_OS_PROCESSES").is_some();
     match world.try_create_shared_window(vec![AtomicUsize::new(0)]) {
@@ -471,7 +472,7 @@ fn parts(world: SimpleCommunicator) {
     for of in 0..part.size() {
         assert_eq!(window.get(of, 0..1), [2 * of + world.rank() % 2]);
     }
-    // A window has a communicator of its own: a message with any tag does not come in between.
+    // A window has a communicator of its own, so its calls cannot take this message.
     let next = part.process_at_rank((part.rank() + 1) % part.size());
     next.send(&5);
     window.post(&[next.rank()]);
@@ -479,12 +480,12 @@ fn parts(world: SimpleCommunicator) {
     window.complete();
     window.wait();
     assert_eq!(part.any_process().receive::<i32>().0, 5);
-    // The communicator may go before.
+    // The communicator may be dropped before the window.
     drop(part);
     window.free();
 }
 
-/// Endpoints have memory of their own.
+/// Creates a window of endpoints, each with its own memory.
 fn endpoints(world: SimpleCommunicator) {
     let sums = endpoint::each(world.endpoints(2), |mine| {
         let window = mine.create_window(vec![0; 1]);
@@ -516,7 +517,7 @@ fn errors(world: SimpleCommunicator) {
             window.try_lock(rank).err(),
             Some(CallError::Rank { .. })
         ));
-        // Nothing is left of it for the epoch of the right ranks below.
+        // The calls fail without effect on the epoch of valid ranks below.
         for called in [window.try_post(&[0, rank]), window.try_start(&[0, rank])] {
             assert!(matches!(called, Err(CallError::Rank { .. })));
         }
@@ -554,7 +555,7 @@ fn errors(world: SimpleCommunicator) {
         flags.try_accumulate(&[true], 0, 0, Op::Sum),
         Err(CallError::Window(_))
     ));
-    // Nothing of it was done.
+    // The failed calls had no effect.
     window.fence();
     assert_eq!(
         (window.free(), floats.free(), flags.free()),
@@ -578,7 +579,7 @@ fn dropped(world: SimpleCommunicator) {
         assert_eq!(told, Err(CallError::Window(gone.into())));
         let told = window.try_lock(1).err();
         assert_eq!(told, Some(CallError::Window(gone.into())));
-        // The rest is there.
+        // The memory of other ranks is still available.
         assert_eq!(window.get(2, 0..1), [2]);
         world
             .split_by_color(Color::with_value(0))
@@ -600,7 +601,6 @@ fn types_differ(world: SimpleCommunicator) {
     assert_eq!(sum, 2);
 }
 
-/// A window that has outlived the `Universe` of its rank calls no more.
 #[test]
 fn a_call_after_the_universe_was_dropped_panics() {
     mpi::run(2, || {

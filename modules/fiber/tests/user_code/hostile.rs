@@ -1,4 +1,4 @@
-//! Hostile code, and what it works on.
+//! Hostile user code and its state.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -11,22 +11,22 @@ use graphmap_runtime as rt;
 use rt::mpi::{self, Communicator};
 use rt::{DecodeError, Decoder, Encoder, Input, Local, Output, Payload, yield_now};
 
-/// What hostile code does.
+/// Action of hostile code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Act {
     #[default]
     Nothing,
     /// Waits three times, if it can.
     Wait,
-    /// Panics, the first time.
+    /// Panics once, unless the thread is already panicking.
     Panic,
-    /// Calls what the scene has for that, once.
+    /// Calls `Scene::again` once.
     Again,
-    /// Drops what the scene has as the other end.
+    /// Drops `Scene::other`.
     Other,
 }
 
-/// What hostile code works on: one for each thread.
+/// State of hostile code, one for each thread.
 #[derive(Default)]
 pub(crate) struct Scene {
     pub(crate) act: Cell<Act>,
@@ -37,7 +37,7 @@ pub(crate) struct Scene {
 }
 
 thread_local! {
-    // Never dropped: what a failed test leaves in it would be hostile once more.
+    // Never dropped, because the remains of a failed test would misbehave again.
     static SCENE: &'static Scene = Box::leak(Box::default());
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn scene<R>(f: impl FnOnce(&Scene) -> R) -> R {
     SCENE.with(|scene| f(scene))
 }
 
-/// Hostile code.
+/// Counts the call and performs the action of the scene.
 pub(crate) fn misbehave() {
     let act = scene(|scene| {
         scene.calls.set(scene.calls.get() + 1);
@@ -75,7 +75,7 @@ pub(crate) const DROP: u8 = 1;
 pub(crate) const CLONE: u8 = 2;
 pub(crate) const SIZE: u8 = 4;
 
-/// A token, hostile when that is done to it which its bits say.
+/// Token that misbehaves in the operations that its bits select.
 pub(crate) struct Token(u8, #[allow(dead_code)] Option<Box<Input<Token>>>);
 
 impl Token {
@@ -109,7 +109,7 @@ impl Clone for Token {
     }
 }
 
-/// A value between ranks: as a token, without a port.
+/// Value that ranks send: a token without a port.
 pub(crate) struct Value(pub(crate) u8);
 
 impl Value {
@@ -152,15 +152,15 @@ impl Payload for Value {
     }
 }
 
-/// How processes are run.
+/// Way to run a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// As futures of the scheduler.
+    /// As a future of the scheduler.
     Async,
-    /// On a fiber, which polls the future with a waker of another library: code of the user in it may suspend the stack in the middle of
-    /// any poll.
+    /// On a fiber that polls the future with a waker of another library. User code in the future
+    /// may suspend the stack in the middle of any poll.
     Fiber,
-    /// As `Fiber`; and a panic is caught, after which the process ends.
+    /// Like `Fiber`, but a hostile panic is caught, and the process ends.
     Catching,
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn spawn(net: &mut Local, mode: Mode, process: impl Future<Output = (
     };
 }
 
-/// Polls a future to its end, on the stack of a fiber and not through `wait`.
+/// Polls a future to its end on the stack of a fiber. Does not pass the future to `wait`.
 pub(crate) fn drive(mut future: Process) {
     let context = &mut Context::from_waker(Waker::noop());
     for _ in 0..10_000 {
@@ -193,7 +193,7 @@ pub(crate) fn drive(mut future: Process) {
     panic!("a process waits for ever");
 }
 
-/// A full channel of hostile tokens.
+/// Returns a full channel of hostile tokens.
 pub(crate) fn full(net: &mut Local, tokens: u32) -> (Output<Token>, Input<Token>) {
     let (mut output, input) = net.channel(tokens);
     for _ in 0..tokens {
@@ -210,7 +210,7 @@ pub(crate) fn set_again(again: impl FnOnce() + 'static) {
     scene(|scene| *scene.again.borrow_mut() = Some(Box::new(again)));
 }
 
-/// Three ranks.
+/// Adds three ranks that run `rank`.
 pub(crate) fn ranks<F: Future<Output = Result<(), mpi::Error>> + 'static>(
     net: &mut Local,
     mode: Mode,

@@ -1,4 +1,4 @@
-//! The places where the runtime calls code of the user.
+//! Places where the runtime calls user code.
 
 use std::fmt;
 use std::future::{pending, poll_fn};
@@ -18,7 +18,7 @@ use super::hostile::{
     spawn,
 };
 
-/// The reader leaves tokens behind.
+/// Drops a reader that has not read all tokens.
 fn reader_leaves(net: &mut Local, mode: Mode) {
     let (output, input) = full(net, 3);
     let (mut output2, input2) = full(net, 2);
@@ -30,7 +30,7 @@ fn reader_leaves(net: &mut Local, mode: Mode) {
     spawn(net, mode, async move { drop(input) });
 }
 
-/// The same, and its writer goes on meanwhile.
+/// Drops a reader that has not read all tokens, while its writer continues.
 fn reader_leaves_a_writer(net: &mut Local, mode: Mode) {
     let (mut output, input) = full(net, 1);
     set_again(move || {
@@ -47,7 +47,7 @@ fn reader_leaves_a_writer(net: &mut Local, mode: Mode) {
         drop(go);
         drop(input);
     });
-    // Never on a fiber: so what it has no room for is in the rendezvous slot.
+    // Never on a fiber, so that a token without space goes to the rendezvous slot.
     net.spawn(async move {
         assert_eq!(goes.read().await, None);
         let mut written = 0;
@@ -58,7 +58,7 @@ fn reader_leaves_a_writer(net: &mut Local, mode: Mode) {
     });
 }
 
-/// Tokens that hold ports, whose tokens hold ports.
+/// Drops tokens that contain ports, whose tokens contain ports.
 fn ports_within_ports(net: &mut Local, mode: Mode) {
     let mut inner = None;
     for _ in 0..100 {
@@ -76,7 +76,7 @@ fn ports_within_ports(net: &mut Local, mode: Mode) {
     spawn(net, mode, async move { drop(inner) });
 }
 
-/// More fibers than drops may be going on wait in destructors.
+/// Waits in destructors on more fibers than the run allows at once.
 fn many_leave_at_once(net: &mut Local, mode: Mode) {
     for _ in 0..70 {
         let (mut output, input) = full(net, 2);
@@ -88,7 +88,7 @@ fn many_leave_at_once(net: &mut Local, mode: Mode) {
     set_other(output);
 }
 
-/// A write is cancelled, whose token is in the rendezvous slot; and one is refused.
+/// Cancels a write whose token is in the rendezvous slot, and makes writes that are refused.
 fn writes_that_are_not_done(net: &mut Local, mode: Mode) {
     let (mut output, input) = full(net, 1);
     let (again, input2) = full(net, 1);
@@ -115,7 +115,8 @@ fn writes_that_are_not_done(net: &mut Local, mode: Mode) {
     });
 }
 
-/// A broadcast clones its token, some readers of which have left; a share drops one that nobody takes.
+/// Clones the token of a broadcast, of which one reader has left. Drops the token of a share that
+/// has no reader.
 fn bundles_of_writers(net: &mut Local, mode: Mode) {
     let (outputs, mut inputs): (Vec<_>, Vec<_>) = (0..4).map(|_| net.channel::<Token>(3)).unzip();
     let left = inputs.remove(1);
@@ -141,7 +142,7 @@ fn bundles_of_writers(net: &mut Local, mode: Mode) {
     }
 }
 
-/// A fold of tokens. Rows that are read after a panic are whole.
+/// Folds tokens. Rows that are read after a panic are complete.
 fn a_fold(net: &mut Local, mode: Mode) {
     let (outputs, inputs): (Vec<_>, Vec<_>) = (0..3).map(|_| net.channel::<u32>(2)).unzip();
     for (at, mut output) in outputs.into_iter().enumerate() {
@@ -175,7 +176,7 @@ fn a_fold(net: &mut Local, mode: Mode) {
     });
 }
 
-/// Messages that nobody receives, requests that are let go of.
+/// Sends messages that are never received, and drops requests.
 fn messages(net: &mut Local, mode: Mode) {
     set_again(|| {
         let world = mpi::world().ok();
@@ -197,7 +198,7 @@ fn messages(net: &mut Local, mode: Mode) {
     });
 }
 
-/// A value of one rank for all is cloned.
+/// Clones the value that one rank broadcasts.
 fn clones_for_all(net: &mut Local, mode: Mode) {
     set_again(|| drop(mpi::world().map(|world| world.rank())));
     ranks(net, mode, |world| async move {
@@ -208,7 +209,7 @@ fn clones_for_all(net: &mut Local, mode: Mode) {
     });
 }
 
-/// An operation combines what ranks bring.
+/// Combines the values of all ranks by an operation.
 fn operations(net: &mut Local, mode: Mode) {
     set_again(|| {
         let mut inner = Local::new();
@@ -231,7 +232,7 @@ fn operations(net: &mut Local, mode: Mode) {
     });
 }
 
-/// The memory of a rank is in use by code of the user.
+/// Accesses the memory of a rank while user code is using it.
 fn windows(net: &mut Local, mode: Mode) {
     ranks(net, mode, |world| async move {
         let window = Rc::new(world.window(vec![0u32; 1]).await?);
@@ -256,7 +257,7 @@ fn windows(net: &mut Local, mode: Mode) {
     });
 }
 
-/// Tasks of a set are polled, woken and dropped.
+/// Polls, wakes and drops the tasks of a set.
 fn tasks(net: &mut Local, mode: Mode) {
     let (mut output, mut input) = net.channel::<u32>(1);
     let (rest, unread) = full(net, 2);
@@ -290,7 +291,7 @@ fn tasks(net: &mut Local, mode: Mode) {
     });
 }
 
-/// A waker of another library, which is hostile when it wakes and when it goes.
+/// Waker of another library that misbehaves when it is woken and when it is dropped.
 struct Hostile;
 
 impl Wake for Hostile {
@@ -305,7 +306,7 @@ impl Drop for Hostile {
     }
 }
 
-/// Wakers of others wait at ports.
+/// Waits at ports with wakers of another library.
 fn wakers(net: &mut Local, mode: Mode) {
     let (mut output, mut input) = net.channel::<u32>(1);
     let (rest, unread) = full(net, 2);
@@ -335,7 +336,7 @@ fn wakers(net: &mut Local, mode: Mode) {
     });
 }
 
-/// The run fails, and processes that wait are dropped.
+/// Fails the run, which drops processes that wait.
 fn processes_that_wait(net: &mut Local, mode: Mode) {
     let (rest, unread) = full(net, 2);
     set_other(rest);
@@ -357,7 +358,7 @@ fn processes_that_wait(net: &mut Local, mode: Mode) {
     }
 }
 
-/// An error of the user is told, and the payload of a panic goes.
+/// Reports an error of the user.
 fn errors_and_payloads(net: &mut Local, _mode: Mode) {
     #[derive(Debug)]
     struct Told;
@@ -388,7 +389,7 @@ fn payloads_of_panics(net: &mut Local, mode: Mode) {
     spawn(net, mode, async { panic_any(Tells) });
 }
 
-/// A network that is never run.
+/// Drops a network that never runs.
 fn not_run(net: &mut Local, mode: Mode) {
     let (rest, unread) = full(net, 2);
     set_other(rest);
@@ -406,7 +407,7 @@ fn not_run(net: &mut Local, mode: Mode) {
     spawn(net, mode, async move { drop(other) });
 }
 
-/// A process runs a network, of whose processes one is hostile in its turn.
+/// Runs a network in a process. One of the inner processes is hostile.
 fn runs_within(net: &mut Local, mode: Mode) {
     let (rest, unread) = full(net, 2);
     set_other(rest);
@@ -422,7 +423,7 @@ fn runs_within(net: &mut Local, mode: Mode) {
         inner.spawn(async move {
             let refused = on_fiber().then(|| try_wait(input.read()).is_err());
             assert_ne!(refused, Some(false), "a wait in the process of a run");
-            // By itself it can wait.
+            // The process itself can await the read.
             let _ = input.read().await;
         });
         if let Err(error) = inner.run(&Options::new()) {

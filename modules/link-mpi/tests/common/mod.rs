@@ -1,8 +1,8 @@
 //! Jobs of the MPI that the example program `cases` is linked to, on this host and on others.
 //!
-//! Hosts are network namespaces with names and interfaces of their own ([`Hosts`]), which launchers reach by a script
-//! instead of ssh; MPI is told to use TCP, as it would find shared memory between them. Where a machine does not
-//! allow that, the test says so.
+//! Hosts are network namespaces with their own names and interfaces ([`Hosts`]). Launchers reach
+//! them by a script instead of ssh. MPI has to use TCP, because it would otherwise use shared
+//! memory between them. If a machine does not allow namespaces, the test reports that.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use graphmap_testing::{Hosts, prepare_launcher};
 
-/// The two MPIs.
+/// MPI implementation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Mpi {
     Mpich,
     Open,
 }
 
-/// The example program beside this test.
+/// Returns the path of the example program, which cargo builds beside this test.
 pub(crate) fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().and_then(Path::parent).unwrap();
@@ -33,7 +33,7 @@ pub(crate) fn mpi() -> Mpi {
     *MPI.get_or_init(|| {
         let bytes = fs::read(program()).expect("cargo builds the examples with the tests");
         let mut names = bytes.split(|&byte| byte == 0);
-        // Libraries of both may be called libmpi.so; this is an object that one of them has.
+        // The libraries of both may be called libmpi.so. Only Open MPI has this object.
         match names.any(|name| name == b"ompi_mpi_comm_world") {
             true => Mpi::Open,
             false => Mpi::Mpich,
@@ -41,13 +41,14 @@ pub(crate) fn mpi() -> Mpi {
     })
 }
 
-/// `mpiexec` of an MPI: of that which the program is linked to, it is what the variable `MPIEXEC` names, if it does.
+/// Returns the launcher of an MPI. `MPIEXEC` overrides it for the MPI that the program is linked
+/// to.
 pub(crate) fn mpiexec(of: Mpi) -> String {
     let own = std::env::var("MPIEXEC").ok().filter(|_| of == mpi());
     own.unwrap_or_else(|| usual(of).to_owned())
 }
 
-/// What Debian calls it.
+/// Returns the name of the launcher on Debian.
 pub(crate) fn usual(of: Mpi) -> &'static str {
     match of {
         Mpi::Mpich => "mpiexec.mpich",
@@ -55,7 +56,8 @@ pub(crate) fn usual(of: Mpi) -> &'static str {
     }
 }
 
-/// Whether the MPI is of version 5, by its launcher: that of Open MPI is another program then, with options of other names.
+/// Returns true if the launcher is of version 5. The launcher of Open MPI 5 is another program than
+/// before, with other option names.
 pub(crate) fn is_fifth() -> bool {
     static IS: OnceLock<bool> = OnceLock::new();
     *IS.get_or_init(|| {
@@ -69,7 +71,7 @@ pub(crate) fn is_fifth() -> bool {
     })
 }
 
-/// What either launcher needs to start more than there is room for, as whoever.
+/// Prepares a launcher to start more OS processes than slots, as any user.
 pub(crate) fn prepare(command: &mut Command) -> &mut Command {
     prepare_launcher(command, Path::new(env!("CARGO_TARGET_TMPDIR")))
         .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
@@ -77,13 +79,14 @@ pub(crate) fn prepare(command: &mut Command) -> &mut Command {
         .env("RUST_BACKTRACE", "0")
 }
 
-/// Whether OS processes of a host share memory.
+/// Variable that selects whether OS processes of a host share memory.
 pub(crate) const SHARED_MEMORY: &str = "GRAPHMAP_SHARED_MEMORY";
 
-/// All goes by MPI, if the variables do not say otherwise.
+/// Runs a case, and returns its exit code and output. All messages use MPI unless `variables`
+/// change that.
 pub(crate) fn start(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String) {
     let mut command = Command::new(mpiexec(mpi()));
-    // Each once, as it was said last: a launcher may take two for a mistake.
+    // Each variable is passed once, with its last value, because a launcher may reject duplicates.
     let mut all = BTreeMap::from([(SHARED_MEMORY, "0")]);
     all.extend(variables.iter().copied());
     prepare(&mut command)
@@ -97,10 +100,10 @@ pub(crate) fn start(case: &str, count: usize, variables: &[(&str, &str)]) -> (i3
     finish(command.arg(program()).arg(case).output().unwrap())
 }
 
-/// The code and all that was said.
+/// Returns the exit code and all output.
 pub(crate) fn finish(output: Output) -> (i32, String) {
     let said = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    // A launcher may end by the signal that ended what it started.
+    // A launcher may end by the signal that ended its program.
     let code = output.status.code().unwrap_or(-1);
     (code, said(output.stdout) + &said(output.stderr))
 }
@@ -111,7 +114,7 @@ pub(crate) fn assert_ends(case: &str, count: usize, code: i32, told: &[&str]) {
     check(case, code, told, got, &said);
 }
 
-/// What the processes of a case become is the same in so many OS processes as in one.
+/// Checks that the processes of a case compute the same in each number of OS processes as in one.
 #[track_caller]
 pub(crate) fn assert_ends_alike(case: &str, counts: &[usize], variables: &[(&str, &str)]) {
     let ends = |count: usize| {
@@ -136,17 +139,18 @@ pub(crate) fn check(case: &str, code: i32, told: &[&str], got: i32, said: &str) 
         assert!(said.contains(told), "{case}: no `{told}` in {said}");
     }
     let errors = said.lines().filter(|line| line.starts_with("error: "));
-    // One cause. Who could not ask the others tells it too, where the launcher ends it late.
+    // There is one cause. An OS process that could not ask the others may report it, too, if the
+    // launcher ends it late.
     let causes: BTreeSet<&str> = errors.collect();
     assert_eq!(causes.len(), usize::from(code != 0), "{case}: {said}");
 }
 
-/// Whether an OS process is there, and is more than an entry of a table.
+/// Returns true if an OS process exists and is not a zombie.
 pub(crate) fn lives(id: u32) -> bool {
     fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// So many hosts, with a folder of their own.
+/// Creates hosts with their own folder. Returns `None` if the machine does not allow that.
 #[track_caller]
 pub(crate) fn hosts(count: usize) -> Option<Hosts> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -155,7 +159,7 @@ pub(crate) fn hosts(count: usize) -> Option<Hosts> {
     Hosts::new(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), count)
 }
 
-/// The launcher, on the first host, for OS processes on these hosts.
+/// Returns a command that starts OS processes on these hosts from the first host.
 pub(crate) fn launcher(hosts: &Hosts, places: &[usize]) -> Command {
     let mut command = hosts.on_first(&mpiexec(mpi()));
     prepare(&mut command).env("UCX_TLS", "tcp");

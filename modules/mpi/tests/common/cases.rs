@@ -1,20 +1,20 @@
-//! Cases that run in one OS process, on several schedulers and in random orders, and in two OS
-//! processes. A file of tests has those that `crate::all` returns.
+//! Cases that run in one OS process, with several schedulers and random orders, and in two OS
+//! processes. A file of tests defines its cases by `crate::all`.
 
 use std::process::{Command, ExitCode};
 
 use mpi::topology::SimpleCommunicator;
 
-/// The environment variable with the name of the case that a program runs, as arguments are the
-/// test harness's.
+/// Environment variable with the name of the case to run, because arguments belong to the test
+/// harness.
 const CASE: &str = "GRAPHMAP_TEST_CASE";
 
-/// The function of a number of ranks, which each calls with the communicator of all.
+/// Function that each of a number of ranks calls with the world communicator.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) ranks: usize,
     pub(crate) rank: fn(SimpleCommunicator),
-    /// Parts of the error of the run; none: the run must succeed.
+    /// Parts of the error of the run. If there are none, the run must succeed.
     pub(crate) told: &'static [&'static str],
 }
 
@@ -27,7 +27,7 @@ pub(crate) const fn case(name: &'static str, ranks: usize, rank: fn(SimpleCommun
     }
 }
 
-/// A case, as a function that each of its ranks calls.
+/// Returns the function that each rank of a case calls.
 fn rank(case: &'static Case) -> impl Fn() + Send + Sync + 'static {
     move || {
         let universe = mpi::initialize().unwrap();
@@ -42,8 +42,7 @@ fn check(case: &Case, place: &str, failed: Option<&str>) {
     assert!(as_wanted, "{}, {place}: {failed:?}", case.name);
 }
 
-/// Each case as a program of its own: started by the other test, as a job is the whole of a
-/// program.
+/// Runs one case as a job. The other test starts it, because a job is a whole program.
 #[test]
 #[ignore = "run by `cases_over_shared_memory`, as a job"]
 fn a_case_of_a_job() {

@@ -1,4 +1,4 @@
-//! Cases that end well wherever ranks are, among them those of the *Note for MPI Endpoints*.
+//! Cases that succeed with any placement of ranks. Some are from the *Note for MPI Endpoints*.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -29,14 +29,14 @@ pub(crate) const CASES: &[Case] = &[
     case("threads and stacks", 2, threads::beside_stacks),
 ];
 
-/// What an operation on the numbers of all gives.
+/// Returns the sum of the values of all ranks.
 pub(crate) fn sum(of: &SimpleCommunicator, value: i32) -> i32 {
     let mut sum = 0;
     of.all_reduce_into(&value, &mut sum, SystemOperation::sum());
     sum
 }
 
-/// As many for each as it likes: the same, none for some, none for anybody.
+/// Creates endpoints in different numbers: the same for all ranks, none for some, and none at all.
 fn numbers(world: SimpleCommunicator) {
     for counts in [[2, 2, 2], [0, 3, 1], [0, 0, 0], [5, 0, 0]] {
         let me = world.rank() as usize;
@@ -55,7 +55,8 @@ fn numbers(world: SimpleCommunicator) {
         });
         assert!(seen.into_iter().eq(wanted));
     }
-    // More than MPI counts are refused, by whomever they are asked for.
+    // More endpoints than MPI can count are refused on all ranks, even if only one rank asks for
+    // them.
     let asked = if world.rank() == 1 { 1 << 31 } else { 1 };
     let error = world.try_endpoints(asked).unwrap_err();
     assert!(
@@ -65,7 +66,8 @@ fn numbers(world: SimpleCommunicator) {
     assert_eq!(sum(&world, 1), 3);
 }
 
-/// Four processes with three each; a root that is the second of its process.
+/// Creates three endpoints for each of four processes. The root is the second endpoint of its
+/// process.
 fn twelve(world: SimpleCommunicator) {
     let first = 3 * world.rank();
     let got = endpoint::each(world.endpoints(3), |mine| {
@@ -79,7 +81,7 @@ fn twelve(world: SimpleCommunicator) {
     );
 }
 
-/// A rank has endpoints of several colours. Keys order the ranks of all.
+/// Splits the endpoints of each rank by several colours. Keys order the endpoints of all ranks.
 fn colours(world: SimpleCommunicator) {
     const OF: [Option<i32>; 12] = {
         let (a, b, c) = (Some(0), Some(1), Some(2));
@@ -103,7 +105,7 @@ fn colours(world: SimpleCommunicator) {
             assert_eq!(all, members);
             assert_eq!(part.compare(&mine), CommunicatorRelation::Unequal);
         }
-        // Those of an OS process share memory.
+        // Endpoints of one OS process share memory.
         let here = mine.split_shared(0);
         let is_several = std::env::var_os("GRAPHMAP_OS_PROCESSES").is_some();
         assert_eq!(here.size() < 12, is_several);
@@ -111,7 +113,8 @@ fn colours(world: SimpleCommunicator) {
     });
 }
 
-/// Both of a rank send to each other, neither send is over before the other receives: on one stack they would wait for themselves.
+/// Exchanges synchronous messages between both endpoints of a rank. On one stack, they would
+/// deadlock.
 fn within(world: SimpleCommunicator) {
     let first = 2 * world.rank();
     let came = endpoint::each(world.endpoints(2), |mine| {
@@ -138,7 +141,7 @@ fn within(world: SimpleCommunicator) {
     }
 }
 
-/// From each to each, of the same rank and of others, with tags; small and large, and as requests.
+/// Sends small and large messages with tags from each endpoint to each, also by requests.
 fn across(world: SimpleCommunicator) {
     endpoint::each(world.endpoints(3), |mine| {
         let (me, size) = (mine.rank(), mine.size());
@@ -171,7 +174,7 @@ fn across(world: SimpleCommunicator) {
                 send.wait();
             }
         });
-        // A matched probe, and one that finds nothing.
+        // A matched probe, and a probe that finds no message.
         mine.process_at_rank((me + 5) % size)
             .buffered_send_with_tag(&me, 3);
         let (message, status) = mine.any_process().matched_probe_with_tag(3);
@@ -181,7 +184,7 @@ fn across(world: SimpleCommunicator) {
     });
 }
 
-/// Collective calls of all sorts, and communicators that are made of theirs.
+/// Makes collective calls of all kinds, and creates communicators from the endpoints.
 fn collectives(world: SimpleCommunicator) {
     endpoint::each(world.endpoints(2), |mine| {
         let (me, size) = (mine.rank(), mine.size());
@@ -226,7 +229,7 @@ fn collectives(world: SimpleCommunicator) {
         assert_eq!(twice.duplicate().get_attr(), Some(&Note(me)));
         let odd: Vec<Rank> = (0..size).filter(|rank| rank % 2 == 1).collect();
         let group = mine.group().include(&odd);
-        // Who asks is the rank of the communicator.
+        // The rank in a group belongs to the endpoint that asks.
         let place = odd.iter().position(|&rank| rank == me);
         assert_eq!(group.rank(), place.map(|place| place as Rank));
         assert_eq!(mine.group().exclude(&[me]).rank(), None);
@@ -255,7 +258,7 @@ impl CommAttribute for Note {
     const CLONE_ON_DUP: bool = true;
 }
 
-/// The stack that has made endpoints takes one of them for itself.
+/// Uses one of the endpoints on the stack that has created them.
 fn itself(world: SimpleCommunicator) {
     let mut made = world.endpoints(3);
     let own = made.remove(1);
@@ -271,13 +274,13 @@ fn itself(world: SimpleCommunicator) {
     }
 }
 
-/// Endpoints make some, down and down; those that they are of are still there.
+/// Creates endpoints of endpoints, five levels deep. The outer endpoints remain usable.
 fn of_endpoints(world: SimpleCommunicator) {
     fn down(mine: SimpleCommunicator, depth: i32) -> i32 {
         if depth == 0 {
             return sum(&mine, 1);
         }
-        // One of three has none, one has two.
+        // Of three ranks, one creates no endpoints and one creates two.
         let made = mine.endpoints((mine.rank() + depth) as usize % 3);
         let below = endpoint::each(made, move |inner| down(inner, depth - 1));
         mine.barrier();
@@ -287,7 +290,7 @@ fn of_endpoints(world: SimpleCommunicator) {
     assert_eq!(sizes.len(), 2);
 }
 
-/// All of them are the rank that has started them: what that has they have, too.
+/// Checks that endpoints share the state of the rank that has started them.
 fn shared(mut world: SimpleCommunicator) {
     world.set_attr(Note(world.rank()));
     let log = Rc::new(RefCell::new(Vec::new()));
@@ -311,7 +314,7 @@ fn shared(mut world: SimpleCommunicator) {
     assert!(world.get_attr::<Note>().is_some());
 }
 
-/// A stack starts another and hands over what it is waited for by, and so does the rank; some are waited for by nobody.
+/// Passes join handles to other stacks and to the rank. Some endpoints are never joined.
 fn joined_by_others(world: SimpleCommunicator) {
     let mut made = world.endpoints(4);
     let (last, third) = (made.pop().unwrap(), made.pop().unwrap());
@@ -334,7 +337,7 @@ fn joined_by_others(world: SimpleCommunicator) {
     assert_eq!(waits.join(), 4 * world.rank() + 3);
 }
 
-/// Many, each of which waits for the one before.
+/// Creates many endpoints, each of which waits for the one before it.
 fn many(world: SimpleCommunicator) {
     let count = 100;
     let running: Vec<JoinHandle<i32>> = world

@@ -1,4 +1,4 @@
-//! How endpoints end where nobody waits for them, where the run is over, and in the hands of others.
+//! Ends of endpoints that are not joined, that outlive the run, or that another rank holds.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use mpi::traits::*;
 
 use crate::cases::sum;
 
-/// Runs ranks on one scheduler, which are initialized.
+/// Runs ranks on one scheduler, and initializes them.
 fn ranks(
     count: usize,
     rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static,
@@ -25,7 +25,7 @@ fn ranks(
     })
 }
 
-/// What a function panics with.
+/// Returns the panic message of a function.
 fn panic_of(f: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(f)).unwrap_err();
     let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
@@ -33,7 +33,7 @@ fn panic_of(f: impl FnOnce()) -> String {
         .unwrap()
 }
 
-/// Counts when it is dropped.
+/// Value that increments a counter when it is dropped.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -42,7 +42,8 @@ impl Drop for Counted {
     }
 }
 
-/// A rank's function may return before what it has started, which the rank ends with.
+/// Returns from the function of a rank before its endpoints have ended. The rank ends when all of
+/// them have.
 #[test]
 fn a_rank_ends_when_all_that_it_has_started_have() {
     let ended = Arc::new(AtomicUsize::new(0));
@@ -60,7 +61,7 @@ fn a_rank_ends_when_all_that_it_has_started_have() {
             let _second = second;
             (0..5).for_each(|_| assert_eq!(sum(&mine, 1), 9));
         }));
-        // The last of them ends the communication of the rank.
+        // The last endpoint drops the `Universe`, which finalizes the rank.
         drop(made.remove(0).start(|mine| {
             (0..5).for_each(|_| assert_eq!(sum(&mine, 1), 9));
             while first.0.load(Ordering::SeqCst) < 6 {
@@ -74,7 +75,8 @@ fn a_rank_ends_when_all_that_it_has_started_have() {
     assert_eq!(ended.load(Ordering::SeqCst), 9);
 }
 
-/// Whatever is on stacks when a run fails is dropped, and so is what has not begun. Who panics then, or begins something, changes nothing.
+/// Fails a run, which drops the contents of all stacks and all functions that have not begun. A
+/// panic or a new endpoint has no effect then.
 #[test]
 fn what_is_on_stacks_when_the_run_fails_is_dropped() {
     struct Starts(Option<Endpoint>, Counted);
@@ -117,7 +119,7 @@ fn what_is_on_stacks_when_the_run_fails_is_dropped() {
         let (calls, all) = (counted(), counted());
         drop(made.remove(0).start(move |mine| {
             let _calls = calls;
-            // Twice, as one that catches the first.
+            // Twice, because this endpoint catches the first panic.
             for _ in 0..2 {
                 let caught = catch_unwind(AssertUnwindSafe(|| {
                     mine.any_process().receive::<u8>();
@@ -138,13 +140,15 @@ fn what_is_on_stacks_when_the_run_fails_is_dropped() {
         told.contains("(rank 1) failed: panicked: the end"),
         "{told}"
     );
-    // A thread that calls after the run's end has its function dropped then.
+    // If a thread makes a call after the end of the run, the function of the call is dropped.
     let minute = Duration::from_secs(60);
     assert_eq!(
         all_calls.recv_timeout(minute),
         Err(mpsc::RecvTimeoutError::Disconnected)
     );
-    // Of each rank: what has begun, with what a destructor would have begun; what never has; and of the function itself.
+    // For each rank: two stacks that panic, two values of the destructor that starts an endpoint,
+    // and one each for the call, the stack that catches, the function of the rank, and the endpoint
+    // that never begins.
     assert_eq!(dropped.load(Ordering::SeqCst), 2 * (2 + 2 + 1 + 1 + 1 + 1));
 }
 
@@ -152,7 +156,8 @@ thread_local! {
     static LEFT: RefCell<(Vec<Endpoint>, Vec<JoinHandle<Rank>>)> = RefCell::default();
 }
 
-/// Ranks of a thread may give each other what no other thread can have. An endpoint runs beside the rank that has made it only; whoever waits, waits.
+/// Gives endpoints and join handles to another rank of the same thread. Only the rank that has
+/// created an endpoint can start it, but any rank can wait for it.
 #[test]
 fn in_the_hands_of_another_rank() {
     let run = ranks(2, |world| {
@@ -175,7 +180,8 @@ fn in_the_hands_of_another_rank() {
         assert!(!running[0].is_finished());
         let told = panic_of(|| drop(other.start(|_| {})));
         assert!(told.contains("by the rank that created it"), "{told}");
-        // Its barrier waits for one that is gone, so this does, too.
+        // The running endpoint waits in a barrier for this one, which is dropped here. So the join
+        // below waits forever, too.
         let waits = panic_of(|| assert_eq!(own.into_communicator().process_at_rank(7).rank(), 7));
         assert!(waits.contains("rank 7 does not exist"), "{waits}");
         running.remove(0).join();
@@ -191,7 +197,8 @@ fn in_the_hands_of_another_rank() {
     );
 }
 
-/// What is left of a run that is over says so, and nothing else comes of it.
+/// Uses endpoints, join handles and a communicator after the end of their run. They report that,
+/// and have no other effect.
 #[test]
 fn after_the_run() {
     let run = ranks(1, |world| {
@@ -207,7 +214,7 @@ fn after_the_run() {
             .start(|mine| mine.any_process().receive::<Rank>().0);
         LEFT.with_borrow_mut(|left| (left.0, left.1) = (two, running));
         LEFT.with_borrow_mut(|left| left.1.push(kept));
-        // All have their turns, and then the run its end.
+        // All endpoints are polled before the run ends.
         world.this_process().receive::<Rank>();
     });
     let told = run.unwrap_err().to_string();
@@ -217,7 +224,7 @@ fn after_the_run() {
     );
     let (mut endpoints, mut running) = LEFT.take();
     assert!(running.iter().all(JoinHandle::is_finished));
-    // What there was is there.
+    // A result from before the end is still available.
     assert_eq!(running.remove(0).join(), 0);
     assert_eq!(
         panic_of(|| assert_eq!(running.pop().unwrap().join(), 1)),
@@ -233,7 +240,7 @@ fn after_the_run() {
     assert!(called.contains("finalized"), "{called}");
 }
 
-/// What a call of a thread panics with is that thread's, which may go on.
+/// Panics in a call of a thread. The thread catches the panic and continues.
 #[test]
 fn a_thread_may_catch_what_a_call_panics_with() {
     let run = ranks(2, |world| {
@@ -251,7 +258,8 @@ fn a_thread_may_catch_what_a_call_panics_with() {
     run.unwrap();
 }
 
-/// Threads of a run that fails hear of it when they call, and those under way, too.
+/// Fails a run with threads whose calls are in progress or come later. Each of these calls panics
+/// in its thread.
 #[test]
 fn threads_that_outlive_the_run() {
     let (over, is_over) = mpsc::channel();
@@ -278,7 +286,7 @@ fn threads_that_outlive_the_run() {
             });
             tell.send(told).unwrap();
         }));
-        // The call is under way.
+        // The call is in progress after this receive.
         world.this_process().receive::<i32>();
         world.barrier();
         assert!(world.rank() == 0, "the end");
@@ -291,7 +299,8 @@ fn threads_that_outlive_the_run() {
     }
 }
 
-/// What a thread returns and nobody takes is dropped by the rank, on a stack: its destructor calls as other code of the rank does.
+/// Drops the result of a thread that is never joined. The destructor runs on a stack of the rank,
+/// so it can make calls.
 #[test]
 fn what_nobody_takes_is_dropped_by_the_rank() {
     struct Calls(bool);
@@ -303,7 +312,8 @@ fn what_nobody_takes_is_dropped_by_the_rank() {
         }
     }
     for ends_well in [true, false] {
-        // The function returns before, and what it leaves behind lives as long as it is waited for.
+        // The function returns first. Its remaining endpoints live until the rank has waited for
+        // them.
         let run = mpi::run_with(&mpi::Options::new(), 2, move || {
             let universe = mpi::initialize().unwrap();
             let mut two = universe.world().endpoints(2);
@@ -323,7 +333,8 @@ fn what_nobody_takes_is_dropped_by_the_rank() {
     }
 }
 
-/// Rounds of endpoints, stacks and threads, of which some are never used, leave nothing behind that would grow.
+/// Creates endpoints, stacks and threads in many rounds, some of which are never used. Nothing may
+/// accumulate.
 #[test]
 fn many_rounds() {
     let run = ranks(2, |world| {

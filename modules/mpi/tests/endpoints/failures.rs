@@ -1,4 +1,4 @@
-//! Cases that do not end well, and what is told of them.
+//! Cases that fail, and their reports.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -119,7 +119,8 @@ pub(crate) const FAILURES: &[Case] = &[
     ),
 ];
 
-/// The rank that calls the operation goes on, and the other must not wait for the sum for ever.
+/// Panics in an operation. The rank that calls it catches the panic, and the other rank must not
+/// wait forever.
 fn operation_panics(world: SimpleCommunicator) {
     let operation = UserOperation::commutative(|_, _| panic!("no sum"));
     let mut sum = 0;
@@ -128,7 +129,7 @@ fn operation_panics(world: SimpleCommunicator) {
     assert!(panicked.is_err(), "there is no sum");
 }
 
-/// All but one send first, and none of the sends is over before it is received.
+/// Sends on all endpoints but one. No send completes before its receive.
 fn standstill(world: SimpleCommunicator) {
     endpoint::each(world.endpoints(2), |mine| {
         let next = mine.process_at_rank((mine.rank() + 1) % 4);
@@ -171,7 +172,7 @@ fn forgotten(world: SimpleCommunicator) {
     world.process_at_rank(1 - world.rank()).receive::<u8>();
 }
 
-/// A stack that has what it is waited for by.
+/// Joins a stack from the stack itself.
 fn for_itself(world: SimpleCommunicator) {
     let running: Rc<RefCell<Option<JoinHandle<()>>>> = Rc::default();
     let own = Rc::clone(&running);
@@ -205,7 +206,7 @@ fn mismatch(world: SimpleCommunicator) {
     });
 }
 
-/// What the rank does not wait for calls when that is finalized.
+/// Makes calls on an endpoint that is not joined, after its rank was finalized.
 fn finalized(world: SimpleCommunicator) {
     for endpoint in world.endpoints(1) {
         drop(endpoint.start(|mine| {

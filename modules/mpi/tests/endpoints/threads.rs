@@ -6,7 +6,8 @@ use mpi::traits::*;
 
 use crate::cases::sum;
 
-/// What a rank does with all others, whatever it is: so many rounds.
+/// Exchanges messages and makes collective calls with all other ranks, of any kind. Returns
+/// `round`.
 fn all_sorts(mine: &SimpleCommunicator, round: i32) -> i32 {
     let (me, size) = (mine.rank(), mine.size());
     let to = mine.process_at_rank((me + round) % size);
@@ -28,7 +29,8 @@ fn all_sorts(mine: &SimpleCommunicator, round: i32) -> i32 {
     sum(mine, round) / size
 }
 
-/// Threads, whose calls are as those of ranks, several in one or one after the other.
+/// Runs endpoints as threads. They make MPI calls as their ranks, several in one `call` or in one
+/// after the other.
 pub(crate) fn threads(world: SimpleCommunicator) {
     let first = 2 * world.rank();
     let threads = world.endpoints(2).into_iter().map(|endpoint| {
@@ -37,16 +39,16 @@ pub(crate) fn threads(world: SimpleCommunicator) {
             for round in 0..3 {
                 assert_eq!(rank.call(move |mine| all_sorts(mine, round)), round);
             }
-            // Attributes stay from one call to the next.
+            // The name persists between calls.
             let number = rank.rank();
             rank.call(|mine| mine.set_name("of a thread"));
             assert_eq!(rank.call(|mine| mine.get_name()), "of a thread");
-            // It is none of the run's by itself, its calls are by its rank.
+            // The thread itself is not part of the run. Its calls are made by its rank.
             assert!(!mpi::is_initialized());
             assert_eq!(rank.call(|mine| mine.group().rank()), Some(number));
             let me = rank.call(|_| (SimpleCommunicator::world().rank(), mpi::is_initialized()));
             assert_eq!(me, (number / 2, true));
-            // What is made there may be a rank that the thread does not have to know.
+            // A call may create a rank that the thread does not know.
             rank.call(|mine| {
                 let one = mine.endpoints(1).remove(0).into_communicator();
                 assert_eq!(sum(&one, 1), 6);
@@ -60,7 +62,7 @@ pub(crate) fn threads(world: SimpleCommunicator) {
     assert_eq!(ended, [first, first + 1]);
 }
 
-/// A thread and a stack of the same rank wait for each other, in turn.
+/// Exchanges messages between a thread and a stack of the same rank.
 pub(crate) fn beside_stacks(world: SimpleCommunicator) {
     let mut two = world.endpoints(2);
     let thread = two.remove(1).on_thread(|rank: &ThreadRank<'_>| {
@@ -85,7 +87,8 @@ pub(crate) fn beside_stacks(world: SimpleCommunicator) {
     stack.join();
 }
 
-/// Ranks of one communicator, of which some are threads, some stacks, and some the rank's own stack.
+/// Runs a communicator whose ranks are threads, new stacks, and the stacks of the ranks that
+/// created it.
 pub(crate) fn random(world: SimpleCommunicator) {
     for seed in 0..8 {
         let count = 1 + (world.rank() as usize + seed) % 3;

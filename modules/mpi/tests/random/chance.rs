@@ -1,10 +1,10 @@
-//! Numbers that all ranks draw alike.
+//! Random numbers that are the same on all ranks.
 
-/// A sequence of numbers, given by its seed (SplitMix64).
+/// Sequence of random numbers, determined by its seed (SplitMix64).
 #[derive(Debug, Clone)]
 pub(crate) struct Chance(u64);
 
-/// Mixes a number so that all its bits depend on all of its.
+/// Mixes a number, so that each bit of the result depends on all bits of the argument.
 pub(crate) fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -21,7 +21,7 @@ impl Chance {
         mixed(self.0)
     }
 
-    /// A number below this one.
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
@@ -34,7 +34,8 @@ impl Chance {
         from[self.below(from.len())]
     }
 
-    /// The length of a message: mostly short, at times none, at times longer than what is sent at once.
+    /// Returns the length of a message: mostly short, sometimes 0, and sometimes too long to be
+    /// sent at once.
     pub(crate) fn length(&mut self) -> usize {
         match self.below(40) {
             0 => 20_000 + self.below(2_000),
@@ -43,7 +44,7 @@ impl Chance {
         }
     }
 
-    /// So many numbers from 0, in some order.
+    /// Returns the numbers below `count` in random order.
     pub(crate) fn order(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
         for at in (1..count).rev() {

@@ -127,7 +127,8 @@ fn all_to_all<T: Element>(turn: &mut Turn) {
     turn.say_elements("", &room);
 }
 
-/// Where parts of these lengths are in a buffer, in some order and with gaps, and how long that is.
+/// Returns the offsets of parts of these lengths, in random order and with gaps, and the total
+/// length.
 fn places(turn: &mut Turn, counts: &[Count]) -> (Vec<Count>, usize) {
     let mut places = vec![0; counts.len()];
     let mut at = 0;
@@ -139,7 +140,7 @@ fn places(turn: &mut Turn, counts: &[Count]) -> (Vec<Count>, usize) {
     (places, at as usize)
 }
 
-/// Parts of different lengths.
+/// Makes calls with parts of different lengths.
 fn parts<T: Element>(turn: &mut Turn) {
     let (size, me) = (turn.size, turn.me);
     let (way, root, immediate) = (turn.chance.below(4), turn.rank(), turn.chance.one_in(2));
@@ -149,7 +150,7 @@ fn parts<T: Element>(turn: &mut Turn) {
     let row: Vec<Count> = counts[..size].to_vec();
     let (mut row_places, row_room) = places(turn, &row);
     if way == 0 && size == 1 {
-        // MPICH 4.0.2 takes any displacement for 0 in an `MPI_Allgatherv` of one rank.
+        // MPICH 4.0.2 uses 0 for any displacement in an `MPI_Allgatherv` of one rank.
         row_places[0] = 0;
     }
     let process = turn.comm.process_at_rank(root as i32);
@@ -201,7 +202,7 @@ fn parts<T: Element>(turn: &mut Turn) {
                 let (places, room) = places(turn, &counts);
                 (counts, places, room)
             };
-            // Each draws as often; what it draws is its own.
+            // Each rank draws equally often, for its own counts.
             let (to, to_places, to_room) = layout(&|other| me * size + other);
             let (from, from_places, from_room) = layout(&|other| other * size + me);
             let all: Vec<T> = turn.elements(me, 1, to_room);
@@ -225,7 +226,8 @@ fn parts<T: Element>(turn: &mut Turn) {
     );
 }
 
-/// Several collective calls that are begun in one order by all, and waited for by each in its own.
+/// Begins several collective calls in one order, and waits for them in an order that depends on the
+/// rank.
 fn several<T: Element>(turn: &mut Turn) {
     let (size, me) = (turn.size, turn.me);
     let roots: Vec<usize> = (0..3).map(|_| turn.rank()).collect();

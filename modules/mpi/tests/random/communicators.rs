@@ -1,4 +1,4 @@
-//! Making communicators, and what they and their groups tell.
+//! Steps that create communicators, and that log properties of these and of groups.
 
 use mpi::topology::{Color, GroupRelation, SimpleCommunicator, SystemGroup, UserGroup};
 use mpi::traits::*;
@@ -16,12 +16,12 @@ pub(crate) const KINDS: [Kind; 7] = [
     ("packed", packed),
 ];
 
-/// Whether a step makes a communicator, of which later steps are.
+/// Returns true if the step makes a communicator that later steps may use.
 pub(crate) fn makes(kind: &Kind) -> bool {
     ["duplicate", "split", "split_by_group"].contains(&kind.0)
 }
 
-/// What is told of a new communicator, which those that are not in it do not have.
+/// Logs a new communicator and keeps it. A rank that is not in it has none.
 fn made(turn: &mut Turn, made: Option<SimpleCommunicator>) {
     match &made {
         None => turn.say("in none"),
@@ -55,7 +55,7 @@ fn split(turn: &mut Turn) {
     };
     let comm = match turn.chance.one_in(3) {
         true => turn.comm.split_by_color(color),
-        // Equal keys keep their order.
+        // Ranks with equal keys keep their order.
         false => turn.comm.split_by_color_with_key(color, keys[turn.me]),
     };
     made(turn, comm);
@@ -64,7 +64,7 @@ fn split(turn: &mut Turn) {
 fn split_shared(turn: &mut Turn) {
     let sign = -(turn.chance.below(2) as i32);
     let comm = turn.comm.split_shared(sign * turn.me as i32);
-    // Which ranks are in it depends on where they are, their order does not.
+    // Its members depend on the placement of ranks, but their order does not.
     let mut members = vec![0_i32; comm.size() as usize];
     comm.all_gather_into(&(turn.me as i32), &mut members[..]);
     let has_me = members[comm.rank() as usize] == turn.me as i32;
@@ -75,7 +75,7 @@ fn split_shared(turn: &mut Turn) {
     turn.say(format!("{has_me} {ordered}"));
 }
 
-/// Some ranks in some order.
+/// Draws some ranks in random order.
 fn some_ranks(turn: &mut Turn) -> Vec<i32> {
     let order = turn.chance.order(turn.size);
     let count = turn.chance.below(turn.size + 1);
@@ -89,14 +89,14 @@ fn split_by_group(turn: &mut Turn) {
     let inside = ranks.contains(&(turn.me as i32));
     let comm = match (collective, inside) {
         (true, _) => turn.comm.split_by_subgroup_collective(&group),
-        // By those of the group alone.
+        // Only ranks of the group make this call.
         (false, true) => turn.comm.split_by_subgroup_with_tag(&group, turn.tag(0)),
         (false, false) => None,
     };
     made(turn, comm);
 }
 
-/// Which ranks of a communicator are in a group, in its order.
+/// Formats the ranks of a communicator that are in a group, in the order of the group.
 fn members(group: &UserGroup, comm: &SimpleCommunicator) -> String {
     let all: Vec<i32> = (0..group.size()).collect();
     let ranks = group.translate_ranks(&all, &comm.group());
@@ -172,7 +172,7 @@ fn cartesian(turn: &mut Turn) {
     ));
 }
 
-/// Packed here, unpacked elsewhere.
+/// Packs data, which the next rank unpacks.
 fn packed(turn: &mut Turn) {
     let length = turn.chance.below(20);
     let numbers: Vec<i32> = turn.elements(turn.me, 0, length);
@@ -195,7 +195,7 @@ fn packed(turn: &mut Turn) {
         &mut came[..],
         &turn.comm.process_at_rank(from as i32),
     );
-    // SAFETY: this is what was packed.
+    // SAFETY: `came` contains packed elements of these types and lengths.
     unsafe {
         let at = turn.comm.unpack_into(&came[..], &mut theirs[..], 0);
         turn.comm.unpack_into(&came[..], &mut real[..], at);

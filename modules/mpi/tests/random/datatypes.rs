@@ -1,4 +1,4 @@
-//! Datatypes that are made, on either side of messages and of collective calls.
+//! User-defined datatypes in messages and collective calls.
 
 use mpi::Count;
 use mpi::datatype::{MutView, UserDatatype, View};
@@ -14,15 +14,14 @@ pub(crate) const KINDS: [Kind; 3] = [
     ("structures", structures),
 ];
 
-/// A datatype of so many elements, which are in a row for each of `rows`, and how many elements of a buffer as many as `count`
-/// of it can reach.
+/// Datatype, its count, and the length of the buffer that they need, in elements.
 struct Drawn {
     datatype: UserDatatype,
     count: usize,
     reach: usize,
 }
 
-/// A datatype of `rows` by `across` elements in all.
+/// Draws a datatype and a count with `rows` by `across` elements in total.
 fn drawn<T: Element>(turn: &mut Turn, rows: usize, across: usize) -> Drawn {
     let of = T::equivalent_datatype();
     let (r, a) = (rows as Count, across as Count);
@@ -55,7 +54,7 @@ fn drawn<T: Element>(turn: &mut Turn, rows: usize, across: usize) -> Drawn {
                 1,
             )
         }
-        // Several of one: each begins where the one before ends.
+        // Several elements of one datatype. Each begins where the one before it ends.
         _ => (UserDatatype::contiguous(a, &of), rows),
     };
     Drawn {
@@ -65,7 +64,7 @@ fn drawn<T: Element>(turn: &mut Turn, rows: usize, across: usize) -> Drawn {
     }
 }
 
-/// Sent with one datatype, received with another of as many elements.
+/// Sends with one datatype, and receives with another that has as many elements.
 fn views<T: Element>(turn: &mut Turn) {
     let (rows, across) = (1 + turn.chance.below(4), 1 + turn.chance.below(5));
     let (send, receive) = (
@@ -79,7 +78,7 @@ fn views<T: Element>(turn: &mut Turn) {
     );
     let sent: Vec<T> = turn.elements(turn.me, 0, send.reach);
     let mut room = vec![T::default(); receive.reach];
-    // SAFETY: the datatypes reach no further than the buffers do.
+    // SAFETY: the datatypes do not reach beyond the buffers.
     let out =
         unsafe { View::with_count_and_datatype(&sent[..], send.count as Count, &send.datatype) };
     // SAFETY: as above.
@@ -102,7 +101,7 @@ fn views<T: Element>(turn: &mut Turn) {
     ));
 }
 
-/// A collective call with one datatype at each end.
+/// Makes a collective call with a user-defined datatype.
 fn together<T: Element>(turn: &mut Turn) {
     let (rows, across) = (1 + turn.chance.below(3), 1 + turn.chance.below(4));
     let (root, way) = (turn.rank(), turn.chance.below(3));
@@ -112,7 +111,7 @@ fn together<T: Element>(turn: &mut Turn) {
     let process = turn.comm.process_at_rank(root as i32);
     match way {
         0 => {
-            // SAFETY: the datatype reaches no further than the buffer does.
+            // SAFETY: the datatype does not reach beyond the buffer.
             let mut view = unsafe {
                 MutView::with_count_and_datatype(&mut room[..], one.count as Count, &one.datatype)
             };
@@ -143,7 +142,7 @@ fn together<T: Element>(turn: &mut Turn) {
     }
 }
 
-/// Of C's layout, with padding inside and behind.
+/// Record with C's layout, which has padding between fields and at the end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Record {
@@ -152,7 +151,7 @@ struct Record {
     pair: [i16; 3],
 }
 
-// SAFETY: the datatype has the members of the structure where they are.
+// SAFETY: the datatype describes all fields at their offsets, so all bytes except padding.
 unsafe impl Equivalence for Record {
     type Out = UserDatatype;
     fn equivalent_datatype() -> UserDatatype {

@@ -1,14 +1,14 @@
-//! What messages are made of.
+//! Elements of messages.
 
 use std::fmt::Debug;
 
 use mpi::traits::*;
 
-/// A type of elements.
+/// Type of elements.
 pub(crate) trait Element:
     Equivalence + Copy + Default + Debug + PartialEq + Send + Sync + 'static
 {
-    /// One of a hundred values, which all of these types have.
+    /// Returns one of a hundred values, which all of these types have.
     fn of(number: u64) -> Self;
 }
 
@@ -21,14 +21,14 @@ macro_rules! elements {
 }
 elements!(u8 i16 u32 i32 i64 u64 f32 f64);
 
-/// One that is only for what is defined for truths.
+/// For logical operations only, so it is not in `ELEMENTS`.
 impl Element for bool {
     fn of(number: u64) -> Self {
         number % 2 == 1
     }
 }
 
-/// A function that is generic over its elements, for the type that a turn has.
+/// Calls a function that is generic over elements, with the element type of a turn.
 macro_rules! by_element {
     ($function:ident($turn:ident)) => {
         match $turn.step.element {
@@ -45,10 +45,10 @@ macro_rules! by_element {
 }
 pub(crate) use by_element;
 
-/// The names of all.
+/// Names of the element types of steps.
 pub(crate) const ELEMENTS: [&str; 8] = ["u8", "i16", "u32", "i32", "i64", "u64", "f32", "f64"];
 
-/// Elements in a log: all, or of many a digest.
+/// Formats elements for a log. Many elements become a digest.
 pub(crate) fn shown<T: Element>(elements: &[T]) -> String {
     if elements.len() <= 24 {
         return format!("{elements:?}");

@@ -1,4 +1,4 @@
-//! A rank of a job that runs many programs, as starting a job is what costs.
+//! Rank of a job. A job runs many programs, because starting a job is slow.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,13 +9,14 @@ use mpi::traits::*;
 
 use super::program::{Program, Spec};
 
-/// What is asked for buffered sends: some messages of all lengths.
+/// Size of the buffer for buffered sends, which holds some messages of all lengths.
 const BUFFER: usize = 8 << 20;
 
-/// Which job a rank is of: `RANKS DIRECTORY SPECIFICATION`. By the environment, as arguments are the test harness's.
+/// Variable that describes the job of a rank: `RANKS DIRECTORY SPECIFICATION`. Arguments belong to
+/// the test harness.
 pub(crate) const JOB: &str = "GRAPHMAP_RANDOM_JOB";
 
-/// How many ranks the job has, where they write, and what programs they run.
+/// Returns the number of ranks of the job, the folder of their logs, and their programs.
 pub(crate) fn job() -> (usize, PathBuf, Vec<Spec>) {
     let told = std::env::var(JOB).unwrap_or_default();
     let parts: Vec<&str> = told.split(' ').collect();
@@ -30,14 +31,14 @@ pub(crate) fn job() -> (usize, PathBuf, Vec<Spec>) {
     parsed.unwrap_or_else(|| panic!("{JOB}=RANKS DIRECTORY SPECIFICATION, not {told:?}"))
 }
 
-/// The whole of a rank's `main`: what it has seen is in `DIRECTORY/RANK.log`.
+/// Runs a rank from the start of `main` to its end. Writes its log to `DIRECTORY/RANK.log`.
 pub(crate) fn rank() {
     let mut universe = mpi::initialize().expect("the first to initialize");
     universe.set_buffer_size(BUFFER);
     of(&universe.world());
 }
 
-/// What a rank of a job does, which all ranks of this communicator are.
+/// Runs the programs of a job on a rank of this communicator.
 pub(crate) fn of(world: &SimpleCommunicator) {
     let (ranks, directory, specs) = job();
     assert_eq!(world.size() as usize, ranks, "ranks of the job");
@@ -45,7 +46,7 @@ pub(crate) fn of(world: &SimpleCommunicator) {
     let created = File::create(&path);
     let mut file = created.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     programs(world, &specs, |line| {
-        // At once: where a job hangs, the last lines tell in what.
+        // Written at once, so that the last line shows the place if a job hangs.
         writeln!(file, "{line}").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     });
 }
@@ -55,7 +56,8 @@ fn programs(world: &SimpleCommunicator, specs: &[Spec], mut tell: impl FnMut(&st
     for spec in specs {
         tell(&format!("program {spec}"));
         Program::new(spec).run(world, &mut tell);
-        // What is buffered is bounded by what one program sends, and none sees another's messages.
+        // The barrier bounds the buffered data to one program, and separates the messages of
+        // programs.
         world.barrier();
     }
     tell("end");

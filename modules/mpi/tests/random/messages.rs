@@ -1,4 +1,4 @@
-//! Messages from one to another: modes of sending, ways of receiving, tags, wildcards.
+//! Messages between two ranks: modes of sending, ways of receiving, tags, and wildcards.
 
 use mpi::Tag;
 use mpi::point_to_point as p2p;
@@ -17,10 +17,10 @@ pub(crate) const KINDS: [Kind; 6] = [
     ("exchange", |turn| by_element!(exchange(turn))),
 ];
 
-/// A message that one of all ranks sends.
+/// Message from one rank to another.
 #[derive(Clone)]
 pub(crate) struct Message {
-    /// Its number among those of a step.
+    /// Number among the messages of a step.
     pub(crate) number: usize,
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -34,8 +34,9 @@ impl Message {
     }
 }
 
-/// Draws messages. Those with equal tags are told from each other by their order. At times there are many for one rank, more
-/// than wait for it in a list, or at all.
+/// Draws messages. Messages with equal tags are distinguished by their order. Sometimes many
+/// messages go to one rank: more than its list of waiting messages holds, or more than may wait at
+/// all.
 pub(crate) fn drawn(turn: &mut Turn, to_oneself: bool) -> Vec<Message> {
     let (few, many) = (1 + turn.chance.below(8), 40 + turn.chance.below(60));
     let one = turn.rank();
@@ -61,13 +62,13 @@ pub(crate) fn drawn(turn: &mut Turn, to_oneself: bool) -> Vec<Message> {
     messages
 }
 
-/// Whether a receive from anybody with its tag can take this message only.
+/// Returns true if a receive from any rank with this tag can only take this message.
 fn is_alone(message: &Message, among: &[Message]) -> bool {
     let same = |other: &&Message| (other.to, other.tag) == (message.to, message.tag);
     among.iter().filter(same).count() == 1
 }
 
-/// Sends, and comes back when the buffer may be used again.
+/// Sends a message, and returns when its buffer may be used again.
 fn send<T: Element>(turn: &Turn, message: &Message, mode: usize) {
     let elements = message.elements::<T>(turn);
     let to = turn.comm.process_at_rank(message.to as i32);
@@ -87,7 +88,7 @@ fn send<T: Element>(turn: &Turn, message: &Message, mode: usize) {
     }
 }
 
-/// Receives, and says what.
+/// Receives a message, and logs it.
 fn receive<T: Element>(turn: &mut Turn, message: &Message, way: usize, anybody: bool) {
     let comm = turn.comm;
     let (from, anyone) = (
@@ -95,7 +96,7 @@ fn receive<T: Element>(turn: &mut Turn, message: &Message, way: usize, anybody: 
         comm.any_process(),
     );
     let tag = message.tag;
-    // Room for more than comes.
+    // The buffer may be larger than the message.
     let mut room = vec![T::default(); message.length + way % 3];
     let (elements, status) = match way {
         0 if message.length == 1 => {
@@ -109,7 +110,7 @@ fn receive<T: Element>(turn: &mut Turn, message: &Message, way: usize, anybody: 
             true => anyone.receive_vec_with_tag::<T>(tag),
             false => from.receive_vec_with_tag::<T>(tag),
         },
-        // Whatever its tag is: those of one rank come in the order in which they were sent.
+        // Any tag: messages of one rank arrive in the order in which they were sent.
         2 => (Vec::new(), from.receive_into(&mut room[..])),
         3 => from.receive_vec::<T>(),
         4 => {
@@ -132,7 +133,8 @@ fn receive<T: Element>(turn: &mut Turn, message: &Message, way: usize, anybody: 
     turn.say_elements(&told::<T>(&status), &elements);
 }
 
-/// All ranks go through the messages in the same order, so each comes to an end, whether sends wait or not.
+/// Sends and receives messages in the same order on all ranks. Each call returns, even if sends
+/// wait for their receives.
 fn in_order<T: Element>(turn: &mut Turn) {
     let messages = drawn(turn, false);
     for message in &messages {
@@ -146,7 +148,7 @@ fn in_order<T: Element>(turn: &mut Turn) {
     }
 }
 
-/// All sends are begun, then received by their tags in another order.
+/// Begins all sends, and receives them by tag in another order.
 fn by_tag<T: Element>(turn: &mut Turn) {
     let messages = drawn(turn, true);
     let order = turn.chance.order(messages.len());
@@ -166,7 +168,8 @@ fn by_tag<T: Element>(turn: &mut Turn) {
             });
         }
         for at in order {
-            // Of those with this tag from this rank, the first that was sent: its length may be another.
+            // This takes the first message with the tag from the rank, which may have another
+            // length.
             let message = &messages[at];
             if message.to == me {
                 let from = turn.comm.process_at_rank(message.from as i32);
@@ -180,7 +183,7 @@ fn by_tag<T: Element>(turn: &mut Turn) {
     });
 }
 
-/// Receives are begun before anything is sent, and take what comes in the order in which they were begun.
+/// Begins receives before any send. They take messages in the order in which they were begun.
 fn receives_first<T: Element>(turn: &mut Turn) {
     let messages = drawn(turn, false);
     let me = turn.me;
@@ -203,7 +206,7 @@ fn receives_first<T: Element>(turn: &mut Turn) {
         for ((message, way), room) in taken.iter().zip(&mut rooms) {
             let from = turn.comm.process_at_rank(message.from as i32);
             requests.push(match way {
-                // Any tag: what this rank sends comes in the order of these receives.
+                // Any tag: the messages of this rank arrive in the order of these receives.
                 0 => from.immediate_receive_into(scope, room),
                 1 if is_alone(message, &messages) => {
                     let anyone = turn.comm.any_process();
@@ -244,7 +247,7 @@ fn receives_first<T: Element>(turn: &mut Turn) {
     }
 }
 
-/// Sends that find their receives.
+/// Sends in ready mode.
 fn ready<T: Element>(turn: &mut Turn) {
     let by = 1 + turn.chance.below(4);
     let (to, from) = (
@@ -261,7 +264,7 @@ fn ready<T: Element>(turn: &mut Turn) {
         let receive = before.immediate_receive_into_with_tag(scope, &mut room[..], tag);
         turn.comm.barrier();
         let next = turn.comm.process_at_rank(to as i32);
-        // SAFETY: the receive has been begun, as the barrier is over.
+        // SAFETY: the receive has begun, because the barrier is complete.
         unsafe {
             match immediate {
                 true => next
@@ -275,7 +278,8 @@ fn ready<T: Element>(turn: &mut Turn) {
     turn.say_elements(&told::<T>(&status), &room);
 }
 
-/// Messages of all to one, which takes whatever comes: those of each rank are in the order in which it has sent them.
+/// Sends messages from all ranks to one, which receives from any rank. The messages of each sender
+/// stay in order.
 fn funnel<T: Element>(turn: &mut Turn) {
     let root = turn.rank();
     let each = 1 + turn.chance.below(4);
@@ -300,7 +304,7 @@ fn funnel<T: Element>(turn: &mut Turn) {
             let line = format!("{} {}", told::<T>(&status), shown(&elements));
             came.push((status.source_rank(), line));
         }
-        // Stable: each one's are in the order in which they came.
+        // The sort is stable, so the messages of each rank stay in the order of arrival.
         came.sort_by_key(|came| came.0);
         for (_, line) in came {
             turn.say(line);
@@ -323,11 +327,11 @@ fn funnel<T: Element>(turn: &mut Turn) {
             );
         }
     }
-    // What is sent later is for later receives.
+    // Messages of later steps must not match these receives.
     turn.comm.barrier();
 }
 
-/// Sending and receiving in one call, around a ring of some step.
+/// Sends and receives in one call, around a ring with a random stride.
 fn exchange<T: Element>(turn: &mut Turn) {
     let by = turn.chance.below(turn.size);
     let way = turn.chance.below(4);
@@ -356,7 +360,7 @@ fn exchange<T: Element>(turn: &mut Turn) {
             turn.say_elements(&told::<T>(&status), &room);
         }
         2 => {
-            // Nothing else of this rank is on its way here.
+            // No other message from the same rank is in transit.
             let status = p2p::send_receive_into(&sent[..], &next, &mut room[..], &before);
             turn.say_elements(&told::<T>(&status), &room);
         }

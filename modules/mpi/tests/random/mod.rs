@@ -1,10 +1,13 @@
-//! Random MPI programs, written for rsmpi's API alone, so that they compile against ours and against rsmpi itself, and what
-//! every rank of them sees can be compared.
+//! Random MPI programs. They use only rsmpi's API, so they compile with this crate and with rsmpi
+//! itself, and the logs of their ranks can be compared.
 //!
-//! A program is made of its seed: steps, each of which all ranks of a communicator take together. What a step does to whom
-//! is drawn alike by all ranks; what a rank sees in it (values, statuses, sizes) is a line of its log. Every program is
-//! well defined: what the standard leaves open (which of several messages a wildcard takes first, the buffer of an
-//! exclusive scan at rank 0) is put in order before it is logged, or not logged.
+//! A seed determines a program: a sequence of steps, each of which all ranks of a communicator take
+//! together. All ranks draw the same random numbers. The observations of a rank in a step (values,
+//! statuses, sizes) become lines of its log.
+//!
+//! Every program is well defined. The standard leaves some results open, such as the message that a
+//! wildcard receives first, or the buffer of an exclusive scan at rank 0. They are sorted before
+//! they are logged, or they are not logged.
 
 mod chance;
 mod collective;

@@ -1,4 +1,4 @@
-//! Looking at messages before they are received.
+//! Probes for messages before they are received.
 
 use mpi::traits::*;
 
@@ -15,7 +15,7 @@ pub(crate) const KINDS: [Kind; 3] = [
     ("probes_of_nothing", |turn| by_element!(nothing(turn))),
 ];
 
-/// Looks at a message and receives it, of a rank and with a tag that are given, or not.
+/// Probes for a message and receives it, with or without its tag.
 fn take<T: Element>(turn: &mut Turn, message: &Message, way: usize) {
     let from = turn.comm.process_at_rank(message.from as i32);
     let tag = message.tag;
@@ -95,7 +95,7 @@ fn probed<T: Element>(turn: &mut Turn) {
     }
 }
 
-/// All messages to this rank are taken out before any is received, and then in another order.
+/// Matches all messages to this rank before any is received, and receives them in another order.
 fn all_matched<T: Element>(turn: &mut Turn) {
     let messages = drawn(turn, true);
     let order = turn.chance.order(messages.len());
@@ -135,7 +135,8 @@ fn all_matched<T: Element>(turn: &mut Turn) {
     });
 }
 
-/// Nobody sees what has another tag, is in another communicator, or was received.
+/// Probes for messages that have another tag, are in another communicator, or were received. No
+/// probe finds them.
 fn nothing<T: Element>(turn: &mut Turn) {
     let length = turn.chance.length();
     let (to, from) = (

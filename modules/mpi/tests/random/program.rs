@@ -1,4 +1,4 @@
-//! What a program is: its steps.
+//! Programs and their steps.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use super::element::ELEMENTS;
 use super::turn::Turn;
 use super::{collective, communicators, datatypes, messages, probes, reductions, requests};
 
-/// A kind of step: what it is called, and what every rank of a communicator does in it.
+/// Kind of step: its name, and the function that every rank of a communicator calls.
 pub(crate) type Kind = (&'static str, fn(&mut Turn));
 
-/// Kinds of steps, each as often as others of its file.
+/// Kinds of steps by file. All files are equally likely, and all kinds of a file.
 const KINDS: [&[Kind]; 7] = [
     &messages::KINDS,
     &probes::KINDS,
@@ -23,31 +23,31 @@ const KINDS: [&[Kind]; 7] = [
     &datatypes::KINDS,
 ];
 
-/// A step of a program.
+/// Step of a program.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// Its number, also if others are left out.
+    /// Number of the step, which does not depend on steps that are omitted.
     pub(crate) number: usize,
     pub(crate) seed: u64,
-    /// Which communicator of those that there are by then.
+    /// Selects one of the communicators that exist at the step.
     communicator: usize,
     pub(crate) element: &'static str,
     kind: Kind,
 }
 
-/// The steps of a program.
+/// Steps of a program.
 #[derive(Debug)]
 pub(crate) struct Program {
     seed: u64,
     steps: Vec<Step>,
 }
 
-/// A program as it is asked for: its seed, and which steps are left out.
+/// Specification of a program: its seed, and the steps to omit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spec {
-    /// Its seed.
+    /// Seed of the program.
     pub(crate) seed: u64,
-    /// The numbers of those left out.
+    /// Numbers of the steps to omit.
     pub(crate) without: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Spec {
 }
 
 impl Spec {
-    /// Of `FIRST..LAST`, all of them but the last; of `SEED-3-5`, one without steps 3 and 5.
+    /// Parses `FIRST..LAST`, which excludes `LAST`, or `SEED-3-5`, a program without steps 3 and 5.
     pub(crate) fn parse(text: &str) -> Option<Vec<Spec>> {
         if let Some((first, last)) = text.split_once("..") {
             let seeds = first.parse::<u64>().ok()?..last.parse().ok()?;
@@ -79,7 +79,7 @@ impl Spec {
 }
 
 impl Program {
-    /// The program of a specification.
+    /// Returns the program of a specification.
     pub(crate) fn new(spec: &Spec) -> Program {
         let mut chance = Chance::new(spec.seed);
         let length = 8 + chance.below(10);
@@ -93,7 +93,7 @@ impl Program {
                 kind: chance.pick(file),
             }
         });
-        // Drawn all the same, so that those that stay are the same.
+        // Steps are omitted after all are drawn, so that the others do not change.
         let steps = steps.collect::<Vec<_>>().into_iter();
         let steps = steps.filter(|step| !spec.without.contains(&step.number));
         Program {
@@ -102,17 +102,17 @@ impl Program {
         }
     }
 
-    /// The numbers of its steps.
+    /// Returns the numbers of the steps.
     pub(crate) fn steps(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().map(|step| step.number)
     }
 
-    /// Takes all steps, and tells what this rank sees, line by line.
+    /// Takes all steps, and passes the log of this rank to `tell`, line by line.
     pub(crate) fn run(&self, world: &SimpleCommunicator, mut tell: impl FnMut(&str)) {
-        // Those that this rank is not in are there all the same, so that all ranks number them alike.
+        // Includes communicators without this rank, so that all ranks use the same numbers.
         let mut communicators: Vec<Option<SimpleCommunicator>> = Vec::new();
         for step in &self.steps {
-            // The world first, as often as all others.
+            // About half of the steps use the world.
             let which = step.communicator % (2 * communicators.len() + 1);
             let of = communicators.get(which).map_or(Some(world), Option::as_ref);
             let named = if which < communicators.len() {

@@ -1,6 +1,7 @@
-//! Collective calls that combine, with operations of MPI's and of the program's.
+//! Reductions with predefined and user-defined operations.
 //!
-//! What an operation of a program does to an element depends on no other: MPI may call it for parts of a message.
+//! A user-defined operation treats elements independently, because MPI may call it for parts of a
+//! message.
 
 use std::os::raw::{c_int, c_void};
 
@@ -21,7 +22,7 @@ pub(crate) const KINDS: [Kind; 6] = [
     ("reduce_by_function", unsafely),
 ];
 
-/// One of the reductions, with elements of this rank, by an operation.
+/// Makes one of the reductions of the elements of this rank.
 fn reduction<T: Element>(
     turn: &mut Turn,
     sent: &[T],
@@ -33,7 +34,7 @@ fn reduction<T: Element>(
     let process = comm.process_at_rank(root as i32);
     let whole = sent.len() / turn.size;
     let mut room = vec![T::default(); if way == 4 { whole } else { sent.len() }];
-    // The same number of elements for each.
+    // The same number of elements for each rank.
     let blocks = &sent[..whole * turn.size];
     let into = &mut room[..];
     match (way, immediate) {
@@ -82,14 +83,14 @@ fn reduction<T: Element>(
         "reduce_scatter_block",
         "reduce_local",
     ][way];
-    // What rank 0 has of an exclusive scan is undefined.
+    // The result of an exclusive scan is undefined at rank 0.
     if way == 3 && turn.me == 0 {
         room.clear();
     }
     turn.say_elements(&format!("{called} {name}"), &room);
 }
 
-/// Elements of which each is a multiple of the ranks in number, at times.
+/// Returns elements of this rank. Their number is sometimes a multiple of the number of ranks.
 fn sent<T: Element>(turn: &mut Turn) -> Vec<T> {
     let length = turn.chance.length();
     let length = if turn.chance.one_in(2) {
@@ -140,7 +141,7 @@ fn truths(turn: &mut Turn) {
     }
 }
 
-/// The first and the last of all do not commute.
+/// Reduces to the first or to the last operand, which does not commute.
 fn by_closure<T: Element>(turn: &mut Turn) {
     let sent: Vec<T> = sent(turn);
     let last = turn.chance.one_in(2);
@@ -154,7 +155,8 @@ fn by_closure<T: Element>(turn: &mut Turn) {
     reduction(turn, &sent, &operation, if last { "last" } else { "first" });
 }
 
-/// Functions x -> a x + b, modulo 2^32, one after the other: each is an element, `a` above `b`.
+/// Composes two functions x -> a x + b modulo 2^32. Each is one element, with `a` in the upper
+/// half.
 fn after(first: u64, second: u64) -> u64 {
     let (a, b) = ((first >> 32) as u32, first as u32);
     let (c, d) = ((second >> 32) as u32, second as u32);
@@ -188,7 +190,7 @@ unsafe extern "C" fn lesser(
     count: *mut c_int,
     _datatype: *mut mpi::ffi::MPI_Datatype,
 ) {
-    // SAFETY: it is called for so many numbers of this type.
+    // SAFETY: both pointers refer to `*count` elements of `i64`.
     unsafe {
         for at in 0..*count as usize {
             let (left, right) = (
@@ -202,7 +204,7 @@ unsafe extern "C" fn lesser(
 
 fn unsafely(turn: &mut Turn) {
     let sent: Vec<i64> = sent(turn);
-    // SAFETY: it is used for the type of numbers that it is for.
+    // SAFETY: `lesser` is commutative and associative, and is used for `i64` only.
     let operation = unsafe { UnsafeUserOperation::commutative(lesser) };
     reduction(turn, &sent, &operation, "lesser");
 }

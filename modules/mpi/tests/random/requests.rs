@@ -1,4 +1,4 @@
-//! Several requests at once, and other ways of waiting for them.
+//! Several requests at once, and different ways to complete them.
 
 use mpi::request::{CancelGuard, RequestCollection, WaitGuard};
 use mpi::traits::*;
@@ -16,7 +16,7 @@ pub(crate) const KINDS: [Kind; 4] = [
     }),
 ];
 
-/// Requests that are done, in some way: the number of each, what its status tells, and its data.
+/// Completes requests in one of several ways. Returns the number, the status and the data of each.
 fn some_done<'a, T: Element>(
     requests: &mut RequestCollection<'a, [T]>,
     way: usize,
@@ -38,13 +38,14 @@ fn some_done<'a, T: Element>(
     shown.collect()
 }
 
-/// Each sends to each, itself too, and all requests are waited for together.
+/// Sends from each rank to each, including itself, and completes all requests together.
 fn collection<T: Element>(turn: &mut Turn) {
     let size = turn.size;
     let lengths: Vec<usize> = (0..size * size).map(|_| turn.chance.length()).collect();
     let ways: Vec<usize> = (0..4).map(|_| turn.chance.below(6)).collect();
     let sends_first = turn.chance.one_in(2);
-    // rsmpi 0.8.2 looks for the statuses of `wait_some` and `test_some` where MPI does not put them.
+    // rsmpi 0.8.2 reads the statuses of `wait_some` and `test_some` from the wrong places, so these
+    // are not used if statuses are logged.
     let told = turn.chance.one_in(2);
     let ways: Vec<usize> = ways
         .into_iter()
@@ -86,7 +87,7 @@ fn collection<T: Element>(turn: &mut Turn) {
         done.sort_by_key(|done| done.0);
         let line = |(at, status, data): (usize, String, &[T])| match received[at] && told {
             true => format!("{at} {status} {}", shown(data)),
-            // The status of a send tells nothing.
+            // The status of a send has no content.
             false => format!("{at} {}", shown(data)),
         };
         done.into_iter().map(line).collect::<Vec<_>>()
@@ -94,7 +95,7 @@ fn collection<T: Element>(turn: &mut Turn) {
     turn.seen.append(&mut lines);
 }
 
-/// Receives that are tested until they are done, of which one brings its value.
+/// Tests receives until they are complete. One of them returns its value.
 fn tests<T: Element>(turn: &mut Turn) {
     let by = turn.chance.below(turn.size);
     let length = turn.chance.length();
@@ -148,7 +149,7 @@ fn tests<T: Element>(turn: &mut Turn) {
     turn.say_elements(&line, &room);
 }
 
-/// Guards that wait, and such that cancel what nobody will send.
+/// Uses guards that wait, and guards that cancel a receive whose message never comes.
 fn guards<T: Element>(turn: &mut Turn) {
     let length = turn.chance.length();
     let (to, from) = (
@@ -184,7 +185,7 @@ fn guards<T: Element>(turn: &mut Turn) {
     turn.say_elements("cancelled", &[never, nor]);
 }
 
-/// Messages that are on their way while collective calls are made.
+/// Makes collective calls while messages are in transit.
 fn among_collectives<T: Element>(turn: &mut Turn) {
     let (length, root) = (turn.chance.length(), turn.rank());
     let (to, from) = (

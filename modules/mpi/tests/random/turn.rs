@@ -1,4 +1,4 @@
-//! What a step has while it is taken by a rank.
+//! State of a step while a rank takes it.
 
 use mpi::Tag;
 use mpi::point_to_point::Status;
@@ -9,18 +9,18 @@ use super::chance::{Chance, mixed};
 use super::element::{Element, shown};
 use super::program::Step;
 
-/// A step, taken by a rank in a communicator.
+/// Step that a rank takes in a communicator.
 pub(crate) struct Turn<'t> {
     pub(crate) step: &'t Step,
     pub(crate) comm: &'t SimpleCommunicator,
-    /// The number of this rank, and of all.
+    /// This rank. `size` is the number of ranks.
     pub(crate) me: usize,
     pub(crate) size: usize,
-    /// What all ranks draw alike, so they must all draw as often.
+    /// Random numbers that are the same on all ranks, so all ranks must draw equally often.
     pub(crate) chance: Chance,
-    /// What this rank has seen.
+    /// Log of this rank.
     pub(crate) seen: Vec<String>,
-    /// A communicator that the step has made.
+    /// Communicator that the step has made.
     pub(crate) made: Option<SimpleCommunicator>,
 }
 
@@ -49,13 +49,15 @@ impl<'t> Turn<'t> {
         self.chance.below(self.size)
     }
 
-    /// The elements of something that has a number, of a rank: others for each, and for each step.
+    /// Returns elements of a rank, for the object with the number `which`. They differ between
+    /// objects, ranks and steps.
     pub(crate) fn elements<T: Element>(&self, rank: usize, which: usize, length: usize) -> Vec<T> {
         let of = mixed(self.step.seed ^ ((rank as u64) << 32) ^ ((which as u64) << 40));
         (0..length as u64).map(|at| T::of(mixed(of + at))).collect()
     }
 
-    /// As [`elements`](Self::elements), so small that a few can be multiplied without leaving what C, Rust and MPI define alike.
+    /// Returns elements like [`elements`](Self::elements), but small ones. A product of a few of
+    /// them is in the range that C, Rust and MPI define alike.
     pub(crate) fn small<T: Element>(&self, rank: usize, which: usize, length: usize) -> Vec<T> {
         let of = mixed(self.step.seed ^ ((rank as u64) << 32) ^ ((which as u64) << 40));
         (0..length as u64)
@@ -63,13 +65,14 @@ impl<'t> Turn<'t> {
             .collect()
     }
 
-    /// Tags of a step are its own, and none is the one that calls without a tag send with: a rank that is ahead sends nothing that those behind could take for theirs.
+    /// Returns a tag that no other step and no call without a tag uses. So a message of a rank that
+    /// is ahead cannot match an earlier receive.
     pub(crate) fn tag(&self, number: usize) -> Tag {
         ((self.step.number + 1) * 100 + number) as Tag
     }
 }
 
-/// What a status tells of a message of these elements.
+/// Formats the status of a message with elements of type `T`.
 pub(crate) fn told<T: Element>(status: &Status) -> String {
     let count = status.count(T::equivalent_datatype());
     format!(

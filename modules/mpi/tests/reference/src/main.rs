@@ -1,6 +1,6 @@
-//! The random programs over rsmpi: a rank of the job that `mpiexec` starts.
+//! Rank of an `mpiexec` job that runs the random programs with rsmpi.
 
-// Some of it only those who compare use.
+// Some items are used only by the comparison.
 #[allow(dead_code)]
 #[path = "../../random/mod.rs"]
 mod random;
