@@ -12,8 +12,7 @@ use std::path::Path;
 /// Front ends, passes, strategies and emitters, which can be looked up by name. Front ends and
 /// emitters can also be looked up by the path of a file.
 ///
-/// [`Registry::new`] contains the built-in ones. If several match, the one that was added first is
-/// used.
+/// [`Registry::new`] contains the built-in ones. If several match, the first one is used.
 pub struct Registry {
     front_ends: Vec<Box<dyn FrontEnd + Send + Sync>>,
     passes: Vec<Box<dyn Pass + Send + Sync>>,

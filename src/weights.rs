@@ -1,7 +1,7 @@
 //! The pass `weights` replaces load and traffic of the graph by measured values.
 //!
 //! It reads the profile that `graphmap run --profile` writes. Processes and channels are matched by
-//! name, so that a profile stays usable when the graph changes. Those that are not in the profile
+//! name, so that a profile stays usable when the graph changes. Elements that are not in the profile
 //! keep their values.
 
 use crate::codes;

@@ -61,7 +61,7 @@ pub(crate) struct MpiLink {
     /// Number of checks for messages since the last send.
     looks: Cell<u32>,
     wrong: RefCell<Option<String>>,
-    /// Slices of the message that is being handed on.
+    /// Slices of the message that is being delivered.
     slices: Cell<Option<ReceivedSlices>>,
     /// Reason why the run cannot continue, if the launcher of this OS process has ended.
     launcher_is_gone: Arc<OnceLock<String>>,

@@ -218,7 +218,7 @@ impl Receiving {
         Ok(())
     }
 
-    /// Hands on the messages that have come, in the order of sending for each sender.
+    /// Delivers the messages that have come, in the order of sending for each sender.
     pub(crate) fn take(
         &mut self,
         mut each: impl FnMut(usize, Come) -> Result<(), Wrong>,

@@ -91,7 +91,7 @@ impl SameHost {
         &self.lanes
     }
 
-    /// Hands on the frames that have come, with the number of their sender in the run. Returns the
+    /// Delivers the frames that have come, with the number of their sender in the run. Returns the
     /// number of frames. Calls `differs` for a frame whose sender has another agreement.
     pub(crate) fn receive(
         &self,

@@ -30,7 +30,7 @@ pub struct BareRequest<'a> {
     pub imbalance: f64,
 }
 
-/// A partition and its properties. Weights are those of the graph. Costs are weights times the
+/// A partition and its properties. Weights come from the graph. Costs are weights times the
 /// distances of the platform.
 #[derive(Clone, Debug)]
 pub struct BarePlan {

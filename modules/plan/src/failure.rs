@@ -46,7 +46,7 @@ pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
     Diagnostic::error(code, message).help(help)
 }
 
-/// Returns the strategy with a name, from those in `own` or those of the engine.
+/// Returns the strategy with a name, from those in `own` or from the engine.
 ///
 /// # Errors
 /// [`codes::UNKNOWN_STRATEGY`] if the name is unknown, with the nearest name, or if the strategy is

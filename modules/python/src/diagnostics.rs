@@ -109,7 +109,7 @@ impl Diagnostic {
 
 #[pymethods]
 impl Diagnostic {
-    /// One that was pickled.
+    /// Restores a pickled object.
     #[new]
     #[allow(clippy::too_many_arguments)] // They match `__getnewargs__`.
     fn new(
@@ -248,7 +248,7 @@ impl Place {
 
 #[pymethods]
 impl Place {
-    /// One that was pickled.
+    /// Restores a pickled object.
     #[new]
     fn new(
         file: String,

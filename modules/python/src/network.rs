@@ -135,7 +135,7 @@ impl Network {
 
     /// Returns the network after a pass. For example, `network.transform("weights", {"weights":
     /// "profile.json"})` sets the loads and the traffic that `graphmap run --profile` measured.
-    /// `options` are those of `--set`.
+    /// `options` are set as by `--set`.
     ///
     /// Raises GraphmapError if the pass does not exist or fails.
     #[pyo3(signature = (name, /, options = None))]
@@ -200,7 +200,7 @@ impl Network {
         slf
     }
 
-    /// Pickled, it is JSON: places are then those of that text, and what was found before is not told again.
+    /// Returns the network as JSON, for pickle. Positions then refer to that JSON, and earlier warnings are lost.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let read = py.import("graphmap")?.getattr("read_text")?;
         let arguments = (self.to_json(py)?, "json", &self.network.name);

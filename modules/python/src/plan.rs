@@ -174,7 +174,7 @@ impl Plan {
 
     /// Returns the files of an emitter: the named one, or the one for this path: `wiring.rs`,
     /// `hostfile`, `rankfile`, `mapping.json`, `.svg`, `mapped.dot` and others. `graphmap.write`
-    /// writes the files. `options` are those of `--set`.
+    /// writes the files. `options` are set as by `--set`.
     ///
     /// Raises GraphmapError if the emitter does not exist or fails.
     #[pyo3(signature = (path, /, emitter = None, options = None))]

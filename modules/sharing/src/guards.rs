@@ -88,7 +88,7 @@ const OF_MPI: &[&str] = &[
     "world",
 ];
 
-/// Returns the locks of a block that are held across waits, without those of functions and closures
+/// Returns the locks of a block that are held across waits, without the locks of functions and closures
 /// in it.
 pub(crate) fn held(block: &Block) -> Vec<Held> {
     let mut held = Vec::new();

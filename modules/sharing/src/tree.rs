@@ -1,4 +1,4 @@
-//! Finds the files of a crate: the root file, and those that `mod` declarations lead to.
+//! Finds the files of a crate: the root file, and the targets of its `mod` declarations.
 
 use crate::facts::{Around, At, Facts, Module};
 use graphmap_kpn::source::Span;

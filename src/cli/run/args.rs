@@ -124,7 +124,7 @@ impl RunArgs {
         self.release || !self.dev
     }
 
-    /// Returns the variables of the program that the options set, except for those that depend on
+    /// Returns the variables of the program that the options set, without the variables that depend on
     /// how it is started.
     pub(crate) fn variables(&self) -> Vec<(&'static str, OsString)> {
         let number = |value: Option<u64>| value.map(|number| number.to_string().into());

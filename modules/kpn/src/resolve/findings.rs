@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// error thousands of times.
 const MOST_OF_A_CODE: usize = 10;
 
-/// Diagnostics without those that differ only in the instances of the declarations.
+/// Diagnostics without duplicates that differ only in the instances of the declarations.
 #[derive(Default)]
 pub(super) struct Findings {
     all: Diagnostics,

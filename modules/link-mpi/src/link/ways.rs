@@ -38,7 +38,7 @@ impl MpiLink {
         self.count == 1 || self.same_host.as_ref().is_some_and(SameHost::is_all)
     }
 
-    /// Hands on the frames that have come from this host. Returns true if any of them was for the
+    /// Delivers the frames that have come from this host. Returns true if any of them was for the
     /// runtime.
     pub(super) fn receive_same_host(
         &self,

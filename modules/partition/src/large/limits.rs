@@ -140,7 +140,7 @@ impl Limits {
         let first = self.sums.len();
         let mut sum_of: Vec<usize> = Vec::with_capacity(self.parts);
         for (p, &(_, slack)) in parts.iter().enumerate() {
-            // The first part of those that share a sum is their root.
+            // The first of the parts that share a sum is their root.
             let root = find(&mut root, p as u32) as usize;
             if root == p {
                 sum_of.push(self.sums.len());

@@ -22,7 +22,7 @@ const UNKNOWN: &str = "process";
 /// Returns the kind of each process. All edges must have port names.
 ///
 /// A process with the attribute `kind` has that kind. Processes whose names imply the same kind are
-/// of that kind if their ports are compatible, also with those of processes that have it as an
+/// of that kind if their ports are compatible, also with the ports of processes that have it as an
 /// attribute. Otherwise, each distinct set of ports is a separate kind, which is named by its
 /// numbers of inputs and outputs.
 pub(super) fn kinds<'a>(
