@@ -15,7 +15,7 @@ def call(*command, **options):
 
 
 def graphmap():
-    """Returns the command: the one of the variable GRAPHMAP, or one that is built."""
+    """Returns the path of graphmap: the value of GRAPHMAP, or a release build."""
     if "GRAPHMAP" not in os.environ:
         call("cargo", "build", "--release", "--quiet", "--locked", cwd=ROOT)
         target = os.environ.get("CARGO_TARGET_DIR", ROOT / "target")
@@ -24,7 +24,7 @@ def graphmap():
 
 
 def with_replicas(text, replicas):
-    """Returns a graph whose first `replicas=` has another number."""
+    """Returns the graph with another number in its first `replicas=`."""
     text, found = re.subn(r"replicas=\d+", f"replicas={replicas}", text, count=1)
     assert found, text
     return text

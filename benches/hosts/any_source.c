@@ -1,11 +1,13 @@
-/* Whether receives that are posted of MPI_ANY_SOURCE end, as the link between hosts would like to have them: over UCX those of
- * MPICH 5.0.2 do not, so it posts them of each OS process (modules/link-mpi/src/posted.rs).
+/* Checks whether receives posted with MPI_ANY_SOURCE complete, as the link between hosts would
+ * need. With MPICH 5.0.2 over UCX they do not, so the link posts receives for each OS process
+ * (modules/link-mpi/src/posted.rs).
  *
  *     benches/hosts/run any_source
  *
- * Each rank has eight such receives, sends 3,000 messages to others, 16 at a time, and says how many it has received; one that
- * gets nothing for ten seconds says which of its receives have ended, and ends the job with 1. With the word `each` as argument
- * receives are of one rank after the other instead. */
+ * Each rank posts eight such receives, sends 3,000 messages to other ranks, 16 at a time, and
+ * prints how many it has received. A rank that receives nothing for ten seconds prints which of
+ * its receives have completed, and aborts the job with 1. With the argument `each`, there must
+ * be two ranks, and receives name the other rank as source. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,11 @@
-/* A delay line between hosts, where the kernel has no netem: `delay-line MICROSECONDS NAMESPACE...` gives each network namespace an
- * interface net0, and hands each frame on to the others that long after it came. Ready when it has written a line; goes on until
- * it is ended, or an interface is gone. What has no room is lost, and a line tells of it when the line is empty again: `lost`, and how
- * many frames of each namespace so far. At real-time priority, so that who looks for messages again and again does not hold it up. Root. */
+/* A delay line between hosts, for kernels without netem. `delay-line MICROSECONDS NAMESPACE...`
+ * gives each network namespace an interface net0, and forwards each frame to the others after
+ * the delay. It prints a line when it is ready, and runs until it is killed or an interface
+ * disappears.
+ *
+ * Frames without room are lost. When the line is empty again, the program prints `lost` and the
+ * number of lost frames of each namespace so far. It runs at real-time priority, because
+ * otherwise OS processes that poll for messages would delay it. It needs root. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -21,11 +25,12 @@
 #include <unistd.h>
 
 #define HOSTS 32
-/* Frames under way. Who sends more loses them, as on any line. */
+/* Frames in flight at most. Further frames are lost, as on any line. */
 #define UNDER_WAY 1024
-/* Segments as the senders' kernels make them: TCP's may be cut by whoever gets them. */
+/* Longest frame. The kernels exchange large TCP segments without splitting them (TUN_F_TSO4). */
 #define LONGEST (sizeof(struct virtio_net_hdr) + ETH_HLEN + 65536)
-/* Frames that are taken of each host at a time: who sends without end keeps nobody's frames waiting that are due. */
+/* Frames read from a host at a time, so that a host that always sends does not delay frames that
+ * are due. */
 #define TAKEN 64
 
 struct frame {
@@ -50,7 +55,8 @@ static int64_t now(void)
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* How many nanoseconds a word is in microseconds; below 0 where it is no such number, or more than a minute. */
+/* Returns the nanoseconds of a word in microseconds, or -1 if it is not a number from 0 to
+ * 60,000,000 (a minute). */
 static int64_t nanoseconds(const char *word)
 {
     char *end;
@@ -60,7 +66,7 @@ static int64_t nanoseconds(const char *word)
     return is_one ? microseconds * 1000 : -1;
 }
 
-/* An interface in a namespace, whose address ends with its number. */
+/* Creates the interface net0 in a namespace, with an address that ends with `number`. */
 static int interface(const char *namespace, int number)
 {
     char path[256];
@@ -101,13 +107,14 @@ int main(int count, char **words)
 
     uint64_t lost[HOSTS] = {0};
     int untold = 0;
-    /* All are as long under way: the first that came is the first that is due. */
+    /* All frames have the same delay, so the first frame that arrived is the first that is due. */
     for (uint64_t first = 0, next = 0;;) {
         for (; first != next && frames[first % UNDER_WAY].due <= now(); first++) {
             struct frame *frame = &frames[first % UNDER_WAY];
             uint8_t *to = frame->bytes + sizeof(struct virtio_net_hdr);
             for (int host = 0; host < hosts; host++)
-                /* What an interface has no room for is lost, as it would be on any line; one that is down gets nothing. */
+                /* A frame is lost if an interface has no room, as on any line. An interface that
+                 * is down (EIO) gets nothing. */
                 if (host != frame->from && ((to[0] & 1) || to[5] == host) && write(taps[host].fd, frame->bytes, frame->length) < 0 &&
                     errno != EIO) {
                     if (errno != EAGAIN && errno != ENOBUFS)
@@ -132,7 +139,7 @@ int main(int count, char **words)
         }
         check(ppoll(taps, hosts, until, NULL), "poll");
         for (int host = 0; host < hosts; host++) {
-            /* Somebody has taken it away: the kernel would say so again and again. */
+            /* The interface was removed. The kernel would report that on each poll. */
             if (taps[host].revents & (POLLERR | POLLHUP | POLLNVAL)) {
                 fprintf(stderr, "%s has no net0 any more\n", words[2 + host]);
                 return 1;

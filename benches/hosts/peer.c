@@ -1,5 +1,6 @@
-/* What the same costs in C on the same MPI: `peer pair BYTES ROUNDS`, and as `probed` and `posted`; `peer many CHANNELS TOKENS WINDOW`,
- * `peer packed CHANNELS TOKENS`. Two ranks. */
+/* Costs of the same exchanges in C on the same MPI, with two ranks. The arguments are `pair
+ * BYTES ROUNDS` (or `probed` or `posted` for `pair`), `many CHANNELS TOKENS WINDOW`, or `packed
+ * CHANNELS TOKENS`. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,7 +9,8 @@
 
 static int me;
 
-/* There and back, after a tenth of it as a trial: nanoseconds one way. */
+/* Sends a block there and back, after a tenth of the rounds as warm-up. Prints the nanoseconds
+ * of one way. */
 static void pair(int bytes, int rounds)
 {
     char *block = calloc(1, bytes);
@@ -39,8 +41,9 @@ static void begin_and_wait(char *block, int bytes)
     wait(&request);
 }
 
-/* There and back where nothing blocks, as links do it who wait for more than one message: those that come are looked for by
- * matched probes, or some receives are there before (`posted`). */
+/* Sends a block there and back without blocking calls, as links must that wait for several
+ * messages. Messages are received by matched probes or, if `posted`, by receives posted in
+ * advance. */
 static void unblocked(int bytes, int rounds, int posted)
 {
     enum { POSTED = 4, ROOM = 128 << 10 };
@@ -85,7 +88,8 @@ static void unblocked(int bytes, int rounds, int posted)
     }
 }
 
-/* Eight bytes a message, by turns on each channel (a tag), so many of them under way: nanoseconds a token. */
+/* Sends messages of eight bytes on each channel (a tag) in turn, `window` of them in flight.
+ * Prints the nanoseconds of a token. */
 static void many(int channels, int tokens, int window)
 {
     uint64_t *values = calloc(window, sizeof *values);
@@ -114,7 +118,8 @@ static void many(int channels, int tokens, int window)
         printf("a token %.1f\n", (MPI_Wtime() - start) * 1e9 / all);
 }
 
-/* The same with a token of each channel in one message, packed and unpacked by hand, two of them under way. */
+/* Does the same with one message for a token of each channel, packed and unpacked by hand, two
+ * messages in flight. */
 static void packed(int channels, int tokens)
 {
     uint64_t *values[2] = {calloc(channels, 8), calloc(channels, 8)};

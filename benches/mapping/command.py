@@ -1,8 +1,9 @@
 """The cost of the whole command on a million processes with three million channels.
 
-`graphmap partition` of a torus in which each process writes to its east, south and south-east, drawn edge by
-edge in three ways, onto 64 OS processes on 4 hosts. Prints Markdown: the size of the text, the peak memory of
-the OS process (the kernel's account, VmHWM), its CPU time. Memory does not depend on what else runs.
+Runs `graphmap partition` for a torus in which each process writes to its east, south and
+south-east, onto 64 OS processes on 4 hosts. The graph is written edge by edge, in three ways.
+Prints Markdown: the size of the text, the peak memory of the OS process (VmHWM of the kernel), and
+its CPU time. The memory does not depend on other programs.
 usage: benches/mapping/run command [SIDE]   (1000 processes a side; GRAPHMAP, a built graphmap)
 """
 import os, subprocess, sys, tempfile
@@ -14,7 +15,7 @@ from bench import graphmap
 SIDE = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 HOSTS = "hosts=4:sockets=2:cores=8"
 WAYS = [("e", "w"), ("s", "n"), ("se", "nw")]
-# The head of the drawing, and an edge.
+# First statement of the graph, and an edge.
 DRAWN = {
     "bundles by a default": ("edge [bundle=share];", lambda a, b, out, into: f"v{a} -> v{b};"),
     "ports with colons": ("", lambda a, b, out, into: f"v{a}:to_{out} -> v{b}:from_{into};"),

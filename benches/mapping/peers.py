@@ -2,9 +2,9 @@
 """Runs one engine on one graph and writes the block of each vertex, one a line.
 
 usage: peers.py ENGINE GRAPH HIERARCHY DISTANCES SEED OUT
-GRAPH is a METIS file with vertex and edge weights; hierarchy and distances are innermost first,
-as in 4:8:8 and 1:10:100. Prints the CPU seconds of the engine alone (reading excluded where it
-runs inside Python).
+GRAPH is a METIS file with vertex and edge weights. HIERARCHY and DISTANCES are innermost first, as
+in 4:8:8 and 1:10:100. Prints the CPU seconds of the engine, without the time to read the graph if
+the engine runs inside Python.
 """
 import math
 import os
@@ -53,12 +53,12 @@ def scotch(graph, hierarchy, distances, seed, out, threads):
         environment["SCOTCH_PTHREAD_NUMBER"] = str(threads)
     seconds, said = run(command, env=environment)
     if threads == 1:
-        # Its own clock: the wall time of the mapping alone, which on one thread is the CPU time as
-        # long as nothing else runs on that core.
+        # Scotch reports the wall time of the mapping. With one thread, that is the CPU time if
+        # nothing else runs on the core.
         seconds = next(float(line.split()[2]) for line in said.splitlines() if line.split()[1:2] == ["Mapping"])
     else:
-        # The CPU time of the program less that of a run onto a single block, which reads and
-        # writes the same files: noisy where the mapping is short.
+        # The CPU time of the program minus the time of a run onto a single block, which reads and
+        # writes the same files. The difference is noisy if the mapping is short.
         trivial = out + ".one"
         with open(trivial, "w") as file:
             file.write("cmplt 1\n")
@@ -106,7 +106,7 @@ def metis(graph, hierarchy, distances, seed, out, recursive):
 
 
 def gpmetis(graph, hierarchy, distances, seed, out, kind):
-    """The program, by the time it tells of itself: reading is not in it."""
+    """Runs the program gpmetis, and uses the time that it reports, which excludes reading."""
     k = math.prod(hierarchy)
     _, said = run(["gpmetis", f"-ptype={kind}", f"-seed={seed}", "-ufactor=30", graph, str(k)])
     seconds = next(float(line.split()[1]) for line in said.splitlines() if "Partitioning:" in line)
@@ -142,7 +142,7 @@ def mtkahypar(graph, hierarchy, distances, seed, out, preset):
 
 
 def tree_links(hierarchy, distances):
-    """All pairs of blocks with their distance: the metric itself as target graph."""
+    """Returns all pairs of blocks and their distances: the metric itself as target graph."""
     k = math.prod(hierarchy)
     links, lengths = [], []
     for a in range(k):

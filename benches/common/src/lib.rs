@@ -1,11 +1,11 @@
-//! Shared by the benchmarks: measurements in turns, statistics, the memory of this OS process,
-//! and random numbers. Linux only.
+//! Shared by the benchmarks: measurements in turns, statistics, memory of this OS process, and
+//! random numbers. Linux only.
 
 use std::fs;
 
 /// Measures each contestant `rounds` times and returns the values of each.
 ///
-/// The contestants take turns, because a machine is not equally fast from one second to the next.
+/// The contestants take turns, because the speed of a machine changes from one second to the next.
 /// A contestant for which `measure` returns `None` has no value in that round.
 pub fn in_turns<C>(
     rounds: usize,
@@ -21,7 +21,8 @@ pub fn in_turns<C>(
     values
 }
 
-/// Returns the middle value, or the mean of the two middle ones; `None` if there are no values.
+/// Returns the median, which is the mean of two values if the count is even. Returns `None` if
+/// there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -33,7 +34,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// Returns a field of `/proc/self/status` that is a size, such as `VmPTE`, in bytes.
+/// Returns a size in `/proc/self/status`, such as `VmPTE`, in bytes.
+///
+/// # Panics
+///
+/// Panics if the field does not exist or is not a size.
 pub fn status(field: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").expect("Linux");
     let mut lines = status.lines();
@@ -43,17 +48,17 @@ pub fn status(field: &str) -> f64 {
     kibibytes.expect("a size") * 1024.0
 }
 
-/// Returns the memory in use now, in bytes.
+/// Returns the resident memory of this OS process, in bytes.
 pub fn resident() -> f64 {
     status("VmRSS")
 }
 
-/// Returns the peak of the memory in use, in bytes.
+/// Returns the peak of the resident memory, in bytes.
 pub fn peak() -> f64 {
     status("VmHWM")
 }
 
-/// Returns the name of the processor.
+/// Returns the model name of the processor, or "unknown".
 pub fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let mut lines = info.lines();
@@ -62,7 +67,7 @@ pub fn processor() -> String {
         .to_owned()
 }
 
-/// Random numbers that are the same in every run (Steele, Lea and Flood's SplitMix64).
+/// Pseudo-random numbers that are the same in every run (Steele, Lea and Flood's SplitMix64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -80,7 +85,7 @@ impl Random {
         ((u128::from(self.number()) * u128::from(end)) >> 64) as u64
     }
 
-    /// Brings the values into a random order.
+    /// Shuffles the values.
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for at in (1..values.len()).rev() {
             values.swap(at, self.below(at as u64 + 1) as usize);

@@ -1,5 +1,5 @@
-//! What `graphmap check` costs as a whole, from the file to the last finding, by size: whether an edge of a large
-//! graph costs more than one of a small graph.
+//! Time and memory of the whole command `graphmap check`, from the file to the last diagnostic, by
+//! size. Shows whether the cost per edge grows with the graph.
 
 use crate::readers::Cost;
 use std::fmt::Write as _;
@@ -9,17 +9,18 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// How the edges of a ring of processes are written; each process has two outputs and two inputs.
+/// Ways to write the edges of a ring of processes. Each process has two outputs and two inputs.
 const SHAPES: [(&str, Edges); 2] = [("neighbours", neighbours), ("scattered", scattered)];
 
-/// The two edges that stand at place `i` of a graph of `n` processes.
+/// Function that appends the two edges with index `i` of a graph of `n` processes.
 type Edges = fn(text: &mut String, i: usize, n: usize);
 
 fn neighbours(text: &mut String, i: usize, n: usize) {
     edges(text, [(i, (i + 1) % n), (i, (i + 2) % n)]);
 }
 
-/// Each edge joins two from anywhere: the factors divide no power of ten, so everybody comes up once.
+/// Appends edges between distant processes. The factors are coprime to ten, so each port of each
+/// process occurs once.
 fn scattered(text: &mut String, i: usize, n: usize) {
     let at = |factor: usize, offset: usize| (i * factor + offset) % n;
     edges(text, [(at(7, 0), at(11, 1)), (at(13, 5), at(17, 3))]);
@@ -31,7 +32,7 @@ fn edges(text: &mut String, [(a, b), (c, d)]: [(usize, usize); 2]) {
     let _ = writeln!(text, "  worker{c} -> worker{d} [src=c, dst=d];");
 }
 
-/// Prints a table; `graphmap` is the command that is measured.
+/// Measures the command `graphmap` and prints Markdown tables.
 pub fn table(graphmap: &Path, sizes: &[usize]) {
     println!(
         "| edges | joins | CPU ns an edge | of it in the kernel | bytes an edge \
@@ -62,7 +63,8 @@ pub fn table(graphmap: &Path, sizes: &[usize]) {
         }
     }
     std::fs::remove_file(&path).expect("the file written before");
-    // Last: what this process holds counts for those that it starts.
+    // Measured last, because the kernel counts the memory of this OS process as part of the peak of
+    // its child processes.
     println!("\nWhat memory itself takes, by how much of it there is:\n");
     println!("| edges | table, MB | an access anywhere in it, ns | a new page, ns |");
     println!("|---:|---:|---:|---:|");
@@ -75,11 +77,11 @@ pub fn table(graphmap: &Path, sizes: &[usize]) {
     }
 }
 
-/// Nanoseconds of an access anywhere in a table of the ports of all ends of so many edges, each of which
-/// needs the one before: what no order of instructions can hide.
+/// Returns the nanoseconds of a random access to a table of the ports at both ends of all edges.
+/// Each access depends on the one before, so that the processor cannot overlap them.
 fn access(edges: usize) -> f64 {
     let size = 2 * edges;
-    // One cycle through all places: the step divides no power of ten.
+    // One cycle through all entries, because the step is coprime to ten.
     let table: Vec<u32> = (0..size).map(|i| ((i + 7_368_787) % size) as u32).collect();
     let rounds = 4_000_000;
     let start = Instant::now();
@@ -91,7 +93,8 @@ fn access(edges: usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / f64::from(rounds)
 }
 
-/// Nanoseconds of the first touch of a page, of as many as a check of so many edges holds: 200 bytes an edge.
+/// Returns the nanoseconds of the first access to a page. The number of pages is as for a check of
+/// `edges` edges, at 200 bytes per edge.
 fn page(edges: usize) -> f64 {
     const PAGE: usize = 4096;
     let pages = edges * 200 / PAGE;
@@ -104,7 +107,7 @@ fn page(edges: usize) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / pages as f64
 }
 
-/// Piece by piece: what this process holds counts for those that it starts.
+/// Writes a graph two edges at a time, so that the memory of this OS process stays small.
 fn write(shape: Edges, edges: usize, path: &Path) {
     let file = std::fs::File::create(path).expect("a writable temporary folder");
     let mut file = BufWriter::new(file);

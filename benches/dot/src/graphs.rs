@@ -1,10 +1,10 @@
-//! The graphs that are read: a million edges can be written in many ways, and a reader that is
-//! fast on one of them need not be so on another.
+//! The graphs to read. Edges can be written in many ways, and a reader that is fast on one of them
+//! is not necessarily fast on the others.
 
 use std::fmt::Write;
 
-/// A name, what it shows, and how one edge is written; `half` is half the number of edges, which
-/// is about how many nodes there are.
+/// A way to write edges: name, description, and a function that appends one edge. `half` is half
+/// the number of edges, which is about the number of nodes.
 pub struct Variant {
     pub name: &'static str,
     pub about: &'static str,
@@ -57,7 +57,8 @@ pub const VARIANTS: &[Variant] = &[
         name: "scattered",
         about: "as plain, but each edge joins two nodes from anywhere in the graph",
         edge: |text, i, half| {
-            // Steps of a number that divides no size: every node comes up, in no order of memory.
+            // The factors are coprime to the sizes, so every node occurs, in an order unlike that
+            // in memory.
             let (a, b) = (i * 7_368_787 % half, (i * 4_256_233 + 1) % half);
             let _ = writeln!(text, "  worker{a} -> worker{b};");
         },
@@ -65,7 +66,7 @@ pub const VARIANTS: &[Variant] = &[
 ];
 
 impl Variant {
-    /// The graph of so many edges.
+    /// Returns the text of a graph with this number of edges.
     pub fn graph(&self, edges: usize) -> String {
         let mut text = String::from("digraph bench {\n");
         for i in 0..edges {

@@ -1,10 +1,11 @@
-//! What reading DOT costs: graphmap's whole front end (bytes of a file to the declared network with
-//! its spans) against Graphviz and the crate dot-parser, by size and by what stands on the edges.
+//! Time and memory of reading DOT: graphmap's whole front end (from the bytes of a file to the
+//! declared network with its spans) against Graphviz and the crate dot-parser. The graphs differ in
+//! size and in the attributes of their edges.
 //!
-//! Each reading has an OS process of its own, and the readers take turns. Of the time of each, what
-//! the same reader takes for a graph of one edge is taken off: to start and to end a process is not
-//! to read, and weighs most where all is fast. Ratios are the medians of those of each turn. The
-//! table is Markdown, as it stands in the book.
+//! Each reading has its own OS process, and the readers take turns. The time that the same reader
+//! takes for a graph of one edge is subtracted, because the start and end of an OS process are not
+//! part of reading. Ratios are medians over the rounds. The output is a Markdown table, as in the
+//! book.
 
 use graphs::{VARIANTS, Variant};
 use readers::{Cost, Reader};
@@ -18,14 +19,14 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.as_slice() {
         [verb, reader, path] if verb == "read" => return Reader::of(reader).read(path),
-        // For those who want to look at a graph, or to profile the reading of one.
+        // Writes a graph, for the function `write`, or to inspect or profile one.
         [verb, name, edges] if verb == "write" => {
             let variant = VARIANTS.iter().find(|v| v.name == name);
             let edges = edges.parse().expect("a number of edges");
             print!("{}", variant.expect("the name of a variant").graph(edges));
             return;
         }
-        // The whole command, where the script says which.
+        // Measures the whole command `graphmap check`.
         [verb, graphmap, edges @ ..] if verb == "check" => {
             return check::table(Path::new(graphmap), &numbers(edges));
         }
@@ -59,7 +60,7 @@ fn numbers(args: &[String]) -> Vec<usize> {
     numbers.collect()
 }
 
-/// Measures a graph and prints what came out.
+/// Measures the readers on one graph, and prints a row of the table.
 fn row(variant: &Variant, edges: usize, worst: &mut Worst) {
     let folder = std::env::temp_dir();
     let file = |edges| folder.join(format!("bench-dot-{}-{edges}.dot", std::process::id()));
@@ -72,7 +73,7 @@ fn row(variant: &Variant, edges: usize, worst: &mut Worst) {
     let mut costs: [Costs; 4] = Default::default();
     for turn in 0..turns_of(edges) {
         for (reader, costs) in Reader::ALL.into_iter().zip(&mut costs) {
-            // A million edges take these so long that once must do.
+            // These readers are slow, so they read large graphs only once.
             let slow = matches!(reader, Reader::Gc | Reader::DotParser) && edges > 100_000;
             if (turn == 0 || !slow)
                 && let (Some(one), Some(all)) = (reader.run(&one), reader.run(&path))
@@ -109,17 +110,17 @@ fn row(variant: &Variant, edges: usize, worst: &mut Worst) {
     println!();
 }
 
-/// What a reader took, each turn.
+/// Costs of a reader in each round.
 #[derive(Default)]
 struct Costs {
-    /// For a graph of one edge: to start and to end.
+    /// For a graph of one edge: start and end of the OS process.
     one: Vec<Cost>,
     /// For the whole graph.
     all: Vec<Cost>,
 }
 
 impl Costs {
-    /// What it took less what it takes to start and to end.
+    /// Returns the costs without start and end.
     fn of_reading(&self) -> Vec<Cost> {
         let wall = median(self.one.iter().map(|c| c.wall));
         let cpu = median(self.one.iter().map(|c| c.cpu));
@@ -132,8 +133,8 @@ impl Costs {
     }
 }
 
-/// Writes a graph in an OS process of its own: the kernel counts the peak of this one as a part of
-/// that of those it starts.
+/// Writes a graph in a separate OS process, because the kernel includes the peak memory of this one
+/// in the peak of each child process.
 fn write(variant: &Variant, edges: usize, path: &Path) {
     let file = std::fs::File::create(path).expect("a writable temporary folder");
     let own = std::env::current_exe().expect("its own name");
@@ -157,7 +158,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     bench_common::median(&values.collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
-/// The worst of the table, for those who read one line.
+/// Worst values of the table, for a summary in one line.
 #[derive(Default)]
 struct Worst {
     bytes: f64,

@@ -1,40 +1,41 @@
-//! Who reads, each in an OS process of its own, and what that costs.
+//! The readers, each in its own OS process, and their costs.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 use wait4::Wait4;
 
-/// A contestant.
+/// Reader of DOT.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// Graphmap's whole front end: bytes of a file to the declared network, spans, findings and all.
+    /// The whole front end of graphmap: from the bytes of a file to the declared network, with
+    /// spans and diagnostics.
     Graphmap,
-    /// Graphviz, which also writes the graph out again (to `/dev/null`).
+    /// Graphviz's `nop`, which also writes the graph (to `/dev/null`).
     Nop,
     /// Graphviz's `gc`, which reads the graph and counts its nodes and edges.
     Gc,
     /// The crate dot-parser, to its canonical graph.
     DotParser,
-    /// A program that does nothing, for its memory.
+    /// A program that does nothing, to measure its memory.
     Nothing,
 }
 
-/// What a run cost.
+/// Cost of a run.
 #[derive(Clone, Copy)]
 pub struct Cost {
     /// Seconds from start to end.
     pub wall: f64,
-    /// Seconds of processors, user and system.
+    /// CPU seconds, user and system.
     pub cpu: f64,
-    /// Of these, those in the kernel.
+    /// CPU seconds in the kernel.
     pub system: f64,
-    /// Most bytes of memory at once.
+    /// Peak memory in bytes.
     pub peak: f64,
 }
 
 impl Cost {
-    /// Runs a command; `None` where it fails, or is not there.
+    /// Runs a command and returns its cost, or `None` if the command fails or does not exist.
     pub fn of(mut command: Command) -> Option<Cost> {
         let quiet = || Stdio::null();
         command.stdin(quiet()).stdout(quiet()).stderr(quiet());
@@ -63,8 +64,8 @@ impl Reader {
         }
     }
 
-    /// Reads a file in an OS process of its own; `None` where that fails, be it that the program
-    /// is not there.
+    /// Reads a file in a separate OS process and returns its cost, or `None` if that fails, for
+    /// example because the program does not exist.
     pub fn run(self, path: &Path) -> Option<Cost> {
         let mut command = match self {
             Reader::Nop | Reader::Gc => Command::new(self.name()),
@@ -77,15 +78,15 @@ impl Reader {
         Cost::of(command)
     }
 
-    /// The reader of a name.
+    /// Returns the reader with this name.
     pub fn of(name: &str) -> Reader {
         let all = Reader::ALL.into_iter().chain([Reader::Nothing]);
         let mut found = all.filter(|reader| reader.name() == name);
         found.next().expect("the name of a reader")
     }
 
-    /// Reads a file in this very process. What was read is not given back piece by piece: the
-    /// process ends, and the kernel takes it all at once.
+    /// Reads a file in this OS process. The result is leaked instead of freed piece by piece,
+    /// because the kernel frees all memory when the OS process ends.
     pub fn read(self, path: &str) {
         match self {
             Reader::Graphmap => {

@@ -1,4 +1,4 @@
-//! From nothing to over.
+//! Costs of creating, running and dropping fibers.
 
 use std::future::{Future, pending};
 use std::hint::black_box;
@@ -14,7 +14,8 @@ use crate::measure;
 
 const COUNT: usize = 20_000;
 
-/// Of fresh stacks, as all contestants' mappings are there at once.
+/// Number of fresh stacks. Smaller than [`COUNT`], because the mappings of all contestants exist at
+/// the same time.
 const FRESH: usize = 5_000;
 
 fn poll<F: Future + Unpin>(future: &mut F) -> bool {
@@ -78,7 +79,7 @@ pub(crate) fn report(rounds: usize) {
                 poll(&mut fiber);
                 kept.push(fiber);
             }
-            // All are dropped in the next round.
+            // The next round drops them.
         }
     };
     let mut marker = fresh(Options::new());

@@ -1,4 +1,4 @@
-//! Costs of fibers beside plain futures and bare corosensei. Makes the table of docs/src/fiber.md.
+//! Costs of fibers beside plain futures and bare corosensei, for the table in docs/src/fiber.md.
 
 mod create;
 mod memory;
@@ -29,7 +29,8 @@ fn main() {
     }
 }
 
-/// Prints the nanoseconds of each contestant for one of `count` operations: medians of rounds.
+/// Prints the nanoseconds of one of `count` operations for each contestant, and the ratio to the
+/// first contestant. Values are medians over the rounds.
 fn measure(rounds: usize, count: usize, contestants: &mut [(&str, &mut dyn FnMut())]) {
     let times = in_turns(rounds, contestants, |(_, run)| {
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! What idle fibers hold.
+//! Memory of suspended fibers.
 
 use std::fs;
 use std::future::{Future, pending};

@@ -1,4 +1,4 @@
-//! Eight bytes to another rank and back, by `async` ranks and by fibers.
+//! Time of a message of eight bytes to another rank, between `async` ranks and between fibers.
 
 use graphmap_fiber::{Fiber, wait};
 use graphmap_runtime::{Local, Options, mpi};
@@ -7,7 +7,7 @@ use crate::measure;
 
 const COUNT: u64 = 200_000;
 
-/// There and back.
+/// Sends each number to the other rank and back.
 async fn as_async() -> Result<(), mpi::Error> {
     let world = mpi::world()?;
     for number in 0..COUNT {

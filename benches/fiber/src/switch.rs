@@ -1,4 +1,4 @@
-//! One poll of what is pending: into it and out again.
+//! Cost of a poll that ends pending, and of a wait for a ready future.
 
 use std::future::{Future, poll_fn};
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use graphmap_fiber::{Fiber, wait};
 
 use crate::measure;
 
-/// Pending once.
+/// Returns a future that is pending on its first poll and ready on its second.
 fn once() -> impl Future<Output = ()> {
     let mut asked = false;
     poll_fn(move |_| match std::mem::replace(&mut asked, true) {
@@ -55,7 +55,7 @@ pub(crate) fn report(rounds: usize) {
             let stack = DefaultStack::new(60 << 10).unwrap();
             Coroutine::with_stack(stack, endless_bare)
         };
-        // Each takes two mappings.
+        // Each stack takes two mappings, so 100,000 of them would exceed the limit of the kernel.
         let mut bare: Vec<Coroutine<(), (), ()>> = match live {
             100_000 => Vec::new(),
             live => (0..live).map(|_| bare()).collect(),
@@ -85,7 +85,7 @@ pub(crate) fn report(rounds: usize) {
                 }
             }
         };
-        // Of all, the first turn is another.
+        // Warm-up, because the first round differs from the others.
         plain();
         run_bare();
         run_fibers();
@@ -97,7 +97,7 @@ pub(crate) fn report(rounds: usize) {
         let all = if live == 100_000 { &mut all[..2] } else { all };
         measure(rounds, polls, all);
     }
-    // On a stack that runs: a wait for what is there.
+    // A wait in a running fiber, for a future that is ready.
     println!("one wait for what is ready:");
     const COUNT: usize = 4_000_000;
     let mut context = Context::from_waker(Waker::noop());

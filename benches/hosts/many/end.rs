@@ -2,7 +2,8 @@ use crate::wiring::End;
 use std::error::Error;
 use std::time::Instant;
 
-/// Says how many tokens came, and how long that took from when each sink had had one, in nanoseconds.
+/// Prints the number of tokens and a time in nanoseconds. It begins when each sink has received a
+/// token, and ends when all tokens have arrived.
 pub async fn end(mut p: End) -> Result<(), Box<dyn Error>> {
     p.in_.read().await.ok_or("nobody has had any")?;
     let start = Instant::now();

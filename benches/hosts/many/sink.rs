@@ -1,7 +1,8 @@
 use crate::wiring::Sink;
 use graphmap_runtime::Stopped;
 
-/// Counts what comes, in its order, and tells when the first was there and how many there were.
+/// Checks the order of its tokens. Reports when the first token has arrived, and the count at the
+/// end.
 pub async fn sink(mut p: Sink) -> Result<(), Stopped> {
     let mut count = 0;
     while let Some(number) = p.in_.read().await {

@@ -2,9 +2,11 @@ use crate::wiring::Ping;
 use std::error::Error;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Arguments: bytes of a token, and how often it goes there and back. Says how long one way takes, in nanoseconds, after a
-/// tenth of them as a trial. With a third one tokens of 8 bytes go after rests of once to twice so many milliseconds, and pong says how
-/// late they are.
+/// Sends a token to pong and back. The arguments are the bytes of a token and the number of rounds.
+/// Prints the nanoseconds of one way, after a tenth of the rounds as warm-up.
+///
+/// With a third argument, it sends tokens of 8 bytes after pauses of once to twice that many
+/// milliseconds, and prints the median of the delays that pong reports.
 pub async fn ping(mut p: Ping) -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let mut number = || args.next()?.parse::<usize>().ok();
@@ -14,10 +16,11 @@ pub async fn ping(mut p: Ping) -> Result<(), Box<dyn Error>> {
     let gone = "nobody answers";
     if let Some(rest) = number() {
         let mut late = Vec::new();
-        // Else each would find pong at the same place of its own rest.
+        // Pauses are random, because otherwise each token would find pong at the same point of its
+        // own pause.
         let (rest, mut chance) = (1000 * rest as u64, 1_u64);
         for _ in 0..rounds {
-            // A linear congruential generator, of Knuth's MMIX.
+            // The linear congruential generator of Knuth's MMIX.
             chance = chance.wrapping_mul(6_364_136_223_846_793_005);
             chance = chance.wrapping_add(1_442_695_040_888_963_407);
             std::thread::sleep(Duration::from_micros(rest + (chance >> 33) % rest));
@@ -54,7 +57,7 @@ pub async fn ping(mut p: Ping) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A time that is the same for all OS processes of a machine, in nanoseconds.
+/// Returns a time that is the same for all OS processes of a machine, in nanoseconds.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::UNIX_EPOCH.elapsed();
     since.map_or(0, |since| since.as_nanos() as u64)

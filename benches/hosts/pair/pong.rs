@@ -1,7 +1,7 @@
 use crate::wiring::Pong;
 use graphmap_runtime::Stopped;
 
-/// Gives back what it gets; with a third argument how late that is.
+/// Sends each token back. With a third argument, sends the delay of the token instead.
 pub async fn pong(mut p: Pong) -> Result<(), Stopped> {
     let rests = std::env::args().nth(3).is_some();
     while let Some(number) = p.small.read().await {

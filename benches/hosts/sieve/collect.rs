@@ -2,7 +2,7 @@ use crate::wiring::Collect;
 use std::error::Error;
 use std::time::Instant;
 
-/// Says how many primes there were, their sum, and how long that took.
+/// Prints the number of primes, their sum, and the time that they took.
 pub async fn collect(mut p: Collect) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let primes = p.in_.read().await;

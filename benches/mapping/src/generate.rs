@@ -1,10 +1,11 @@
-//! Seeded networks: what users draw (farms, pipelines, layered networks) and what the literature
-//! maps (butterflies, grids, random geometric, power law).
+//! Seeded networks. Users draw farms, pipelines and layered networks. The literature maps
+//! butterflies, grids, random geometric graphs and power-law graphs.
 
 use bench_common::Random;
 use graphmap_partition::{Channel, Graph};
 
-/// A generator that is not the product's, so that a change there does not change the instances.
+/// A random generator that is independent of graphmap's, so that a change there does not change the
+/// networks.
 pub struct Dice(Random);
 
 impl Dice {
@@ -49,7 +50,8 @@ impl Draft {
     }
 }
 
-/// Generates the network of a family. `size` counts modules, vertices, or the side of a grid.
+/// Returns a network of a family. `size` is the number of modules or vertices, the side of a grid,
+/// or the binary logarithm of the rows of a butterfly.
 pub fn generate(family: &str, size: usize, seed: u64) -> Graph {
     let mut dice = Dice::new(seed);
     match family {
@@ -66,7 +68,7 @@ pub fn generate(family: &str, size: usize, seed: u64) -> Graph {
     }
 }
 
-/// A chain of farm modules of five processes, the worker the heaviest.
+/// Returns a chain of farm modules of five processes, of which the worker is the heaviest.
 fn farm(modules: usize, dice: &mut Dice) -> Graph {
     let mut draft = Draft::new(Vec::new());
     for _ in 0..modules {
@@ -93,7 +95,8 @@ fn farm(modules: usize, dice: &mut Dice) -> Graph {
     draft.graph()
 }
 
-/// Layers of about sqrt(n) processes, each reading from one to three of the layer before.
+/// Returns layers of about sqrt(n) processes, each of which reads from one to three processes of
+/// the layer before.
 fn layered(n: usize, dice: &mut Dice) -> Graph {
     let mut draft = Draft::new((0..n).map(|_| dice.range(1, 10)).collect());
     let width = ((n as f64).sqrt() as usize).max(2);
@@ -107,7 +110,7 @@ fn layered(n: usize, dice: &mut Dice) -> Graph {
     draft.graph()
 }
 
-/// A butterfly of 2^size rows.
+/// Returns a butterfly of 2^size rows.
 fn fft(size: usize) -> Graph {
     let rows = 1 << size;
     let mut draft = Draft::new(vec![1; rows * (size + 1)]);
@@ -162,7 +165,8 @@ fn grid([x, y, z]: [usize; 3]) -> Graph {
     draft.graph()
 }
 
-/// Random geometric: points in the unit square joined below 0.55 sqrt(ln n / n).
+/// Returns a random geometric graph: points in the unit square, joined if their distance is below
+/// 0.55 sqrt(ln n / n).
 fn geometric(n: usize, dice: &mut Dice) -> Graph {
     let radius = 0.55 * ((n as f64).ln() / n as f64).sqrt();
     let mut points: Vec<(f64, f64)> = (0..n).map(|_| (dice.unit(), dice.unit())).collect();
@@ -198,7 +202,7 @@ fn geometric(n: usize, dice: &mut Dice) -> Graph {
     draft.graph()
 }
 
-/// Preferential attachment, four edges a vertex.
+/// Returns a graph by preferential attachment, with four edges per vertex.
 fn power(n: usize, dice: &mut Dice) -> Graph {
     let mut draft = Draft::new(vec![1; n]);
     let mut ends: Vec<usize> = vec![0, 1];

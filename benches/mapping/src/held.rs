@@ -1,7 +1,7 @@
-//! Large networks with something to keep: what a pin, a bound on memory or a limit on a kind costs.
+//! Large networks with constraints: the costs of pins, bounds on memory, and limits on kinds.
 //!
-//! Prints for each network and rule the mean cost, its ratio to that without a rule, CPU seconds of
-//! everything, and how often a rule or bound was broken or a bound raised.
+//! Prints for each network and rule the mean cost, its ratio to the cost without a rule, the mean
+//! CPU seconds of the search, and how often a rule or bound was broken or a bound was raised.
 //!
 //! usage: benches/mapping/run held [--seeds N] [--ours a,b] [--only TEXT]
 
@@ -32,7 +32,7 @@ const RULES: [&str; 12] = [
     "yesterday's mapping",
 ];
 
-/// All that a rule says.
+/// Constraints and bounds of a rule.
 #[derive(Default)]
 struct Said {
     constraints: Vec<Constraint>,
@@ -74,7 +74,7 @@ fn said(rule: &str, graph: &Graph, seed: u64) -> Said {
                 said.constraints.push(pin(v, h));
             }
         }
-        // Every tenth vertex of the first two fifths to one host, of the rest to another.
+        // Every tenth vertex of the first fifth to one host, and of the last fifth to another.
         "a tenth pinned by host" => {
             for v in (0..n as u32).step_by(10) {
                 let h = if (v as usize) < 2 * n / 5 { 3 } else { 1 };
@@ -109,7 +109,7 @@ fn said(rule: &str, graph: &Graph, seed: u64) -> Said {
             for _ in 0..100 {
                 let by_host = rule.ends_with("host");
                 let size = if by_host { HOSTS } else { 8 };
-                // Near to each other: what a search would rather put together.
+                // Close to each other, so that a search would rather keep them together.
                 let first = dice.range(0, n as u64 - 100) as u32;
                 said.constraints.push(Constraint::Apart {
                     vertices: (0..size as u32).map(|i| first + i * 5).collect(),

@@ -1,9 +1,9 @@
-//! The best mappings known: what long searches and all peers ever found, kept in a file.
+//! The best known mappings, found by long searches and by all peers, kept in a file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Least cost of a feasible mapping by case and seed, with who found it.
+/// Lowest cost of a feasible mapping by case and seed, with the engine that found it.
 #[derive(Default)]
 pub struct Known {
     rows: BTreeMap<(String, u64), (u64, String)>,

@@ -1,5 +1,5 @@
-//! Large networks: each engine in an OS process of its own, all engines of a seed one after the
-//! other, CPU time and peak memory of each; the tables are Markdown, as they stand in the book.
+//! Large networks: CPU time and peak memory of each engine. Each has its own OS process, and all
+//! engines of a seed run one after the other. The output is Markdown tables, as in the book.
 //!
 //! usage: benches/mapping/run large|huge|growth [--seeds N] [--peers a,b,c | --no-peers]
 //!        [--ours a,b] [--only TEXT] [--work DIR]
@@ -13,17 +13,17 @@ use graphmap_partition::{Graph, Machine, Options, Problem, Strategy, evaluate, s
 use crate::suite::{self, Case};
 use crate::{Arguments, cpu_seconds, generate, peers};
 
-/// What the engine found on one seed.
+/// Result of an engine on one seed.
 struct Run {
     cost: u64,
     balance: f64,
     feasible: bool,
     seconds: f64,
-    /// Peak memory beyond the graph that was read; only of our own.
+    /// Peak memory beyond the graph, in bytes. Only for graphmap's strategies.
     bytes: Option<f64>,
 }
 
-/// Engine that the others are compared with in `J`.
+/// Engine whose `J` is the unit of the table.
 const YARDSTICK: &str = "kahip-eco";
 
 pub fn run(read: &Arguments) {
@@ -155,7 +155,7 @@ fn machine(case: &Case) -> Machine {
 
 type Own = (Vec<u32>, f64, Option<f64>);
 
-/// Runs one of our strategies in a child, so that its memory is its own.
+/// Runs one of graphmap's strategies in a child process, so that its memory is measured alone.
 fn own(strategy: &str, case: &Case, seed: u64, work: &Path) -> Result<Own, String> {
     std::fs::create_dir_all(work).map_err(|e| e.to_string())?;
     let out = work.join(format!(
@@ -183,7 +183,8 @@ fn own(strategy: &str, case: &Case, seed: u64, work: &Path) -> Result<Own, Strin
     Ok((mapping.collect::<Result<_, _>>()?, seconds, Some(bytes)))
 }
 
-/// The child of [`own`]: prints CPU seconds and bytes of peak memory beyond the graph.
+/// Runs as the child process of [`own`]: prints the CPU seconds, and the bytes of peak memory
+/// beyond the graph.
 pub fn child(arguments: &[String]) {
     let [strategy, name, seed, out] = arguments else {
         panic!("a child wants strategy, case, seed and file");
@@ -201,7 +202,7 @@ pub fn child(arguments: &[String]) {
         seed,
         ..Options::default()
     };
-    // From here on the peak counts; Linux only, as the rest of this benchmark.
+    // Resets the peak (Linux only, as the rest of this benchmark).
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let before = (resident(), cpu_seconds());
     let found = solve(&Problem::new(&graph, &machine), &options).expect("a mapping");

@@ -1,14 +1,14 @@
-//! The quality of mappings: all engines map the same networks, and one judge compares them.
+//! Quality of mappings: all engines map the same networks, and one evaluation compares them.
 //!
 //! usage: benches/mapping/run SUITE [--seeds N] [--from N] [--peers a,b,c | --no-peers]
 //!        [--ours a[@ms[xTHREADS]][#steps],...] [--only TEXT] [--work DIR] [--tries N] [--shift N]
 //!        [--record] [--details]
 //!
-//! Mappings of peers are kept in the work directory and judged in each run. `--tries` is the number
-//! of searches of each graph, each with a seed of its own; `--shift` is added to these seeds;
-//! `--record` keeps mappings that are better than the best known. For the suites `large`, `huge`
-//! and `growth` see `large.rs`; `structured`, `tight`, `held` and `rules` are in files of these
-//! names.
+//! Mappings of peers are cached in the work directory and evaluated in each run. `--tries` is the
+//! number of searches for each graph, each with its own seed. `--shift` is added to these seeds.
+//! `--record` saves mappings that are better than the best known. The suites `large`, `huge` and
+//! `growth` are described in `large.rs`; `structured`, `tight`, `held` and `rules` in files of
+//! these names.
 
 mod generate;
 mod held;
@@ -30,7 +30,8 @@ use known::Known;
 use suite::Case;
 use table::{Result as Row, Table};
 
-/// One of our strategies: `auto`, `auto@100` (milliseconds), `auto@100x2` (on two threads), `auto#6000000` (steps).
+/// One of graphmap's strategies: `auto`, `auto@100` (milliseconds), `auto@100x2` (on two threads),
+/// `auto#6000000` (steps).
 pub struct Ours {
     said: String,
     strategy: Strategy,
@@ -79,13 +80,13 @@ impl Ours {
 pub struct Arguments {
     suite: String,
     seeds: u64,
-    /// The first of the seeds.
+    /// First seed.
     from: u64,
     peers: Vec<String>,
     ours: Vec<Ours>,
     only: String,
     work: PathBuf,
-    /// Searches of ours for each graph, with different seeds of their own.
+    /// Number of graphmap's searches for each graph, each with its own seed.
     tries: u64,
     shift: u64,
     record: bool,
@@ -244,7 +245,8 @@ fn one(case: &Case, seed: u64, read: &Arguments, table: &mut Table) {
     }
 }
 
-/// CPU time of this OS process, all threads. (The files below `/proc` tell it in ticks only.)
+/// Returns the CPU seconds of all threads of this OS process. (The files in `/proc` have them in
+/// ticks only.)
 fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

@@ -1,4 +1,4 @@
-//! The other engines, run through `peers.py` in their virtual environment.
+//! Other engines, run through `peers.py` in their virtual environment.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub const FOR_SMALL: &[&str] = &[
     "sharedmap-e",
     "sharedmap-s",
 ];
-/// Each on one thread, but for Scotch also as many as it takes when nobody says how many.
+/// All engines use one thread, except `scotch-threads`, which uses Scotch's default number.
 pub const FOR_LARGE: &[&str] = &[
     "gpmetis",
     "gpmetis-r",
@@ -32,7 +32,7 @@ pub const FOR_LARGE: &[&str] = &[
 
 const LONGEST: &str = "300";
 
-/// Runs a peer whatever it found before.
+/// Runs a peer even if an earlier result exists.
 pub fn run_afresh(
     engine: &str,
     case: &Case,
@@ -50,7 +50,7 @@ fn output(engine: &str, case: &Case, seed: u64, work: &Path) -> std::path::PathB
     work.join(format!("{stem}-{}-{engine}.map", levels.join("x")))
 }
 
-/// Runs a peer, or reads what it found before. Returns the blocks and its CPU seconds.
+/// Runs a peer, or reads its earlier result. Returns the block of each vertex, and the CPU seconds.
 pub fn run(
     engine: &str,
     case: &Case,

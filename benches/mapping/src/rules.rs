@@ -1,8 +1,8 @@
-//! Random networks with random rules, machines and bounds: how often a search is worse than a plain rule
-//! would have been, or than the same search with fewer steps.
+//! Random networks with random rules, machines and bounds. Counts how often a search is worse than
+//! a plain strategy, or than the same search with fewer steps.
 //!
-//! Prints a table of counts, and with `--details` the seeds of what is counted as wrong. In steps, so
-//! that every machine prints the same.
+//! Prints a table of counts, and with `--details` the seeds of the worse mappings. Limits are in
+//! steps, so that the output is the same on every machine.
 //!
 //! usage: benches/mapping/run rules [--seeds N] [--from N] [--details]
 
@@ -14,7 +14,7 @@ use crate::Arguments;
 mod common;
 
 const OTHERS: [&str; 4] = ["stack", "round-robin", "fast", "metis"];
-/// Steps that mappings are compared after.
+/// Numbers of steps after which mappings are compared.
 const STEPS: [u64; 3] = [20_000, 100_000, 500_000];
 
 #[derive(Default)]
@@ -23,11 +23,13 @@ struct Count {
     infeasible: u64,
     raised: u64,
     proved: u64,
-    /// By other strategy: within the same bounds, and cheaper there than `auto`; and the worst ratio.
+    /// By strategy: mappings within the bounds of `auto`, those of them that are cheaper than
+    /// `auto`'s, and the worst ratio of costs.
     within: [u64; OTHERS.len()],
     costlier: [u64; OTHERS.len()],
     worst: [f64; OTHERS.len()],
-    /// More steps gave a costlier mapping, or bounds that fewer had not to raise.
+    /// Mappings that got costlier with more steps, or that needed a raised bound only with more
+    /// steps.
     worse_later: u64,
     worst_later: f64,
 }
@@ -78,7 +80,7 @@ impl Count {
 pub fn run(read: &Arguments) {
     let mut count = Count::default();
     for seed in read.from..read.from + read.seeds {
-        // Neighbouring seeds are to have nothing in common.
+        // Neighbouring seeds must give unrelated cases.
         let case = common::case(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut before: Option<Solution> = None;
         for steps in STEPS {

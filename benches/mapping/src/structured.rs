@@ -1,7 +1,9 @@
-//! Networks with narrow fronts, where proofs are asked for: farms, chains of farm modules, random
-//! trees, series-parallel networks and pipelines, with loads and traffic of one and of many sizes.
+//! Networks with narrow fronts, for which proofs of optimality are expected: farms, chains of farm
+//! modules, random trees, series-parallel networks and pipelines. Loads and traffic are all 1, or
+//! of many sizes.
 //!
-//! Prints, for each kind of network, machine and time, how many were proved and the gap of all.
+//! Prints for each kind of network, machine and time how many mappings were proved optimal, and the
+//! gap.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +13,7 @@ use crate::generate::{Dice, generate};
 use crate::suite::{Case, case};
 use crate::{Arguments, cpu_seconds};
 
-/// Kind of network, sizes (workers, modules or processes).
+/// Kinds of network and their sizes (workers, modules or processes).
 const KINDS: [(&str, &[usize]); 6] = [
     ("farm of workers", &[20, 100, 500]),
     ("chain of farms", &[3, 10, 20, 50]),
@@ -22,7 +24,8 @@ const KINDS: [(&str, &[usize]); 6] = [
 ];
 const MACHINES: [&[usize]; 5] = [&[4], &[2, 2], &[8], &[4, 4], &[4, 2, 4]];
 
-/// Loads and traffic up to `most`.
+/// Returns a network with loads from 1 to `most` and traffic from 1 to `2 * most - 1`. A chain of
+/// farms has the loads and traffic of [`generate`] if `most` is above 1.
 pub fn network(kind: &str, size: usize, most: u64, seed: u64) -> Graph {
     let mut dice = Dice::new(seed);
     let mut edges: Vec<(usize, usize)> = Vec::new();
@@ -30,7 +33,7 @@ pub fn network(kind: &str, size: usize, most: u64, seed: u64) -> Graph {
     match kind {
         "chain of farms" if most > 1 => return generate("farm", size, seed),
         "chain of farms" => {
-            // The same channels, all loads and traffic 1.
+            // Same edges, but all loads and traffic are 1.
             let graph = generate("farm", size, seed);
             n = graph.vertices();
             for v in 0..n as u32 {
@@ -44,7 +47,7 @@ pub fn network(kind: &str, size: usize, most: u64, seed: u64) -> Graph {
         }
         "random tree" => edges.extend((1..n).map(|v| (dice.range(0, v as u64 - 1) as usize, v))),
         "series-parallel" => {
-            // Each time an edge gets a process in its middle, beside which it stays or not.
+            // Each step puts a process into the middle of an edge, which is then removed or kept.
             edges.push((0, 1));
             for v in 2..n {
                 let at = dice.range(0, edges.len() as u64 - 1) as usize;

@@ -1,4 +1,4 @@
-//! Which networks go onto which machines.
+//! Networks and machines of the suites.
 
 use graphmap_partition::{Block, Machine, Tree};
 
@@ -9,8 +9,8 @@ pub struct Case {
     /// Arities, innermost first.
     pub hierarchy: Vec<usize>,
     pub distances: Vec<u32>,
-    /// Of irregular machines: hosts, each with the speeds of its blocks, 1 apart inside and 10
-    /// outside.
+    /// Hosts of an irregular machine, each with the speeds of its blocks. Distances are 1 within a
+    /// host and 10 between hosts.
     pub hosts: &'static [&'static [u32]],
 }
 
@@ -50,7 +50,7 @@ impl Case {
     }
 }
 
-/// Every family with up to 20 processes on machines of four blocks, regular and not.
+/// Returns every family with up to 20 processes, on regular and irregular machines of four blocks.
 fn exact() -> Vec<Case> {
     let networks = [
         ("layered", 12),
@@ -137,7 +137,7 @@ pub fn cases(suite: &str) -> Vec<Case> {
             case("farm", 200_000, &[8, 2, 4]),
             case("layered", 1_000_000, &[8, 2, 4]),
         ],
-        // Ten times as many, time and again; and OS processes by the thousand.
+        // Growing sizes, and thousands of OS processes.
         "growth" => vec![
             case("grid2", 100, &[8, 2, 4]),
             case("grid2", 316, &[8, 2, 4]),

@@ -1,10 +1,10 @@
-//! What is printed: tables in Markdown, as they stand in the book; details of each case on request.
+//! Output: Markdown tables as in the book, and details of each case on request.
 
 use std::collections::BTreeMap;
 
 use crate::known::Known;
 
-/// One mapping as judged.
+/// A mapping and its evaluation.
 #[derive(Clone)]
 pub struct Result {
     pub engine: String,
@@ -15,7 +15,7 @@ pub struct Result {
     pub seconds: f64,
     pub bound: u64,
     pub proved: bool,
-    /// The balance bound was raised: `Some(true)` when that was proved to be needed.
+    /// `Some` if the balance bound was raised; `Some(true)` if that was proved to be necessary.
     pub raised: Option<bool>,
 }
 
@@ -56,13 +56,13 @@ impl Table {
         }
     }
 
-    /// Cost relative to the best known.
+    /// Returns the cost relative to the best known cost.
     fn ratio(&self, case: &str, row: &Result) -> f64 {
         let best = self.known.cost(case, row.seed).unwrap_or(row.cost);
         row.cost as f64 / best.max(1) as f64
     }
 
-    /// Every row of a case as lines.
+    /// Prints the results of a case, one line for each engine.
     pub fn print_details(&self, case: &str) {
         let Some((_, rows)) = self.cases.iter().find(|c| c.0 == case) else {
             return;
@@ -123,7 +123,7 @@ impl Table {
         }
     }
 
-    /// Best feasible cost of any peer, seed by seed, in the mean; only seeds that have one.
+    /// Returns the lowest feasible cost of all peers, and its engine, for each seed that has one.
     fn rivals(&self, rows: &[Result]) -> BTreeMap<u64, (u64, String)> {
         let mut best = BTreeMap::new();
         for row in rows.iter().filter(|r| r.feasible && !is_ours(&r.engine)) {
@@ -182,7 +182,7 @@ impl Table {
         }
     }
 
-    /// What the tables come to, in sentences.
+    /// Prints a summary of the tables in sentences.
     fn print_claims(&self) {
         println!();
         for engine in self.engines.iter().filter(|e| is_ours(e)) {
@@ -229,7 +229,7 @@ impl Table {
         }
     }
 
-    /// Proofs, one row a case: for the suite of exact ones.
+    /// Prints the proofs, one row for each case, for the suite `exact`.
     pub fn print_proofs(&self) {
         println!(
             "\n| network and machine | runs | proved | longest CPU s | nothing within the bound |"

@@ -1,9 +1,9 @@
-//! Networks whose loads hardly fit: few processes in each OS process, loads from narrow to wild,
-//! memory as a second dimension.
+//! Networks whose loads hardly fit: few processes in each OS process, loads from nearly equal to
+//! very uneven, and memory as a second dimension.
 //!
 //! Prints for each network, machine and time the mean cost, the worst balance, the best known cost
-//! and the ratio to it, and how often nothing within the balance bound was found. What was found
-//! under a raised bound is compared with nothing.
+//! and the ratio to it. It also prints how often no mapping within the balance bound was found.
+//! Mappings under a raised bound are not compared.
 
 use graphmap_partition::{Block, Channel, Graph, Machine, Problem, Tree, solve};
 
@@ -12,7 +12,7 @@ use crate::known::Known;
 use crate::structured::network;
 use crate::{Arguments, cpu_seconds};
 
-/// How loads are drawn.
+/// Distribution of the loads.
 #[derive(Clone, Copy)]
 enum Loads {
     /// 8 to 12.
@@ -23,9 +23,9 @@ enum Loads {
     Forty,
     /// 7 or 19.
     Two,
-    /// Log-normal over three decades, nothing heavier than nine tenths of what a block gets.
+    /// Log-normal over three decades, cut at nine tenths of the even share of a block.
     Wild,
-    /// The same with nothing cut off: at times a process is heavier than the bound of every block.
+    /// As `Wild`, but not cut. A process may be heavier than the bound of every block.
     Uncut,
 }
 
@@ -33,8 +33,8 @@ struct Row {
     kind: &'static str,
     size: usize,
     loads: Loads,
-    /// Memory needs as well, log-uniform from 1 to 100; each block holds 5% more than its
-    /// share, and the largest.
+    /// Whether processes also need memory, log-uniform from 1 to 100. Each block has 5% more than
+    /// the even share, or the largest need if that is more.
     memory: bool,
     /// Arities, innermost first.
     machines: [&'static [usize]; 2],
@@ -91,7 +91,8 @@ impl Row {
             Loads::Forty => dice.range(1, 40),
             Loads::Two => [7, 19][dice.range(0, 1) as usize],
             Loads::Wild | Loads::Uncut => {
-                // The sum of twelve is near enough to a normal distribution; 95% within 3 decades.
+                // The sum of twelve uniform numbers is close to a normal distribution. 95% are
+                // within 3 decades.
                 let normal = (0..12).map(|_| dice.unit()).sum::<f64>() - 6.0;
                 10_f64.powf(1.5 + 0.75 * normal).ceil() as u64
             }
@@ -99,7 +100,7 @@ impl Row {
         let mut load: Vec<u64> = (0..n).map(|_| draw()).collect();
         if matches!(self.loads, Loads::Wild) {
             let blocks: usize = self.machines[machine].iter().product();
-            // What is cut off lowers the share.
+            // Repeated, because a cut lowers the even share.
             for _ in 0..20 {
                 let most = load.iter().sum::<u64>() * 9 / (10 * blocks as u64);
                 load.iter_mut().for_each(|l| *l = (*l).min(most.max(1)));

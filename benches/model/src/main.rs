@@ -1,9 +1,9 @@
-//! What the model costs: time and memory of expansion, joining and verification, for graphs of
-//! growing size. If the time per channel does not grow with the size, the cost is linear.
+//! Time and memory of expansion, joining and verification, for graphs of growing size. If the time
+//! per channel does not grow with the size, the cost is linear.
 //!
-//! Each measurement has an OS process of its own, whose peak memory the kernel tells; the time is
-//! the best of three. Memory is counted above that of the empty program: of the declarations alone,
-//! and at the peak, when declarations and network exist side by side.
+//! Each measurement has its own OS process, whose peak memory the kernel reports. The time is the
+//! best of three. Memory is counted above the memory of the empty program. It is measured with the
+//! declarations alone, and at the peak, when both declarations and network exist.
 
 use bench_common::{peak, resident};
 use graphmap_kpn::declared::{
@@ -14,7 +14,7 @@ use graphmap_kpn::source::Span;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A graph of about so many channels.
+/// Function that returns a graph with about this number of channels.
 type Shape = fn(usize) -> Declared;
 
 const SHAPES: [(&str, Shape); 5] = [
@@ -53,7 +53,7 @@ fn main() {
     }
 }
 
-/// One line of the table.
+/// Measures one graph, and prints its line of the table.
 fn one(name: &str, channels: usize) {
     let (_, shape) = SHAPES.iter().find(|(n, _)| *n == name).expect("a shape");
     let before = resident();
@@ -97,7 +97,7 @@ fn run(declared: Declared) -> ([Duration; 3], usize) {
     (times, verified.channels.len())
 }
 
-/// Declares nodes and channels with spans of their own.
+/// Declarations under construction. Each node and channel has a different span.
 #[derive(Default)]
 struct Draft {
     declared: Declared,
@@ -128,7 +128,7 @@ impl Draft {
         })
     }
 
-    /// `None` is the environment.
+    /// Adds a channel. `None` is the environment.
     fn channel(&mut self, from: (Option<NodeId>, Symbol), to: (Option<NodeId>, Symbol)) {
         let end = |(node, port)| EndDecl { node, port };
         let span = self.span();
@@ -150,7 +150,7 @@ impl Draft {
     }
 }
 
-/// As many stages, each joined to the next.
+/// Returns a chain of stages.
 fn chain(channels: usize) -> Declared {
     let mut d = Draft::default();
     let (out, into) = (d.symbol("out"), d.symbol("in"));
@@ -164,7 +164,7 @@ fn chain(channels: usize) -> Declared {
     d.declared
 }
 
-/// Cells with four neighbours.
+/// Returns a torus of cells with four neighbours each.
 fn grid(channels: usize) -> Declared {
     let mut d = Draft::default();
     let side = ((channels / 4) as f64).sqrt() as usize;
@@ -192,7 +192,8 @@ fn grid(channels: usize) -> Declared {
     d.declared
 }
 
-/// One source, many workers, one sink: ports with as many channels as there are workers.
+/// Returns one source, many workers and one sink. The ports of source and sink have one channel for
+/// each worker.
 fn farm(channels: usize) -> Declared {
     let mut d = Draft::default();
     let (out, into) = (d.symbol("out"), d.symbol("in"));
@@ -209,7 +210,7 @@ fn farm(channels: usize) -> Declared {
     d.declared
 }
 
-/// Every process of a kind of its own, with ports of its own.
+/// Returns a chain in which every process has its own kind and its own ports.
 fn kinds(channels: usize) -> Declared {
     let mut d = Draft::default();
     let mut last = None;
@@ -225,7 +226,7 @@ fn kinds(channels: usize) -> Declared {
     d.declared
 }
 
-/// A torus declared as one cell.
+/// Returns a torus that is declared as one cell.
 fn repeated(channels: usize) -> Declared {
     let mut d = Draft::default();
     let side = ((channels / 2) as f64).sqrt() as u32;

@@ -2,7 +2,7 @@ use crate::types::{Request, Strip, compute};
 use crate::wiring::DoTask;
 use graphmap_runtime::Stopped;
 
-/// Asks for a task, computes it and sends off what came out.
+/// Requests tasks, computes them, and writes the results.
 pub async fn do_task(mut p: DoTask) -> Result<(), Stopped> {
     loop {
         p.outreq.write(Request).await?;

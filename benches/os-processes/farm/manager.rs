@@ -3,8 +3,8 @@ use crate::wiring::Manager;
 use graphmap_runtime as rt;
 use std::error::Error;
 
-/// Arguments `TASKS ROUNDS`: has so many tasks of so many rounds computed. With a third, computes them itself. Says on
-/// standard error how long that took.
+/// Sends tasks through the farm. The arguments are the number of tasks and the rounds of each task.
+/// With a third argument, computes the tasks itself. Prints the time to standard error.
 pub async fn manager(p: Manager) -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (tasks, rounds): (u64, u64) = (arguments[0].parse()?, arguments[1].parse()?);
@@ -42,7 +42,7 @@ struct Results {
 }
 
 impl Results {
-    /// The same in any order.
+    /// Adds a result. The sum does not depend on the order.
     fn add(&mut self, value: f64) {
         self.count += 1;
         self.bits = self.bits.wrapping_add(value.to_bits());

@@ -1,22 +1,22 @@
-//! What travels over the channels.
+//! Types of the tokens on the channels.
 
-/// A number of rounds that are to be computed.
+/// A number of rounds to compute.
 #[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Task {
     pub rounds: u64,
 }
 
-/// "I have nothing to do."
+/// A request for a task.
 #[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Request;
 
-/// What came out of a task.
+/// The result of a task.
 #[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Strip {
     pub value: f64,
 }
 
-/// Floating point operations that cannot be left out: as many as `rounds` says.
+/// Computes `rounds` rounds of floating-point operations that the compiler cannot remove.
 pub fn compute(rounds: u64) -> f64 {
     let mut value = 1.0;
     for _ in 0..rounds {

@@ -3,7 +3,8 @@ use std::error::Error;
 use std::io::BufRead as _;
 use std::time::Instant;
 
-/// Sends a token round the ring and says how long that took. With an argument, waits for a line before it ends.
+/// Sends a token round the ring and prints the time. With an argument, waits for a line of input
+/// before it ends.
 pub async fn head(mut p: Head) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     p.out.write(0).await?;

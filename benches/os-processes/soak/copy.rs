@@ -1,7 +1,7 @@
 use crate::wiring::Copy;
 use graphmap_runtime::Stopped;
 
-/// Passes on what comes.
+/// Passes on its tokens.
 pub async fn copy(mut p: Copy) -> Result<(), Stopped> {
     while let Some(token) = p.in_.read().await {
         p.out.write(token).await?;

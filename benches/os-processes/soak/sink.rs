@@ -3,7 +3,7 @@ use crate::wiring::Sink;
 use graphmap_runtime as rt;
 use std::error::Error;
 
-/// Checks that all tokens come all three ways, once and in order.
+/// Checks that all tokens arrive on all three ways, once and in order.
 pub async fn sink(p: Sink) -> Result<(), Box<dyn Error>> {
     let copied = copied(p.copied);
     let dealt = in_order(p.dealt, |number, member, members| {
@@ -23,7 +23,7 @@ pub async fn sink(p: Sink) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What has come: if all have come once, the sums are as if one had.
+/// Count and sums of the tokens that have arrived, to compare the three ways.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Come {
     count: u64,
@@ -58,7 +58,7 @@ async fn copied(mut input: rt::Gather<Token>) -> Result<Come, String> {
     Ok(come)
 }
 
-/// Tokens of one member come in the order in which the source made them.
+/// Reads tokens, and checks that the tokens of each member arrive in the order of the source.
 async fn in_order(
     mut input: rt::Select<Token>,
     belongs: fn(u64, usize, usize) -> bool,

@@ -2,7 +2,7 @@ use crate::types::{Token, worker};
 use crate::wiring::Source;
 use std::error::Error;
 
-/// Argument: how many tokens it makes, each of which goes all three ways.
+/// Writes each token on all three ways. The argument is the number of tokens.
 pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
     let count: u64 = std::env::args().nth(1).ok_or("how many?")?.parse()?;
     let workers = p.dealt.members();

@@ -1,6 +1,6 @@
-//! What travels over the channels.
+//! Types of the tokens on the channels.
 
-/// One of the source's tokens; every 4,096th is large.
+/// A token of the source. Every 4,096th is large.
 #[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Token {
     pub number: u64,
@@ -18,14 +18,14 @@ impl Token {
         Token { number, more }
     }
 
-    /// Whether it is what the source made.
+    /// Returns true if the token is as the source made it.
     pub fn is_whole(&self) -> bool {
         let made = Token::new(self.number);
         self.more == made.more
     }
 }
 
-/// Which worker a token goes to.
+/// Returns the worker to which a token goes.
 pub fn worker(number: u64, workers: usize) -> usize {
     (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % workers
 }

@@ -1,23 +1,23 @@
-//! The communicators that are measured: classes A to E of chapter 5 of S. M. Mir Taheri's thesis, and the
-//! fourteen of chapter 6.
+//! The communicators to measure: classes A to E of chapter 5 of S. M. Mir Taheri's thesis, and the
+//! fourteen communicators of chapter 6.
 
 use bench_common::Random;
 use std::collections::BTreeSet;
 
-/// From 1 to `most`, each order of magnitude as likely as the others.
+/// Returns a number from 1 to `most`. Each order of magnitude is equally likely.
 fn size(random: &mut Random, most: u64) -> u64 {
     let bits = random.below(u64::from(most.ilog2()) + 1);
     (1 + random.below(1 << bits) + ((1 << bits) >> 1)).min(most)
 }
 
-/// A communicator to be represented.
+/// A communicator to represent.
 pub struct Communicator {
     pub ranks: Vec<u32>,
-    /// How many bits it takes to tell it from all others of its class.
+    /// Number of bits that distinguish it from all others of its class.
     pub bound: f64,
 }
 
-/// The binary logarithm of how many ways there are to choose `k` of `n`.
+/// Returns the binary logarithm of the number of ways to choose `k` of `n`.
 fn log_choose(n: f64, k: f64) -> f64 {
     let log_factorial = |n: f64| match n < 2.0 {
         true => 0.0,
@@ -32,7 +32,7 @@ fn log_factorial(n: f64) -> f64 {
     (2..=n as u64).map(|k| (k as f64).log2()).sum()
 }
 
-/// Some different ranks of a world, ascending.
+/// Returns `count` different ranks of a world, in ascending order.
 fn some(random: &mut Random, world: u64, count: u64) -> Vec<u32> {
     let mut all: Vec<u32> = (0..world as u32).collect();
     for k in 0..count as usize {
@@ -43,7 +43,7 @@ fn some(random: &mut Random, world: u64, count: u64) -> Vec<u32> {
     all
 }
 
-/// Ranges of a world that do not touch: every other one between random ends.
+/// Returns ranges of a world that do not touch: every other range between random ends.
 fn ranges(random: &mut Random, world: u64) -> Vec<std::ops::Range<u32>> {
     let count = size(random, 4096);
     let ends: BTreeSet<u32> = (0..2 * count).map(|_| random.below(world) as u32).collect();
@@ -53,7 +53,7 @@ fn ranges(random: &mut Random, world: u64) -> Vec<std::ops::Range<u32>> {
 
 const WORLD: u64 = 1 << 20;
 
-/// A communicator of a class of chapter 5.
+/// Returns a communicator of a class of chapter 5.
 pub fn of_class(class: char, random: &mut Random) -> Communicator {
     let world = WORLD as f64;
     let (ranks, bound): (Vec<u32>, f64) = match class {
@@ -69,7 +69,7 @@ pub fn of_class(class: char, random: &mut Random) -> Communicator {
             let ranks = (a.min(b)..=a.max(b)).step_by(stride as usize).collect();
             (ranks, 2.0 * world.log2() + 1000_f64.log2())
         }
-        // Ranges of ranges, ascending; and E, in descending order.
+        // Several ranges, in ascending order (C) or in descending order (E).
         'C' | 'E' => {
             let mut ranges = ranges(random, WORLD);
             if class == 'E' {
@@ -78,7 +78,7 @@ pub fn of_class(class: char, random: &mut Random) -> Communicator {
             let bound = log_choose(world, 2.0 * ranges.len() as f64);
             (ranges.into_iter().flatten().collect(), bound)
         }
-        // Random faces of the hypercube: each dimension is free, 0 or 1.
+        // Random faces of the hypercube. Each dimension is free, 0 or 1.
         'D' => {
             let count = size(random, 16);
             let mut member = vec![false; WORLD as usize];
@@ -99,7 +99,7 @@ pub fn of_class(class: char, random: &mut Random) -> Communicator {
     Communicator { ranks, bound }
 }
 
-/// The fourteen communicators of chapter 6, on its world of 200,000.
+/// Returns the fourteen communicators of chapter 6, in its world of 200,000 ranks.
 pub fn of_chapter_6() -> Vec<(&'static str, Communicator)> {
     const N: u64 = 200_000;
     let world = N as f64;

@@ -1,11 +1,11 @@
-//! What `time` in modules/rankmap/src/choose.rs says of look-ups, fitted to what is measured here.
+//! Fits the constants of `time` in modules/rankmap/src/choose.rs to measured look-ups.
 
 use crate::contestants::Contestant;
 use crate::measure::{Queries, look_ups};
 use bench_common::Random;
 use graphmap_rankmap::{Axis, Builder, RankMap, Representation};
 
-/// One map whose look-ups are timed, and what its form's cost depends on.
+/// A map whose look-ups are timed, and the variable on which the cost of its form depends.
 struct Sample {
     depends_on: f64,
     map: RankMap,
@@ -19,7 +19,7 @@ fn sample(depends_on: f64, form: Representation, ranks: &[u32]) -> Sample {
     }
 }
 
-/// The line `a + b x` that is nearest in proportion to what was measured; without `x`, the mean.
+/// Returns the line `a + b x` with the least relative errors, or the mean if `x` does not vary.
 fn line(points: &[(f64, f64)]) -> (f64, f64) {
     let (mut w, mut wx, mut wxx, mut wy, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for (x, y) in points {
@@ -38,14 +38,14 @@ fn line(points: &[(f64, f64)]) -> (f64, f64) {
     ((wy - slope * wx) / w, slope)
 }
 
-/// Prints what SELECT and RANK of some maps come to, and how far from that they are.
+/// Prints the costs of SELECT and RANK as fitted lines, with the largest relative error of each.
 fn fit(name: &str, of: &str, samples: Vec<Sample>) {
     let mut measured = Vec::new();
     for one in &samples {
         let queries = Queries::new(one.map.len(), |rank| {
             one.map.select(rank).expect("a member")
         });
-        // As from elsewhere: not a part of the loop that calls.
+        // A dynamic call, which is not inlined into the loop.
         let called: &dyn Contestant = &one.map;
         let rounds: Vec<_> = (0..4).map(|_| look_ups(called, &queries)).collect();
         let least = |of: &dyn Fn(usize) -> f64| (0..4).map(of).fold(f64::INFINITY, f64::min);
@@ -67,7 +67,7 @@ fn fit(name: &str, of: &str, samples: Vec<Sample>) {
     println!("| {name} | {select} | {rank} |");
 }
 
-/// The table from which the constants are taken.
+/// Prints the table from which the constants are taken.
 pub fn constants() {
     const FULL: u32 = 1 << 20;
     println!(
@@ -84,7 +84,7 @@ pub fn constants() {
         progressions.map(|len| closed(RankMap::range(1, 3, len).expect("ranks"), 0.0));
     fit("progression", "", progressions.into());
     let grids = (2..6_u32).map(|axes| {
-        // Of a world that is larger in each direction, so that no two axes are one.
+        // The world is larger in each direction, so that no two axes merge into one.
         let (side, wide) = (1 << (20 / axes), 1_i64 << (20 / axes + 1));
         let all: Vec<Axis> = (0..axes)
             .rev()
@@ -100,7 +100,7 @@ pub fn constants() {
             let ranks: Vec<u32> = (0..FULL)
                 .filter(|rank| {
                     let run = rank / length;
-                    // Of lengths that differ.
+                    // The lengths of the runs differ.
                     rank % length < length / 2 + run.wrapping_mul(0x9E37_79B9) % (length / 2).max(1)
                 })
                 .collect();
@@ -151,7 +151,7 @@ pub fn constants() {
         fit(name, of, lists.into());
     }
     let wavelets = [1, 2, 4, 6].map(|log: u32| {
-        // So many ascending sequences, one after the other.
+        // `1 << log` ascending sequences, one after the other.
         let ranks: Vec<u32> = (0..1 << log)
             .flat_map(|first| (first..FULL / 8).step_by(1 << log))
             .collect();
@@ -159,7 +159,7 @@ pub fn constants() {
     });
     fit("wavelet", "log2(sequences)", wavelets.into());
     let diagrams = [14, 16, 18, 20].map(|dimensions: u32| {
-        // Faces of the hypercube; the halvings above words of 64.
+        // Faces of the hypercube. The height is the number of halvings above words of 64 bits.
         let mut random = Random(u64::from(dimensions));
         let mut below = || random.below(1 << dimensions) as u32;
         let faces = [(); 6].map(|()| {

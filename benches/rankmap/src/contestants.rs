@@ -1,4 +1,4 @@
-//! Who represents a communicator: rank maps, and what one would take without them.
+//! Representations of a communicator: rank maps and their alternatives.
 
 use bzip2::{Compression, read::BzDecoder, read::BzEncoder};
 use graphmap_rankmap::{Builder, RankMap, Representation, Strategy};
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use vers_vecs::EliasFanoVec;
 
-/// SELECT and RANK; `None` for what a representation cannot do but by walking through all of it.
+/// SELECT and RANK. An operation that would have to walk through all ranks returns `None`.
 pub trait Contestant {
     fn bytes(&self) -> usize;
     fn select(&self, _rank: u32) -> Option<u32> {
@@ -22,7 +22,7 @@ pub trait Contestant {
     fn ranks(&self) -> bool {
         true
     }
-    /// All ranks in order, summed: iteration. Whether there is one.
+    /// Returns the sum of all ranks by iteration, or `None` if there is no iteration.
     fn sum(&self) -> Option<u64> {
         None
     }
@@ -35,7 +35,7 @@ impl Contestant for RankMap {
     fn bytes(&self) -> usize {
         self.bytes()
     }
-    // As the array's: a part of the loop that asks, as it is where no trait lies between.
+    // Inlined into the calling loop like the array's, as in a call without a trait.
     #[inline(always)]
     fn select(&self, rank: u32) -> Option<u32> {
         self.select(rank)
@@ -87,12 +87,12 @@ impl Contestant for Sorted {
     }
 }
 
-/// From world ranks to ranks; beside an array it does both.
+/// World ranks to ranks. An array beside it has the other direction.
 pub struct Hashed(pub HashMap<u32, u32>);
 
 impl Contestant for Hashed {
     fn bytes(&self) -> usize {
-        // An entry and a byte of control for each bucket; of eight buckets seven are used at the most.
+        // An entry and a control byte for each bucket. At most seven of eight buckets are used.
         let buckets = (self.0.capacity() * 8 / 7).next_power_of_two();
         buckets * 9 + size_of::<HashMap<u32, u32>>()
     }
@@ -106,7 +106,7 @@ impl Contestant for Hashed {
 
 impl Contestant for RoaringBitmap {
     fn bytes(&self) -> usize {
-        // As it is written down; in memory it takes more.
+        // The serialized size. In memory it takes more.
         self.serialized_size() + size_of::<RoaringBitmap>()
     }
     fn select(&self, rank: u32) -> Option<u32> {
@@ -134,7 +134,7 @@ impl Contestant for EliasFanoVec {
     }
 }
 
-/// The thesis' last resort: blocks of 1,000 ranks, each compressed by bzip2.
+/// The last resort of the thesis: blocks of 1,000 ranks, each compressed by bzip2.
 pub struct Blocks(Vec<Vec<u8>>);
 
 impl Blocks {
@@ -188,7 +188,7 @@ pub const FORMS: [Representation; 13] = [
     Representation::DecisionDiagram,
 ];
 
-/// Builds a contestant, if it can represent these ranks.
+/// Builds a contestant, or returns `None` if it cannot represent these ranks.
 pub fn build(name: &str, ranks: &[u32]) -> Option<Box<dyn Contestant>> {
     let ascending = ranks.is_sorted();
     let by = |strategy| Builder::new().strategy(strategy).slice(ranks).ok();

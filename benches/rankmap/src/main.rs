@@ -1,4 +1,4 @@
-//! Bytes and look-up times of rank maps: what makes the tables of docs/src/rankmap.md.
+//! Bytes and look-up times of rank maps, for the tables of docs/src/rankmap.md.
 
 mod classes;
 mod constants;

@@ -7,30 +7,31 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What one contestant costs for one communicator. Times are in nanoseconds.
+/// Costs of a contestant for one communicator. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Costs {
     pub bytes: f64,
-    /// To build, a member.
+    /// Time to build, per member.
     pub build: f64,
     pub select_in_order: f64,
     pub select: f64,
     pub rank_in_order: f64,
     pub rank: f64,
-    /// Iteration, a member.
+    /// Time of an iteration, per member.
     pub iterate: f64,
 }
 
-/// How long a round of look-ups goes on at the most, in microseconds.
+/// Maximum duration of a round of look-ups, in microseconds.
 static ROUND: AtomicU64 = AtomicU64::new(6000);
 
-/// Short rounds, where there are so many communicators that their number makes up for it.
+/// Shortens the rounds, for runs over many communicators.
 pub fn hurry() {
     ROUND.store(500, Ordering::Relaxed);
 }
 
-/// The same where each call waits for the result of the one before: what a single look-up takes, and not how many of them
-/// the processor has under way at once. What is asked stays what it was but in its lowest bit.
+/// Returns the time of a call if each call waits for the result of the one before. This is the
+/// latency of a look-up, while [`time`] lets the processor overlap look-ups. Only the lowest bit of
+/// a query changes.
 fn time_waiting(queries: &[u32], ask: impl Fn(u32) -> u32) -> f64 {
     let before = Cell::new(0);
     time(queries, |query| {
@@ -39,12 +40,12 @@ fn time_waiting(queries: &[u32], ask: impl Fn(u32) -> u32) -> f64 {
     })
 }
 
-/// How long SELECT takes where each waits for the one before.
+/// Returns the time of SELECT if each call waits for the one before.
 pub fn select_waiting<C: Contestant + ?Sized>(one: &C, queries: &Queries) -> f64 {
     time_waiting(&queries.random, |rank| one.select(rank).unwrap_or(0))
 }
 
-/// The least of some rounds, a call.
+/// Returns the time of a call: the minimum over three rounds.
 fn time(queries: &[u32], ask: impl Fn(u32) -> u32) -> f64 {
     let round = Duration::from_micros(ROUND.load(Ordering::Relaxed));
     let mut best = f64::INFINITY;
@@ -107,7 +108,8 @@ pub fn look_ups<C: Contestant + ?Sized>(one: &C, queries: &Queries) -> Costs {
     }
 }
 
-/// All costs of a contestant for some ranks, and the form it took.
+/// Returns all costs of a contestant for some ranks and the form that it chose, or `None` if it
+/// cannot represent them.
 pub fn measure(name: &str, ranks: &[u32], queries: &Queries) -> Option<(Costs, String)> {
     let start = Instant::now();
     let one = build(name, ranks)?;
@@ -125,7 +127,7 @@ pub fn measure(name: &str, ranks: &[u32], queries: &Queries) -> Option<(Costs, S
     let mut costs = look_ups(&*one, queries);
     costs.build = build;
     let start = Instant::now();
-    // In long runs not: of bitmaps without a directory it takes longer than all else.
+    // Skipped in long runs, because iteration over bitmaps without a directory takes longest.
     let hurried = ROUND.load(Ordering::Relaxed) < 6000;
     if let Some(sum) = Some(()).filter(|()| !hurried).and_then(|()| one.sum()) {
         black_box(sum);

@@ -1,4 +1,4 @@
-//! The tables.
+//! Reports, which print Markdown tables.
 
 use crate::classes::{of_chapter_6, of_class};
 use crate::contestants::{Array, FORMS, Sorted};
@@ -65,19 +65,20 @@ fn row(name: &str, costs: &Costs) {
     println!("| {name} | {} |", columns.map(number).join(" | "));
 }
 
-/// How a form does by a strategy, as measured.
+/// Returns the weight of a form in the hybrid strategy, from its measured costs.
 fn weight(costs: &Costs) -> f64 {
     0.25 * ((costs.select + costs.rank) / 2.0).ln() + 0.75 * costs.bytes.ln()
 }
 
-/// Whether one is better in something, and in nothing worse; of times a tenth is noise.
+/// Returns true if `a` is better than `b` in one cost and worse in none. A better time must be
+/// better by a tenth, because smaller differences are noise.
 fn dominates(a: &Costs, b: &Costs) -> bool {
     let no_worse = a.bytes <= b.bytes && a.select <= b.select && a.rank <= b.rank;
     let better = a.bytes < b.bytes || a.select < 0.9 * b.select || a.rank < 0.9 * b.rank;
     no_worse && better
 }
 
-/// A class of chapter 5.
+/// Prints the report of a class of chapter 5.
 pub fn class(class: char, count: usize) {
     let mut all: BTreeMap<String, Vec<Costs>> = BTreeMap::new();
     let mut chosen: BTreeMap<&str, BTreeMap<String, usize>> = BTreeMap::new();
@@ -85,7 +86,7 @@ pub fn class(class: char, count: usize) {
     let mut dominated: BTreeMap<String, usize> = BTreeMap::new();
     let (mut from_best, mut worst, mut roaring_smaller) = (0.0, 0.0_f64, 0);
     let mut random = Random(u64::from(class as u32));
-    // The thesis has a thousand a class.
+    // The thesis has a thousand communicators in each class.
     let many = count > 50;
     if many {
         hurry();
@@ -97,7 +98,7 @@ pub fn class(class: char, count: usize) {
         let mut of_this: Vec<(String, Costs)> = Vec::new();
         let mut form_of_hybrid = String::new();
         for name in names() {
-            // Takes longer than all others together.
+            // Measured for every hundredth only, because it takes longer than all others together.
             if name == "bzip2 blocks" && many && number % 100 > 0 {
                 continue;
             }
@@ -169,7 +170,7 @@ pub fn class(class: char, count: usize) {
     );
 }
 
-/// Which form or peer, but the one that was chosen, is better than hybrid, if there is one.
+/// Returns a form or peer that dominates hybrid, other than the form that hybrid chose.
 fn better_than_hybrid(all: &[(String, Costs)], taken: &str) -> Option<String> {
     let hybrid = all.iter().find(|(name, _)| name == "hybrid")?.1;
     let mut others = all
@@ -180,7 +181,8 @@ fn better_than_hybrid(all: &[(String, Costs)], taken: &str) -> Option<String> {
         .map(|(name, _)| name.clone())
 }
 
-/// How much heavier hybrid is than the lightest of all forms, both as measured; a logarithm.
+/// Returns how far the measured weight of hybrid, a logarithm, is above the least weight of all
+/// forms.
 fn from_the_best(all: &[(String, Costs)]) -> f64 {
     let forms = all
         .iter()
@@ -239,7 +241,7 @@ pub fn chapter_6() {
     );
 }
 
-/// Closed forms on a cube of such a side.
+/// Returns closed forms on a cube with this side.
 fn closed(side: u32, dimensions: u32) -> Vec<(&'static str, RankMap)> {
     let n = u64::from(side).pow(3);
     let cube = Cartesian::new(&[side; 3]).expect("a cube");
@@ -285,7 +287,8 @@ fn closed(side: u32, dimensions: u32) -> Vec<(&'static str, RankMap)> {
         .collect()
 }
 
-/// Closed forms and gaps at random in a million, beside an array of the same members.
+/// Prints random look-ups in closed forms and in sets with gaps, of about a million members, beside
+/// an array of the same members.
 pub fn limits() {
     println!(
         "\nAt random in a million, beside arrays of the same members; the limits are 2 (closed) and 8 (Elias-Fano) for SELECT, 1 for RANK. \"Waiting\": each look-up begins when the one before has ended.\n"
@@ -294,7 +297,7 @@ pub fn limits() {
         "| group | members | bytes | SELECT | array | times | waiting | array | times | RANK | binary search | times |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
-    // Groups of about a million, whatever world that takes.
+    // Groups of about a million members, in a world of any size.
     let mut all = closed(100, 21);
     let large = |name: &str| {
         closed(1000, 23)
@@ -336,7 +339,7 @@ pub fn limits() {
             (name, map, queries, Array(members), Sorted(sorted))
         })
         .collect();
-    // In turns, the best of each: the machine is at times twice as slow.
+    // Minimum over several turns, because the machine is sometimes half as fast.
     let mut best = vec![[f64::INFINITY; 6]; prepared.len()];
     for _ in 0..12 {
         for ((_, map, queries, array, sorted), best) in prepared.iter().zip(&mut best) {
@@ -363,8 +366,8 @@ pub fn limits() {
     }
 }
 
-/// A world of a million as a cube: all communicators of its rows, columns and planes, twice each, and those
-/// that are left when some fail.
+/// Prints the bytes of the communicators of a cube of a million ranks: its rows, columns and
+/// planes, twice each, and what remains of them if some ranks fail.
 pub fn cube() {
     const SIDE: u32 = 100;
     let cube = Cartesian::new(&[SIDE; 3]).expect("a cube");
@@ -403,7 +406,7 @@ pub fn cube() {
     );
     let mut all = (0, 0, 0);
     let mut show = |name: &str, maps: &[RankMap]| {
-        // A duplicate shares all but itself.
+        // A duplicate shares everything but its own struct.
         let bytes = |map: &RankMap| map.bytes() + size_of::<RankMap>();
         let bytes: usize = maps.iter().map(bytes).sum();
         let array: usize = maps.iter().map(|map| 2 * 4 * map.len() as usize).sum();
@@ -431,7 +434,7 @@ pub fn cube() {
     );
 }
 
-/// Closed forms on a world of a thousand million.
+/// Prints closed forms in a world of a thousand million ranks.
 pub fn giants() {
     println!("\nOn a world of 1,000,000,000; no array has room beside them.\n");
     println!("| group | members | bytes | on a link | SELECT | RANK |");

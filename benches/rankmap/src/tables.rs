@@ -1,4 +1,5 @@
-//! The tables of a network as runs, and as rank maps: which of a million processes are in which of 64 OS processes.
+//! Placements of a network as runs and as rank maps: the OS process, one of 64, of each of a
+//! million processes.
 
 use bench_common::Random;
 use graphmap_rankmap::{Builder, Strategy};
@@ -10,8 +11,9 @@ mod sequence;
 const PROCESSES: u32 = 1_000_000;
 const PARTS: u32 = 64;
 
-/// Bytes of a placement as wiring and discovery have it, a text of runs; and as a rank map for each OS process, packed for
-/// space and written in six bits a letter, as a text has to.
+/// Prints the bytes of placements as a text of runs, as in wiring and discovery, and as a rank map
+/// for each OS process. The rank maps are packed for space. Their size as text is six bits per
+/// letter.
 pub fn tables() {
     println!("\nWhere {PROCESSES} processes are, on {PARTS} OS processes: bytes.\n");
     println!("| placement | text of runs | rank maps | as text |");

@@ -1,4 +1,4 @@
-//! Says where the system has FFTW.
+//! Links the FFTW of the system.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ fn main() {
     println!("cargo:rustc-link-search={}", said("libdir"));
     println!("cargo:rustc-link-lib=static=fftw3");
     println!("cargo:rustc-link-lib=static=fftw3f");
-    // The binding looks for the header where FFTW's sources have it.
+    // The binding expects the header at its path in the sources of FFTW.
     let api = Path::new(&out).join("api");
     std::fs::create_dir_all(&api).unwrap();
     std::fs::copy(

@@ -1,6 +1,7 @@
-//! The module `util` of the tests of mesh-sieve was not published with them. This is all that those for MPI name of it.
+//! Replaces the module `util` of the tests of mesh-sieve, which was not published with them. It has
+//! all that the tests for MPI use.
 
-/// How many ranks there are, as who starts them says.
+/// Returns the number of ranks, which `RANKS` contains.
 pub fn mpi_launcher_world_size() -> Option<usize> {
     std::env::var("RANKS").ok()?.parse().ok()
 }

@@ -1,5 +1,5 @@
-//! What a program of Rosy's does at the end of a parallel loop: each rank has one element of an array, of whatever type, and all ranks
-//! get the whole array. The library has no test of that.
+//! The exchange at the end of a parallel loop of a Rosy program. Each rank has one element of an
+//! array of any type, and all ranks get the whole array. The library has no test of that.
 
 use num_complex::Complex64;
 use rosy_lib::taylor::init_taylor;
@@ -9,12 +9,13 @@ use mpi::traits::CommunicatorCollectives;
 
 fn main() -> anyhow::Result<()> {
     let context = RosyMPIContext::new()?;
-    // Its tables are a static: those of the first rank of an OS process serve all.
+    // The tables are a static: those of the first rank of an OS process are used by all.
     let _ = init_taylor(4, 3);
     let groups = f64::from(context.size);
 
     exchange(&context, groups, |rank| Ok(10.5 + f64::from(rank)))?;
-    // Of different lengths; all send before they receive, so none may be longer than what MPICH sends without waiting.
+    // Different lengths. All ranks send before they receive, so no message may exceed the eager
+    // limit of MPICH.
     exchange(&context, groups, |rank| {
         Ok("x".repeat(1_000 * rank as usize))
     })?;
@@ -31,9 +32,9 @@ fn main() -> anyhow::Result<()> {
             _ => RosyValue::CM(Complex64::new(1.0, f64::from(rank))),
         })
     })?;
-    // Alone in its group, each keeps its own.
+    // Groups of one rank: each rank keeps its own element.
     exchange(&context, 1.0, |rank| Ok(f64::from(rank)))?;
-    // These do not divide the ranks, and there is no such standard.
+    // Errors: the groups do not divide the ranks, and the standard does not exist.
     for (standard, mut groups) in [(1, groups + 1.0), (2, groups)] {
         let error = context.coordinate(&mut vec![0.0], standard, &mut groups);
         println!("{} {:#}", context.rank, error.unwrap_err());
@@ -41,14 +42,14 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A polynomial of three variables that differs by rank.
+/// Returns a polynomial of three variables that differs by rank.
 fn map(rank: i32) -> anyhow::Result<DA> {
     let (x, y, z) = (DA::variable(1)?, DA::variable(2)?, DA::variable(3)?);
     let sum = ((&x * &y)? + (&z * f64::from(rank))?)?;
     (&sum * &(&x + 0.5)?)? + f64::from(rank)
 }
 
-/// Gives all ranks an array of which each knows one element, and prints what has come.
+/// Sends each rank's element to all ranks, and prints the whole array.
 fn exchange<T>(
     context: &RosyMPIContext,
     mut groups: f64,
@@ -73,7 +74,8 @@ where
             .fold(0_u64, |sum, byte| sum * 31 % 1_000_003 + u64::from(byte));
         println!("{} {} {sum} {:.200}", context.rank, text.len(), text);
     }
-    // It receives from any source: a rank that is ahead must not be taken for the one that is awaited.
+    // `coordinate` receives from any source. A message of the next exchange must not arrive in this
+    // one.
     context.world.barrier();
     Ok(())
 }

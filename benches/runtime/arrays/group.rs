@@ -1,6 +1,6 @@
-//! Groups as plain arrays, in the place of `modules/mpi-core/src/group.rs` where they are measured
-//! beside rank maps: the members, and their ranks in ascending order of members, in which they are
-//! looked up. The world is its size, as elsewhere.
+//! Groups as plain arrays, which replace `modules/mpi-core/src/group.rs` to be measured beside rank
+//! maps. A group has its members, and for look-ups their ranks in ascending order of members. The
+//! group of the world has only its size.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 #[derive(Clone, Debug)]
 pub struct Group(Form);
 
-/// No group of arrays lets go of the numbers of endpoints.
+/// A placeholder: groups of arrays never release the numbers of endpoints.
 #[derive(Debug, Default)]
 pub(super) struct Lease;
 
@@ -36,16 +36,16 @@ struct Listed {
     by_member: Box<[u32]>,
 }
 
-/// How two groups compare, or two communicators.
+/// Result of a comparison of two groups or communicators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// The same processes in the same order; of communicators: they are one.
+    /// Same processes in the same order. For communicators: the same communicator.
     Identical,
-    /// Of communicators only.
+    /// For communicators only.
     Congruent,
-    /// The same processes in another order.
+    /// Same processes in a different order.
     Similar,
-    /// Other processes.
+    /// Different processes.
     Unequal,
 }
 
@@ -53,15 +53,15 @@ const TWICE: Error = Error::group("a group has each of its ranks once");
 const OUTSIDE: Error = Error::group("a group has only ranks of the one that it is made from");
 
 impl Group {
-    /// The first ranks of the world, in order.
+    /// Returns the group of the first `ranks` ranks of the world, in order.
     pub fn all(ranks: u32) -> Group {
         Group(Form::All(ranks))
     }
 
-    /// A group of ranks in the world.
+    /// Returns the group of these ranks of the world.
     ///
     /// # Errors
-    /// [`Error::Group`]: a rank is there twice.
+    /// [`Error::Group`] if a rank occurs twice.
     pub fn of(members: Vec<u32>) -> Result<Group, Error> {
         let mut by_member: Vec<u32> = (0..members.len() as u32).collect();
         let member = |at: u32| members[at as usize];
@@ -76,12 +76,12 @@ impl Group {
         }))))
     }
 
-    /// How many it has.
+    /// Returns the number of members.
     pub fn size(&self) -> usize {
         self.len() as usize
     }
 
-    /// How many bytes it takes in memory.
+    /// Returns the bytes of the group in memory.
     pub fn bytes(&self) -> usize {
         8 * self.size()
     }
@@ -112,20 +112,20 @@ impl Group {
         }
     }
 
-    /// The ranks in the world of its members, in order.
+    /// Returns the world ranks of the members, in order.
     pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.len()).filter_map(|rank| self.at(rank))
     }
 
-    /// Whether a process is in it, by its rank in the world.
+    /// Returns true if the process with this world rank is a member.
     pub fn has(&self, member: u32) -> bool {
         self.rank_of(member).is_some()
     }
 
-    /// The group of these of its ranks, in this order.
+    /// Returns the group of these ranks of this group, in this order.
     ///
     /// # Errors
-    /// [`Error::Group`].
+    /// [`Error::Group`] if a rank does not exist or occurs twice.
     pub fn include(&self, ranks: &[usize]) -> Result<Group, Error> {
         let member = |&rank: &usize| u32::try_from(rank).ok().and_then(|rank| self.at(rank));
         let members: Option<Vec<u32>> = ranks.iter().map(member).collect();
@@ -167,7 +167,7 @@ impl Group {
         Group::of((0..all).filter(is_in).collect())
     }
 
-    /// Arrays are not sent as families.
+    /// Returns `None`, because arrays are not sent as families.
     pub(super) fn distance(&self, _: &Group) -> Option<i64> {
         None
     }
@@ -184,18 +184,19 @@ impl Group {
         self
     }
 
-    /// The group without these of its ranks.
+    /// Returns the group without these of its ranks.
     ///
     /// # Errors
-    /// [`Error::Group`].
+    /// As [`Group::include`].
     pub fn exclude(&self, ranks: &[usize]) -> Result<Group, Error> {
         Ok(self.difference(&self.include(ranks)?))
     }
 
-    /// The group of its ranks from the first of each triple to the second, in steps of the third.
+    /// Returns the group of the ranks from the first to the second of each triple, in steps of the
+    /// third.
     ///
     /// # Errors
-    /// [`Error::Group`].
+    /// As [`Group::include`], and if a step is 0.
     pub fn include_ranges(&self, ranges: &[(usize, usize, isize)]) -> Result<Group, Error> {
         let mut ranks = Vec::new();
         for &(first, last, step) in ranges {
@@ -212,18 +213,19 @@ impl Group {
         self.include(&ranks)
     }
 
-    /// All of this one in its order, then those of the other that this one does not have.
+    /// Returns all members of this group in its order, then the members of the other that are not
+    /// in this one.
     pub fn union(&self, other: &Group) -> Group {
         let more = other.members().filter(|&member| !self.has(member));
         self.made_of(self.members().chain(more))
     }
 
-    /// Those of this one that the other one has too.
+    /// Returns the members of this group that are also in the other.
     pub fn intersection(&self, other: &Group) -> Group {
         self.made_of(self.members().filter(|&member| other.has(member)))
     }
 
-    /// Those of this one that the other one does not have.
+    /// Returns the members of this group that are not in the other.
     pub fn difference(&self, other: &Group) -> Group {
         self.made_of(self.members().filter(|&member| !other.has(member)))
     }
@@ -232,7 +234,7 @@ impl Group {
         Group::of(members.collect()).unwrap_or_else(|_| Group::all(0))
     }
 
-    /// Which ranks these of its ranks have in the other one.
+    /// Returns the ranks in the other group of these ranks of this group.
     pub fn translate(&self, ranks: &[usize], other: &Group) -> Vec<Option<usize>> {
         let one = |&rank: &usize| {
             let member = self.at(u32::try_from(rank).ok()?)?;
@@ -255,7 +257,7 @@ impl Group {
         Payload::size(self)
     }
 
-    /// How it compares with another.
+    /// Compares this group with another.
     pub fn compare(&self, other: &Group) -> Comparison {
         if self.same(other) {
             Comparison::Identical

@@ -1,4 +1,5 @@
-/* Collective calls of all ranks of MPI: collectives barrier|allreduce|bcast|alltoall COUNT, which prints "ns N", of one. A word to each. */
+/* Collective calls over all ranks of MPI, with one word for each rank: `collectives
+ * barrier|allreduce|bcast|alltoall COUNT` prints "ns N", the time of one call. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ int main(int argc, char **argv)
         else
             MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     }
-    /* A root may be ahead of all others. */
+    /* The root may be ahead of the other ranks. */
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         printf("ns %.1f\n", (MPI_Wtime() - start) * 1e9 / count);

@@ -1,4 +1,5 @@
-/* Bytes back and forth between two ranks of MPI: pingpong SIZE COUNT, which prints "ns N", one way. */
+/* Bytes back and forth between two ranks of MPI: `pingpong SIZE COUNT` prints "ns N", the time
+ * of one way. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

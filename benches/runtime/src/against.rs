@@ -1,12 +1,14 @@
-//! This state of the runtime beside another, in pairs.
+//! This revision of the runtime beside another, in pairs.
 
 use std::path::Path;
 
 use crate::table::{self, ROWS, Who};
 
-/// Runs every measurement of ours by this program and by the `other`, in turns, and prints how many times
-/// longer this one takes: of the pairs the quartiles, and of the best of each. Pairs, for the machine is not the
-/// same from one second to the next; the best, for what disturbs only adds.
+/// Runs the measurements of graphmap with this program and with `other`, in turns, and prints the
+/// ratios of their times. There are the quartiles over the pairs, and the ratio of the minima.
+///
+/// It compares pairs, because the speed of a machine changes from one second to the next. It
+/// compares minima, because disturbances only add time.
 pub fn print(other: &Path, rounds: usize, quick: bool) {
     let here = std::env::current_exe().expect("this program has a path");
     println!(
@@ -33,7 +35,7 @@ pub fn print(other: &Path, rounds: usize, quick: bool) {
         let (mut ratios, mut best) = (Vec::new(), [f64::INFINITY; 2]);
         for round in 0..rounds {
             let mut pair = [0.0; 2];
-            // Who is first takes turns as well.
+            // The two also take turns in being first.
             for at in [round % 2, 1 - round % 2] {
                 pair[at] = measure([&here, other][at]);
                 best[at] = best[at].min(pair[at]);

@@ -1,5 +1,5 @@
-//! Shared by the programs of this benchmark: the programs in Go and C that they are compared with,
-//! and networks of ranks.
+//! Shared by the programs of this benchmark: the Go and C programs to compare with, and networks of
+//! ranks.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,11 @@ use std::process::Command;
 use graphmap_runtime::mpi::{self, Communicator};
 use graphmap_runtime::{Names, Network};
 
-/// Builds the program in Go beside the program `here`, or says why not.
+/// Builds the Go program beside the program `here`, and returns its path.
+///
+/// # Errors
+///
+/// Returns a message if `go` cannot be run or the build fails.
 pub fn go(here: &Path) -> Result<PathBuf, String> {
     let program = here.with_file_name("bench-go");
     let mut command = Command::new("go");
@@ -23,8 +27,9 @@ pub fn go(here: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Returns the command that starts a C program of `mpi/` in `count` OS processes of an MPI; `None`
-/// without that MPI. The program is built beside the program `here`.
+/// Returns the command that starts a C program of `mpi/` in `count` OS processes of an MPI. Returns
+/// `None` if that MPI does not exist or the build fails. The program is built beside the program
+/// `here`.
 pub fn mpiexec(here: &Path, mpi: &str, count: &str, program: &str) -> Option<Command> {
     let built = here.with_file_name(format!("{program}-{mpi}"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("mpi/{program}.c"));
@@ -35,14 +40,14 @@ pub fn mpiexec(here: &Path, mpi: &str, count: &str, program: &str) -> Option<Com
         output.status.success().then_some(())?;
     }
     let mut command = Command::new(format!("mpiexec.{mpi}"));
-    // Open MPI requires these of the root user.
+    // Open MPI requires these variables if the user is root.
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
     command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.args(["-n", count]).arg(built);
     Some(command)
 }
 
-/// Returns a network of `count` ranks, each of which runs `rank` with its world.
+/// Returns a network of `count` ranks, each of which calls `rank` with its world.
 pub fn ranks<E, F>(
     count: usize,
     rank: impl Fn(Communicator) -> F + Clone + Send + Sync + 'static,

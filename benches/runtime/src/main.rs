@@ -1,8 +1,8 @@
 //! The runtime beside Go, tokio, MPICH and Open MPI (`benches/runtime/run`).
 //!
-//! Each measurement is an OS process of its own. The contestants of a row take turns for several
-//! rounds, and the Markdown table has their medians. `bench-runtime --against PROGRAM` compares the
-//! runtime in pairs with that of another `PROGRAM`, built from another state of the repository.
+//! Each measurement has its own OS process. The contestants of a row take turns for several rounds,
+//! and the Markdown table has their medians. `bench-runtime --against PROGRAM` compares the runtime
+//! in pairs with the one in `PROGRAM`, built from another revision of the repository.
 
 mod against;
 mod ours;
@@ -63,7 +63,7 @@ impl Asked {
     }
 }
 
-/// One measurement of two OS processes, each of which calls this: one of them prints.
+/// Runs a measurement of several OS processes, each of which calls this. One of them prints.
 fn processes(words: &[String]) {
     let n = |at: usize| words[at].parse::<u64>().expect("a number");
     match words[0].as_str() {
@@ -76,7 +76,7 @@ fn processes(words: &[String]) {
     }
 }
 
-/// One measurement of ours or of tokio.
+/// Runs a measurement of graphmap, of tokio or of a floor, and returns its output.
 fn one(words: &[String]) -> String {
     let n = |at: usize| words[at].parse::<u64>().expect("a number");
     let small = |at: usize| n(at) as u32;

@@ -1,4 +1,4 @@
-//! The programs on graphmap-runtime.
+//! Measurements of graphmap-runtime.
 
 use std::hint::black_box;
 use std::sync::{Arc, Mutex};
@@ -64,7 +64,8 @@ pub fn pingpong(count: u64) -> String {
     back_and_forth(count, 0u64, |n| *n += 1)
 }
 
-/// The same work as on a page, a word in memory changed, but only eight bytes large.
+/// Measures the same work as [`pages`], a change of one byte in memory, but with tokens of eight
+/// bytes.
 pub fn boxed(count: u64) -> String {
     back_and_forth(count, Box::new([0u8; 8]), |word| {
         word[0] = word[0].wrapping_add(1)
@@ -99,8 +100,8 @@ async fn naturals(mut p: Both) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// When the last prime was found. The orderly stop after it (from filter to filter, up to the
-/// source) is no part of the sieve: Go's program just exits.
+/// Time at which the last prime was found. The orderly stop after it, from filter to filter and up
+/// to the source, is not part of the sieve: Go's program just exits.
 static FOUND: Mutex<Option<Instant>> = Mutex::new(None);
 
 async fn filter(mut p: Both) -> Result<(), Stopped> {
@@ -118,7 +119,9 @@ async fn filter(mut p: Both) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// With two schedulers the first has `split` of the processes; or `split` schedulers have equally many, where that is no more than five.
+/// Measures the prime sieve. A `split` of at most five is the number of schedulers, which have
+/// equally many processes. A larger `split` is the number of processes on the first of two
+/// schedulers.
 pub fn sieve(capacity: u32, primes: u32, split: Option<u32>) -> String {
     let mut net = Network::new("sieve", "sieve.dot");
     let source = net.kind("source", Names::Listed(&["source"]), "0", PORTS, naturals);
@@ -153,7 +156,7 @@ pub fn ring(processes: u32, rounds: u32) -> String {
     let before = resident();
     let mut net = Network::new("ring", "ring.dot");
     let begin = Arc::new(Mutex::new(None));
-    // The first holds the token back until all others wait.
+    // The first process keeps the token until all others wait.
     let head = {
         let begin = Arc::clone(&begin);
         move |mut p: Both| {
@@ -196,7 +199,7 @@ async fn pass(mut p: Both) -> Result<(), Stopped> {
 }
 
 pub fn many(processes: u32) -> String {
-    // A pipeline: every process starts, gets the end of the stream, and finishes.
+    // A pipeline: every process starts, reads the end of the stream, and finishes.
     let mut net = Network::new("many", "many.dot");
     let all = format!("0+1*{processes}");
     let kind = net.kind("p", Names::Numbered("p", &all), &all, PORTS, pass);
@@ -210,7 +213,7 @@ pub fn many(processes: u32) -> String {
     format!("s {}", start.elapsed().as_secs_f64())
 }
 
-/// Two schedulers, one channel between them; or back and forth.
+/// Measures one channel between two schedulers, or one in each direction.
 pub fn apart(capacity: u32, count: u64, back: bool) -> String {
     let mut net = Network::new("apart", "apart.dot");
     let write = move |mut p: Both| async move {

@@ -1,6 +1,7 @@
-//! Two OS processes on one host: the programs on graphmap-runtime, and their floors.
+//! Measurements of graphmap-runtime between OS processes on one host.
 //!
-//! Who measures prints: the writer of what goes back and forth, the reader of what goes one way.
+//! The process that measures prints: the writer if tokens go back and forth, the reader if they go
+//! one way.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -22,7 +23,7 @@ impl<T: 'static> rt::Ports for Both<T> {
     }
 }
 
-/// What a measurement that is about many numbers sends: of a type of the user's.
+/// A token with many numbers, of a user-defined type.
 pub struct Row {
     step: u64,
     values: Vec<f64>,
@@ -36,7 +37,7 @@ fn run(network: impl FnOnce() -> Network) {
     }
 }
 
-/// Back and forth, `count` times.
+/// Measures tokens back and forth, `count` times.
 fn back<T: Send + 'static>(
     count: u64,
     format: Option<rt::Format<T>>,
@@ -48,7 +49,7 @@ fn back<T: Send + 'static>(
         net.payload(format);
         let here = move |mut p: Both<T>| async move {
             let mut token = first();
-            // What is made when it is first needed is made now.
+            // Warm-up, for everything that is created on first use.
             for _ in 0..100 {
                 p.output.write(token).await?;
                 token = p.input.read().await.ok_or(Stopped)?;
@@ -85,7 +86,8 @@ fn back<T: Send + 'static>(
     });
 }
 
-/// Two pairs back and forth, `count` times, each of the four in an OS process of its own.
+/// Measures two pairs of processes back and forth, `count` times. Each of the four processes has
+/// its own OS process.
 pub fn pairs(count: u64) {
     const ALL: &str = "0+1*4";
     run(|| {
@@ -100,7 +102,7 @@ pub fn pairs(count: u64) {
                 return Ok(());
             }
             let mut token = 0;
-            // What is made when it is first needed is made now.
+            // Warm-up, for everything that is created on first use.
             for _ in 0..100 {
                 p.output.write(token).await?;
                 token = p.input.read().await.ok_or(Stopped)?;
@@ -132,7 +134,7 @@ pub fn words(count: u64) {
     back(count, rt::format_of!(u64), || 0, |n| *n += 1);
 }
 
-/// So many bytes.
+/// Measures vectors of `size` bytes back and forth.
 pub fn bytes(size: u64, count: u64) {
     let first = move || vec![1u8; size as usize];
     back(count, rt::format_of!(Vec<u8>), first, |b| b[0] += 0);
@@ -174,7 +176,8 @@ impl rt::Ports for One {
     }
 }
 
-/// One way over so many channels, `count` tokens in all: each has a writer, and all have one reader.
+/// Measures `count` tokens in all, in one direction over many channels. Each channel has its own
+/// writer, and all have the same reader.
 pub fn stream(channels: u32, capacity: u32, count: u64) {
     run(|| {
         let mut net = Network::new("stream", "stream.dot");

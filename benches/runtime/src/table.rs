@@ -6,29 +6,30 @@ use std::process::Command;
 
 use bench_common::{in_turns, median, processor};
 
-/// Which program, its arguments, and how many threads Go may use.
+/// Program of a measurement and its arguments. For Go, also the number of threads.
 #[derive(Clone)]
 pub enum Who {
     Ours(&'static str),
     Tokio(&'static str),
     Go(u32, &'static str),
     Floor(&'static str),
-    /// Two OS processes that share memory.
+    /// Two OS processes with shared memory.
     Shared(&'static str),
-    /// Four of them.
+    /// Four OS processes with shared memory.
     Oversubscribed(&'static str),
-    /// The same, where neither may read large tokens in the memory of the other.
+    /// Two OS processes with shared memory, neither of which may read large tokens from the memory
+    /// of the other.
     Copied(&'static str),
-    /// Two OS processes of the MPI of that name.
+    /// Two OS processes of the MPI with this name.
     Mpi(&'static str, &'static str),
 }
 
-/// A measurement: a name for the column, and what runs.
+/// A measurement: its name in the column, and its program.
 pub type Contestant = (&'static str, Who);
 
 pub struct Row {
     pub name: &'static str,
-    /// Which of the printed values counts.
+    /// Name of the printed value to use.
     pub value: &'static str,
     unit: &'static str,
     scale: f64,
@@ -285,8 +286,8 @@ pub const ROWS: &[Row] = &[
     ),
 ];
 
-/// What a measurement has to do in a hurry: the last number, of tokens or processes, is a tenth. Rings stay as they are: what they
-/// show is memory that no cache has.
+/// Returns the arguments of a quick measurement: a tenth of the last number (tokens or processes),
+/// or a smaller sieve. Rings stay the same, because they show memory that no cache holds.
 pub fn hurried(what: &str) -> Option<String> {
     let (rest, last) = what.rsplit_once(' ')?;
     match what.split(' ').next()? {
@@ -347,7 +348,7 @@ fn measure(
     Some(values(&mut command))
 }
 
-/// Runs a measurement: its values by name.
+/// Runs a measurement and returns its values by name.
 pub fn values(command: &mut Command) -> BTreeMap<String, f64> {
     let output = command.output().expect("the measurement starts");
     let text = String::from_utf8_lossy(&output.stdout).to_string();

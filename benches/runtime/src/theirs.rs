@@ -1,4 +1,4 @@
-//! The programs on tokio's LocalSet, and the floors.
+//! Measurements of tokio's LocalSet, and floors: the least that hardware and kernel allow.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -152,7 +152,8 @@ pub fn deque(count: u64) -> String {
     format!("ns {}", start.elapsed().as_nanos() as f64 / count as f64)
 }
 
-/// A cache line handed back and forth between two threads that spin: nothing can be faster, one way.
+/// Measures a cache line that two spinning threads hand back and forth. Nothing can be faster.
+/// Returns the time of one way.
 pub fn line(count: u64) -> String {
     #[repr(align(128))]
     struct Line(AtomicU64);
@@ -180,7 +181,8 @@ pub fn line(count: u64) -> String {
     )
 }
 
-/// Two pairs of threads, back and forth `count` times; each sleeps until the other wakes it: what `park` does is a wait for a futex.
+/// Measures two pairs of threads, back and forth `count` times. Each thread sleeps until the other
+/// wakes it, because `park` waits on a futex.
 pub fn park(count: u64) -> String {
     let pair = || {
         let turn = AtomicU64::new(0);
@@ -215,7 +217,8 @@ pub fn park(count: u64) -> String {
     })
 }
 
-/// As [`ring_of_bytes`], but that the kernel copies at once from where the bytes are to where they belong.
+/// Does the same as [`ring_of_bytes`], but the kernel copies the bytes once, directly to their
+/// destination.
 pub fn read_by_the_kernel(size: usize, count: u64) -> String {
     #[repr(C)]
     struct Iovec(*const u8, usize);
@@ -240,7 +243,8 @@ pub fn read_by_the_kernel(size: usize, count: u64) -> String {
         }
         let local = Iovec(to.as_mut_ptr(), size);
         let remote = Iovec(std::ptr::without_provenance(from), size);
-        // SAFETY: the kernel writes to `to` alone, and reads what nobody writes to.
+        // SAFETY: `to` and the source are valid for `size` bytes while the call lasts. The kernel
+        // writes only to `to`, which is borrowed mutably. No thread writes to the source.
         let done = unsafe { process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
         assert_eq!(done, size as isize, "process_vm_readv");
     };
@@ -269,17 +273,19 @@ pub fn read_by_the_kernel(size: usize, count: u64) -> String {
     )
 }
 
-/// What a lane of ours holds: so the memory that is written and read goes around as far.
+/// Capacity of a byte ring of the runtime, so that the benchmark touches as much memory.
 const RING: usize = 256 << 10;
 
-/// So many bytes back and forth between two threads, copied into a ring that both look at and out of it, one way. A ring
-/// of one message would stay in the nearest cache (8 KiB take two thirds of the time then), but nobody could be ahead of
-/// anybody.
+/// Measures `size` bytes back and forth between two threads, copied into a shared ring and out of
+/// it. Returns the time of one way.
+///
+/// A ring of one message would stay in the nearest cache, in which 8 KiB take two thirds of the
+/// time. But then neither thread could be ahead of the other.
 pub fn ring_of_bytes(size: usize, count: u64) -> String {
     #[repr(align(128))]
     struct Line(AtomicU64);
     struct Buffer(std::cell::UnsafeCell<Vec<u8>>);
-    // SAFETY: the counters say whose turn it is.
+    // SAFETY: the counters alternate, so only one thread accesses a buffer at a time.
     unsafe impl Sync for Buffer {}
     let slots = (RING / size).max(1);
     let buffer = || Buffer(std::cell::UnsafeCell::new(vec![1; size * slots]));
@@ -287,7 +293,7 @@ pub fn ring_of_bytes(size: usize, count: u64) -> String {
     let (there, back) = (Line(AtomicU64::new(0)), Line(AtomicU64::new(0)));
     let (out, home) = (buffer(), buffer());
     let send = |from: &[u8], to: &Buffer, line: &Line, n: u64| {
-        // SAFETY: the other side does not look at it before it is told.
+        // SAFETY: the other thread does not access the buffer before the counter is stored.
         unsafe { (&mut (*to.0.get()))[slot(n)..][..size].copy_from_slice(from) };
         line.0.store(n, Ordering::Release);
     };
@@ -295,7 +301,8 @@ pub fn ring_of_bytes(size: usize, count: u64) -> String {
         while line.0.load(Ordering::Acquire) != n {
             std::hint::spin_loop();
         }
-        // SAFETY: the other side has told that it has written, and waits for an answer.
+        // SAFETY: the other thread has stored the counter after its write, and does not write to
+        // the buffer before it has an answer.
         to.copy_from_slice(unsafe { &(&(*from.0.get()))[slot(n)..][..size] });
     };
     let start = Instant::now();

@@ -1,8 +1,9 @@
-//! What wiring costs: how long it takes to emit it, and to compile it, for ten processes and for a
-//! hundred thousand. `benches/wiring/run` prints a table.
+//! Time to emit and to compile wiring, for ten processes and for a hundred thousand.
+//! `benches/wiring/run` prints a table.
 //!
-//! Compiling is `cargo build` of a new project after its `wiring.rs` was touched, the runtime being
-//! built; the least of several rounds, in each of which all projects have their turn.
+//! The compile time is measured for `cargo build` in a new project after its `wiring.rs` was
+//! touched, with the runtime already built. It is the minimum over several rounds, in which the
+//! projects take turns.
 
 #[path = "../../../src/skeletons.rs"]
 mod built_in;
@@ -48,7 +49,7 @@ fn main() {
         .into_iter()
         .map(|(name, graph)| emit(&work, name, graph))
         .collect();
-    // The first build of each takes the runtime along and is not counted.
+    // The first build of each project also builds the runtime and is not counted.
     for round in 0..=ROUNDS {
         for row in &mut rows {
             let time = build(&work, &row.root);
@@ -78,7 +79,7 @@ fn main() {
     let _ = std::fs::remove_dir_all(&work);
 }
 
-/// Emits the wiring of a network and makes a project of it.
+/// Emits the wiring of a network and creates a project with it.
 fn emit(work: &Path, name: &'static str, graph: Graph) -> Row {
     let network = graph.network();
     let network: &Network = &network;

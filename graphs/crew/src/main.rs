@@ -8,7 +8,7 @@ fn main() -> std::process::ExitCode {
     graphmap_runtime::main(wiring::network)
 }
 
-/// A number among the program's arguments, or what it is without.
+/// Returns the number at argument `at`, or `otherwise` if that argument is missing.
 fn argument(at: usize, otherwise: u64) -> Result<u64, String> {
     let Some(argument) = std::env::args().nth(at) else {
         return Ok(otherwise);
@@ -17,17 +17,18 @@ fn argument(at: usize, otherwise: u64) -> Result<u64, String> {
     number.ok_or_else(|| format!("`{argument}` is no number above 0"))
 }
 
-/// How many numbers there are to be tried.
+/// Returns the count of numbers to try: the first argument, 1000 by default.
 fn numbers() -> Result<u64, String> {
     argument(1, 1000)
 }
 
-/// How many steps of Collatz a number is looked for that takes more.
+/// Returns the number of Collatz steps to exceed: the second argument, 110 by default.
 fn steps() -> Result<u64, String> {
     argument(2, 110)
 }
 
-/// How often a number is halved, or tripled and made one more, until it is 1.
+/// Returns the number of Collatz steps from `number` to 1. A step halves an even number, and
+/// replaces an odd number `n` by `3n + 1`.
 fn collatz(mut number: u64) -> u64 {
     let mut steps = 0;
     while number > 1 {

@@ -1,16 +1,16 @@
-//! What travels on the channels.
+//! Types of the tokens on the channels.
 
-/// How many steps of Collatz a number takes to 1, and in which shift that was found.
+/// The number of Collatz steps from a number to 1, and the shift in which it was computed.
 #[derive(Clone, Debug, Default, PartialEq, graphmap_runtime::Payload)]
 pub struct Answer {
     /// The number.
     pub number: u64,
-    /// Halved if even, else tripled and one more, so many times.
+    /// Number of Collatz steps to 1.
     pub steps: u64,
-    /// The shift of the helper that answers; the first is 1.
+    /// Shift of the helper that answers, from 1.
     pub shift: u64,
 }
 
-/// The helpers may come.
+/// Signal to the helpers that they may start.
 #[derive(Clone, Debug, Default, PartialEq, graphmap_runtime::Payload)]
 pub struct Start;

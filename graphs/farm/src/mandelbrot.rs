@@ -1,9 +1,9 @@
 //! The Mandelbrot set: the points `c` of the plane for which `z = z * z + c` stays near zero.
 
-/// After so many steps a point counts as one of the set.
+/// Number of steps after which a point counts as part of the set.
 const STEPS: u32 = 500;
 
-/// The colours of one row of the picture, three bytes a pixel.
+/// Returns the colours of row `y` of the picture, three bytes per pixel.
 pub fn row(width: usize, height: usize, y: usize) -> Vec<u8> {
     // The picture is 3.2 wide; pixels are squares.
     let pixel = 3.2 / width as f64;
@@ -16,7 +16,7 @@ pub fn row(width: usize, height: usize, y: usize) -> Vec<u8> {
         .collect()
 }
 
-/// How many steps it takes the point to leave.
+/// Returns the number of steps until the point is more than 2 from zero, or [`STEPS`].
 fn steps(re: f64, im: f64) -> u32 {
     let (mut x, mut y) = (0.0, 0.0);
     for step in 0..STEPS {
@@ -30,7 +30,7 @@ fn steps(re: f64, im: f64) -> u32 {
     STEPS
 }
 
-/// Black for the set, and around it from blue over white to brown, round and round.
+/// Returns black for the set. Around it, colours run from blue over white to brown, and repeat.
 fn colour(steps: u32) -> [u8; 3] {
     const RING: [[i32; 3]; 4] = [[10, 30, 110], [240, 245, 255], [255, 170, 40], [70, 25, 10]];
     const BETWEEN: usize = 12;

@@ -1,9 +1,9 @@
-//! What the user ordered.
+//! Command-line arguments.
 
 use std::error::Error;
 use std::path::PathBuf;
 
-/// The picture to draw, and where it goes.
+/// Size of the picture, and the file to write it to.
 pub struct Order {
     pub width: usize,
     pub height: usize,

@@ -1,8 +1,8 @@
-//! What travels over the channels.
+//! Types of the tokens on the channels.
 
 use std::ops::Range;
 
-/// A strip of the picture that is to be drawn.
+/// A strip of the picture to draw.
 #[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Task {
     pub width: usize,
@@ -10,16 +10,16 @@ pub struct Task {
     pub rows: Range<usize>,
 }
 
-/// "I have nothing to do."
+/// A request for a task.
 #[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Request;
 
-/// A strip that has been drawn.
+/// A drawn strip.
 #[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Strip {
     pub rows: Range<usize>,
     /// Red, green and blue of each pixel, row by row.
     pub pixels: Vec<u8>,
-    /// Which of the workers drew it.
+    /// Index of the worker that drew the strip.
     pub worker: usize,
 }

@@ -1,4 +1,4 @@
-//! Complex numbers: just what a Fourier transform needs.
+//! Complex numbers, with the operations of a Fourier transform.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -9,7 +9,7 @@ pub struct Complex {
 }
 
 impl Complex {
-    /// The point of the unit circle after that part of a turn, clockwise.
+    /// Returns the point of the unit circle after `part` of a full turn, clockwise.
     pub fn turn(part: f64) -> Complex {
         let (sin, cos) = (-std::f64::consts::TAU * part).sin_cos();
         Complex { re: cos, im: sin }
@@ -50,7 +50,7 @@ impl Mul for Complex {
     }
 }
 
-/// The Fourier transform by its definition, which takes time quadratic in the number of samples.
+/// Returns the Fourier transform by its definition, in time quadratic in the number of samples.
 pub fn transform(signal: &[Complex]) -> Vec<Complex> {
     let n = signal.len();
     let of_frequency = |k: usize| {

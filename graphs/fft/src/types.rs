@@ -1,8 +1,8 @@
-//! What travels over the channels.
+//! Types of the tokens on the channels.
 
 use crate::complex::Complex;
 
-/// A value, and the row of the butterfly it belongs to.
+/// A value, and its row of the butterfly.
 #[derive(Clone, Copy, Debug, graphmap_runtime::Payload)]
 pub struct Sample {
     pub row: usize,

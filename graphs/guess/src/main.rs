@@ -8,7 +8,7 @@ fn main() -> std::process::ExitCode {
     graphmap_runtime::main(wiring::network)
 }
 
-/// What numbers are below: the program's argument, or a million.
+/// Returns the exclusive upper bound of the numbers: the argument, a million by default.
 fn limit() -> Result<u64, String> {
     let Some(argument) = std::env::args().nth(1) else {
         return Ok(1_000_000);

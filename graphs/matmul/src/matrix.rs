@@ -3,12 +3,12 @@
 #[derive(Clone, Debug, PartialEq, Eq, graphmap_runtime::Payload)]
 pub struct Matrix {
     size: usize,
-    /// Row by row.
+    /// Numbers, row by row.
     numbers: Vec<i64>,
 }
 
 impl Matrix {
-    /// A matrix from its numbers, by row and column.
+    /// Returns the matrix that has `number(row, column)` at each index.
     pub fn new(size: usize, number: impl Fn(usize, usize) -> i64) -> Matrix {
         let numbers = (0..size * size).map(|i| number(i / size, i % size));
         Matrix {
@@ -17,7 +17,7 @@ impl Matrix {
         }
     }
 
-    /// A matrix of given size with small numbers that look random; another for each `seed`.
+    /// Returns a matrix of small pseudo-random numbers that depend on `seed`.
     pub fn scrambled(size: usize, seed: u64) -> Matrix {
         Matrix::new(size, |row, column| {
             let place = (row * size + column) as u64 + seed;
@@ -34,13 +34,13 @@ impl Matrix {
         self.numbers[row * self.size + column]
     }
 
-    /// One of the blocks into which the matrix is cut, `blocks` in each direction.
+    /// Returns one block of the matrix, which is cut into `blocks` in each direction.
     pub fn block(&self, blocks: usize, row: usize, column: usize) -> Matrix {
         let size = self.size / blocks;
         Matrix::new(size, |r, c| self.at(row * size + r, column * size + c))
     }
 
-    /// The matrix that was cut into these blocks, given row by row.
+    /// Returns the matrix that was cut into these blocks, given row by row.
     pub fn of_blocks(parts: &[Matrix]) -> Matrix {
         let (blocks, size) = (parts.len().isqrt(), parts[0].size);
         Matrix::new(blocks * size, |r, c| {
@@ -48,7 +48,7 @@ impl Matrix {
         })
     }
 
-    /// Adds the product of two matrices.
+    /// Adds the product of two matrices to this one.
     pub fn add_product(&mut self, left: &Matrix, right: &Matrix) {
         for (row, sums) in self.numbers.chunks_exact_mut(self.size).enumerate() {
             for inner in 0..right.size {
@@ -61,7 +61,7 @@ impl Matrix {
         }
     }
 
-    /// The sum of what is on the diagonal.
+    /// Returns the sum of the diagonal.
     pub fn trace(&self) -> i64 {
         (0..self.size).map(|i| self.at(i, i)).sum()
     }

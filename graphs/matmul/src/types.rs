@@ -1,9 +1,9 @@
-//! What travels over the channels.
+//! Types of the tokens on the channels.
 
 /// A square block of a matrix.
 pub type Block = crate::matrix::Matrix;
 
-/// A block of each factor: what a cell starts with.
+/// The blocks of both factors with which a cell starts.
 #[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Pair {
     pub left: Block,

@@ -1,4 +1,4 @@
-//! The prime sieve, a process for each prime.
+//! The prime sieve, with one process for each prime.
 
 mod processes;
 mod types;

@@ -1,1 +1,1 @@
-//! What travels over the channels: nothing but plain numbers.
+//! Types of the tokens on the channels. This network uses plain numbers only.

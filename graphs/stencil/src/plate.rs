@@ -1,10 +1,10 @@
-//! A square plate, and how heat spreads over it.
+//! A square plate, and the spread of heat over it.
 
-/// A plate, or a block of one, with a rim of points around it that belongs to the neighbours.
+/// A plate, or a block of one, with a rim of points around it that belong to the neighbours.
 #[derive(Clone, Debug, PartialEq, graphmap_runtime::Payload)]
 pub struct Plate {
     size: usize,
-    /// Row by row, the rim included: `size + 2` points a row.
+    /// Temperatures row by row, the rim included: `size + 2` points per row.
     points: Vec<f64>,
 }
 
@@ -18,7 +18,7 @@ pub enum Side {
 }
 
 impl Plate {
-    /// A plate that is hot at its northern edge, and cold elsewhere.
+    /// Returns a plate that is hot at its northern edge and cold everywhere else.
     pub fn heated_in_the_north(size: usize) -> Plate {
         let width = size + 2;
         let mut points = vec![0.0; width * width];
@@ -26,7 +26,7 @@ impl Plate {
         Plate { size, points }
     }
 
-    /// One of the blocks into which the plate is cut, `blocks` in each direction.
+    /// Returns one block of the plate, which is cut into `blocks` in each direction.
     pub fn block(&self, blocks: usize, row: usize, column: usize) -> Plate {
         let size = self.size / blocks;
         let rows = row * size..row * size + size + 2;
@@ -40,26 +40,26 @@ impl Plate {
         }
     }
 
-    /// The temperatures of the plate without its rim, row by row.
+    /// Returns the temperatures of the plate without its rim, row by row.
     pub fn inner(&self) -> impl Iterator<Item = f64> {
         let rows = self.points.chunks(self.size + 2);
         let inner = rows.skip(1).take(self.size);
         inner.flat_map(|row| &row[1..=self.size]).copied()
     }
 
-    /// What a neighbour sees: the outermost points that are the block's own.
+    /// Returns the outermost points of the block itself, which a neighbour needs.
     pub fn side(&self, side: Side) -> Vec<f64> {
         self.line(side, 1).map(|at| self.points[at]).collect()
     }
 
-    /// Puts what a neighbour shows into the rim.
+    /// Sets the rim on one side to the points of the neighbour.
     pub fn set_rim(&mut self, side: Side, rim: &[f64]) {
         for (at, &temperature) in self.line(side, 0).zip(rim) {
             self.points[at] = temperature;
         }
     }
 
-    /// Where the points along a side are, so many points in from the outermost.
+    /// Returns the indices of the points along a side, `depth` points in from the rim.
     fn line(&self, side: Side, depth: usize) -> impl Iterator<Item = usize> + use<> {
         let width = self.size + 2;
         let far = width - 1 - depth;
@@ -71,7 +71,7 @@ impl Plate {
         })
     }
 
-    /// One step: every point takes the mean of its four neighbours.
+    /// Computes one step: each point becomes the mean of its four neighbours.
     pub fn step(&mut self) {
         let width = self.size + 2;
         let before = self.points.clone();

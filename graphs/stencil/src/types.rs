@@ -1,4 +1,4 @@
-//! What travels over the channels.
+//! Types of the tokens on the channels.
 
 /// A block of the plate.
 pub type Block = crate::plate::Plate;

@@ -2,7 +2,8 @@
 
 /// A board whose first rows are filled.
 ///
-/// A set bit stands for a column of the next row that a queen above attacks.
+/// A set bit of `straight`, `leftward` or `rightward` marks a column of the next row that a queen
+/// above attacks.
 #[derive(Clone, Copy, Debug, graphmap_runtime::Payload)]
 pub struct Board {
     size: u32,
@@ -13,7 +14,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// An empty board.
+    /// Returns an empty board.
     pub fn new(size: u32) -> Board {
         Board {
             size,
@@ -24,7 +25,7 @@ impl Board {
         }
     }
 
-    /// The boards with one queen more, in the next row.
+    /// Returns the boards with one more queen, in the next row.
     pub fn next(self) -> impl Iterator<Item = Board> {
         let attacked = self.straight | self.leftward | self.rightward;
         let columns = (0..self.size).map(|column| 1 << column);
@@ -38,7 +39,7 @@ impl Board {
         })
     }
 
-    /// In how many ways the rest of the board can be filled.
+    /// Returns the number of ways to fill the rest of the board.
     pub fn ways(self) -> u64 {
         if self.queens == self.size {
             return 1;

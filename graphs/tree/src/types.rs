@@ -1,15 +1,15 @@
-//! What travels over the channels.
+//! Types of the tokens on the channels.
 
 use crate::queens::Board;
 
-/// A board with a few queens on it: in how many ways can it be filled?
+/// A board with a few queens, for which a worker counts the ways to fill it.
 pub type Task = Board;
 
-/// "I have nothing to do."
+/// A request for a task.
 #[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Request;
 
-/// How many tasks were done, and how many ways they have found.
+/// Number of tasks that were done, and of ways that they have found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, graphmap_runtime::Payload)]
 pub struct Count {
     pub tasks: u64,

@@ -1,4 +1,4 @@
-//! What is formatted once stays as it is.
+//! Checks that formatted text does not change when it is formatted again.
 #![no_main]
 
 use graphmap_dot::fmt::format;

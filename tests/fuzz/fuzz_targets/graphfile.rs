@@ -1,4 +1,5 @@
-//! Any text, as each graph file, gives a graph or findings that say why not; graphs print and read again.
+//! Checks that any text, in each format of graph files, gives either a graph or errors with valid
+//! positions. A graph must survive printing and reading.
 #![no_main]
 
 use graphmap_graphfile::{Format, print, read};
@@ -26,7 +27,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             .add("again", print(&file.graph, format))
             .expect("less than 4 GiB");
         let again = read(&again, format, &mut out).expect("what was printed");
-        // The order of neighbours may be another one.
+        // The order of neighbours may differ.
         let edges = |graph: &graphmap_partition::Graph| {
             let vertices = 0..graph.vertices() as u32;
             let rows = vertices.map(|v| {

@@ -1,4 +1,5 @@
-//! Any text, in any dialect, gives hosts or findings that say why not; hosts print and read again.
+//! Checks that any text, in each format of the host description, gives either hosts or errors with
+//! valid positions. Hosts must survive printing and reading.
 #![no_main]
 
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -21,7 +22,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             let (found, range) = sources.range(label.span).expect("a place in the text");
             assert!(found.name() == "hosts" && found.text().get(range).is_some());
         }
-        // Large ones are right as well, and take long here.
+        // Larger descriptions take too long here.
         let Some(platform) = platform.filter(|p| p.slot_count() < 1000) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! Any bytes give a network or findings that say why not.
+//! Checks that any bytes give either a network or errors, and that positions are valid.
 #![no_main]
 
 use graphmap_kpn::diagnostic::Diagnostics;

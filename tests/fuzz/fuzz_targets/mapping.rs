@@ -1,4 +1,5 @@
-//! Any text is a mapping or there are findings that say why not; a mapping fits its network or does not.
+//! Checks that any text gives either a mapping that fits the network, or errors with valid
+//! positions.
 #![no_main]
 
 use graphmap_binding::mapping_json::read;

@@ -1,4 +1,5 @@
-//! Any bytes are a rank map or refused; what is accepted is what it is written down as, and holds together.
+//! Checks that any bytes are either rejected or give a consistent rank map. A rank map must survive
+//! writing and reading.
 #![no_main]
 
 use graphmap_rankmap::RankMap;
@@ -25,7 +26,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(map) = RankMap::from_bytes(bytes) {
         consistent(&map);
     }
-    // The version is no secret.
+    // A valid version byte lets the decoder continue.
     let version = RankMap::empty().to_bytes()[0];
     let versioned: Vec<u8> = [version].iter().chain(bytes).copied().collect();
     if let Ok(map) = RankMap::from_bytes(&versioned) {

@@ -1,4 +1,4 @@
-//! As much of git2 as the build script names. Nothing of it is called.
+//! The part of git2 that the build script names. None of it is called.
 
 use std::convert::Infallible;
 use std::path::PathBuf;

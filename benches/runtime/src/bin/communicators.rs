@@ -1,7 +1,7 @@
 //! The experiments of chapter 6 of S. M. Mir Taheri's thesis on communicators (2011), over ranks
-//! that are coroutines in several OS processes (`benches/runtime/run communicators`): the time to
-//! create each of its fourteen communicators, to send 10,000 messages between random members and to
-//! gather ten times, and the bytes of the communicator in all OS processes.
+//! that are coroutines in several OS processes (`benches/runtime/run communicators`). For each of
+//! its fourteen communicators, they measure the time to create it, to send 10,000 messages between
+//! random members, and to gather ten times. They also measure its bytes in all OS processes.
 //!
 //! `communicators ROUNDS WORLD OS_PROCESSES [ARRAYS]` prints Markdown. `ARRAYS` is this program
 //! with groups that are plain arrays. The two take turns, and the table has medians.
@@ -24,13 +24,13 @@ use members::{NAMES, members};
 use rt::mpi::{ANY_SOURCE, Communicator, Error, Group};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
-/// Counts what is on the heap.
+/// Allocator that counts the bytes on the heap.
 #[global_allocator]
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const MESSAGES: usize = 10_000;
 const GATHERS: usize = 10;
-/// What is measured of a communicator, in this order.
+/// Values measured of a communicator, in the order of the table.
 const MEASURED: [&str; 5] = ["members", "creation", "messages", "gathers", "bytes"];
 
 fn main() -> ExitCode {
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs a world: what was measured of each of its communicators.
+/// Runs a world and returns the values measured of each communicator.
 fn run(program: &Path, world: usize, os_processes: usize) -> Vec<((usize, String), f64)> {
     let mut command = Command::new(program);
     command.args(["one", &world.to_string()]);
@@ -111,11 +111,11 @@ async fn rank(world: Communicator) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the ranks of a scheduler have in common while a communicator is measured.
+/// State that the ranks of a scheduler share while a communicator is measured.
 struct Plan {
     members: Vec<u32>,
     group: RefCell<Option<Group>>,
-    /// To whom each rank sends, and how many messages it receives.
+    /// Destinations of the messages of each rank, and number of messages that each rank receives.
     sent: HashMap<usize, Vec<usize>>,
     received: HashMap<usize, usize>,
 }
@@ -125,12 +125,12 @@ thread_local! {
     static SPEAKS: RefCell<bool> = const { RefCell::new(true) };
 }
 
-/// Whether this is the first rank of its scheduler, which says how much is on the heap.
+/// Returns true for the first rank of its scheduler, which reports the bytes on the heap.
 fn speaks() -> bool {
     SPEAKS.replace(false)
 }
 
-/// That of a communicator: the first that asks makes it.
+/// Returns the plan of a communicator. The first call on a scheduler makes it.
 fn plan(which: usize, world: usize) -> Rc<Plan> {
     let known = PLAN.with_borrow(|plan| plan.clone());
     if let Some((_, plan)) = known.filter(|(of, _)| *of == which) {
@@ -155,13 +155,14 @@ fn plan(which: usize, world: usize) -> Rc<Plan> {
     plan
 }
 
-/// Made of the array of its members once on each scheduler, as a program does that has it there.
+/// Returns the group of a plan. It is made once on each scheduler from the array of its members, as
+/// in a program that has the array already.
 fn group(plan: &Plan) -> Group {
     let of = || Group::of(plan.members.clone()).expect("each is there once");
     plan.group.borrow_mut().get_or_insert_with(of).clone()
 }
 
-/// Bytes on the heap.
+/// Returns the bytes on the heap.
 fn heap() -> u64 {
     let stats = HEAP.stats();
     (stats.bytes_allocated - stats.bytes_deallocated) as u64
@@ -171,12 +172,13 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_nanos() as f64 / 1e6
 }
 
-/// Bytes on the heap when all other ranks of this scheduler wait.
+/// Returns the bytes on the heap while all other ranks of this scheduler wait, or 0 for the other
+/// ranks.
 async fn quiet_heap(world: &Communicator, speaks: bool) -> Result<u64, Error> {
     world.barrier().await?;
     let mut bytes = 0;
     if speaks {
-        // The others go on to the next barrier.
+        // Lets the others reach the next barrier.
         for _ in 0..3 {
             rt::yield_now().await;
         }
@@ -186,7 +188,7 @@ async fn quiet_heap(world: &Communicator, speaks: bool) -> Result<u64, Error> {
     Ok(bytes)
 }
 
-/// What every rank of the world does.
+/// Measures a communicator. All ranks of the world call this.
 async fn measure(world: &Communicator, which: usize, speaks: bool) -> Result<(), Error> {
     let tell = |what: &str, value: f64| println!("of {which} {what} {value}");
     let plan = plan(which, world.size());
@@ -233,7 +235,7 @@ async fn measure(world: &Communicator, which: usize, speaks: bool) -> Result<(),
             tell("gathers", milliseconds(start));
         }
     }
-    // Once more, as what the first of a kind needs besides stays there.
+    // Creates it a second time, because the first time also allocates memory that is kept.
     drop(made);
     plan.group.take();
     let before = quiet_heap(world, speaks).await?;

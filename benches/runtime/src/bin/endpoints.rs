@@ -1,7 +1,7 @@
-//! The time of a message around a ring, in blocking code: between ranks, and between endpoints of
-//! two ranks (`benches/runtime/run endpoints`).
+//! Time of a message around a ring in blocking code: between ranks, and between endpoints of two
+//! ranks (`benches/runtime/run endpoints`).
 //!
-//! Prints Markdown: the least of five runs of each, which take turns.
+//! Prints Markdown: the minimum of five runs of each. The two take turns.
 #![allow(clippy::print_stdout)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,21 +12,23 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
 
 const RANKS: [usize; 5] = [2, 20, 200, 2_000, 20_000];
-/// How many messages are sent in a run, at least.
+/// Minimum number of messages in a run.
 const MESSAGES: usize = 200_000;
 
-/// Passes a token on until it has been around so often; who is first tells the nanoseconds a message.
+/// Passes a token around the ring until it has made enough messages. Rank 0 stores the nanoseconds
+/// per message.
 fn ring(mine: &SimpleCommunicator, nanoseconds: &AtomicU64) {
     let (rank, size) = (mine.rank(), mine.size());
     let rounds = MESSAGES.div_ceil(size as usize);
-    // Neighbours are of different ranks: the first half of the ranks are the endpoints of one, the others of the other.
+    // Neighbours belong to different ranks: the first half of the ring are endpoints of one rank,
+    // the second half endpoints of the other.
     let half = size / 2;
     let next = match rank < half {
         true => rank + half,
         false => (rank - half + 1) % half,
     };
     let mut start = Instant::now();
-    // The first round has every stack begun.
+    // The first round is not timed, because every stack is first used in it.
     for round in 0..=rounds {
         if rank == 0 {
             mine.process_at_rank(next).send(&1u64);

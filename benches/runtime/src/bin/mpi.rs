@@ -1,8 +1,7 @@
-//! Messages between ranks of one scheduler beside channels of the runtime and of Go
+//! Messages between ranks of one scheduler, beside channels of the runtime and of Go
 //! (`benches/runtime/run mpi`).
 //!
-//! Each measurement is an OS process of its own. They take turns, and the Markdown table has
-//! medians.
+//! Each measurement has its own OS process. They take turns, and the Markdown table has medians.
 
 use std::cell::Cell;
 use std::process::Command;
@@ -14,7 +13,7 @@ use bench_common::{in_turns, median, resident};
 use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Error};
 use graphmap_runtime::{Local, Options, Stopped};
 
-/// What is measured: its name, and how it is asked for.
+/// Names and arguments of the measurements.
 const ROWS: [(&str, &[&str]); 15] = [
     ("channel of capacity 1, ns one way", &["channel", "2000000"]),
     ("`recv(0, 0)`, ns one way", &["exact", "2000000", "0"]),
@@ -104,7 +103,7 @@ fn main() {
         };
         let output = command.output().expect("it can be run");
         let text = String::from_utf8_lossy(&output.stdout);
-        // Go prints "ns N" or "s N", and its result.
+        // Go prints "ns N" or "s N", and then its result.
         let mut printed = text.split_whitespace();
         let (unit, value) = (printed.next(), printed.next());
         let value = value.or(unit).and_then(|value| value.parse::<f64>().ok());
@@ -145,7 +144,7 @@ fn channel(count: usize) -> f64 {
     start.elapsed().as_nanos() as f64 / (2 * count) as f64
 }
 
-/// Ranks 0 and 1 send each other a word; the others wait for rank 0 to end.
+/// Measures a word between ranks 0 and 1. The others wait until rank 0 ends.
 fn ranks(count: usize, blocked: usize, any: bool) -> f64 {
     let took = Rc::new(Cell::new(0.0));
     let mut net = Local::new();
@@ -160,7 +159,7 @@ fn ranks(count: usize, blocked: usize, any: bool) -> f64 {
                         true => (ANY_SOURCE, ANY_TAG),
                         false => (other.into(), 0.into()),
                     };
-                    // All others wait by now.
+                    // After this, all other ranks wait.
                     graphmap_runtime::yield_now().await;
                     let start = Instant::now();
                     for n in 0..count as u64 {
@@ -193,7 +192,7 @@ fn ranks(count: usize, blocked: usize, any: bool) -> f64 {
     took.get()
 }
 
-/// Ranks 0 and 1 send each other a word, in blocking code.
+/// Measures a word between ranks 0 and 1, in blocking code.
 fn blocking(count: usize) -> f64 {
     use ::mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
     static TOOK: AtomicU64 = AtomicU64::new(0);
@@ -201,7 +200,7 @@ fn blocking(count: usize) -> f64 {
         let universe = ::mpi::initialize().unwrap();
         let world = universe.world();
         let other = world.process_at_rank(1 - world.rank());
-        // The first one has both begun.
+        // After this, both ranks have started.
         world.barrier();
         let start = Instant::now();
         for n in 0..count as u64 {
@@ -221,7 +220,8 @@ fn blocking(count: usize) -> f64 {
     TOOK.load(Ordering::Relaxed) as f64 / (2 * count) as f64
 }
 
-/// Ranks 0 and 1 send each other 8 KiB of a slice, which are received into another, in blocking code.
+/// Measures a slice of 8 KiB between ranks 0 and 1 that is received into another slice, in blocking
+/// code.
 fn slices(count: usize) -> f64 {
     use ::mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
     static TOOK: AtomicU64 = AtomicU64::new(0);
@@ -249,7 +249,7 @@ fn slices(count: usize) -> f64 {
     TOOK.load(Ordering::Relaxed) as f64 / (2 * count) as f64
 }
 
-/// What copies alone take, between the four slices of that, by turns.
+/// Measures only the copies of [`slices`], in turns between two pairs of slices.
 fn copy(count: usize) -> f64 {
     let from = [vec![1_u8; 8192], vec![2_u8; 8192]];
     let mut to = [vec![0_u8; 8192], vec![0_u8; 8192]];
@@ -261,7 +261,7 @@ fn copy(count: usize) -> f64 {
     start.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// Ranks 0 and 1 send each other a vector of 8 KiB, always the same.
+/// Measures a vector of 8 KiB between ranks 0 and 1, which is always the same vector.
 fn moved(count: usize) -> f64 {
     let took = Rc::new(Cell::new(0.0));
     let mut net = Local::new();
@@ -291,8 +291,8 @@ fn moved(count: usize) -> f64 {
     took.get()
 }
 
-/// The prime sieve: each rank keeps the first number that comes, and passes on those that it does not divide. The last says that it has
-/// its own, and then 0 goes through all.
+/// Measures the prime sieve. Each rank keeps its first number, and passes on the numbers that it
+/// does not divide. The last rank reports its prime, and then a 0 passes through all ranks.
 fn sieve(primes: usize) -> f64 {
     const ENOUGH: i32 = 1;
     let took = Rc::new(Cell::new(0.0));
@@ -336,7 +336,8 @@ fn sieve(primes: usize) -> f64 {
     took.get()
 }
 
-/// A rank that has so many receives under way, each from another source: one of them gets each message.
+/// Measures a rank with `others` posted receives, each from a different source. Each message
+/// matches one of them.
 fn posted(count: usize, others: usize) -> f64 {
     let took = Rc::new(Cell::new(0.0));
     let mut net = Local::new();
@@ -348,7 +349,7 @@ fn posted(count: usize, others: usize) -> f64 {
             .collect();
         let start = Instant::now();
         for n in 0..count {
-            // To a rank and back, each in turn.
+            // To a rank and back. The ranks take turns.
             let at = n % others;
             world.send(n as u64, at + 1, 0).await?;
             (&mut requests[at]).await?;
@@ -400,7 +401,7 @@ fn bytes(ranks: usize) -> f64 {
     each.get()
 }
 
-/// So many times, so that who begins first does not matter.
+/// Number of repetitions, so that it does not matter which rank begins first.
 const TIMES: u32 = 5;
 
 fn allreduce(ranks: usize) -> f64 {
@@ -413,7 +414,7 @@ fn allreduce(ranks: usize) -> f64 {
             world.barrier().await?;
             let start = Instant::now();
             for _ in 0..TIMES {
-                // All begin it before the first has its result.
+                // All ranks begin before the first has its result.
                 let sum = world.allreduce(rank as u64, |a, b| a + b).await?;
                 assert_eq!(sum, (ranks * (ranks - 1) / 2) as u64);
             }

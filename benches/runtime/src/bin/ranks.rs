@@ -1,7 +1,7 @@
 //! Messages and collective calls between ranks of two OS processes over shared memory, beside
-//! channels there and MPI (`benches/runtime/run mpi`).
+//! channels and MPI (`benches/runtime/run mpi`).
 //!
-//! Each measurement is a run of its own. They take turns, and the Markdown table has medians.
+//! Each measurement is a separate run. They take turns, and the Markdown table has medians.
 #![allow(clippy::print_stdout)]
 
 use std::path::Path;
@@ -13,18 +13,19 @@ use graphmap_runtime as rt;
 use rt::mpi::{ANY_SOURCE, ANY_TAG, Communicator, Error};
 use rt::{Channels, Ends, Input, Names, Network, Output, Ports};
 
-/// Who is measured.
+/// Contestant of a measurement.
 #[derive(Clone, Copy)]
 enum Who {
-    /// A network of ours in two OS processes, or of one with two schedulers.
+    /// A network of graphmap in two OS processes.
     Shared,
+    /// A network of graphmap in one OS process with two schedulers.
     Threads,
-    /// A C program over this MPI, in so many OS processes.
+    /// A C program over this MPI, in this number of OS processes.
     Mpi(&'static str, &'static str),
 }
 use Who::{Mpi, Shared, Threads};
 
-/// What is measured: its name, who, and how it is asked for.
+/// Names, contestants and arguments of the measurements.
 const ROWS: [(&str, Who, &str); 23] = [
     (
         "8 bytes, channel of capacity 1, ns one way",
@@ -228,7 +229,7 @@ fn channel(count: usize) -> Network {
 
 type Rank = std::pin::Pin<Box<dyn Future<Output = Result<(), Error>>>>;
 
-/// So many ranks, and how often each does what it does.
+/// Returns a network of `count` ranks, each of which calls `rank` with `times`.
 fn ranks(
     count: usize,
     times: usize,
@@ -237,7 +238,8 @@ fn ranks(
     bench_runtime::ranks(count, move |world| rank(world, times))
 }
 
-/// Back and forth: a word, or so many bytes in a vector that is used again.
+/// Sends a word, or `size` bytes in a vector that is used again, back and forth. Rank 0 prints the
+/// time of one way.
 async fn ping(world: Communicator, count: usize, size: usize) -> Result<(), Error> {
     let (me, other) = (world.rank(), 1 - world.rank());
     world.barrier().await?;
@@ -301,7 +303,7 @@ async fn copies(world: Communicator, count: usize) -> Result<(), Error> {
         let mine = (world.rank() == 0).then_some(n);
         assert_eq!(world.bcast(mine, 0).await?, n);
     }
-    // A root may be ahead of all others.
+    // The root may be ahead of the other ranks.
     world.barrier().await?;
     tell(&world, start, count);
     Ok(())

@@ -1,12 +1,17 @@
-//! Messages between ranks, counted: none is lost, duplicated or overtaken
+//! Soak test of messages between ranks: no message is lost, duplicated or overtaken
 //! (`benches/runtime/run soak`).
 //!
-//! `soak [MESSAGES] [RANKS]` sends that many messages (a thousand million) between that many ranks
-//! (64), on the schedulers that variables name (`GRAPHMAP_LINK=shm GRAPHMAP_OS_PROCESSES=2`), and
-//! prints the number of messages received. In each round every rank sends one message in each of
-//! four ways to a rank that all can compute: buffered, and received from any source with any tag;
-//! standard, and received from any source by its tag; synchronous, and received by source and tag;
-//! standard, probed for by its source, and then received.
+//! `soak [MESSAGES] [RANKS]` sends that many messages (a thousand million by default) between that
+//! many ranks (64 by default), and prints the number of messages received. Variables select the
+//! schedulers (`GRAPHMAP_LINK=shm GRAPHMAP_OS_PROCESSES=2`).
+//!
+//! In each round, every rank sends one message in each of four ways to a rank that all ranks can
+//! compute:
+//!
+//! * buffered, received from any source with any tag
+//! * standard, received from any source by its tag
+//! * synchronous, received by source and tag
+//! * standard, probed for by source and then received
 #![allow(clippy::print_stdout)]
 
 use std::process::ExitCode;
@@ -15,11 +20,12 @@ use graphmap_runtime as rt;
 use rt::Network;
 use rt::mpi::{ANY_SOURCE, ANY_TAG, Communicator};
 
-/// Messages that a rank sends in a round.
+/// Number of messages that a rank sends in a round.
 const WAYS: u64 = 4;
-/// All ranks count together after so many rounds: so none is further ahead of another.
+/// Number of rounds between two counts over all ranks. A count also limits how far ranks get ahead
+/// of each other.
 const COUNTED: u64 = 1024;
-/// Tags are below.
+/// Exclusive upper bound of the tags.
 const TAGS: u64 = 1 << 20;
 
 fn main() -> ExitCode {
@@ -42,19 +48,19 @@ fn network(rounds: u64, count: u64) -> Network {
     })
 }
 
-/// A number for each, all over the place (the finaliser of splitmix64).
+/// Returns a hash of a number (the finalizer of SplitMix64).
 fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
 
-/// To how many ranks further on all send in a round.
+/// Returns the distance from each rank to the destination of its message.
 fn shift(round: u64, way: u64, ranks: usize) -> usize {
     (mixed(WAYS * round + way + 1) % ranks as u64) as usize
 }
 
-/// The numbers of the next message to each rank and from each.
+/// Numbers of the next message to each rank and from each rank.
 struct Next {
     to: Vec<u64>,
     from: Vec<u64>,
@@ -68,13 +74,13 @@ impl Next {
         }
     }
 
-    /// The number of a message to a rank.
+    /// Returns the number of the next message to a rank.
     fn number(&mut self, dest: usize) -> u64 {
         self.to[dest] += 1;
         self.to[dest] - 1
     }
 
-    /// The message of this number has come from a rank.
+    /// Checks the number of a message that arrived from a rank.
     fn came(&mut self, source: usize, number: u64) -> Result<(), String> {
         let next = &mut self.from[source];
         if *next != number {
@@ -87,7 +93,8 @@ impl Next {
     }
 }
 
-/// What a rank does in so many rounds; how many messages all have received.
+/// Sends and receives messages for a number of rounds. Returns how many messages all ranks have
+/// received.
 async fn rank(world: &Communicator, rounds: u64) -> Result<u64, Box<dyn std::error::Error>> {
     let (me, ranks) = (world.rank(), world.size());
     let mut ways = Vec::new();
@@ -115,7 +122,7 @@ async fn rank(world: &Communicator, rounds: u64) -> Result<u64, Box<dyn std::err
         let values = vec![number; 1 + (number % 7) as usize];
         let synchronous_send = synchronous.0.ssend(values, to, tag);
         let to = dest(3);
-        // Once in a while what is too large to go with others.
+        // Occasionally too large to share a frame with other messages.
         let long = if mixed(round).is_multiple_of(4096) {
             100_000
         } else {

@@ -1,10 +1,10 @@
-//! The time to split a world into rows in one of several ways, over ranks that are coroutines in
+//! Time to split a world into rows in one of several ways, over ranks that are coroutines in
 //! several OS processes (`benches/runtime/run splits`).
 //!
 //! `splits WAY RANKS ROWS` is one run of such a world. `WAY` is `none`, `rows` or `columns` (by
-//! `split`), `random` (a colour without an order for each rank), or `grid` (`cartesian` and
-//! `part`). Rank 0 prints the milliseconds, and the first rank of each scheduler prints the peak
-//! memory of its OS process in kB.
+//! `split`), `random` (a random colour for each rank), or `grid` (`cartesian` and `part`). Rank 0
+//! prints the milliseconds, and the first rank of each scheduler prints the peak memory of its OS
+//! process in kB.
 #![allow(clippy::print_stdout)]
 
 use std::cell::RefCell;
@@ -30,7 +30,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Makes the communicator of a rank's part of the world, and another one before it if need be.
+/// Returns the communicator of this rank's part of the world, and with `grid` also the communicator
+/// of the grid.
 async fn part(
     world: &Communicator,
     way: &str,

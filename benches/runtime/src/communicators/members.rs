@@ -1,9 +1,9 @@
-//! The members of the fourteen communicators of chapter 6, and before them those of the world.
+//! Members of the world, and of the fourteen communicators of chapter 6 of the thesis.
 
 use bench_common::Random;
 
-/// Their names in the thesis. Random ones are as large a part of the world as in the thesis, whose
-/// world has 200,000 ranks.
+/// Names as in the thesis. Random communicators have the same share of the world as in the thesis,
+/// whose world has 200,000 ranks.
 pub const NAMES: [&str; 15] = [
     "0 the world, duplicated",
     "1 even numbers",
@@ -22,7 +22,7 @@ pub const NAMES: [&str; 15] = [
     "14 10 ranges of a 20th, permuted within",
 ];
 
-/// Some ranks of a world, in ascending order (Knuth's selection sampling).
+/// Returns `count` random ranks of a world, in ascending order (Knuth's selection sampling).
 fn some(random: &mut Random, world: u32, count: u32) -> Vec<u32> {
     let mut wanted = u64::from(count);
     let mut is_in = |&rank: &u32| {
@@ -34,7 +34,7 @@ fn some(random: &mut Random, world: u32, count: u32) -> Vec<u32> {
     (0..world).filter(|rank| is_in(rank)).collect()
 }
 
-/// The members of one of them, in order.
+/// Returns the members of communicator `which`, in order.
 pub fn members(which: usize, world: u32) -> Vec<u32> {
     let mut random = Random(6 + which as u64);
     let every = |step: usize| (0..world).step_by(step).collect();
@@ -47,7 +47,7 @@ pub fn members(which: usize, world: u32) -> Vec<u32> {
         0 => every(1),
         1 => every(2),
         2 => (11_453 + 81..world).step_by(81).collect(),
-        // The cube has ten ranks a side, and as much of it is there as the world has.
+        // The cube has ten ranks a side. The world contains its first ranks.
         3 => {
             let is_in = |rank: &u32| rank / 100_000 == 0 && (rank / 100).is_multiple_of(10);
             (0..world).filter(is_in).collect()

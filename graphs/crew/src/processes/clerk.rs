@@ -1,6 +1,6 @@
 use crate::wiring::Clerk;
 
-/// Reads the answers, and asks for the end when there is the one that is looked for.
+/// Reads the answers, and asks for the end once a number takes enough steps.
 pub async fn clerk(mut p: Clerk) -> Result<(), String> {
     let most = crate::steps()?;
     let mut found: Option<u64> = None;
@@ -11,7 +11,7 @@ pub async fn clerk(mut p: Clerk) -> Result<(), String> {
         last = last.max(answer.number);
         shifts[member] = answer.shift;
         if answer.steps > most {
-            // It need not be the least: those before it are answered before the end.
+            // Not necessarily the least such number: earlier numbers are answered before the end.
             found = Some(found.map_or(answer.number, |least| least.min(answer.number)));
             p.answers.close();
         }

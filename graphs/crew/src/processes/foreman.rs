@@ -1,7 +1,7 @@
 use crate::wiring::Foreman;
 use graphmap_runtime::State;
 
-/// Hands out one number after the other, until there are no more or nobody wants one.
+/// Writes one number after the other, until all are written or the readers ask for the end.
 pub async fn foreman(mut p: Foreman) -> Result<(), String> {
     for number in 1..=crate::numbers()? {
         if p.tasks.state() == State::Closing {

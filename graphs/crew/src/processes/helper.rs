@@ -2,19 +2,21 @@ use crate::types::Answer;
 use crate::wiring::Helper;
 use graphmap_runtime::{State, Stopped, yield_now};
 
-/// How many numbers a shift is long.
+/// Number of numbers in a shift.
 const SHIFT: u64 = 5;
 
-/// Comes for a shift, leaves, and comes back, as long as there is something to do.
+/// Works in shifts: opens its channels, answers numbers, and closes the channels again. Ends when
+/// the network does.
 pub async fn helper(mut p: Helper) -> Result<(), Stopped> {
     p.start.read().await;
     for shift in 1.. {
-        // Who takes a number must be able to answer; and the clerk may have enough.
+        // Opens `answers` first, because a helper that reads a number must be able to answer it.
+        // The clerk may have asked for the end.
         if p.answers.open().await != State::Open || p.tasks.open().await == State::Closed {
             break;
         }
         let mut answered = 0;
-        // After `close` as well, until nothing is on its way to here any more.
+        // Continues after `close`, until no number is on its way to this helper.
         while let Some(number) = p.tasks.read().await {
             let steps = crate::collatz(number);
             p.answers

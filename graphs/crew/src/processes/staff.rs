@@ -2,7 +2,7 @@ use crate::types::{Answer, Start};
 use crate::wiring::Staff;
 use graphmap_runtime::{State, Stopped};
 
-/// Opens before all others, lets the helpers come, and answers until the end.
+/// Opens its channels first, starts the helpers, and answers numbers until the end.
 pub async fn staff(mut p: Staff) -> Result<(), Stopped> {
     p.tasks.open().await;
     p.answers.open().await;
@@ -18,7 +18,7 @@ pub async fn staff(mut p: Staff) -> Result<(), Stopped> {
             })
             .await?;
         if p.answers.state() == State::Closing {
-            // The clerk has enough. What is on its way to here is still answered.
+            // The clerk has asked for the end. Numbers on their way are still answered.
             p.tasks.close();
         }
     }

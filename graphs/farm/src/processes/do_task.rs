@@ -3,7 +3,7 @@ use crate::types::{Request, Strip};
 use crate::wiring::DoTask;
 use graphmap_runtime as rt;
 
-/// The worker: asks for a strip, draws it, and sends it off.
+/// Requests strips, draws them, and writes the pixels.
 pub async fn do_task(mut p: DoTask) -> Result<(), rt::Stopped> {
     let worker = rt::me().index;
     loop {
@@ -14,7 +14,7 @@ pub async fn do_task(mut p: DoTask) -> Result<(), rt::Stopped> {
         let mut pixels = Vec::with_capacity(3 * task.width * task.rows.len());
         for y in task.rows.clone() {
             pixels.extend(mandelbrot::row(task.width, task.height, y));
-            // Drawing takes long: meanwhile the others keep the tasks flowing.
+            // Drawing takes long. Meanwhile, the other processes can pass on tasks.
             rt::yield_now().await;
         }
         let rows = task.rows;

@@ -1,7 +1,7 @@
 use crate::wiring::InResult;
 use graphmap_runtime::Stopped;
 
-/// Takes in what the next module sends back.
+/// Passes on the strips that the next module sends back.
 pub async fn in_result(mut p: InResult) -> Result<(), Stopped> {
     while let Some(strip) = p.in_.read().await {
         p.out.write(strip).await?;

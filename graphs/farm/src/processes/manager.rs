@@ -5,13 +5,13 @@ use graphmap_runtime as rt;
 use std::error::Error;
 use std::path::Path;
 
-/// How many rows a worker draws at a time.
+/// Number of rows in a strip.
 const ROWS: usize = 8;
 
-/// Orders a picture strip by strip, puts it together, and writes it to a file.
+/// Writes the strips of a picture as tasks, assembles the results, and saves the picture to a file.
 ///
-/// Both faces of the manager work at the same time. If it put in all tasks before it took out the
-/// first result, the farm would fill up and stand still.
+/// Both nodes of this split process work at the same time. If it wrote all tasks before it read the
+/// first result, the farm would fill up and deadlock.
 pub async fn manager(p: Manager) -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let order = Order::from_arguments(&arguments)?;
@@ -52,9 +52,9 @@ struct Picture {
     width: usize,
     height: usize,
     pixels: Vec<u8>,
-    /// How many rows have come back.
+    /// Number of rows that have come back.
     rows: usize,
-    /// How many strips each worker has drawn.
+    /// Number of strips that each worker has drawn.
     strips: Vec<usize>,
 }
 
@@ -69,7 +69,7 @@ impl Picture {
         }
     }
 
-    /// Strips come in any order; each says where it belongs.
+    /// Copies a strip into the picture. Strips arrive in any order, each with its position.
     fn add(&mut self, strip: Strip) {
         let row = 3 * self.width;
         self.pixels[strip.rows.start * row..strip.rows.end * row].copy_from_slice(&strip.pixels);
@@ -84,7 +84,7 @@ impl Picture {
         self.height - self.rows
     }
 
-    /// All but the last line is the same for every schedule.
+    /// Prints statistics, of which only the last line depends on the schedule.
     fn report(&self) {
         let strips: usize = self.strips.iter().sum();
         println!("{} x {} pixels in {strips} strips", self.width, self.height);
@@ -107,7 +107,7 @@ impl Picture {
     }
 }
 
-/// FNV-1a.
+/// Returns the FNV-1a hash of the bytes.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

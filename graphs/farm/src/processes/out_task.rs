@@ -2,7 +2,7 @@ use crate::types::Request;
 use crate::wiring::OutTask;
 use graphmap_runtime::Stopped;
 
-/// Asks for a task and takes it on to the next module of the chain. The last module has none.
+/// Requests tasks and passes them to the next module of the chain. Ends at once in the last module.
 pub async fn out_task(mut p: OutTask) -> Result<(), Stopped> {
     while p.out.is_connected() {
         p.outreq.write(Request).await?;

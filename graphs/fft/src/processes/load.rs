@@ -1,7 +1,7 @@
 use crate::wiring::Load;
 use graphmap_runtime::Stopped;
 
-/// Brings samples to the first stage.
+/// Passes samples to the first stage.
 pub async fn load(mut p: Load) -> Result<(), Stopped> {
     while let Some(sample) = p.in_.read().await {
         p.out.write(sample).await?;

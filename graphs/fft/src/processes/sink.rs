@@ -2,7 +2,7 @@ use super::source::signal;
 use crate::complex::{Complex, transform};
 use crate::wiring::Sink;
 
-/// Takes in the transforms and compares each with what the definition gives.
+/// Reads the transforms and compares each with the transform by definition.
 pub async fn sink(mut p: Sink) {
     let (mut signals, mut worst, mut power) = (0, 0.0_f64, 0.0);
     while let Some(samples) = p.in_.read().await {

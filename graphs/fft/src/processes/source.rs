@@ -3,12 +3,12 @@ use crate::types::Sample;
 use crate::wiring::Source;
 use std::error::Error;
 
-/// Deals out one signal after the other, a sample to each row.
+/// Writes one signal after the other, one sample to each row.
 pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
     let rows = p.out.members();
     for number in 0..count()? {
         let signal = signal(number, rows);
-        // The butterfly wants its samples in the order of their numbers' bits read backwards.
+        // The butterfly expects its samples in bit-reversed order.
         let bits = rows.trailing_zeros();
         let backwards = |row: usize| row.reverse_bits() >> (usize::BITS - bits);
         let value = |row| signal[backwards(row)];
@@ -21,7 +21,7 @@ pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How many signals the user wants.
+/// Returns the number of signals: the first argument, 1000 by default.
 fn count() -> Result<u32, Box<dyn Error>> {
     match std::env::args().nth(1) {
         None => Ok(1000),
@@ -32,7 +32,7 @@ fn count() -> Result<u32, Box<dyn Error>> {
     }
 }
 
-/// A signal, from its number: two waves and a bit of noise.
+/// Returns the signal with this number: two waves and some noise.
 pub fn signal(number: u32, samples: usize) -> Vec<Complex> {
     let mut noise = number;
     let wave =

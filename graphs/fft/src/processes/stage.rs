@@ -3,9 +3,9 @@ use crate::types::Sample;
 use crate::wiring::Stage;
 use graphmap_runtime::Stopped;
 
-/// One stage of one row: joins the value of its own row with that of another.
+/// Combines the value of its own row with the value of another row, in one stage.
 ///
-/// Which stage it is, the wiring alone tells: the rows that meet differ in the bit of this stage.
+/// The stage follows from the wiring: the two rows differ in the bit of the stage.
 pub async fn stage(mut p: Stage) -> Result<(), Stopped> {
     while let (Some(own), Some(other)) = (p.own.read().await, p.other.read().await) {
         p.out.write(butterfly(own, other)).await?;

@@ -2,7 +2,7 @@ use crate::types::Answer;
 use crate::wiring::Client;
 use std::error::Error;
 
-/// Finds the number of this client by halving, and leaves.
+/// Finds the number of this client by binary search, and ends.
 pub async fn client(mut p: Client) -> Result<(), Box<dyn Error>> {
     let (mut least, mut end) = (0, crate::limit()?);
     loop {

@@ -3,7 +3,7 @@ use crate::wiring::Server;
 use std::cmp::Ordering;
 use std::error::Error;
 
-/// What the server knows of a client.
+/// State of a client.
 #[derive(Clone, Default)]
 struct Known {
     guesses: u32,
@@ -11,7 +11,7 @@ struct Known {
     gone: bool,
 }
 
-/// Answers each request until all clients have ended.
+/// Answers each guess until all clients have ended.
 pub async fn server(mut p: Server) -> Result<(), Box<dyn Error>> {
     let limit = crate::limit()?;
     let mut clients = vec![Known::default(); p.guesses.members()];
@@ -40,7 +40,8 @@ pub async fn server(mut p: Server) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The number that the server thinks of for a client: scattered below the limit by the golden ratio.
+/// Returns the number that a client must guess. The golden ratio scatters these numbers below the
+/// limit.
 fn number(client: usize, limit: u64) -> u64 {
     let scattered = (client as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((u128::from(scattered) * u128::from(limit)) >> 64) as u64

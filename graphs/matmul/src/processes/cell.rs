@@ -3,8 +3,8 @@ use crate::types::Pair;
 use crate::wiring::Cell;
 use graphmap_runtime as rt;
 
-/// Multiplies the blocks that meet here, and passes them on: the left factor to the left, the right
-/// one up. After a whole round its block of the product is done.
+/// Multiplies the blocks that arrive here, and passes them on: the left factor to the left, the
+/// right factor up. After one round for each cell of a row, the block of the product is complete.
 pub async fn cell(mut p: Cell) -> Result<(), rt::Stopped> {
     let side = rt::me().members.isqrt();
     let Some(Pair {

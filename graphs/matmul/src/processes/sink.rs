@@ -3,7 +3,7 @@ use crate::matrix::Matrix;
 use crate::wiring::Sink;
 use std::error::Error;
 
-/// Puts the product together and compares it with one that was made at once.
+/// Assembles the product and compares it with the product of the uncut factors.
 pub async fn sink(mut p: Sink) -> Result<(), Box<dyn Error>> {
     let side = p.in_.members().isqrt();
     let blocks = p.in_.read().await;

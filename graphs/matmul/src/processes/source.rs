@@ -3,10 +3,11 @@ use crate::types::Pair;
 use crate::wiring::Source;
 use std::error::Error;
 
-/// The factors, cut into one block for each cell.
+/// Cuts the factors into one block for each cell.
 ///
-/// The blocks are dealt out so that what meets in a cell belongs together: row `r` of the left
-/// matrix starts `r` cells further left, column `c` of the right one `c` cells further up.
+/// The blocks are skewed as in Cannon's algorithm, so that matching blocks meet in a cell. Row `r`
+/// of the left matrix starts `r` cells further left, and column `c` of the right one `c` cells
+/// further up.
 pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
     let side = p.out.members().isqrt();
     let (left, right) = factors(side)?;
@@ -22,7 +23,7 @@ pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The matrices to multiply, of the size that the user wants: so many numbers a side of a cell.
+/// Returns the matrices to multiply. The argument is the size of a block, 50 by default.
 pub fn factors(side: usize) -> Result<(Matrix, Matrix), String> {
     let size = match std::env::args().nth(1) {
         None => 50,

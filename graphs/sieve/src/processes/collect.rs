@@ -1,7 +1,7 @@
 use crate::wiring::Collect;
 use std::error::Error;
 
-/// One prime of each process of the chain, in the order of the chain.
+/// Prints the prime of each process, in the order of the chain.
 pub async fn collect(mut p: Collect) -> Result<(), Box<dyn Error>> {
     let primes = p.in_.read().await;
     let primes = primes.ok_or("a process of the chain has no prime")?;

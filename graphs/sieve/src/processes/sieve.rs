@@ -3,8 +3,8 @@ use graphmap_runtime::Stopped;
 
 /// Keeps the first number, which is a prime, and drops all multiples of it.
 ///
-/// The last process of the chain has nobody to write to. It leaves as soon as it has its prime, and
-/// that stops the others.
+/// The last process of the chain has no process to write to. It ends as soon as it has its prime,
+/// and that stops the others.
 pub async fn sieve(mut p: Sieve) -> Result<(), Stopped> {
     let Some(prime) = p.in_.read().await else {
         return Ok(());

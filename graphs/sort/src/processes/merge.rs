@@ -1,7 +1,7 @@
 use crate::wiring::Merge;
 use graphmap_runtime::Stopped;
 
-/// Two sorted streams in, one sorted stream out.
+/// Merges two sorted streams into one.
 pub async fn merge(mut p: Merge) -> Result<(), Stopped> {
     let (mut left, mut right) = (p.left.read().await, p.right.read().await);
     loop {

@@ -2,7 +2,7 @@ use super::source::numbers;
 use crate::wiring::Sink;
 use std::error::Error;
 
-/// Compares what arrives with what the standard library makes of the same numbers.
+/// Compares the numbers that arrive with the same numbers sorted by the standard library.
 pub async fn sink(mut p: Sink) -> Result<(), Box<dyn Error>> {
     let mut expected: Vec<u64> = numbers()?.collect();
     expected.sort_unstable();

@@ -1,7 +1,7 @@
 use crate::wiring::Sort;
 use graphmap_runtime::Stopped;
 
-/// Keeps all its numbers until the last has come, and sends them off in order.
+/// Reads all numbers, sorts them, and writes them in order.
 pub async fn sort(mut p: Sort) -> Result<(), Stopped> {
     let mut numbers = Vec::new();
     while let Some(number) = p.in_.read().await {

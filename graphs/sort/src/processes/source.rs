@@ -1,7 +1,7 @@
 use crate::wiring::Source;
 use std::error::Error;
 
-/// Numbers in disorder.
+/// Writes unsorted numbers.
 pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
     for number in numbers()? {
         p.out.write(number).await?;
@@ -9,7 +9,7 @@ pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// As many numbers as the user wants, always the same.
+/// Returns unsorted numbers, the same in each run. The argument is their count, 100,000 by default.
 pub fn numbers() -> Result<impl Iterator<Item = u64>, String> {
     let count = match std::env::args().nth(1) {
         None => 100_000,

@@ -1,7 +1,7 @@
 use crate::wiring::Split;
 use graphmap_runtime::Stopped;
 
-/// Deals numbers out, one to the left, one to the right.
+/// Writes the numbers to the left and to the right in turn.
 pub async fn split(mut p: Split) -> Result<(), Stopped> {
     while let Some(number) = p.in_.read().await {
         p.left.write(number).await?;

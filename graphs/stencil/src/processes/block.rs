@@ -3,8 +3,9 @@ use crate::plate::Side::{East, North, South, West};
 use crate::wiring::Block;
 use std::error::Error;
 
-/// In each step a block shows its sides to its neighbours, sees theirs, and spreads its heat. At the
-/// edge of the plate nobody looks and nothing is seen: the rim there stays as it is.
+/// Computes the steps of one block. In each step it writes its sides to its neighbours, reads
+/// theirs, and spreads its heat. The rim at the edge of the plate has no neighbour and does not
+/// change.
 pub async fn block(mut p: Block) -> Result<(), Box<dyn Error>> {
     let Some(mut block) = p.start.read().await else {
         return Ok(());

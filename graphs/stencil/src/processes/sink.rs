@@ -3,7 +3,7 @@ use crate::plate::Plate;
 use crate::wiring::Sink;
 use std::error::Error;
 
-/// Puts the plate together, and compares each block with the same one of a plate that was never cut.
+/// Prints the mean temperature, and compares each block with the same block of an uncut plate.
 pub async fn sink(mut p: Sink) -> Result<(), Box<dyn Error>> {
     let side = p.in_.members().isqrt();
     let blocks = p.in_.read().await;

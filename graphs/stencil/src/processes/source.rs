@@ -2,7 +2,7 @@ use crate::plate::Plate;
 use crate::wiring::Source;
 use std::error::Error;
 
-/// Cuts the plate into blocks.
+/// Cuts the plate into blocks, and writes them.
 pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
     let side = p.out.members().isqrt();
     let plate = Plate::heated_in_the_north(side * order()?.size);
@@ -11,12 +11,12 @@ pub async fn source(mut p: Source) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the user ordered.
+/// Command-line arguments.
 pub struct Order {
-    /// Points along a side of a block.
+    /// Number of points along a side of a block.
     pub size: usize,
     pub steps: usize,
-    /// Whether to compute the plate once more without cutting it, as long as all blocks take.
+    /// Whether to compute the uncut plate as well, which takes as long as all blocks together.
     pub check: bool,
 }
 

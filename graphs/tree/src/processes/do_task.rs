@@ -2,7 +2,7 @@ use crate::types::{Count, Request};
 use crate::wiring::DoTask;
 use graphmap_runtime as rt;
 
-/// The worker: asks for a board, counts the ways to fill it, and sends the number off.
+/// Requests boards, counts the ways to fill each, and writes the counts.
 pub async fn do_task(mut p: DoTask) -> Result<(), rt::Stopped> {
     loop {
         p.outreq.write(Request).await?;
@@ -12,7 +12,7 @@ pub async fn do_task(mut p: DoTask) -> Result<(), rt::Stopped> {
         let mut ways = 0;
         for next in board.next() {
             ways += next.ways();
-            // Counting takes long: meanwhile the others keep the tasks flowing.
+            // Counting takes long. Meanwhile, the other processes can pass on tasks.
             rt::yield_now().await;
         }
         p.out.write(Count { tasks: 1, ways }).await?;

@@ -2,7 +2,7 @@ use crate::types::Request;
 use crate::wiring::InTask;
 use graphmap_runtime::Stopped;
 
-/// The order of the channels at `inreq` in the graph.
+/// Index of the worker's channel at `inreq`, in the order of the graph.
 const WORKER: usize = 0;
 
 /// Reads one task ahead, and writes it to the first process that asks: the worker or the next one.

@@ -2,7 +2,7 @@ use crate::queens::Board;
 use crate::wiring::Manager;
 use std::error::Error;
 
-/// Puts in every board with its first two rows filled, and gets back the sum of all.
+/// Writes every board with its first two rows filled, and reads the sum of the results.
 pub async fn manager(p: Manager) -> Result<(), Box<dyn Error>> {
     let size = match std::env::args().nth(1) {
         None => 10,
@@ -19,7 +19,7 @@ pub async fn manager(p: Manager) -> Result<(), Box<dyn Error>> {
         let put = put_out.write(board).await;
         put.map_err(|_| "the tree takes no more tasks")?;
     }
-    // That was all: the end of the stream runs down the tree, and the sums come up.
+    // No more tasks: the end of the stream passes down the tree, and the sums come up.
     drop(put_out);
     let sum = get_in.read().await.ok_or("no sum came back")?;
     println!("{} queens, {} tasks", size, sum.tasks);

@@ -2,7 +2,7 @@ use crate::types::Count;
 use crate::wiring::OutResult;
 use graphmap_runtime::Stopped;
 
-/// Adds up what its own worker finds and what comes from below, and sends one sum up at the end.
+/// Adds up the counts of its own worker and the sums from below, and writes one sum at the end.
 pub async fn out_result(mut p: OutResult) -> Result<(), Stopped> {
     let mut sum = Count::default();
     while let Some((_, count)) = p.in_.read().await {

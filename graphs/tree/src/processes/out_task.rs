@@ -2,8 +2,8 @@ use crate::types::Request;
 use crate::wiring::OutTask;
 use graphmap_runtime::Stopped;
 
-/// Asks for a task and gives it to the module below that has had room for longest. The lowest
-/// modules have none below.
+/// Requests tasks and passes each to the module below that has had space for longest. Ends at once
+/// in the lowest modules.
 pub async fn out_task(mut p: OutTask) -> Result<(), Stopped> {
     while p.out.is_connected() {
         p.outreq.write(Request).await?;
