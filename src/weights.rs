@@ -1,8 +1,8 @@
 //! The pass `weights` replaces load and traffic of the graph by measured values.
 //!
 //! It reads the profile that `graphmap run --profile` writes. Processes and channels are matched by
-//! name, so that a profile stays usable when the graph changes. Elements that are not in the profile
-//! keep their values.
+//! name, so that a profile stays usable when the graph changes. Elements that are not in the
+//! profile keep their values.
 
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};

@@ -49,8 +49,8 @@ pub(crate) struct Common {
         help_heading = "Passes"
     )]
     pub(crate) plugin_timeout: f64,
-    /// Do not show warnings and notes with this code, or all warnings (`warnings`). Errors, and codes of
-    /// --deny, are still shown. Separate several codes with commas
+    /// Do not show warnings and notes with this code, or all warnings (`warnings`). Errors, and
+    /// codes of --deny, are still shown. Separate several codes with commas
     #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
     pub(crate) allow: Vec<Lint>,
     /// Report diagnostics with this code as warnings; `warnings` leaves all warnings as they are

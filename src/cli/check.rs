@@ -32,8 +32,8 @@ pub(crate) struct CheckArgs {
     /// here]
     #[arg(required = false, value_name = "FILE")]
     files: Vec<File>,
-    /// List a shortest cycle through the channels between each pair of ports, with capacities and initial
-    /// tokens
+    /// List a shortest cycle through the channels between each pair of ports, with capacities and
+    /// initial tokens
     #[arg(long)]
     cycles: bool,
     /// Same as `--deny warnings`

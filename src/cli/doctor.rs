@@ -28,8 +28,8 @@ Examples:
   graphmap doctor . --deny warnings          fail if there is any
   graphmap doctor . --message-format json    write diagnostics as JSON")]
 pub(crate) struct DoctorArgs {
-    /// Cargo project with a program that uses the crate `mpi`: its folder or Cargo.toml. The command
-    /// reports the state that the ranks would share [default: list the installed tools]
+    /// Cargo project with a program that uses the crate `mpi`: its folder or Cargo.toml. The
+    /// command reports the state that the ranks would share [default: list the installed tools]
     #[arg(value_name = "PROJECT")]
     project: Option<PathBuf>,
     #[command(flatten)]

@@ -41,7 +41,8 @@ pub(crate) struct ImportArgs {
         requires = "profile"
     )]
     traffic: Traffic,
-    /// Load of a rank; use `equal` if all ranks do the same work and the measured differences are noise
+    /// Load of a rank; use `equal` if all ranks do the same work and the measured differences are
+    /// noise
     #[arg(
         long,
         value_name = "LOAD",

@@ -41,16 +41,16 @@ pub(crate) struct MappingArgs {
     /// detected]
     #[arg(long, value_name = "FORMAT", alias = "dialect", requires = "hosts")]
     pub(crate) hosts_format: Option<String>,
-    /// Method to map processes onto OS processes: auto (several searches), fast (one search, for very
-    /// large networks), stack (fills OS processes in order), round-robin (distributes processes in turn),
-    /// metis (METIS), ilp (an integer program, for small networks)
+    /// Method to map processes onto OS processes: auto (several searches), fast (one search, for
+    /// very large networks), stack (fills OS processes in order), round-robin (distributes
+    /// processes in turn), metis (METIS), ilp (an integer program, for small networks)
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) strategy: String,
     /// Quantity to minimize
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Aim::Cost)]
     pub(crate) objective: Aim,
-    /// Time limit of the search, such as 100ms or 2s. Without it the result depends only on the seed,
-    /// except that `ilp` stops after 10s
+    /// Time limit of the search, such as 100ms or 2s. Without it the result depends only on the
+    /// seed, except that `ilp` stops after 10s
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) time: Option<Duration>,
     /// Threads of the search with --time [default: all available cores]; without --time the search

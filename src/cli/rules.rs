@@ -40,7 +40,8 @@ pub(crate) struct RuleArgs {
     /// `--migration`: `kind:table=1000`, or `*=mem` for the memory of each process
     #[arg(long = "move", value_name = "WHAT=PRICE", requires = "previous")]
     moving: Vec<String>,
-    /// File with a rule on each line. A rule is one of these options without `--`: `pin worker* = node1`
+    /// File with a rule on each line. A rule is one of these options without `--`: `pin worker* =
+    /// node1`
     #[arg(long, value_name = "PATH")]
     rules: Vec<PathBuf>,
 }

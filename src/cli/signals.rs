@@ -140,8 +140,8 @@ fn children_can_be_waited_for() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGCHLD, Arc::default());
 }
 
-/// Returns the signals that ask a program to end, without the signals that the parent set to be ignored
-/// (`nohup`, a background job). These stay ignored here and in child processes.
+/// Returns the signals that ask a program to end, without the signals that the parent set to be
+/// ignored (`nohup`, a background job). These stay ignored here and in child processes.
 fn ending() -> Vec<i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -39,8 +39,8 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(crate) enum Bound {
     /// Only the program. It is killed when this OS process ends.
     Program,
-    /// The program and all OS processes that it starts, without the processes that begin a session of their
-    /// own, such as servers that must continue. They are first asked to end.
+    /// The program and all OS processes that it starts, without the processes that begin a session
+    /// of their own, such as servers that must continue. They are first asked to end.
     Tree,
     /// The program and all OS processes that it starts. They are killed, also when the program ends
     /// by itself.

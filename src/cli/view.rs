@@ -37,8 +37,8 @@ pub(crate) struct ViewArgs {
     /// here]
     #[arg(value_name = "FILE", required = false)]
     file: File,
-    /// Output file; `-` is standard output. Its extension selects the format: .svg (a picture), .json,
-    /// or .txt (a table, also the format of standard output)
+    /// Output file; `-` is standard output. Its extension selects the format: .svg (a picture),
+    /// .json, or .txt (a table, also the format of standard output)
     #[arg(short, long, value_name = "PATH", default_value = "-")]
     output: File,
     /// Write a picture

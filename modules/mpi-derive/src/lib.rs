@@ -68,7 +68,8 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
     let name = &input.ident;
     let text = name.to_string();
     Ok(quote! {
-        // SAFETY: the datatype describes each field by its own datatype at its own offset. Its extent is the size of the struct.
+        // SAFETY: the datatype describes each field by its own datatype at its own offset. Its
+        // extent is the size of the struct.
         #[automatically_derived]
         #[allow(deprecated, unused_braces, unused_parens)]
         unsafe impl #mpi::datatype::Equivalence for #name {

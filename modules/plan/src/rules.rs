@@ -333,7 +333,8 @@ impl<'a> Rules<'a> {
         self.members(names)
     }
 
-    /// Returns the processes of each module whose name or kind matches, including processes of nested modules.
+    /// Returns the processes of each module whose name or kind matches, including processes of
+    /// nested modules.
     fn members(&self, names: &[Pattern]) -> Vec<Vec<u32>> {
         let network = self.numbers.network;
         // `around` contains, for each matching module, the index of the next matching module around

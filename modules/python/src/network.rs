@@ -166,7 +166,8 @@ impl Network {
         waited(py, move || json::write(&network, None) + "\n")
     }
 
-    /// Returns the network as a `networkx.MultiDiGraph`, with the attributes that `from_networkx` uses.
+    /// Returns the network as a `networkx.MultiDiGraph`, with the attributes that `from_networkx`
+    /// uses.
     fn to_networkx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_networkx::graph(py, &self.network)
     }
@@ -200,7 +201,8 @@ impl Network {
         slf
     }
 
-    /// Returns the network as JSON, for pickle. Positions then refer to that JSON, and earlier warnings are lost.
+    /// Returns the network as JSON, for pickle. Positions then refer to that JSON, and earlier
+    /// warnings are lost.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let read = py.import("graphmap")?.getattr("read_text")?;
         let arguments = (self.to_json(py)?, "json", &self.network.name);

@@ -104,7 +104,8 @@ impl Plan {
         self.plan.lower_bound
     }
 
-    /// Upper bound on the relative distance from the optimum, 0.1 for 10%; 0 if the mapping is proved optimal.
+    /// Upper bound on the relative distance from the optimum, 0.1 for 10%; 0 if the mapping is
+    /// proved optimal.
     #[getter]
     fn gap(&self) -> f64 {
         self.plan.gap

@@ -88,8 +88,8 @@ const OF_MPI: &[&str] = &[
     "world",
 ];
 
-/// Returns the locks of a block that are held across waits, without the locks of functions and closures
-/// in it.
+/// Returns the locks of a block that are held across waits, without the locks of functions and
+/// closures in it.
 pub(crate) fn held(block: &Block) -> Vec<Held> {
     let mut held = Vec::new();
     for (at, statement) in block.stmts.iter().enumerate() {

@@ -144,8 +144,8 @@ impl Project {
             let linked = all.filter(|d| d.is_linked(own));
             linked.map(|d| &*d.pkg).collect()
         };
-        // `reached` has all linked packages, without the packages that only `mpi` itself needs. `users`
-        // maps each package to its dependents.
+        // `reached` has all linked packages, without the packages that only `mpi` itself needs.
+        // `users` maps each package to its dependents.
         let mut reached: BTreeSet<&str> = members.iter().copied().collect();
         let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut todo = members.clone();

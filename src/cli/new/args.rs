@@ -34,26 +34,27 @@ pub(crate) struct NewArgs {
     /// Family of skeletons for the project [default: rust]; `mpi` is a program of ranks for rsmpi
     #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
     pub(crate) family: Option<String>,
-    /// Update an existing project. A project in Rust gets the current dependencies on the runtime, and
-    /// `--link` and `--vendor` if they are given. A project of another family (`--family NAME`) gets its
-    /// generated files again. Other files stay unchanged
+    /// Update an existing project. A project in Rust gets the current dependencies on the runtime,
+    /// and `--link` and `--vendor` if they are given. A project of another family (`--family NAME`)
+    /// gets its generated files again. Other files stay unchanged
     #[arg(long)]
     pub(crate) update: bool,
     #[command(flatten)]
     pub(crate) skeletons: SkeletonArgs,
-    /// Copy the sources of the runtime, and of its dependencies for Linux, into the project, so that
-    /// it builds without graphmap and without network
+    /// Copy the sources of the runtime, and of its dependencies for Linux, into the project, so
+    /// that it builds without graphmap and without network
     #[arg(long, conflicts_with_all = ["runtime", "member"])]
     pub(crate) vendor: bool,
     /// Use the runtime in this folder; the path is relative to the project
     #[arg(long, value_name = "PATH")]
     pub(crate) runtime: Option<String>,
     /// Add the MPI link, so that `mpiexec` can start the program as several OS processes, on one or
-    /// several hosts. Building then needs an MPI (`mpicc`) and libclang. Every project has the links
-    /// `threads` and `shm`
+    /// several hosts. Building then needs an MPI (`mpicc`) and libclang. Every project has the
+    /// links `threads` and `shm`
     #[arg(long, value_name = "LINK")]
     pub(crate) link: Option<Link>,
-    /// Make the project a member of the workspace around its folder, instead of a workspace of its own
+    /// Make the project a member of the workspace around its folder, instead of a workspace of its
+    /// own
     #[arg(long)]
     pub(crate) member: bool,
     #[command(flatten)]

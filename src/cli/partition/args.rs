@@ -32,8 +32,8 @@ pub(crate) struct PartitionArgs {
     /// Write the plan as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder for the files of the mapping: mapping.json, pictures, and with --hosts launch files. It is
-    /// created if it does not exist [default: no files are written]
+    /// Folder for the files of the mapping: mapping.json, pictures, and with --hosts launch files.
+    /// It is created if it does not exist [default: no files are written]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
     #[command(flatten)]

@@ -41,8 +41,8 @@ pub(crate) struct RunArgs {
     /// Mapping of the processes: a mapping.json, as `graphmap partition -o DIR` writes it
     #[arg(long, value_name = "PATH", help_heading = "Run")]
     pub(crate) mapping: Option<PathBuf>,
-    /// Strategy to map processes, as for `graphmap partition` [default: each OS process gets a block of
-    /// consecutive ranks; with --hosts or --link mpi, `auto` if there is a graph]
+    /// Strategy to map processes, as for `graphmap partition` [default: each OS process gets a
+    /// block of consecutive ranks; with --hosts or --link mpi, `auto` if there is a graph]
     #[arg(
         long,
         value_name = "NAME",
@@ -58,8 +58,8 @@ pub(crate) struct RunArgs {
     /// `--set agent=PROGRAM`
     #[arg(long, requires = "hosts", help_heading = "Run")]
     pub(crate) copy: bool,
-    /// Memory by which channels may grow to end artificial deadlocks, such as 512MiB or 2G [default:
-    /// no limit]
+    /// Memory by which channels may grow to end artificial deadlocks, such as 512MiB or 2G
+    /// [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) memory: Option<u64>,
     /// Begin each line of output with the number of its OS process
@@ -68,8 +68,8 @@ pub(crate) struct RunArgs {
     /// Do not pin OS processes to cores of their own
     #[arg(long, help_heading = "Run")]
     pub(crate) no_pin: bool,
-    /// With --hosts or --link mpi: build, write the launch files, and print the command of `mpiexec`
-    /// instead of running it
+    /// With --hosts or --link mpi: build, write the launch files, and print the command of
+    /// `mpiexec` instead of running it
     #[arg(long, alias = "print", help_heading = "Run")]
     pub(crate) dry_run: bool,
     /// After the run, print statistics of each kind of process
@@ -103,8 +103,8 @@ pub(crate) struct RunArgs {
     /// Build, but do not run
     #[arg(long, help_heading = "Build")]
     pub(crate) no_run: bool,
-    /// Only update the generated files (with --hosts or --link mpi, also the launch files): neither build
-    /// nor run
+    /// Only update the generated files (with --hosts or --link mpi, also the launch files): neither
+    /// build nor run
     #[arg(long, conflicts_with = "no_run", help_heading = "Build")]
     pub(crate) no_build: bool,
     #[command(flatten)]
@@ -124,8 +124,8 @@ impl RunArgs {
         self.release || !self.dev
     }
 
-    /// Returns the variables of the program that the options set, without the variables that depend on
-    /// how it is started.
+    /// Returns the variables of the program that the options set, without the variables that depend
+    /// on how it is started.
     pub(crate) fn variables(&self) -> Vec<(&'static str, OsString)> {
         let number = |value: Option<u64>| value.map(|number| number.to_string().into());
         let file = |path: &Option<PathBuf>| {

@@ -47,8 +47,8 @@
 //! * *Leaving.* The producer stores GONE after its last `tail`, and the consumer loads GONE before
 //!   `tail`. So if the consumer sees GONE, it sees every token. The consumer stores GONE before it
 //!   drops the remaining tokens, and [`Ring::offered`] loads GONE after `head`. So if the producer
-//!   sees a `head` that a dropped token has moved, it sees GONE. It then also sees `left`, the index
-//!   at which the reading ended.
+//!   sees a `head` that a dropped token has moved, it sees GONE. It then also sees `left`, the
+//!   index at which the reading ended.
 //! * *More slots.* They are stored in `wide` before any `tail` that is beyond the two slots in
 //!   place.
 

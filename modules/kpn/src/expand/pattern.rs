@@ -223,7 +223,8 @@ impl Pattern {
         };
         let (from_count, to_count) = (product(&self.from_own), product(&self.to_own));
         (0..shared).flat_map(move |instance| {
-            // No instance of an end without instances. At the other end, the instances that would be joined.
+            // No instance of an end without instances. At the other end, the instances that would
+            // be joined.
             let picked = |picked: &Picked, count: u64, way: i64| match self.shifted(instance, way) {
                 Some(_) => picked.start.min(count)..picked.end.min(count),
                 None => 0..0,
