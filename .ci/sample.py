@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Draws texts for a test of readers: 30 help texts, 30 diagnostics, and 30 paragraphs of the book.
+"""Draws texts for a test of readers: help texts, diagnostics and paragraphs of the book, or doc comments of functions.
 
 usage: .ci/sample.py [COMMIT] [--command PATH] [--count N]
+       .ci/sample.py [COMMIT] --docs [--count N]
 
 COMMIT seeds the choice [default: HEAD], so a sample cannot be chosen. PATH is the command
 [default: target/debug/graphmap]. A reader sees only the sample and writes down the meaning of
@@ -71,27 +72,69 @@ def paragraphs():
     return found
 
 
+def docs():
+    """The doc comments of functions with their signatures, and the type or trait of methods."""
+    found = []
+    for path in prose.tracked():
+        parts = path.relative_to(prose.ROOT).parts
+        source = parts[0] == "src" or parts[0] == "modules" and parts[1] != "testing" and parts[2:3] == ("src",)
+        if path.suffix != ".rs" or not source or path.is_symlink():
+            continue
+        around = ""
+        comment = []
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines):
+            text = line.strip()
+            if re.match(r"(pub(\([^)]*\))? )?(unsafe )?(impl|trait)\b", line):
+                around = text.rstrip(" {")
+            elif line == "}":
+                around = ""
+            if text.startswith("///"):
+                comment.append(text)
+            elif re.match(r"(pub(\([^)]*\))? )?(const )?(async )?(unsafe )?(extern \"C\" )?fn ", text):
+                signature = []
+                for part in lines[number:]:
+                    signature.append(part.strip())
+                    if part.rstrip().endswith(("{", ";", "}")):
+                        break
+                if comment:
+                    inside = f"{around}\n" if line.startswith(" ") and around else ""
+                    shown = "\n".join(comment) + "\n" + " ".join(signature).rstrip(" {")
+                    found.append(f"({'/'.join(parts)}:{number + 1}) {inside}\n{shown}")
+                comment = []
+            elif not text.startswith("#["):
+                comment = []
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("commit", nargs="?", default="HEAD")
     parser.add_argument("--command", type=pathlib.Path, default=prose.ROOT / "target/debug/graphmap")
-    parser.add_argument("--count", type=int, default=30)
+    parser.add_argument("--docs", action="store_true")
+    parser.add_argument("--count", type=int)
     options = parser.parse_args()
     command = options.command.resolve()
     commit = subprocess.run(["git", "rev-parse", options.commit], cwd=prose.ROOT, check=True, capture_output=True,
                             text=True).stdout.strip()
     choice = random.Random(commit)
+    if options.docs:
+        print(f"Drawn for {commit}.")
+        for number, text in enumerate(choice.sample(docs(), options.count or 50), 1):
+            print(f"\n## Doc {number}\n\n{text}")
+        return
+    count = options.count or 30
     pages = sorted((prose.ROOT / "docs/src/errors").glob("G*.md"))
     choice.shuffle(pages)
     shown = []
     for page in pages:
-        text = len(shown) < options.count and diagnostic(page, command)
+        text = len(shown) < count and diagnostic(page, command)
         shown += [text] if text else []
     print(f"Drawn for {commit}.")
     for name, texts in [
-        ("Help", choice.sample(help_texts(command), options.count)),
+        ("Help", choice.sample(help_texts(command), count)),
         ("Diagnostics", shown),
-        ("Book", choice.sample(paragraphs(), options.count)),
+        ("Book", choice.sample(paragraphs(), count)),
     ]:
         for number, text in enumerate(texts, 1):
             print(f"\n## {name} {number}\n\n{text}")
