@@ -42,7 +42,7 @@ The gate compares this file with their output. Each binary includes the licences
 # Features that no package may enable, not even for tests.
 BANNED_FEATURES = {"petgraph": {"dot_parser", "all"}}
 
-# Licences of other software inside a package.
+# Licences of other software that a package contains.
 INSIDE = {"metis-sys": "; METIS and GKlib inside it: Apache-2.0"}
 
 
@@ -58,12 +58,12 @@ def allowed(expression):
             python.append(word.lower())
         else:
             python.append(str(word in ALLOWED))
-    return eval(" ".join(python))  # only parentheses, and, or, True, False
+    return eval(" ".join(python))  # Contains only parentheses, `and`, `or`, `True` and `False`.
 
 
 def linked_packages(metadata, published_only):
-    """Returns the packages that members of the workspace link or build with, sorted by name, and the ids
-    of the members."""
+    """Returns the packages that members of the workspace link or build with, sorted by name, and
+    the ids of the members."""
     packages = {p["id"]: p for p in metadata["packages"]}
     nodes = {n["id"]: n for n in metadata["resolve"]["nodes"]}
     ours = set(metadata["workspace_members"])
@@ -111,7 +111,7 @@ def main():
     workspaces = [json.load(open(path)) for path in sys.argv[1:] if not path.startswith("--")]
     if handed_out:
         linked = [p for w in workspaces for p in linked_packages(w, True)[0]]
-        # Packages without a source are in this repository.
+        # Packages without a source belong to this repository.
         others = {(p["name"], p["version"]): p for p in linked if p["source"]}
         others = [package for _, package in sorted(others.items())]
         return table(others) if "--table" in sys.argv else texts(others)
