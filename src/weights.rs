@@ -142,11 +142,12 @@ pub(crate) fn other_version(file: &str, text: &str) -> Option<Diagnostic> {
 fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'_>) {
     if bytes && !profile.unmeasured.is_empty() {
         let types = profile.unmeasured.join("`, `");
-        let message =
-            format!("`{file}`: the bytes of `{types}` do not include data that a value owns");
+        let message = format!(
+            "`{file}`: the traffic of type `{types}` does not include data that a value owns, such as the elements of a `Vec`"
+        );
         context.diagnostics.push(
             Diagnostic::note(codes::UNMEASURED, message)
-                .help("add `#[derive(graphmap_runtime::Payload)]` to the type, or use `--set traffic=messages` here"),
+                .help("add `#[derive(graphmap_runtime::Payload)]` to the type and measure again, or count messages: `--set traffic=messages`"),
         );
     }
     let network = &mut *context.network;
@@ -206,8 +207,9 @@ fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'
     }
     if unknown > 0 {
         let all = network.processes.len() + network.channels.len();
-        let message =
-            format!("`{file}` has no values for {unknown} of {all} processes and channels");
+        let message = format!(
+            "`{file}` has no values for {unknown} of the {all} elements (processes and channels) of the graph"
+        );
         context.diagnostics.push(
             Diagnostic::warning(codes::WEIGHTS_MISSING, message)
                 .with_note(

@@ -33,8 +33,8 @@ pub(crate) struct EmitArgs {
     /// here]
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<File>,
-    /// Write PATH with the emitter KIND [default: by file name]. The KIND of a launch file alone
-    /// writes that file with its usual name
+    /// Write PATH with the emitter KIND [default: by file name]. For launch files, KIND without a
+    /// PATH is enough: the file gets its usual name
     #[arg(short, long, value_name = "[KIND=]PATH")]
     pub(crate) emit: Vec<String>,
     /// Write nothing; exit with status 3 if a file would change

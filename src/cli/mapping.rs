@@ -79,7 +79,8 @@ pub(crate) struct MappingArgs {
     /// The current mapping.json: processes that stay in their OS process cost nothing
     #[arg(long, value_name = "PATH")]
     pub(crate) previous: Option<PathBuf>,
-    /// Cost of moving a process over distance 1, in units of traffic, such as the size of its data
+    /// Cost of moving a process away from its OS process in `--previous` over distance 1, such as
+    /// the size of its data, in units of traffic
     #[arg(
         long,
         value_name = "TRAFFIC",

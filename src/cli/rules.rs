@@ -36,7 +36,7 @@ pub(crate) struct RuleArgs {
     /// Memory of each of these hosts or OS processes, for all processes there: `node*=64G`
     #[arg(long, value_name = "WHERE=SIZE")]
     memory: Vec<String>,
-    /// Cost of moving these processes out of the mapping of `--previous`, instead of
+    /// Cost of moving the processes WHAT to another OS process than in `--previous`, instead of
     /// `--migration`: `kind:table=1000`, or `*=mem` for the memory of each process
     #[arg(long = "move", value_name = "WHAT=PRICE", requires = "previous")]
     moving: Vec<String>,

@@ -61,7 +61,7 @@ enum Detail {
     Processes,
     /// Each kind of process
     Kinds,
-    /// Each node of the graph file, before expansion; the network may have errors
+    /// Each node of the graph file, before expansion (also for graphs with errors)
     #[value(alias = "drawing")]
     Nodes,
 }

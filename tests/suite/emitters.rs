@@ -101,12 +101,12 @@ fn tags_and_capacities_that_wiring_does_not_heed_are_a_warning() {
             .status(0)
     };
     of("pilot")
-        .stderr_has("warning[G0446]: `pilot` ignores `tag=`")
+        .stderr_has("warning[G0446]: the emitter `pilot` ignores `tag=`")
         .stderr_has("1 other channel has the attribute")
-        .stderr_has("warning[G0446]: `pilot` ignores `capacity=`")
+        .stderr_has("warning[G0446]: the emitter `pilot` ignores `capacity=`")
         .stderr_has("g.dot:1:13");
     of("wiring")
-        .stderr_has("warning[G0446]: `wiring` ignores `tag=`")
+        .stderr_has("warning[G0446]: the emitter `wiring` ignores `tag=`")
         .stderr_lacks("`capacity=`");
     of("model").stderr_lacks("G0446");
 }

@@ -162,7 +162,7 @@ fn a_profile_of_today_has_its_weights_and_its_ranks() {
     assert_eq!(of("channels", "traffic"), [24.0, 40.0, 700.0, 900.0]);
     let args = "check drawing-thesis.dot --weights profile-1.json";
     let done = with_all().args(args).run().status(0);
-    done.stderr_has("note[G0017]: `profile-1.json`: the bytes of `farm::types::Task`");
+    done.stderr_has("note[G0017]: `profile-1.json`: the traffic of type `farm::types::Task`");
     let done = with_all().args("import profile-1.json").run().status(0);
     done.stdout_has("// \"world\": 12 collective calls")
         .stdout_has("\"worker2\" [load=\"2\"];")

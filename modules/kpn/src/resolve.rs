@@ -471,8 +471,8 @@ impl Joining<'_> {
                     codes::ENVIRONMENT_AND_CHANNEL,
                     format!("port `{full}` is joined to the environment and to a channel"),
                 )
-                .at(self.span(free), "closed from the start here")
-                .also(self.span(channel), "joined to a process here")
+                .at(self.span(free), "joined to the environment (`NULL`) here")
+                .also(self.span(channel), "joined to a channel here")
                 .help("remove one of the two edges, or use another port"),
             );
         } else if let [first, second, ..] = *free {

@@ -160,9 +160,9 @@ pub(crate) fn not_heeded(family: &Family, network: &Network, out: &mut Diagnosti
             continue;
         };
         let others = channels.filter(|channel| said(&network.terms[channel.terms]));
-        let what = format!("`{}` ignores `{word}=`", family.emitter);
+        let what = format!("the emitter `{}` ignores `{word}=`", family.emitter);
         let mut warning = Diagnostic::warning(codes::NOT_HEEDED, what);
-        warning = warning.at(first.span, "given here");
+        warning = warning.at(first.span, format!("this channel has `{word}=`"));
         match others.count() {
             0 => {}
             1 => warning = warning.with_note("1 other channel has the attribute"),

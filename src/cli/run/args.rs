@@ -34,15 +34,15 @@ pub(crate) struct RunArgs {
     /// Number of schedulers in each OS process, each on a thread of its own
     #[arg(long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, conflicts_with = "hosts", help_heading = "Run")]
     pub(crate) schedulers: Option<NonZeroU32>,
-    /// Transport between OS processes: `threads` of one OS process, shared memory (`shm`), or MPI
-    /// (`mpi`, for a project made with `--link mpi`)
+    /// Transport: `threads` (the OS processes of the mapping are threads of one OS process), shared
+    /// memory (`shm`), or MPI (`mpi`, for a project made with `--link mpi`)
     #[arg(long, value_name = "LINK", help_heading = "Run")]
     pub(crate) link: Option<Link>,
     /// Mapping of the processes: a mapping.json, as `graphmap partition -o DIR` writes it
     #[arg(long, value_name = "PATH", help_heading = "Run")]
     pub(crate) mapping: Option<PathBuf>,
     /// Strategy to map processes, as for `graphmap partition` [default: each OS process gets a
-    /// block of consecutive ranks; with --hosts or --link mpi, `auto` if there is a graph]
+    /// block of consecutive processes. If there is a graph, and --hosts or --link mpi: `auto`]
     #[arg(
         long,
         value_name = "NAME",
@@ -51,15 +51,16 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) strategy: Option<String>,
     /// Hosts on which `mpiexec` starts the program: a hostfile or another description, as for
-    /// `graphmap partition`. `--set launcher=openmpi` selects another MPI
+    /// `graphmap partition`. The MPI is the one of `mpicc`, unless `--set launcher=openmpi` (or
+    /// mpich) selects it
     #[arg(long, value_name = "HOSTS", help_heading = "Run")]
     pub(crate) hosts: Option<String>,
     /// Copy the program to hosts where it is missing or different, by ssh or by the program of
     /// `--set agent=PROGRAM`
     #[arg(long, requires = "hosts", help_heading = "Run")]
     pub(crate) copy: bool,
-    /// Memory by which channels may grow to end artificial deadlocks, such as 512MiB or 2G
-    /// [default: no limit]
+    /// Memory by which all channels together may grow to end artificial deadlocks, such as 512MiB
+    /// or 2G [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) memory: Option<u64>,
     /// Begin each line of output with the number of its OS process

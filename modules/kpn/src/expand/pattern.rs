@@ -92,7 +92,7 @@ impl Pattern {
             diagnostics.push(
                 Diagnostic::warning(
                     codes::AT_WITHOUT_EFFECT,
-                    format!("`at=` has no effect: no `replicas=` applies to only one of `{from_name}` and `{to_name}`"),
+                    format!("`at=` has no effect: neither `{from_name}` nor `{to_name}` is repeated without the other"),
                 )
                 .at(span, "")
                 .help("remove `at=`, or use `step=` to reach another instance of the same module"),
