@@ -286,7 +286,7 @@ impl Builder {
 impl From<Builder> for Declared {
     fn from(builder: Builder) -> Declared {
         let mut declared = builder.declared;
-        let text = lines::place(&mut declared);
+        let text = lines::set_positions(&mut declared);
         let mut sources = SourceMap::new();
         let name = format!("{} (built in memory)", declared.name);
         if sources.add(name, text).is_ok() {
@@ -308,12 +308,12 @@ impl ChannelBuilder<'_> {
         channels.last_mut().expect("made after a channel")
     }
 
-    fn say(mut self, say: impl FnOnce(&mut ChannelExtra)) -> Self {
+    fn set_extra(mut self, set_extra: impl FnOnce(&mut ChannelExtra)) -> Self {
         let channel = self.decl().clone();
         let declared = &mut self.builder.declared;
         let mut extra = declared.extra(&channel).cloned().unwrap_or_default();
         extra.span = Span::NONE;
-        say(&mut extra);
+        set_extra(&mut extra);
         let index = declared.add_extra(extra);
         self.decl().extra = index;
         self
@@ -347,49 +347,49 @@ impl ChannelBuilder<'_> {
     /// Sets the kind of the bundle: how the channel works with the other channels of the port that
     /// they share.
     pub fn bundle(self, kind: BundleKind) -> Self {
-        self.say(|extra| extra.bundle = Some(kind))
+        self.set_extra(|extra| extra.bundle = Some(kind))
     }
 
     /// Makes the channel flow-controlled, in this way.
     pub fn flow(self, flow: Flow) -> Self {
-        self.say(|extra| extra.flow = Some(flow))
+        self.set_extra(|extra| extra.flow = Some(flow))
     }
 
     /// Sets the MPI tag.
     pub fn tag(self, tag: i32) -> Self {
-        self.say(|extra| extra.tag = Some(tag))
+        self.set_extra(|extra| extra.tag = Some(tag))
     }
 
     /// Selects the replicas that the channel comes from.
     pub fn from_at(self, at: At) -> Self {
-        self.say(|extra| extra.from_at = Some(at))
+        self.set_extra(|extra| extra.from_at = Some(at))
     }
 
     /// Selects the replicas that the channel leads to.
     pub fn to_at(self, at: At) -> Self {
-        self.say(|extra| extra.to_at = Some(at))
+        self.set_extra(|extra| extra.to_at = Some(at))
     }
 
     /// Makes a channel from each replica to the one `step` further.
     pub fn step(self, step: i32) -> Self {
-        self.say(|extra| extra.step = vec![step])
+        self.set_extra(|extra| extra.step = vec![step])
     }
 
     /// Like [`ChannelBuilder::step`], if both ends are in several repeated modules: a step for
     /// each, outermost first.
     pub fn steps(self, steps: impl Into<Vec<i32>>) -> Self {
-        self.say(|extra| extra.step = steps.into())
+        self.set_extra(|extra| extra.step = steps.into())
     }
 
     /// Leads steps beyond the last replica to the environment. Ports that no step reaches are
     /// joined to it, too.
     pub fn beyond(self) -> Self {
-        self.say(|extra| extra.beyond = true)
+        self.set_extra(|extra| extra.beyond = true)
     }
 
     /// Continues steps beyond the last replica at the first.
     pub fn wrap(self) -> Self {
-        self.say(|extra| extra.wrap = true)
+        self.set_extra(|extra| extra.wrap = true)
     }
 }
 
@@ -399,7 +399,7 @@ mod tests {
     use crate::check;
 
     #[test]
-    fn what_is_wrong_is_shown_as_the_line_that_would_declare_it() {
+    fn error_shows_the_declaration() {
         let mut graph = Builder::new("ring");
         let cell = graph.replicated("cell", 3);
         graph
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_one_channel_is_not_said_of_another() {
+    fn extra_attributes_belong_to_one_channel() {
         let mut graph = Builder::new("two");
         let (a, b) = (graph.process("a"), graph.process("b"));
         graph.channel(a.port("x"), b.port("x")).tag(7).ty("u8");
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_are_reported() {
+    fn nan_load_is_an_error() {
         let mut graph = Builder::new("odd");
         let a = graph.process("a");
         graph.load(a, f64::NAN);

@@ -33,7 +33,7 @@ mod paths;
 mod plugins;
 mod progress;
 mod ranks;
-mod ranks_drawing;
+mod ranks_graph;
 mod rules;
 mod run;
 mod session;
@@ -84,7 +84,7 @@ Check, map, wire and run parallel programs drawn as graphs of processes and chan
 /// Runs the command line and returns the exit code.
 pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
     if let Some(ended) = supervisor::main(&args) {
-        talk::say(&ended.said);
+        talk::say(&ended.message);
         return ended.code;
     }
     if args.len() < 2 {
@@ -188,8 +188,8 @@ fn usage(registry: &Registry, args: &[OsString], error: &clap::Error) -> u8 {
     let json = common.message_format == MessageFormat::Json;
     let mut session = Session::new(registry, common);
     match misspelt(args) {
-        Some(diagnostic) => session.find(diagnostic),
-        None if json => session.find(of_clap(error)),
+        Some(diagnostic) => session.report(diagnostic),
+        None if json => session.report(of_clap(error)),
         // Clap formats it for the terminal, but does not escape the arguments.
         None if args.iter().all(is_plain) => {
             let _ = error.print();

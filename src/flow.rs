@@ -116,9 +116,9 @@ impl Registry {
             let shown = path.display();
             let message = format!("no emitter writes files such as `{shown}`");
             let known = names(self.emitters().map(|e| e.name()));
-            let finding = Diagnostic::error(codes::UNKNOWN_EMITTER, message);
+            let diagnostic = Diagnostic::error(codes::UNKNOWN_EMITTER, message);
             Error::without_text(
-                finding.help(format!("call `emit_as` with one of the emitters {known}")),
+                diagnostic.help(format!("call `emit_as` with one of the emitters {known}")),
             )
         })?;
         emitted(emitter, mapped, path, &Options::new(), None)
@@ -174,7 +174,7 @@ pub fn check(declared: impl Into<Diagnosed<Declared>>) -> Result<Diagnosed<Verif
     let sources = value.sources.clone();
     let mut levels = Levels::default();
     // The reader of the graph has already reported unknown codes.
-    levels.take_drawing(&value.levels);
+    levels.set_graph_levels(&value.levels);
     let result = pipeline::check(value, &mut Vec::new());
     Diagnosed::of(taken(result, &levels), &sources, report)
 }
@@ -327,7 +327,7 @@ fn declared(
     let result = front_end
         .read(name, bytes, &mut sources)
         .map(|(declared, mut found)| {
-            found.append(levels.take_drawing(&declared.levels));
+            found.append(levels.set_graph_levels(&declared.levels));
             (declared, found)
         });
     Diagnosed::of(taken(result, &levels), &sources, Report::default())
@@ -366,14 +366,14 @@ fn emitted(
     Diagnosed::of(result, &mapped.network().sources, Report::default())
 }
 
-fn unknown<'n>(finding: Diagnostic, name: &str, all: impl Iterator<Item = &'n str>) -> Error {
+fn unknown<'n>(diagnostic: Diagnostic, name: &str, all: impl Iterator<Item = &'n str>) -> Error {
     let all: Vec<&str> = all.collect();
     let near = nearest(name, all.iter().copied());
     let near = near.map(|near| format!("did you mean `{near}`?"));
     let help = format!("the known names are {}", names(all.iter().copied()));
     Error::without_text(match near {
-        Some(near) => finding.help(near).help(help),
-        None => finding.help(help),
+        Some(near) => diagnostic.help(near).help(help),
+        None => diagnostic.help(help),
     })
 }
 

@@ -92,10 +92,10 @@ impl FrontEnd for Dot {
         bytes: Vec<u8>,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
-        let mut findings = Diagnostics::new();
-        match graphmap_dot::dialect::load(sources, name, bytes, &mut findings) {
-            Some(declared) => Ok((declared, findings)),
-            None => Err(findings),
+        let mut diagnostics = Diagnostics::new();
+        match graphmap_dot::language::load(sources, name, bytes, &mut diagnostics) {
+            Some(declared) => Ok((declared, diagnostics)),
+            None => Err(diagnostics),
         }
     }
 
@@ -105,10 +105,10 @@ impl FrontEnd for Dot {
         bytes: Vec<u8>,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
-        let mut findings = Diagnostics::new();
-        match graphmap_dot::dialect::load_picture(sources, name, bytes, &mut findings) {
-            Some(declared) => Ok((declared, findings)),
-            None => Err(findings),
+        let mut diagnostics = Diagnostics::new();
+        match graphmap_dot::language::load_picture(sources, name, bytes, &mut diagnostics) {
+            Some(declared) => Ok((declared, diagnostics)),
+            None => Err(diagnostics),
         }
     }
 

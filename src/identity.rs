@@ -15,22 +15,22 @@ pub(crate) enum Identity {
     #[cfg(feature = "cli")]
     Standard,
     /// Device number and inode number of an existing file. Symbolic and hard links have the same.
-    There(u64, u64),
+    Existing(u64, u64),
     /// Path, without symbolic links, of a file that does not exist yet.
-    Place(PathBuf),
+    New(PathBuf),
 }
 
 impl Identity {
     /// Returns the identity of a file, which need not exist.
     pub(crate) fn of_file(path: &Path) -> Identity {
         match fs::metadata(path) {
-            Ok(found) => Identity::there(&found),
-            Err(_) => Identity::Place(place(&target(path))),
+            Ok(found) => Identity::of_metadata(&found),
+            Err(_) => Identity::New(resolved(&target(path))),
         }
     }
 
-    pub(crate) fn there(found: &Metadata) -> Identity {
-        Identity::There(found.dev(), found.ino())
+    pub(crate) fn of_metadata(found: &Metadata) -> Identity {
+        Identity::Existing(found.dev(), found.ino())
     }
 }
 
@@ -50,21 +50,21 @@ pub(crate) fn target(path: &Path) -> PathBuf {
 }
 
 /// Returns the absolute path without symbolic links. Its last components need not exist.
-fn place(path: &Path) -> PathBuf {
+fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut place = PathBuf::new();
+    let mut resolved = PathBuf::new();
     for part in absolute.components() {
         if part == Component::ParentDir {
-            // `place` contains no symbolic link, so its last component can be removed.
-            place.pop();
+            // `resolved` contains no symbolic link, so its last component can be removed.
+            resolved.pop();
             continue;
         }
-        place.push(part);
-        if let Ok(real) = fs::canonicalize(&place) {
-            place = real;
+        resolved.push(part);
+        if let Ok(real) = fs::canonicalize(&resolved) {
+            resolved = real;
         }
     }
-    place
+    resolved
 }
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_file_by_many_ways() {
+    fn paths_of_one_file_have_one_identity() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         fs::create_dir_all(folder.join("in")).unwrap();

@@ -63,24 +63,24 @@ pub(crate) fn lint(text: &str) -> Result<Lint, String> {
 }
 
 /// Levels from one source, each with the diagnostics that it applies to.
-pub(crate) type Said = Vec<(Level, Lint)>;
+pub(crate) type LintLevels = Vec<(Level, Lint)>;
 
 /// All levels, by source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Levels {
-    pub(crate) command_line: Said,
-    pub(crate) drawing: Said,
-    pub(crate) config: Said,
+    pub(crate) command_line: LintLevels,
+    pub(crate) graph: LintLevels,
+    pub(crate) config: LintLevels,
 }
 
 impl Levels {
     /// Replaces the levels of the graph. Returns a warning for each unknown code.
-    pub(crate) fn take_drawing(&mut self, said: &[LevelDecl]) -> Diagnostics {
+    pub(crate) fn set_graph_levels(&mut self, said: &[LevelDecl]) -> Diagnostics {
         let mut unknown = Diagnostics::new();
-        self.drawing.clear();
+        self.graph.clear();
         for LevelDecl { level, code, span } in said {
             match lint(code) {
-                Ok(lint) => self.drawing.push((*level, lint)),
+                Ok(lint) => self.graph.push((*level, lint)),
                 Err(wrong) => {
                     unknown.push(Diagnostic::warning(codes::UNKNOWN_CODE, wrong).at(*span, ""));
                 }
@@ -95,14 +95,14 @@ impl Levels {
             Lint::Code(code) => code.to_string(),
             Lint::Warnings => WARNINGS.to_owned(),
         };
-        let strictest = |said: &Said| {
+        let strictest = |said: &LintLevels| {
             let levels = said.iter().filter(|(_, other)| *other == lint);
             levels.map(|(level, _)| *level).max()
         };
         if let Some(level) = strictest(&self.command_line) {
             return Some((level, format!("`--{} {name}`", level.name())));
         }
-        if let Some(level) = strictest(&self.drawing) {
+        if let Some(level) = strictest(&self.graph) {
             let how = format!("`{}=\"{name}\"` in the graph", level.name());
             return Some((level, how));
         }
@@ -112,36 +112,36 @@ impl Levels {
     }
 
     /// Returns the diagnostic with its level applied, or `None` if it is not shown.
-    pub(crate) fn apply(&self, mut finding: Diagnostic) -> Option<Diagnostic> {
-        let said = self.of(Lint::Code(finding.code));
-        if finding.severity == Severity::Error {
+    pub(crate) fn apply(&self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
+        let said = self.of(Lint::Code(diagnostic.code));
+        if diagnostic.severity == Severity::Error {
             return Some(match said {
-                Some((Level::Allow | Level::Warn, how)) => finding.with_note(format!(
+                Some((Level::Allow | Level::Warn, how)) => diagnostic.with_note(format!(
                     "{how} has no effect on errors, only on warnings and notes"
                 )),
-                Some((Level::Deny, _)) | None => finding,
+                Some((Level::Deny, _)) | None => diagnostic,
             });
         }
         match said {
             Some((Level::Allow, _)) => return None,
-            Some((Level::Warn, _)) => finding.severity = Severity::Warning,
-            Some((Level::Deny, how)) => return Some(denied(finding, &how)),
+            Some((Level::Warn, _)) => diagnostic.severity = Severity::Warning,
+            Some((Level::Deny, how)) => return Some(denied(diagnostic, &how)),
             None => {}
         }
-        if finding.severity != Severity::Warning {
-            return Some(finding);
+        if diagnostic.severity != Severity::Warning {
+            return Some(diagnostic);
         }
         match self.of(Lint::Warnings) {
             Some((Level::Allow, _)) => None,
-            Some((Level::Deny, how)) => Some(denied(finding, &how)),
-            Some((Level::Warn, _)) | None => Some(finding),
+            Some((Level::Deny, how)) => Some(denied(diagnostic, &how)),
+            Some((Level::Warn, _)) | None => Some(diagnostic),
         }
     }
 }
 
-fn denied(mut finding: Diagnostic, how: &str) -> Diagnostic {
-    finding.severity = Severity::Error;
-    finding.with_note(format!("this is an error because of {how}"))
+fn denied(mut diagnostic: Diagnostic, how: &str) -> Diagnostic {
+    diagnostic.severity = Severity::Error;
+    diagnostic.with_note(format!("this is an error because of {how}"))
 }
 
 #[cfg(test)]
@@ -151,19 +151,21 @@ mod tests {
     use graphmap_kpn::codes::NOT_DETERMINISTIC as NOTE;
     use graphmap_wiring::codes::FUNCTION_WITHOUT_KIND as WARNING;
 
-    fn taken(levels: &Levels, finding: Diagnostic) -> Option<Severity> {
-        levels.apply(finding).map(|finding| finding.severity)
+    fn taken(levels: &Levels, diagnostic: Diagnostic) -> Option<Severity> {
+        levels
+            .apply(diagnostic)
+            .map(|diagnostic| diagnostic.severity)
     }
 
     #[test]
-    fn who_says_most_is_heard_first() {
+    fn command_line_precedes_graph_and_config() {
         let note = || Diagnostic::note(NOTE, "");
         let warning = || Diagnostic::warning(WARNING, "");
         let mut levels = Levels::default();
         assert_eq!(taken(&levels, note()), Some(Severity::Note));
         levels.config = vec![(Level::Deny, Lint::Code(NOTE))];
         assert_eq!(taken(&levels, note()), Some(Severity::Error));
-        levels.drawing = vec![(Level::Allow, Lint::Code(NOTE))];
+        levels.graph = vec![(Level::Allow, Lint::Code(NOTE))];
         assert_eq!(taken(&levels, note()), None);
         levels.command_line = vec![
             (Level::Allow, Lint::Code(NOTE)),
@@ -174,26 +176,26 @@ mod tests {
     }
 
     #[test]
-    fn all_warnings_are_what_is_a_warning_in_the_end() {
+    fn level_of_warnings_applies_last() {
         let mut levels = Levels {
             command_line: vec![(Level::Deny, Lint::Warnings)],
-            drawing: vec![
+            graph: vec![
                 (Level::Allow, Lint::Code(WARNING)),
                 (Level::Warn, Lint::Code(NOTE)),
             ],
-            config: Said::new(),
+            config: LintLevels::new(),
         };
         assert_eq!(taken(&levels, Diagnostic::warning(WARNING, "")), None);
         let note = || Diagnostic::note(NOTE, "");
         assert_eq!(taken(&levels, note()), Some(Severity::Error));
-        levels.drawing.clear();
+        levels.graph.clear();
         assert_eq!(taken(&levels, note()), Some(Severity::Note));
         levels.command_line = vec![(Level::Allow, Lint::Warnings)];
         assert_eq!(taken(&levels, Diagnostic::warning(WARNING, "")), None);
     }
 
     #[test]
-    fn an_error_stays_one_and_says_so() {
+    fn levels_have_no_effect_on_errors() {
         let levels = Levels {
             config: vec![
                 (Level::Allow, Lint::Code(NOTE)),
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_read_and_near_ones_named() {
+    fn unknown_codes_get_a_suggestion() {
         assert_eq!(lint("g0314"), Ok(Lint::Code(NOTE)));
         assert_eq!(lint("warnings"), Ok(Lint::Warnings));
         for (text, hint) in [

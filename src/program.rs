@@ -3,7 +3,7 @@
 mod build;
 mod cargo;
 mod compiler;
-mod handed;
+mod passed_mapping;
 mod run;
 mod sources;
 mod supervise;
@@ -13,7 +13,7 @@ pub(crate) use build::{Build, Failed};
 #[cfg(feature = "cli")]
 pub(crate) use cargo::not_there as cargo_not_there;
 #[cfg(feature = "cli")]
-pub(crate) use handed::Handed;
+pub(crate) use passed_mapping::PassedMapping;
 #[cfg(feature = "cli")]
 pub(crate) use run::no_project;
 pub use run::{Run, run};

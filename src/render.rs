@@ -16,10 +16,10 @@ const NEAR_LINES: u32 = 12;
 /// Number of bytes of a line that are shown before and after a position. A file may be one line of
 /// 100 MB.
 const LONG_LINE: usize = 240;
-/// Marks the end of a path that already contains line and column. [`as_placed`] removes the line
+/// Marks the end of a path that contains line and column. [`without_positions`] removes the line
 /// and column that the renderer appends, which are wrong if the line is cut. No text that is shown
 /// contains this character, because [`visible`] escapes it.
-const PLACED: char = '\u{1}';
+const END_MARK: char = '\u{1}';
 
 /// Style of rendered diagnostics.
 #[derive(Clone, Copy, Debug)]
@@ -42,21 +42,21 @@ pub(crate) fn choose(all: &Diagnostics, limit: usize) -> (Vec<&Diagnostic>, usiz
 
 /// Notes and help that were shown for each code, so that each is shown once.
 #[derive(Default)]
-pub(crate) struct Besides(HashSet<(Code, String)>);
+pub(crate) struct ShownTexts(HashSet<(Code, String)>);
 
-impl Besides {
+impl ShownTexts {
     /// Returns the diagnostic without the notes and help that an earlier diagnostic of its code had
     /// word for word. Texts with a digit are kept, because the number may be specific to this
     /// diagnostic.
-    pub(crate) fn once(&mut self, finding: &Diagnostic) -> Diagnostic {
-        let mut finding = finding.clone();
-        let code = finding.code;
+    pub(crate) fn without_repeated(&mut self, diagnostic: &Diagnostic) -> Diagnostic {
+        let mut diagnostic = diagnostic.clone();
+        let code = diagnostic.code;
         let mut is_new = |text: &String| {
             text.contains(|c: char| c.is_ascii_digit()) || self.0.insert((code, text.clone()))
         };
-        finding.notes.retain(&mut is_new);
-        finding.help.retain(&mut is_new);
-        finding
+        diagnostic.notes.retain(&mut is_new);
+        diagnostic.help.retain(&mut is_new);
+        diagnostic
     }
 }
 
@@ -92,14 +92,14 @@ pub(crate) fn human(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) 
     for help in &diagnostic.help {
         group = group.element(Level::HELP.message(visible::text(help)));
     }
-    let mut text = as_placed(&renderer.render(&[group]));
+    let mut text = without_positions(&renderer.render(&[group]));
     text.push_str("\n\n");
     text
 }
 
-/// Removes the lines and columns that the renderer appended to paths that end with [`PLACED`].
-fn as_placed(rendered: &str) -> String {
-    let mut parts = rendered.split(PLACED);
+/// Removes the lines and columns that the renderer appended to paths that end with [`END_MARK`].
+fn without_positions(rendered: &str) -> String {
+    let mut parts = rendered.split(END_MARK);
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| {
         text + part.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit())
@@ -123,7 +123,7 @@ fn without_snippet(mut text: String, diagnostic: &Diagnostic) -> String {
     text
 }
 
-struct Placed<'a> {
+struct LocatedLabel<'a> {
     source: &'a Source,
     range: Range<usize>,
     line: u32,
@@ -138,12 +138,12 @@ fn snippets<'a>(
 ) -> Vec<Snippet<'a, Annotation<'a>>> {
     let primary = diagnostic.primary.iter().map(|label| (label, true));
     let secondary = diagnostic.secondary.iter().map(|label| (label, false));
-    let mut placed: Vec<Placed<'_>> = primary
+    let mut placed: Vec<LocatedLabel<'_>> = primary
         .chain(secondary)
         .filter_map(|(label, primary)| {
             let (source, range) = sources.range(label.span)?;
             let (line, column) = source.line_column(range.start as u32);
-            Some(Placed {
+            Some(LocatedLabel {
                 source,
                 range,
                 line,
@@ -156,9 +156,9 @@ fn snippets<'a>(
     // Labels that are close to each other share a snippet. The one with the primary label comes
     // first.
     placed.sort_by_key(|p| (p.source.base(), p.range.start));
-    let mut clusters: Vec<Vec<Placed<'_>>> = Vec::new();
+    let mut clusters: Vec<Vec<LocatedLabel<'_>>> = Vec::new();
     for place in placed {
-        let fits = |last: &Placed<'_>| {
+        let fits = |last: &LocatedLabel<'_>| {
             last.source.base() == place.source.base()
                 && place.line - last.line <= NEAR_LINES
                 && place.range.start - last.range.start <= NEAR_LINES as usize * LONG_LINE
@@ -175,7 +175,7 @@ fn snippets<'a>(
         .collect()
 }
 
-fn show<'a>(cluster: &[Placed<'a>]) -> Option<Snippet<'a, Annotation<'a>>> {
+fn show<'a>(cluster: &[LocatedLabel<'a>]) -> Option<Snippet<'a, Annotation<'a>>> {
     let (first, last) = (cluster.first()?, cluster.last()?);
     let text = first.source.text();
     let (start, cut_start) = window_start(text, first.range.start);
@@ -186,7 +186,7 @@ fn show<'a>(cluster: &[Placed<'a>]) -> Option<Snippet<'a, Annotation<'a>>> {
         true => {
             let head = cluster.iter().find(|p| p.primary).unwrap_or(first);
             let (line, column) = (head.line, head.column);
-            format!("{name}:{line}:{column}{PLACED}").into()
+            format!("{name}:{line}:{column}{END_MARK}").into()
         }
         false => name,
     };

@@ -43,7 +43,7 @@ impl Report {
         if self.sources.begins(&sources) {
             self.sources = sources;
         } else if !sources.begins(&self.sources) {
-            all = all.filter_map(|one| Some(in_words(one, &sources)));
+            all = all.filter_map(|one| Some(with_position_as_note(one, &sources)));
         }
         all.append(self.diagnostics);
         Report::new(all, self.sources)
@@ -75,12 +75,12 @@ impl Report {
 }
 
 /// Replaces the position of a diagnostic by a note, because its text is not available.
-fn in_words(mut finding: Diagnostic, sources: &SourceMap) -> Diagnostic {
-    finding.secondary.clear();
-    let place = finding.primary.take();
+fn with_position_as_note(mut diagnostic: Diagnostic, sources: &SourceMap) -> Diagnostic {
+    diagnostic.secondary.clear();
+    let place = diagnostic.primary.take();
     match place.and_then(|label| sources.location(label.span)) {
-        Some(place) => finding.with_note(format!("the position is {place}")),
-        None => finding,
+        Some(place) => diagnostic.with_note(format!("the position is {place}")),
+        None => diagnostic,
     }
 }
 
@@ -91,9 +91,9 @@ impl fmt::Display for Report {
             width: WIDTH,
         };
         let (chosen, left_out) = render::choose(&self.diagnostics, MOST_SHOWN);
-        let mut besides = render::Besides::default();
+        let mut texts = render::ShownTexts::default();
         for diagnostic in chosen {
-            let text = render::human(&besides.once(diagnostic), &self.sources, style);
+            let text = render::human(&texts.without_repeated(diagnostic), &self.sources, style);
             f.write_str(&text)?;
         }
         match left_out {

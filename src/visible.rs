@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_odd_is_left() {
+    fn control_characters_are_escaped() {
         for c in (0..=0x10ffff).filter_map(char::from_u32) {
             let raw = format!("a{c}b");
             let harmless = |shown: &str| !shown.contains(is_control);

@@ -13,14 +13,14 @@ use std::fmt::{Display, Write};
 const MOST_TEXT: usize = 1 << 30;
 
 /// Returns a text with a line for each declaration, and sets the position of each to its line.
-pub(super) fn place(declared: &mut Declared) -> String {
+pub(super) fn set_positions(declared: &mut Declared) -> String {
     let mut lines = Lines(format!("digraph {:?} {{\n", declared.name));
     let (of_modules, of_nodes) = constraints(declared);
     let names = &declared.names;
     let modules: Vec<ModuleId> = declared.modules.ids().collect();
     for id in modules {
         let module = &mut declared.modules[id];
-        let mut said = Said::new("; ");
+        let mut said = Attributes::new("; ");
         said.add("replicas", module.replicas);
         said.all(of_modules.get(&id));
         let name = format!("cluster_{}", names.name(module.name));
@@ -67,14 +67,14 @@ impl Lines {
 }
 
 /// Attributes of one declaration.
-struct Said {
+struct Attributes {
     text: String,
     between: &'static str,
 }
 
-impl Said {
-    fn new(between: &'static str) -> Said {
-        Said {
+impl Attributes {
+    fn new(between: &'static str) -> Attributes {
+        Attributes {
             text: String::new(),
             between,
         }
@@ -124,7 +124,7 @@ fn constraints(declared: &Declared) -> (Words<ModuleId>, Words<NodeId>) {
 fn process(node: &NodeDecl, names: &Names, constraints: Option<&Vec<String>>) -> String {
     let name = names.name(node.name);
     let kind = names.name(node.kind);
-    let mut said = Said::new(", ");
+    let mut said = Attributes::new(", ");
     let own_kind = kind != kind_of_name(name);
     said.add("kind", own_kind.then(|| format!("{kind:?}")));
     said.add("replicas", node.replicas);
@@ -139,7 +139,7 @@ fn channel(decl: &ChannelDecl, declared: &Declared) -> String {
         Some(node) => format!("{:?}", declared.name(declared.nodes[node].name)),
         None => "NULL".to_owned(),
     };
-    let mut said = Said::new(", ");
+    let mut said = Attributes::new(", ");
     for (key, end) in [("src", decl.from), ("dst", decl.to)] {
         let port = end.node.map(|_| format!("{:?}", declared.name(end.port)));
         said.add(key, port);
@@ -157,7 +157,7 @@ fn channel(decl: &ChannelDecl, declared: &Declared) -> String {
     )
 }
 
-fn beside(extra: &ChannelExtra, said: &mut Said) {
+fn beside(extra: &ChannelExtra, said: &mut Attributes) {
     said.add("bundle", extra.bundle.map(|bundle| bundle.name()));
     said.add("flow", extra.flow.map(|flow| format!("{:?}", flow.name())));
     said.add("tag", extra.tag);
@@ -186,7 +186,7 @@ fn instance(at: At) -> String {
     }
 }
 
-fn with(mut line: String, said: &Said) -> String {
+fn with(mut line: String, said: &Attributes) -> String {
     let _ = match &*said.text {
         "" => write!(line, ";"),
         said => write!(line, " [{said}];"),

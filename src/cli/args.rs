@@ -1,6 +1,6 @@
 //! Command-line arguments that several verbs share.
 
-use crate::levels::{self, Lint, Said};
+use crate::levels::{self, Lint, LintLevels};
 use clap::{Args, ValueEnum};
 use graphmap_kpn::level::Level;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub(crate) struct Common {
 
 impl Common {
     /// Returns the levels of diagnostics that the command line sets.
-    pub(crate) fn levels(&self) -> Said {
+    pub(crate) fn levels(&self) -> LintLevels {
         let lists = [&self.allow, &self.warn, &self.deny];
         let lists = Level::ALL.into_iter().zip(lists);
         lists

@@ -34,9 +34,9 @@ pub(super) fn metadata(
         false => {
             let message = format!("cargo cannot read the metadata of `{}`", manifest.display());
             let said = String::from_utf8_lossy(&output.stderr);
-            let told = Diagnostic::error(codes::BUILD, message);
-            let told = told.with_note(format!("output of cargo:\n{}", said.trim_end()));
-            session.fail(Exit::Usage, told)
+            let diagnostic = Diagnostic::error(codes::BUILD, message);
+            let diagnostic = diagnostic.with_note(format!("output of cargo:\n{}", said.trim_end()));
+            session.fail(Exit::Usage, diagnostic)
         }
     }
 }

@@ -56,9 +56,9 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
     for file in &args.files {
         let errors = session.errors();
         let checked = session.verified(file, &args.graph).and_then(|network| {
-            session.find_all(types(&network));
+            session.report_all(types(&network));
             if args.cycles {
-                session.find_all(cycles::notes(&network));
+                session.report_all(cycles::notes(&network));
             }
             skeleton(args, session, file, &network)?;
             // `--deny` may have made a diagnostic an error.
@@ -82,19 +82,21 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
         }
     }
     session.flush();
-    session.tell(&sound);
+    session.print(&sound);
     Ok(worst)
 }
 
 /// Returns diagnostics about token types that a Rust program cannot use, and about types that only
 /// some channels state.
 fn types(network: &Network) -> Diagnostics {
-    let wrong = Model::wrong_types(network).into_iter().map(|mut finding| {
-        finding.severity = Severity::Warning;
-        finding.with_note(
+    let wrong = Model::wrong_types(network)
+        .into_iter()
+        .map(|mut diagnostic| {
+            diagnostic.severity = Severity::Warning;
+            diagnostic.with_note(
             "no Rust program can be generated from it; targets in other languages accept any text",
         )
-    });
+        });
     let mut found = Diagnostics::new();
     found.extend(wrong);
     found.extend(Model::partly_typed(network));
@@ -117,9 +119,9 @@ fn skeleton(
     let of_project = project.and_then(|project| project.skeletons);
     let folder = skeletons::folder(&options).or(of_project.as_deref());
     let skeletons = skeletons::read(session, folder)?;
-    for mut finding in wrong_skeleton(network, &skeletons).unwrap_or_default() {
-        finding.severity = Severity::Warning;
-        session.find(finding.with_note("no wiring can be generated from it"));
+    for mut diagnostic in wrong_skeleton(network, &skeletons).unwrap_or_default() {
+        diagnostic.severity = Severity::Warning;
+        session.report(diagnostic.with_note("no wiring can be generated from it"));
     }
     Ok(())
 }

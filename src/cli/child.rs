@@ -19,33 +19,36 @@ pub(crate) enum End {
 /// Time that a program has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
 /// Interval at which signals are polled.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a program to its end. Forwards the signals that ask graphmap to end, and the signal that
 /// asks for a report. On Ctrl-C the terminal also signals the program itself.
 pub(crate) fn run(command: &mut Command) -> io::Result<End> {
-    run_with(command, Asking::end)
+    run_with(command, Termination::end)
 }
 
 /// Like [`run`], but calls `end` to end the program.
-pub(crate) fn run_with(command: &mut Command, mut end: impl FnMut(&Asking)) -> io::Result<End> {
-    let asked = signals::question();
+pub(crate) fn run_with(
+    command: &mut Command,
+    mut end: impl FnMut(&Termination),
+) -> io::Result<End> {
+    let asked = signals::report_request();
     let _guard = Guard::new();
     let mut child = command.spawn()?;
-    let mut asking = Asking::new(child.id());
+    let mut termination = Termination::new(child.id());
     let (told, ended) = channel();
     std::thread::spawn(move || told.send(child.wait()));
     let status = loop {
-        match ended.recv_timeout(LOOK) {
+        match ended.recv_timeout(POLL_INTERVAL) {
             Ok(status) => break status?,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("it was lost")),
         }
-        if asking.is_time() {
-            end(&asking);
+        if termination.is_time() {
+            end(&termination);
         }
-        if let Some(signal) = asked.as_ref().and_then(signals::Question::take) {
-            send(asking.id, signal, false);
+        if let Some(signal) = asked.as_ref().and_then(signals::ReportRequest::take) {
+            send(termination.id, signal, false);
         }
     };
     if let Some(signal) = interrupted() {
@@ -59,16 +62,16 @@ pub(crate) fn run_with(command: &mut Command, mut end: impl FnMut(&Asking)) -> i
 
 /// Ends a program: forwards the signal that asks graphmap to end, and kills the program if it is
 /// still running after [`GRACE`].
-pub(crate) struct Asking {
+pub(crate) struct Termination {
     id: u32,
     signal: Option<i32>,
     since: Option<Instant>,
     at_once: bool,
 }
 
-impl Asking {
-    fn new(id: u32) -> Asking {
-        Asking {
+impl Termination {
+    fn new(id: u32) -> Termination {
+        Termination {
             id,
             signal: None,
             since: None,
@@ -112,11 +115,11 @@ impl Watched {
     pub(crate) fn new(id: u32, signal: Option<i32>) -> Watched {
         let (done, is_done) = channel();
         let thread = std::thread::spawn(move || {
-            let mut asking = Asking::new(id);
-            while is_done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                if asking.is_time() {
-                    asking.signal = signal.or(asking.signal);
-                    asking.end();
+            let mut termination = Termination::new(id);
+            while is_done.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                if termination.is_time() {
+                    termination.signal = signal.or(termination.signal);
+                    termination.end();
                 }
             }
         });

@@ -4,7 +4,7 @@ use super::exit::Exit;
 use super::paths;
 use super::session::{Outcome, Session};
 use crate::codes;
-use crate::levels::{self, Said};
+use crate::levels::{self, LintLevels};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::Limit;
 use graphmap_kpn::level::Level;
@@ -94,7 +94,7 @@ pub(crate) struct Config {
     /// Values of options that the command line does not set.
     pub(crate) options: Vec<Preset>,
     /// Levels of diagnostics.
-    pub(crate) levels: Said,
+    pub(crate) levels: LintLevels,
 }
 
 /// Values of an option.
@@ -144,7 +144,7 @@ pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     };
     reader.read();
     let Reader { found, config, .. } = reader;
-    session.find_all(found);
+    session.report_all(found);
     Ok(config)
 }
 
@@ -171,8 +171,8 @@ impl Reader<'_> {
     }
 
     fn wrong(&mut self, message: impl Into<String>, at: Range<usize>, label: &str, help: &str) {
-        let finding = Diagnostic::error(codes::CONFIG, message).at(self.span(at), label);
-        self.found.push(finding.help(help));
+        let diagnostic = Diagnostic::error(codes::CONFIG, message).at(self.span(at), label);
+        self.found.push(diagnostic.help(help));
     }
 
     fn read(&mut self) {
@@ -180,8 +180,8 @@ impl Reader<'_> {
         for error in errors {
             let message = format!("{NAME} is not TOML: {}", error.message());
             let at = error.span().unwrap_or(0..0);
-            let finding = Diagnostic::error(codes::CONFIG, message).at(self.span(at), "");
-            self.found.push(finding);
+            let diagnostic = Diagnostic::error(codes::CONFIG, message).at(self.span(at), "");
+            self.found.push(diagnostic);
         }
         if !self.found.is_empty() {
             // After a syntax error, further errors would only confuse.
@@ -289,8 +289,9 @@ impl Reader<'_> {
         let Some(values) = values else {
             let message = format!("invalid value of `{name}`");
             let label = format!("expected {}", kind.wanted());
-            let finding = Diagnostic::error(codes::CONFIG, message);
-            self.found.push(finding.at(self.span(value.span()), label));
+            let diagnostic = Diagnostic::error(codes::CONFIG, message);
+            self.found
+                .push(diagnostic.at(self.span(value.span()), label));
             return;
         };
         if name == FILE {

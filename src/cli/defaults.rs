@@ -80,7 +80,7 @@ pub(crate) fn complete(
         if let Some(config) = &config {
             session.levels.config.clone_from(&config.levels);
         }
-        if !typed && let Some(path) = chosen(session, verb, of_verb, config.as_ref())? {
+        if !typed && let Some(path) = default_graph(session, verb, of_verb, config.as_ref())? {
             let path = path.into_os_string();
             command = change(command, verb, |command| {
                 command.mut_arg(file, |arg| arg.default_value(path))
@@ -134,7 +134,7 @@ fn with_preset(
         return command;
     };
     if let Err(wrong) = try_values(arg, preset) {
-        session.find(Diagnostic::error(codes::CONFIG, wrong).at(preset.span, ""));
+        session.report(Diagnostic::error(codes::CONFIG, wrong).at(preset.span, ""));
         return command;
     }
     let id = arg.get_id().to_string();
@@ -175,7 +175,7 @@ fn try_values(arg: &Arg, preset: &Preset) -> Result<(), String> {
 
 /// Returns the graph file if none is typed: `file` in `graphmap.toml`, or the only graph file here.
 /// For a project of ranks see [`of_ranks`].
-fn chosen(
+fn default_graph(
     session: &mut Session<'_>,
     verb: &str,
     of_verb: &ArgMatches,
@@ -202,7 +202,7 @@ fn chosen(
                 .file_at
                 .map(|span| (file.display().to_string(), span)),
         );
-        session.tell(&format!(
+        session.print(&format!(
             "graphmap: using {}, from {path}\n",
             paths::shown(&file)
         ));
@@ -214,9 +214,9 @@ fn chosen(
     {
         return Ok(Some(of_ranks(session, &project)));
     }
-    let all = drawings(session);
+    let all = graph_files(session);
     if let [only] = &all[..] {
-        session.tell(&format!(
+        session.print(&format!(
             "graphmap: using {}, the only graph file here\n",
             paths::shown(only)
         ));
@@ -225,8 +225,8 @@ fn chosen(
     if verb == NEW {
         let folder = of_verb.get_one::<PathBuf>("folder");
         let name = folder.and_then(|folder| folder.file_name());
-        if let Some(same) = all.iter().find(|drawing| drawing.file_stem() == name) {
-            session.tell(&format!("graphmap: using {}\n", paths::shown(same)));
+        if let Some(same) = all.iter().find(|graph| graph.file_stem() == name) {
+            session.print(&format!("graphmap: using {}\n", paths::shown(same)));
             return Ok(Some(same.clone()));
         }
         // The new project gets a small sample graph.
@@ -250,17 +250,17 @@ fn chosen(
 /// Returns the argument that runs the project of ranks here: its graph file if that exists,
 /// otherwise `.` for ranks without a graph.
 fn of_ranks(session: &Session<'_>, project: &Project) -> PathBuf {
-    let drawing = paths::plain(&project.graph);
-    let drawing = drawing
+    let graph = paths::plain(&project.graph);
+    let graph = graph
         .strip_prefix(".")
-        .map_or(drawing.clone(), Path::to_owned);
-    match drawing.is_file() {
+        .map_or(graph.clone(), Path::to_owned);
+    match graph.is_file() {
         true => {
-            session.tell(&format!(
+            session.print(&format!(
                 "graphmap: using {}, the graph of the ranks here; `graphmap run .` runs any number of ranks\n",
-                paths::shown(&drawing)
+                paths::shown(&graph)
             ));
-            drawing
+            graph
         }
         false => PathBuf::from("."),
     }
@@ -271,16 +271,16 @@ const MOST_NAMED: usize = 8;
 
 /// Returns the files of this folder that the first front end accepts, in order of name, without
 /// hidden files.
-fn drawings(session: &Session<'_>) -> Vec<PathBuf> {
+fn graph_files(session: &Session<'_>) -> Vec<PathBuf> {
     let Some(language) = session.registry.front_ends().next() else {
         return Vec::new();
     };
     let entries = std::fs::read_dir(".").into_iter().flatten().flatten();
     let names = entries.map(|entry| PathBuf::from(entry.file_name()));
     let hidden = |path: &PathBuf| path.as_os_str().as_encoded_bytes().starts_with(b".");
-    let mut drawings: Vec<PathBuf> = names
+    let mut graph_files: Vec<PathBuf> = names
         .filter(|path| language.accepts(path) && !hidden(path) && path.is_file())
         .collect();
-    drawings.sort();
-    drawings
+    graph_files.sort();
+    graph_files
 }

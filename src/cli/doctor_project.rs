@@ -104,7 +104,7 @@ pub(crate) fn run(named: &Path, args: &ProjectArgs, session: &mut Session<'_>) -
     let mut spans = Spans::default();
     for reported in reply.diagnostics {
         let diagnostic = spans.placed(reported, &mut session.sources);
-        session.find(diagnostic);
+        session.report(diagnostic);
     }
     match args.json {
         true => {
@@ -215,13 +215,13 @@ fn manifest(named: &Path, session: &mut Session<'_>) -> Outcome<PathBuf> {
         Ok(_) => Ok(manifest),
         Err(why) if why.is_missing() => {
             let message = format!("`{}` contains no {MANIFEST}", named.display());
-            let told = Diagnostic::error(codes::NO_RANKS, message)
+            let diagnostic = Diagnostic::error(codes::NO_RANKS, message)
                 .help("name the folder of a Cargo project, or its Cargo.toml");
-            session.fail(Exit::Usage, told)
+            session.fail(Exit::Usage, diagnostic)
         }
         Err(why) => {
-            let told = codes::cannot_read(&manifest.display().to_string(), &why);
-            session.fail(Exit::Usage, told)
+            let diagnostic = codes::cannot_read(&manifest.display().to_string(), &why);
+            session.fail(Exit::Usage, diagnostic)
         }
     }
 }

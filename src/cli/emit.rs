@@ -105,7 +105,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             return output::written_twice(session, &other, &path);
         }
         if !text.contains('=') {
-            tell_which(session, emitter.as_emitter(), &path);
+            print_emitter(session, emitter.as_emitter(), &path);
         }
         wanted.push((emitter, path));
     }
@@ -116,32 +116,34 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             .iter()
             .map(|(emitter, _)| emitter.as_emitter().name())
     };
-    let mut told = options.clone();
+    let mut emit_options = options.clone();
     // A launcher script also writes the mapping function, unless its own emitter is selected.
     let function = wanted
         .iter()
         .find(|(e, _)| e.as_emitter().name() == MAPPING_FUNCTION);
     if let Some((_, path)) = function {
         let path = path.display().to_string();
-        told.entry(MAPPING_FUNCTION.to_owned()).or_insert(path);
+        emit_options
+            .entry(MAPPING_FUNCTION.to_owned())
+            .or_insert(path);
     }
-    if names().any(graphmap_binding::starts) {
-        ranks::tell(session, file, names(), &mut told)?;
+    if names().any(graphmap_binding::describes_launch) {
+        ranks::add_options(session, file, names(), &mut emit_options)?;
     }
     let (mapped, hardware) = session.mapped(file, &args.graph, &args.mapping)?;
     let mut sets = Vec::new();
     for (emitter, path) in wanted {
         let mut own = Files::new();
-        let mut findings = Diagnostics::new();
+        let mut diagnostics = Diagnostics::new();
         let name = emitter.as_emitter().name().to_owned();
         let result = session.timed(&name, |_| {
-            let mut context = EmitContext::new(&path, &told, &mut findings);
+            let mut context = EmitContext::new(&path, &emit_options, &mut diagnostics);
             context.platform = hardware.as_ref();
             emitter.as_emitter().emit(&mapped, &mut context, &mut own)
         });
-        session.find_all(findings);
+        session.report_all(diagnostics);
         if let Err(failed) = result {
-            session.find_all(failed);
+            session.report_all(failed);
             return Err(Exit::Plugin);
         }
         sets.push((own, matches!(emitter, Found::Internal(_))));
@@ -151,7 +153,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     output::no_conflicts(session, all)?;
     // The files of external emitters may begin in any way, so that nothing can be checked.
     for (files, _) in sets.iter().filter(|(_, is_ours)| *is_ours) {
-        output::none_of_others(session, files)?;
+        output::check_owned(session, files)?;
     }
     let mut files = Files::new();
     sets.into_iter().for_each(|(own, _)| files.append(own));
@@ -164,12 +166,12 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
 }
 
 /// Prints which emitter writes a file, if the file name does not show it: `wiring.c` is for Pilot.
-fn tell_which(session: &Session<'_>, emitter: &dyn Emitter, path: &Path) {
+fn print_emitter(session: &Session<'_>, emitter: &dyn Emitter, path: &Path) {
     let (name, about) = (emitter.name(), emitter.about());
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     if !file.contains(name) && path.extension().is_none_or(|ending| ending != "rs") {
         let path = paths::shown(path);
-        session.tell(&format!(
+        session.print(&format!(
             "graphmap: writing {path} with the emitter `{name}`: {about}\n"
         ));
     }

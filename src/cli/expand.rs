@@ -43,6 +43,6 @@ pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit>
     };
     let mut files = Files::new();
     files.generated(&args.output, text);
-    output::write_ours(session, &files)?;
+    output::write_generated(session, &files)?;
     Ok(Exit::Ok)
 }

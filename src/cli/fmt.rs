@@ -48,7 +48,7 @@ pub(crate) fn run(args: &FmtArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     for (word, path) in output::write_quietly(session, &files)? {
         if word != "unchanged" {
-            session.tell(&format!("graphmap: formatted {}\n", shown(&path)));
+            session.print(&format!("graphmap: formatted {}\n", shown(&path)));
         }
     }
     Ok(worst)

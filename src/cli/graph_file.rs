@@ -61,7 +61,7 @@ pub(crate) fn run(
         let mut files = Files::new();
         let (path, text) = written(format, &args.file, &file, &plan, folder);
         files.generated(path, text);
-        output::write_ours(session, &files)?;
+        output::write_generated(session, &files)?;
     }
     session.show(&shown)?;
     Ok(Exit::Ok)
@@ -75,7 +75,7 @@ fn only_what_a_graph_has(
 ) -> Outcome<()> {
     let passes = &args.graph.passes;
     let options = [
-        (args.mapping.means_modules(), "modules"),
+        (args.mapping.uses_modules(), "modules"),
         (args.mapping.previous.is_some(), "previous"),
         (!passes.pass.is_empty(), "pass"),
         (passes.weights.is_some(), "weights"),
@@ -102,7 +102,7 @@ fn graph(format: Format, path: &Path, session: &mut Session<'_>) -> Outcome<Grap
     let source = session.text_file(path, Limit::NETWORK)?;
     let mut found = Diagnostics::new();
     let file = session.timed(format.name(), |_| read(&source, format, &mut found));
-    session.find_all(found);
+    session.report_all(found);
     file.ok_or(Exit::Graph)
 }
 

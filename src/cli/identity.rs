@@ -13,7 +13,7 @@ impl Identity {
         if is_standard(path) {
             let file = opened(io::stdout().as_fd()).and_then(|file| file.metadata());
             let file = file.ok().filter(Metadata::is_file);
-            return file.map_or(Identity::Standard, |found| Identity::there(&found));
+            return file.map_or(Identity::Standard, |found| Identity::of_metadata(&found));
         }
         Identity::of_file(path)
     }
@@ -21,7 +21,7 @@ impl Identity {
     /// Returns the identity of a file that is read. `None` if it is not a regular file, because
     /// nothing is lost by writing to a terminal that was read from.
     pub(crate) fn of_input(found: &Metadata) -> Option<Identity> {
-        found.is_file().then(|| Identity::there(found))
+        found.is_file().then(|| Identity::of_metadata(found))
     }
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn is_own_stream(path: &Path) -> bool {
     let there = Identity::of_file(path);
     let streams = [opened(io::stdout().as_fd()), opened(io::stderr().as_fd())];
     let mut found = streams.into_iter().flatten().map(|file| file.metadata());
-    found.any(|found| found.is_ok_and(|found| Identity::there(&found) == there))
+    found.any(|found| found.is_ok_and(|found| Identity::of_metadata(&found) == there))
 }
 
 fn opened(stream: BorrowedFd<'_>) -> io::Result<File> {

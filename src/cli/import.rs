@@ -4,7 +4,7 @@
 use super::args::is_standard;
 use super::exit::Exit;
 use super::output;
-use super::ranks_drawing::{Load, Traffic, draw};
+use super::ranks_graph::{Load, Traffic, graph_of_profile};
 use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_kpn::emit::Files;
@@ -54,7 +54,7 @@ pub(crate) struct ImportArgs {
 
 pub(crate) fn run(args: &ImportArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     match &args.profile {
-        Some(profile) => drawing(profile, args, session),
+        Some(profile) => import_profile(profile, args, session),
         None => formats(session),
     }
 }
@@ -68,22 +68,22 @@ fn formats(session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(Exit::Ok)
 }
 
-fn drawing(profile: &Path, args: &ImportArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+fn import_profile(profile: &Path, args: &ImportArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let bytes = session.read_bytes(profile, Limit::NETWORK)?;
     let name = Session::display(profile);
     let text = input::decode(bytes).or_else(|why| {
-        let told = codes::cannot_read(&name, &why);
-        session.fail(Exit::Usage, told)
+        let diagnostic = codes::cannot_read(&name, &why);
+        session.fail(Exit::Usage, diagnostic)
     })?;
-    let drawn = draw(&name, &text, args.traffic, args.load);
-    let drawn = drawn.or_else(|told| session.fail(Exit::Graph, told))?;
+    let graph = graph_of_profile(&name, &text, args.traffic, args.load);
+    let graph = graph.or_else(|diagnostic| session.fail(Exit::Graph, diagnostic))?;
     match &args.output {
         Some(path) if !is_standard(path) => {
             let mut files = Files::new();
-            files.generated(path, drawn);
-            output::write_ours(session, &files)?;
+            files.generated(path, graph);
+            output::write_generated(session, &files)?;
         }
-        _ => session.put(drawn.as_bytes())?,
+        _ => session.put(graph.as_bytes())?,
     }
     Ok(Exit::Ok)
 }

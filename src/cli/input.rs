@@ -45,12 +45,15 @@ impl Session<'_> {
     }
 
     /// Reports all files that do not exist, before any of them is read.
-    pub(crate) fn all_there<'p>(&mut self, files: impl Iterator<Item = &'p Path>) -> Outcome<()> {
+    pub(crate) fn check_existence<'p>(
+        &mut self,
+        files: impl Iterator<Item = &'p Path>,
+    ) -> Outcome<()> {
         let mut all = Ok(());
         for path in files.filter(|path| !is_standard(path)) {
             if let Err(why) = std::fs::metadata(path) {
-                let finding = unreadable(path, &Unreadable::from(why));
-                all = self.fail(Exit::Usage, finding);
+                let diagnostic = unreadable(path, &Unreadable::from(why));
+                all = self.fail(Exit::Usage, diagnostic);
             }
         }
         all

@@ -68,7 +68,7 @@ impl<'t> Session<'t> {
         let known = |_: &mut Self| Ok(((), target.hardware.clone()));
         // These diagnostics say that no channel reaches a process, which is true of all ranks.
         let checked = |s: &mut Self| {
-            let (network, _) = s.checked(ranks_project::undrawn(ranks))?;
+            let (network, _) = s.checked(ranks_project::without_graph(ranks))?;
             Ok((network, Diagnostics::new()))
         };
         self.verified_on(checked, graph, Vec::new(), known)
@@ -88,7 +88,7 @@ impl<'t> Session<'t> {
         let options = Self::options(graph);
         let weights = options.get(crate::weights::FILE).map(Path::new);
         weights.iter().for_each(|file| self.remember(file));
-        let there = self.all_there(weights.into_iter().chain(others));
+        let there = self.check_existence(weights.into_iter().chain(others));
         let checked = checked(self);
         // Errors of the hosts and missing files are reported together with errors of the graph.
         let onto = onto(self);
@@ -96,7 +96,7 @@ impl<'t> Session<'t> {
         let (onto, hardware) = match there.and(onto) {
             Ok(onto) => onto,
             Err(exit) => {
-                self.find_all(known);
+                self.report_all(known);
                 return Err(exit);
             }
         };
@@ -114,7 +114,7 @@ impl<'t> Session<'t> {
         let result = crate::front_end::Dot.read(name, bytes, &mut self.sources);
         let declared = self.take(Exit::Graph, result)?;
         let (network, known) = self.checked(declared)?;
-        self.find_all(known);
+        self.report_all(known);
         Ok(network)
     }
 
@@ -124,8 +124,8 @@ impl<'t> Session<'t> {
         let mut timings = Vec::new();
         let result = pipeline::check(declared, &mut timings);
         self.add_timings(timings);
-        result.map_err(|findings| {
-            self.find_all(findings);
+        result.map_err(|diagnostics| {
+            self.report_all(diagnostics);
             Exit::Graph
         })
     }
@@ -141,7 +141,7 @@ impl<'t> Session<'t> {
         let passes: Vec<&dyn Pass> = passes.iter().map(|p| p.as_pass()).collect();
         let mut timings = Vec::new();
         let result = pipeline::run(&passes, network, options, hardware, &known, &mut timings);
-        self.find_all(known);
+        self.report_all(known);
         self.add_timings(timings);
         self.take(Exit::Plugin, result)
     }

@@ -19,7 +19,7 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{Kind, Objective, Options, Watch};
 use graphmap_plan::{self as plan, Modules, Plan, Previous, Request};
-use graphmap_platform::{Dialect, Host, Platform, local, slurm};
+use graphmap_platform::{Host, HostsFormat, Platform, local, slurm};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -125,7 +125,7 @@ impl MappingArgs {
     }
 
     /// Returns true if modules have an effect on the mapping.
-    pub(crate) fn means_modules(&self) -> bool {
+    pub(crate) fn uses_modules(&self) -> bool {
         self.modules.0 != Modules::Ignore
     }
 
@@ -324,13 +324,13 @@ impl Session<'_> {
         &mut self,
         path: &Path,
         network: &Verified,
-        is_told: impl Fn(&Diagnostic) -> bool,
+        is_reported: impl Fn(&Diagnostic) -> bool,
     ) -> Outcome<Mapping> {
         let source = self.text_file(path, Limit::NETWORK)?;
         let mut found = Diagnostics::new();
         let document = mapping_json::read(&source, &mut found);
         let mapping = document.and_then(|d| d.fit(network, &source, &mut found));
-        self.find_all(found.filter_map(|one| is_told(&one).then_some(one)));
+        self.report_all(found.filter_map(|one| is_reported(&one).then_some(one)));
         mapping.ok_or(Exit::Graph)
     }
 
@@ -342,7 +342,7 @@ impl Session<'_> {
             // Other diagnostics are reported when the mapping is used.
             Some(document) => Ok(document.processes.len()),
             None => {
-                self.find_all(found);
+                self.report_all(found);
                 Err(Exit::Graph)
             }
         }
@@ -354,7 +354,7 @@ impl Session<'_> {
         let source = self.text_file(path, Limit::NETWORK)?;
         let mut found = Diagnostics::new();
         let document = mapping_json::read(&source, &mut found);
-        self.find_all(found);
+        self.report_all(found);
         let document = document.ok_or(Exit::Graph)?;
         let os_process = document.by_name(network);
         if os_process.iter().all(Option::is_none) && !os_process.is_empty() {
@@ -410,7 +410,7 @@ impl Session<'_> {
             previous: previous.as_ref(),
         };
         if let Some(exit) = broken {
-            self.find_all(plan::check(network, platform, &request));
+            self.report_all(plan::check(network, platform, &request));
             return Err(exit);
         }
         request.options = self.search_options(args, watch)?;
@@ -483,7 +483,7 @@ impl Session<'_> {
             }
             Some(text) => self.described(text, args.hosts_format.as_deref(), &mut found)?,
         };
-        self.find_all(found);
+        self.report_all(found);
         platform.ok_or(Exit::Graph)
     }
 
@@ -491,12 +491,12 @@ impl Session<'_> {
     fn described(
         &mut self,
         text: &str,
-        dialect: Option<&str>,
+        format: Option<&str>,
         found: &mut Diagnostics,
     ) -> Outcome<Option<Platform>> {
-        let dialect = match dialect.map(Dialect::from_name) {
+        let format = match format.map(HostsFormat::from_name) {
             None => None,
-            Some(Ok(dialect)) => Some(dialect),
+            Some(Ok(format)) => Some(format),
             Some(Err(diagnostic)) => return self.fail(Exit::Usage, *diagnostic),
         };
         let path = Path::new(text);
@@ -516,7 +516,7 @@ impl Session<'_> {
         } else {
             self.text_file(path, Limit::SETTINGS)?
         };
-        Ok(graphmap_platform::read(&source, dialect, found))
+        Ok(graphmap_platform::read(&source, format, found))
     }
 }
 

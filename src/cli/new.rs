@@ -4,7 +4,7 @@ pub(crate) mod args;
 
 use super::args::is_standard;
 use super::exit::Exit;
-use super::run::project::say_changed;
+use super::run::project::report_changed;
 use super::session::{Outcome, Session};
 use super::skeletons;
 use super::{gitignore, output, paths, update, vendor};
@@ -18,7 +18,7 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Network;
 use graphmap_wiring::bundled;
 use graphmap_wiring::family::{self, Family};
-use graphmap_wiring::project::{self, NewProject, Project, RANKS_DRAWN, Runtime};
+use graphmap_wiring::project::{self, NewProject, Project, RANKS_GRAPH, Runtime};
 use graphmap_wiring::ranks_project;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         .as_deref()
         .is_none_or(|family| [family::MPI, family::RUST].contains(&family))
     {
-        is_to_be_made(args, session)?;
+        check_link(args, session)?;
         if args.update {
             return update::run(args, session);
         }
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             Ok(Some(project)) if project.ranks => {
                 format!("`graphmap run {}` runs its ranks", paths::word(folder))
             }
-            Ok(Some(project)) => run_writes_anew(&project),
+            Ok(Some(project)) => run_updates_files(&project),
             // `graphmap run` reports the errors of the project.
             Ok(None) | Err(_) => "it is not a project of graphmap; name another folder".to_owned(),
         };
@@ -160,9 +160,9 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         None => project::create(&network, &skeletons, &new, &mut found),
         Some(family) => family.project(name, &network, &skeletons, &mut found),
     });
-    session.find_all(found);
+    session.report_all(found);
     let mut created = created.map_err(|failed| {
-        session.find_all(failed);
+        session.report_all(failed);
         Exit::Plugin
     })?;
     if family.is_none() && args.from.is_none() {
@@ -201,14 +201,14 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         && args.member
     {
         let link = paths::plain(&folder.join(link));
-        session.tell(&format!(
+        session.print(&format!(
             "graphmap: all members of the workspace share the link {}\n",
             paths::shown(&link)
         ));
         let workspace = link.parent().unwrap_or(Path::new(""));
         for lacking in lacking_in_workspace(folder) {
             let file = paths::shown(&workspace.join(lacking.file));
-            session.tell(&format!(
+            session.print(&format!(
                 "  {file}: add {}{}\n",
                 lacking.text, lacking.place
             ));
@@ -216,7 +216,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let functions = folder.join("src/processes");
     let tokens = tokens(&network);
-    session.tell(&format!(
+    session.print(&format!(
         "graphmap: made the project {}\n  the graph      {}\n  the functions  {}\n{tokens}  \
          run it with    graphmap run {}\n",
         paths::shown(folder),
@@ -321,7 +321,7 @@ fn write(
     };
     session.timed("write files", |s| output::write_quietly(s, files))?;
     if let (Some(unpacked), Runtime::Linked(link)) = (unpacked, runtime) {
-        say_changed(session, unpacked.changed.as_deref());
+        report_changed(session, unpacked.changed.as_deref());
         if let Err(wrong) = program::make_link(&args.folder.join(link), &unpacked.folder) {
             return session.fail(Exit::Usage, *wrong);
         }
@@ -346,7 +346,7 @@ fn unexpected(folder: &Path, graph: Option<&Path>) -> Option<String> {
 }
 
 /// Refuses `--link` with a link that every project has.
-fn is_to_be_made(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
+fn check_link(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
     let link = match args.link {
         Some(Link::Shm) => "shm",
         Some(Link::Threads) => "threads",
@@ -358,7 +358,7 @@ fn is_to_be_made(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
     session.fail(Exit::Usage, diagnostic)
 }
 
-fn run_writes_anew(project: &Project) -> String {
+fn run_updates_files(project: &Project) -> String {
     let graph = paths::word(&paths::plain(&project.graph));
     format!("`graphmap run {graph}` updates its generated files if the graph has changed")
 }
@@ -378,7 +378,7 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         let message = format!("{option} is not for a project of ranks: {why}");
         let mut diagnostic = Diagnostic::error(codes::USAGE, message);
         if args.from.is_some() {
-            let drawing = paths::word(&folder.join(RANKS_DRAWN));
+            let drawing = paths::word(&folder.join(RANKS_GRAPH));
             diagnostic = diagnostic
                 .help("omit `--from`: the program creates its ranks itself")
                 .help(format!("to map its ranks, write a graph of them: `graphmap import PROFILE -o {drawing}`"));
@@ -397,7 +397,7 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
     let runtime = runtime(args);
     let link = matches!(args.link, Some(Link::Mpi));
     let created = ranks_project::create(name, &runtime, link, &skeletons).map_err(|failed| {
-        session.find_all(failed);
+        session.report_all(failed);
         Exit::Plugin
     })?;
     let mut files = Files::new();
@@ -412,7 +412,7 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         ),
         false => String::new(),
     };
-    session.tell(&format!(
+    session.print(&format!(
         "graphmap: made the project {}\n  the ranks      {}\n  run it with    graphmap run {} -- 1000\n{on_hosts}",
         paths::shown(folder),
         paths::shown(&folder.join("src/ring.rs")),

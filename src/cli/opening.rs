@@ -95,7 +95,7 @@ fn is_of_name(byte: u8) -> bool {
 /// Returns true if graphmap may have written the file at a path, with one of these openings. Also
 /// true for a blank file and for a path that is not a regular file, because then no data is lost by
 /// writing.
-pub(crate) fn is_ours(path: &Path, openings: &[Opening<'_>]) -> bool {
+pub(crate) fn is_from_graphmap(path: &Path, openings: &[Opening<'_>]) -> bool {
     let mut head = Vec::new();
     let regular = std::fs::metadata(path).is_ok_and(|found| found.is_file());
     if !regular {
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_text_begins_with_tells_whose_it_is() {
+    fn opening_identifies_graphmap_files() {
         let long = "\u{e9}".repeat(HEAD);
         let blank = " ".repeat(HEAD + 1);
         for (text, opening) in [

@@ -4,7 +4,7 @@ use super::args::is_standard;
 use super::exit::Exit;
 use super::identity::Identity;
 use super::opening::Opening;
-pub(crate) use super::opening::is_ours;
+pub(crate) use super::opening::is_from_graphmap;
 use super::paths::shown;
 use super::session::{Formatted, Outcome, Session};
 use crate::cli::signals;
@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 
 /// Like [`write()`], for files that are all by graphmap itself. Refuses to overwrite files by
 /// others.
-pub(crate) fn write_ours(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
+pub(crate) fn write_generated(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     no_conflicts(session, files.iter())?;
-    none_of_others(session, files)?;
+    check_owned(session, files)?;
     write(session, files)
 }
 
 /// Writes a set of files, and prints the outcome for each. The file `-` is standard output.
 pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (word, path) in write_quietly(session, files)? {
-        session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
+        session.print(&format!("graphmap: {word} {}\n", shown(&path)));
     }
     Ok(())
 }
@@ -35,7 +35,7 @@ pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
 pub(crate) fn write_changes(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (word, path) in write_quietly(session, files)? {
         if word != "unchanged" {
-            session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
+            session.print(&format!("graphmap: {word} {}\n", shown(&path)));
         }
     }
     Ok(())
@@ -121,25 +121,25 @@ pub(crate) fn not_an_input(
 
 /// Refuses to overwrite files by others. An existing file must have the same opening as the new
 /// one, or be blank.
-pub(crate) fn none_of_others(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
+pub(crate) fn check_owned(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (path, file) in files.iter().filter(|(_, file)| !file.create_once) {
         match Opening::of(&file.content) {
             // Such files have no common opening.
             Opening::Other | Opening::Blank => {}
             _ if is_standard(path) => {}
-            opening => not_of_others(session, path, &[opening])?,
+            opening => check_owned_file(session, path, &[opening])?,
         }
     }
     Ok(())
 }
 
 /// Refuses to overwrite a file unless it has one of these openings.
-pub(crate) fn not_of_others(
+pub(crate) fn check_owned_file(
     session: &mut Session<'_>,
     path: &Path,
     openings: &[Opening<'_>],
 ) -> Outcome<()> {
-    if is_ours(path, openings) {
+    if is_from_graphmap(path, openings) {
         return Ok(());
     }
     let message = format!(
@@ -178,7 +178,7 @@ pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
             Fate::Unchanged | Fate::Kept | Fate::Special => continue,
         };
         exit = Exit::Difference;
-        session.find(
+        session.report(
             Diagnostic::error(codes::WOULD_CHANGE, message)
                 .help("run the same command without `--check` to write it"),
         );
@@ -192,6 +192,6 @@ pub(crate) fn check_standard(session: &mut Session<'_>, text: &Formatted) -> Exi
         return Exit::Ok;
     }
     let message = "standard input is not formatted";
-    session.find(Diagnostic::error(codes::WOULD_CHANGE, message));
+    session.report(Diagnostic::error(codes::WOULD_CHANGE, message));
     Exit::Difference
 }

@@ -97,7 +97,7 @@ mod tests {
     use super::as_text;
 
     #[test]
-    fn marks_are_left_out() {
+    fn marks_are_removed() {
         let page = "\
 # G0708: No link
 

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         let mut files = Files::new();
         let project = hosts::project_of(&args.file);
         if args.mapping.hosts.is_some() {
-            ranks::tell(session, &args.file, std::iter::empty(), &mut options)?;
+            ranks::add_options(session, &args.file, std::iter::empty(), &mut options)?;
         }
         if let Some(project) = &project
             && args.mapping.hosts.is_some()
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
                 paths::shown(&project.root)
             );
             let warning = Diagnostic::warning(codes::NO_LINK, message);
-            session.find(
+            session.report(
                 link_helps(warning, project)
                     .help("or name another program with `--set program=PATH`"),
             );
@@ -100,14 +100,14 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
             let mut context = EmitContext::new(&path, &options, &mut found);
             context.platform = target.hardware.as_ref();
             if let Err(failed) = emitter.emit(&plan.mapped, &mut context, &mut files) {
-                session.find_all(found);
-                session.find_all(failed);
+                session.report_all(found);
+                session.report_all(failed);
                 return Err(Exit::Plugin);
             }
         }
-        session.find_all(found);
+        session.report_all(found);
         session.unless_denied()?;
-        output::write_ours(session, &files)?;
+        output::write_generated(session, &files)?;
     }
     session.show(&shown)?;
     Ok(Exit::Ok)

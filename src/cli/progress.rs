@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_millis(500);
 
 /// Interval at which signals are polled.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Shows a line about the work on the terminal, from [`LONG`] after its creation until it is
 /// dropped.
@@ -48,9 +48,9 @@ impl Progress {
             let start = Instant::now();
             loop {
                 let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-                let said = said(what, watch.as_ref().and_then(|w| w.best()), left);
+                let status_line = status_line(what, watch.as_ref().and_then(|w| w.best()), left);
                 let seconds = (LONG + start.elapsed()).as_secs();
-                talk::say_over(&format!("{said} ({seconds}s)"));
+                talk::say_over(&format!("{status_line} ({seconds}s)"));
                 if wait.recv_timeout(LONG) != Err(RecvTimeoutError::Timeout) {
                     break;
                 }
@@ -64,7 +64,7 @@ impl Progress {
 }
 
 /// Returns the line: the work, the best result so far, and the remaining time.
-fn said(what: &str, best: Option<f64>, left: Option<Duration>) -> String {
+fn status_line(what: &str, best: Option<f64>, left: Option<Duration>) -> String {
     let mut text = what.to_owned();
     if let Some(best) = best {
         text += &format!(": {best} so far");
@@ -93,7 +93,7 @@ impl Patience {
         let guard = signals::Guard::new();
         let (done, wait) = channel();
         let thread = std::thread::spawn(move || {
-            while wait.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            while wait.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 if signals::take_interrupt() {
                     enough.store(true, Ordering::Relaxed);
                     return;
@@ -135,12 +135,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cost_so_far_and_the_time_left_are_said_where_they_are_known() {
+    fn known_cost_and_remaining_time_are_shown() {
         let left = Some(Duration::from_millis(2500));
-        assert_eq!(said("mapping", None, None), "mapping");
-        assert_eq!(said("mapping", None, left), "mapping, 2.5 s left");
+        assert_eq!(status_line("mapping", None, None), "mapping");
+        assert_eq!(status_line("mapping", None, left), "mapping, 2.5 s left");
         assert_eq!(
-            said("mapping", Some(12.0), left),
+            status_line("mapping", Some(12.0), left),
             "mapping: 12 so far, 2.5 s left, Ctrl-C uses it"
         );
     }

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Adds options about the program that launch files start. Its family is the one whose wiring is
 /// written at the same time, by one of the `emitters`. Otherwise it is the family of a project of
 /// the graph, unless the graph has a project in Rust. Options of the user take precedence.
-pub(crate) fn tell<'n>(
+pub(crate) fn add_options<'n>(
     session: &mut Session<'_>,
     file: &Path,
     mut emitters: impl Iterator<Item = &'n str>,
@@ -49,7 +49,7 @@ pub(crate) fn tell<'n>(
     }
     options.insert(FIRST_RANK.to_owned(), first.to_string());
     let of = root.map_or_else(String::new, |root| format!(" of {}", paths::shown(&root)));
-    session.tell(&format!(
+    session.print(&format!(
         "graphmap: the family of the program{of} is `{}`: each process is a rank, the first is rank {first}\n",
         family.name
     ));

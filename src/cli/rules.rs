@@ -94,7 +94,7 @@ impl Session<'_> {
             if found.has_errors() {
                 ends = Some(Exit::Graph);
             }
-            self.find_all(found);
+            self.report_all(found);
         }
         for (word, text) in args.texts() {
             let source = self.sources.add(format!("--{word}"), text.as_str());
@@ -103,7 +103,7 @@ impl Session<'_> {
             match rule.and_then(|source| plan::rule(word, &source)) {
                 Ok(rule) => rules.push(rule),
                 Err(wrong) => {
-                    self.find(*wrong);
+                    self.report(*wrong);
                     ends = Some(Exit::Usage);
                 }
             }

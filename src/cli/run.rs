@@ -28,34 +28,34 @@ use graphmap_kpn::mapping::Mapping;
 use graphmap_kpn::network::Verified;
 use graphmap_wiring::project::Project;
 use prefix::Prefixed;
-use program::{build, ended, handed, obeyed};
+use program::{build, ended, mapping_of_file, passed_mapping};
 use project::{find_project, unasked};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::Command;
 
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    let undrawn = ranks::project(args, session)?;
+    let ranks_project = ranks::project(args, session)?;
     if is_under_launcher(args, session)? {
-        return hosts::run(args, undrawn, session);
+        return hosts::run(args, ranks_project, session);
     }
     let Placed {
         network,
         mapping,
         ranks,
-    } = placed(args, session, undrawn.as_ref())?;
+    } = placed(args, session, ranks_project.as_ref())?;
     // A mapping states the number of OS processes, including those in which nothing runs.
     let os_processes = match (args.os_processes, &mapping) {
         (Some(count), _) => Some(count.to_string()),
         (None, Some(mapping)) => Some(mapping.bindings.len().to_string()),
         (None, None) => None,
     };
-    let handed = mapping
-        .map(|mapping| handed(session, &mapping))
+    let passed_mapping = mapping
+        .map(|mapping| passed_mapping(session, &mapping))
         .transpose()?;
     outputs::check(args, session)?;
-    let (project, doubts) = find_project(args, session, undrawn, &network)?;
-    let ranks = ranks::told(args, session, &project, &network, ranks)?;
+    let (project, doubts) = find_project(args, session, ranks_project, &network)?;
+    let ranks = ranks::rank_argument(args, session, &project, &network, ranks)?;
     if args.no_build {
         unasked(args, session, doubts);
         return Ok(Exit::Ok);
@@ -83,8 +83,8 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Link::Shm) => command.env("GRAPHMAP_LINK", "shm"),
         Some(Link::Mpi) | None => &mut command,
     };
-    if let Some(handed) = &handed {
-        handed.tell(&mut command);
+    if let Some(passed_mapping) = &passed_mapping {
+        passed_mapping.set_environment(&mut command);
     }
     if args.prefix {
         let count = prefixed(args, os_processes.as_deref());
@@ -123,7 +123,11 @@ struct Placed {
 }
 
 /// Checks the network, and reads or searches the mapping that the command line asks for.
-fn placed(args: &RunArgs, session: &mut Session<'_>, undrawn: Option<&Project>) -> Outcome<Placed> {
+fn placed(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    ranks_project: Option<&Project>,
+) -> Outcome<Placed> {
     let strategy = args.strategy.as_deref();
     let how = MappingArgs {
         os_processes: args.os_processes,
@@ -132,7 +136,7 @@ fn placed(args: &RunArgs, session: &mut Session<'_>, undrawn: Option<&Project>) 
     };
     let is_asked = strategy.is_some() || !args.graph.passes.pass.is_empty();
     let mut ranks = None;
-    let (network, platform) = if undrawn.is_some() {
+    let (network, platform) = if ranks_project.is_some() {
         let target = ranks::target(session, &how)?;
         ranks = ranks::count(args, session, &target.platform)?;
         // The graph has all ranks only if they are mapped here. Otherwise the program makes them,
@@ -149,7 +153,13 @@ fn placed(args: &RunArgs, session: &mut Session<'_>, undrawn: Option<&Project>) 
         (network, None)
     };
     let mapping = match (&args.mapping, platform) {
-        (Some(path), _) => Some(obeyed(args, session, path, &network, undrawn.is_none())?),
+        (Some(path), _) => Some(mapping_of_file(
+            args,
+            session,
+            path,
+            &network,
+            ranks_project.is_none(),
+        )?),
         (None, Some(platform)) if strategy.is_some() => {
             let plan = session.plan(&network, &platform, &how, false)?;
             Some(plan.mapped.mapping().clone())

@@ -57,41 +57,41 @@ impl<'t> Session<'t> {
     }
 
     /// Adds a diagnostic.
-    pub(crate) fn find(&mut self, diagnostic: Diagnostic) {
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         let placed = self.placed(diagnostic);
         self.diagnostics.extend(self.levels.apply(placed));
     }
 
     /// Adds the position in `graphmap.toml` to a diagnostic about a value that was set there.
-    fn placed(&self, finding: Diagnostic) -> Diagnostic {
-        if finding.primary.is_some() {
-            return finding;
+    fn placed(&self, diagnostic: Diagnostic) -> Diagnostic {
+        if diagnostic.primary.is_some() {
+            return diagnostic;
         }
         let about = |value: &String| {
             // The message names the value, or a file in a folder that the value names.
             let said = ["`", " "].map(|before| format!("{before}{value}"));
             let ends = |rest: &str| rest.starts_with(['`', ' ', '/']);
             said.iter().any(|said| {
-                let mut places = finding.message.match_indices(said.as_str());
-                places.any(|(at, _)| ends(&finding.message[at + said.len()..]))
+                let mut places = diagnostic.message.match_indices(said.as_str());
+                places.any(|(at, _)| ends(&diagnostic.message[at + said.len()..]))
             })
         };
         let mut presets = self.presets.iter();
         match presets.find(|(value, _)| about(value)) {
-            Some((_, span)) => finding.at(*span, "set here"),
-            None => finding,
+            Some((_, span)) => diagnostic.at(*span, "set here"),
+            None => diagnostic,
         }
     }
 
     /// Adds diagnostics.
-    pub(crate) fn find_all(&mut self, diagnostics: Diagnostics) {
+    pub(crate) fn report_all(&mut self, diagnostics: Diagnostics) {
         let taken = diagnostics.filter_map(|one| self.levels.apply(self.placed(one)));
         self.diagnostics.append(taken);
     }
 
     /// Adds a diagnostic that ends the command with `exit`.
     pub(crate) fn fail<T>(&mut self, exit: Exit, diagnostic: Diagnostic) -> Outcome<T> {
-        self.find(diagnostic);
+        self.report(diagnostic);
         Err(exit)
     }
 
@@ -102,12 +102,12 @@ impl<'t> Session<'t> {
         result: Result<(T, Diagnostics), Diagnostics>,
     ) -> Outcome<T> {
         match result {
-            Ok((value, findings)) => {
-                self.find_all(findings);
+            Ok((value, diagnostics)) => {
+                self.report_all(diagnostics);
                 Ok(value)
             }
-            Err(findings) => {
-                self.find_all(findings);
+            Err(diagnostics) => {
+                self.report_all(diagnostics);
                 Err(exit)
             }
         }
@@ -159,7 +159,11 @@ impl<'t> Session<'t> {
     }
 
     /// Reads a graph file for a picture and returns its declarations. The network may have errors.
-    pub(crate) fn drawn(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
+    pub(crate) fn declared_for_picture(
+        &mut self,
+        file: &Path,
+        graph: &GraphArgs,
+    ) -> Outcome<Declared> {
         self.declared_by(file, graph, |front_end, name, bytes, sources| {
             front_end.read_picture(name, bytes, sources)
         })
@@ -180,11 +184,11 @@ impl<'t> Session<'t> {
         let bytes = self.timed("read file", |s| s.read_bytes(file, Limit::NETWORK))?;
         let name = Self::display(file);
         self.timed(front_end.name(), |s| {
-            s.levels.drawing.clear();
+            s.levels.graph.clear();
             let result = read(front_end, &name, bytes, &mut s.sources);
             if let Ok((declared, _)) = &result {
-                let unknown = s.levels.take_drawing(&declared.levels);
-                s.find_all(unknown);
+                let unknown = s.levels.set_graph_levels(&declared.levels);
+                s.report_all(unknown);
             }
             s.take(Exit::Graph, result)
         })
@@ -203,8 +207,8 @@ impl<'t> Session<'t> {
         };
         match front_end.format(&name, bytes, &mut self.sources) {
             Some(Ok(after)) => Ok(Formatted { before, after }),
-            Some(Err(findings)) => {
-                self.find_all(findings);
+            Some(Err(diagnostics)) => {
+                self.report_all(diagnostics);
                 Err(Exit::Graph)
             }
             None => {
@@ -266,13 +270,13 @@ impl<'t> Session<'t> {
         };
         let (chosen, left_out) = render::choose(&shown, limit);
         let style = self.style();
-        let mut besides = render::Besides::default();
+        let mut texts = render::ShownTexts::default();
         for diagnostic in chosen {
             if json {
                 let value = render::machine(diagnostic, &self.sources);
                 talk::say(&(visible::json(&value, false) + "\n"));
             } else {
-                let diagnostic = besides.once(diagnostic);
+                let diagnostic = texts.without_repeated(diagnostic);
                 talk::say_coloured(&render::human(&diagnostic, &self.sources, style));
             }
         }
@@ -333,18 +337,18 @@ impl<'t> Session<'t> {
     /// Returns true if child processes may print their progress, because standard error is a
     /// terminal.
     pub(crate) fn may_talk(&self) -> bool {
-        talk::on_terminal() && self.may_tell()
+        talk::on_terminal() && self.prints_messages()
     }
 
     /// Returns true if messages that are not diagnostics are printed: for people, and without
     /// `--quiet`.
-    pub(crate) fn may_tell(&self) -> bool {
+    pub(crate) fn prints_messages(&self) -> bool {
         !self.common.quiet && self.common.message_format == MessageFormat::Human
     }
 
     /// Prints a message that is not a diagnostic, if messages are printed.
-    pub(crate) fn tell(&self, text: &str) {
-        if self.may_tell() {
+    pub(crate) fn print(&self, text: &str) {
+        if self.prints_messages() {
             talk::say(text);
         }
     }

@@ -65,7 +65,7 @@ pub(crate) fn check(
             let error =
                 Diagnostic::error(codes::UNKNOWN_OPTION, format!("unknown option `{name}`"));
             let names: BTreeSet<&str> = known.iter().copied().collect();
-            session.find(match nearest(name, names.iter().copied()) {
+            session.report(match nearest(name, names.iter().copied()) {
                 Some(near) => error.help(format!("did you mean `--set {near}=`?")),
                 None => {
                     let names: Vec<&str> = names.into_iter().collect();
@@ -84,7 +84,7 @@ pub(crate) fn check(
                 .map(|emitter| format!("`{}`", emitter.name()))
                 .collect();
             let warning = Diagnostic::warning(codes::UNKNOWN_OPTION, what);
-            session.find(match reads.is_empty() {
+            session.report(match reads.is_empty() {
                 true => warning.help("a pass reads it: add `--pass` or `--weights`"),
                 false => warning.help(format!(
                     "the emitters that read it are {}",

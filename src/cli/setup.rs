@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SetupArgs, session: &mut Session<'_>) -> Outcome<Exit> 
                 (Some(_), true) => "contains the sources of the runtime",
                 (None, _) => "has no dependency on a runtime in `.graphmap`",
             };
-            session.tell(&format!("graphmap: {folder} {state}\n"));
+            session.print(&format!("graphmap: {folder} {state}\n"));
             Ok(Exit::Ok)
         }
         Ok(None) => {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &SetupArgs, session: &mut Session<'_>) -> Outcome<Exit> 
             session.fail(Exit::Usage, error)
         }
         Err(failed) => {
-            session.find_all(failed);
+            session.report_all(failed);
             Err(Exit::Usage)
         }
     }

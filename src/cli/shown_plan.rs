@@ -93,11 +93,13 @@ fn hosts(plan: &Plan) -> Vec<(&str, Vec<usize>)> {
 
 /// Returns the traffic of some OS processes with OS processes on other hosts.
 fn leaving(plan: &Plan, os_processes: &[usize]) -> f64 {
-    let far = |class: graphmap_platform::Class| class >= graphmap_platform::Class::Group;
-    let columns = || plan.traffic.iter().map(|(class, _)| far(*class));
+    let leaves_host = |class: graphmap_platform::Class| class >= graphmap_platform::Class::Group;
+    let columns = || plan.traffic.iter().map(|(class, _)| leaves_host(*class));
     let of = |o: &usize| {
         let row = plan.traffic_of[*o].iter().zip(columns());
-        row.filter(|(_, far)| *far).map(|(t, _)| *t).sum::<f64>()
+        row.filter(|(_, leaves_host)| *leaves_host)
+            .map(|(t, _)| *t)
+            .sum::<f64>()
     };
     // Adding 0 avoids -0, the sum of an empty iterator.
     os_processes.iter().map(of).sum::<f64>() + 0.0
@@ -118,7 +120,7 @@ pub(crate) fn as_text(plan: &Plan) -> String {
         mapping.strategy,
     );
     text += &of_os_processes(plan);
-    text += &oddities(plan);
+    text += &notes(plan);
     if hosts.len() > 1 {
         text += &of_hosts(plan, &hosts);
     }
@@ -160,7 +162,7 @@ fn of_os_processes(plan: &Plan) -> String {
 }
 
 /// Returns notes that explain unexpected loads and rounding.
-fn oddities(plan: &Plan) -> String {
+fn notes(plan: &Plan) -> String {
     let mut text = String::new();
     let mut used = vec![false; plan.loads.len()];
     for (id, _) in plan.mapped.network().processes.iter() {

@@ -57,12 +57,12 @@ impl Drop for Guard {
 }
 
 /// Signal that requests a report from the child process. It is passed on to it.
-pub(crate) struct Question {
+pub(crate) struct ReportRequest {
     signal: i32,
     asked: Arc<AtomicBool>,
 }
 
-impl Question {
+impl ReportRequest {
     /// Returns the signal if it has arrived since the previous call.
     pub(crate) fn take(&self) -> Option<i32> {
         self.asked
@@ -73,14 +73,14 @@ impl Question {
 
 /// Handles the signal that requests a report, which then no longer ends this OS process. Returns
 /// `None` if the signal is ignored or cannot be handled.
-pub(crate) fn question() -> Option<Question> {
-    let signal = asking()?;
+pub(crate) fn report_request() -> Option<ReportRequest> {
+    let signal = report_signal()?;
     let asked = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal, Arc::clone(&asked)).ok()?;
-    Some(Question { signal, asked })
+    Some(ReportRequest { signal, asked })
 }
 
-fn asking() -> Option<i32> {
+fn report_signal() -> Option<i32> {
     use signal_hook::consts::SIGUSR1;
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     (ignored(&status) & (1 << (SIGUSR1 - 1)) == 0).then_some(SIGUSR1)
@@ -113,7 +113,7 @@ fn signals() -> &'static Signals {
         for signal in ending() {
             signals.register(signal);
         }
-        children_can_be_waited_for();
+        handle_child_signal();
         signals
     })
 }
@@ -136,7 +136,7 @@ impl Signals {
 
 /// Installs a handler for CHLD. The parent may have set this signal to be ignored: then waiting for
 /// a child process fails, and child processes would inherit the setting.
-fn children_can_be_waited_for() {
+fn handle_child_signal() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGCHLD, Arc::default());
 }
 
@@ -162,7 +162,7 @@ fn ignored(status: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_is_ignored_is_read_from_the_status() {
+    fn ignored_signals_are_parsed() {
         let status = "Name:\tx\nSigBlk:\t0000000000000002\nSigIgn:\t0000000000001001\nSigCgt:\t4\n";
         assert_eq!(super::ignored(status), 1 << 12 | 1);
         assert_eq!(super::ignored(""), 0);

@@ -90,6 +90,6 @@ pub(crate) fn emitters(
 }
 
 fn fail<T>(session: &mut Session<'_>, failed: Diagnostics) -> Outcome<T> {
-    session.find_all(failed);
+    session.report_all(failed);
     Err(Exit::Plugin)
 }

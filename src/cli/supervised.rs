@@ -21,7 +21,7 @@ impl Supervise for Supervised {
     fn attend(&self) -> Box<dyn Any> {
         // USR1 requests a report of the program. It must not end graphmap while there is no program
         // yet.
-        Box::new((signals::question(), Guard::new()))
+        Box::new((signals::report_request(), Guard::new()))
     }
 
     fn watch(&self, child: u32) -> Box<dyn Any> {

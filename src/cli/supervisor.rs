@@ -32,7 +32,7 @@ const EVERYTHING: &str = "@bound-everything";
 /// Time between the request to end and the kill, for a tree.
 const GRACE: Duration = Duration::from_secs(1);
 /// Interval between two checks whether a tree has ended.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Which OS processes end together with this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(crate) struct Ended {
     /// Exit code.
     pub(crate) code: u8,
     /// Message for standard error.
-    pub(crate) said: String,
+    pub(crate) message: String,
 }
 
 /// Runs the program, if this OS process was started by a command of [`command`]. Otherwise returns
@@ -138,14 +138,14 @@ fn find(program: &OsStr) -> io::Result<PathBuf> {
 }
 
 fn ended(code: u8) -> Ended {
-    let said = String::new();
-    Ended { code, said }
+    let message = String::new();
+    Ended { code, message }
 }
 
 fn cannot_run(program: &OsStr, error: &io::Error) -> Ended {
     Ended {
         code: CANNOT_RUN,
-        said: plugin::cannot_run(Path::new(program), &error.to_string()),
+        message: plugin::cannot_run(Path::new(program), &error.to_string()),
     }
 }
 
@@ -202,7 +202,7 @@ fn end_tree(bound: Bound) {
         if start.elapsed() > grace + GRACE {
             return;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_read_whatever_its_name() {
+    fn stat_is_parsed_with_any_process_name() {
         let stat = Stat::read("12 (a) S 1 (b) Z 7 12 5 0 -1");
         let expected = Stat {
             ended: true,

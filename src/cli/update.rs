@@ -34,7 +34,7 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             return session.fail(Exit::Usage, error.help("omit `--update` to make a project"));
         }
         Err(failed) => {
-            session.find_all(failed);
+            session.report_all(failed);
             return Err(Exit::Usage);
         }
     };
@@ -95,7 +95,7 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         false => link(session, &updated)?,
     }
     if !copy && vendor::has_settings(folder) {
-        session.tell(&format!(
+        session.print(&format!(
             "graphmap: delete {}: it is for a copy of the sources\n",
             paths::shown(&folder.join(vendor::SETTINGS))
         ));
@@ -107,7 +107,7 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             .collect();
         let old: Vec<String> = old.into_iter().collect();
         let old = old.join(" ");
-        session.tell(&format!("graphmap: no longer used: rm -r {old}\n"));
+        session.print(&format!("graphmap: no longer used: rm -r {old}\n"));
     }
     Ok(Exit::Ok)
 }

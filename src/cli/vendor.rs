@@ -53,7 +53,7 @@ pub(super) fn sources(session: &mut Session<'_>, project: &Project) -> Outcome<(
     let written = output::write_quietly(session, &project.sources_to_copy())?;
     if written.iter().any(|(word, _)| *word != "unchanged") {
         let folder = paths::shown(&project.root.join(bundled::FOLDER));
-        session.tell(&format!(
+        session.print(&format!(
             "graphmap: copied the sources of the runtime to {folder}\n"
         ));
     }
@@ -100,11 +100,11 @@ pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome
         let error = error.with_note(format!("output of cargo:\n{}", said.trim_end()));
         return session.fail(Exit::Usage, error);
     }
-    if let Err(error) = leave_out(&folder, &needed).and_then(|()| tell_cargo(project)) {
+    if let Err(error) = empty_unneeded(&folder, &needed).and_then(|()| configure_cargo(project)) {
         return session.fail(Exit::Usage, wrong(error.to_string()));
     }
     let settings = paths::shown(&project.join(SETTINGS));
-    session.tell(&format!("graphmap: wrote {settings}\n"));
+    session.print(&format!("graphmap: wrote {settings}\n"));
     Ok(())
 }
 
@@ -131,7 +131,7 @@ pub(super) fn is_possible(session: &mut Session<'_>, project: &Path) -> Outcome<
 }
 
 /// Empties the packages in a folder that are not needed.
-fn leave_out(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
+fn empty_unneeded(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
     const CHECKSUMS: &str = ".cargo-checksum.json";
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -157,7 +157,7 @@ fn leave_out(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
 }
 
 /// Configures Cargo to take all packages of crates.io from the folder.
-fn tell_cargo(project: &Path) -> io::Result<()> {
+fn configure_cargo(project: &Path) -> io::Result<()> {
     let settings = project.join(SETTINGS);
     if let Some(folder) = settings.parent() {
         fs::create_dir_all(folder)?;

@@ -80,8 +80,8 @@ pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let form = form(args, session)?;
     let content = if args.detail == Some(Detail::Nodes) {
         // Nodes can be shown even if the network has errors.
-        let declared = session.drawn(&args.file, &args.graph)?;
-        show(&Picture::of_drawing(&declared), form)
+        let declared = session.declared_for_picture(&args.file, &args.graph)?;
+        show(&Picture::of_graph(&declared), form)
     } else {
         let network = session.verified(&args.file, &args.graph)?;
         match form {
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     };
     let mut files = Files::new();
     files.generated(&args.output, content);
-    output::write_ours(session, &files)?;
+    output::write_generated(session, &files)?;
     Ok(Exit::Ok)
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Build<'a> {
     /// Whether cargo may print its progress on standard error.
     pub(crate) talk: bool,
     /// Receives messages about a build that takes long. It is called only if `talk` is false.
-    pub(crate) tells: fn(&str),
+    pub(crate) progress: fn(&str),
     /// First of these messages, for when cargo starts to compile.
     pub(crate) building: &'a str,
     /// Supervision of the OS processes of the build.
@@ -67,7 +67,7 @@ impl Build<'_> {
             mpi: self.mpi,
             build_folder: self.build_folder,
             talk: self.talk,
-            tells: self.tells,
+            progress: self.progress,
             building: self.building,
             supervise: self.supervise,
         });
@@ -82,7 +82,7 @@ impl Build<'_> {
             // may not fit.
             let _ = fs::remove_file(project.fitting());
         }
-        all.extend(certain.into_iter().map(|doubt| doubt.finding));
+        all.extend(certain.into_iter().map(|doubt| doubt.if_rejected));
         let result = match built {
             Ok(built) => {
                 if !built.warnings.is_empty() {
@@ -124,7 +124,7 @@ impl Build<'_> {
                 for doubt in doubts {
                     let file = std::path::absolute(&doubt.file);
                     if file.is_ok_and(|file| wrong.contains(&file)) {
-                        all.push(doubt.finding);
+                        all.push(doubt.if_rejected);
                     }
                 }
                 all.append(found);

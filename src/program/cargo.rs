@@ -27,7 +27,7 @@ pub(crate) struct CargoBuild<'a> {
     /// Whether cargo may print its progress on standard error.
     pub(crate) talk: bool,
     /// Receives messages about a build that takes long. It is called only if `talk` is false.
-    pub(crate) tells: fn(&str),
+    pub(crate) progress: fn(&str),
     /// First of these messages, for when cargo starts to compile.
     pub(crate) building: &'a str,
     /// Supervision of the OS processes of the build.
@@ -82,7 +82,7 @@ const OFTEN: Duration = Duration::from_secs(30);
 
 /// Collects the standard error of cargo. Reports `building` at the first package. Then reports at
 /// intervals the package that is compiled, and long waits for another cargo.
-fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<Vec<u8>> {
+fn listen(stderr: ChildStderr, building: String, progress: fn(&str)) -> JoinHandle<Vec<u8>> {
     let (send, lines) = channel();
     std::thread::spawn(move || {
         let mut stderr = BufReader::new(stderr);
@@ -111,20 +111,20 @@ fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<
                     if let Some(package) = line.strip_prefix(COMPILING) {
                         let name = package.split_whitespace().next().unwrap_or_default();
                         if compiles.replace(name.to_owned()).is_none() {
-                            tells(&building);
+                            progress(&building);
                         }
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return said,
                 Err(RecvTimeoutError::Timeout) => {
                     if let Some(line) = waits.take() {
-                        tells(&format!("cargo: {line}"));
+                        progress(&format!("cargo: {line}"));
                         continue;
                     }
                     let seconds = next_report.as_secs();
                     next_report += OFTEN;
                     if let Some(name) = &compiles {
-                        tells(&format!("{building}: compiling {name} ({seconds} s)"));
+                        progress(&format!("{building}: compiling {name} ({seconds} s)"));
                     }
                 }
             }
@@ -166,7 +166,7 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
     let mut child = command.spawn().map_err(cannot_run)?;
     // Reads both pipes at the same time, so that neither fills up while the other is read.
     let said = child.stderr.take();
-    let said = said.map(|stderr| listen(stderr, build.building.into(), build.tells));
+    let said = said.map(|stderr| listen(stderr, build.building.into(), build.progress));
     let watched = supervise.watch(child.id());
     let mut program = None;
     let mut messages = Vec::new();

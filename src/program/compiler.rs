@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_is_told_where_the_user_can_mend_it() {
+    fn warnings_move_to_files_of_the_user() {
         let project = tempfile::tempdir().unwrap();
         let project = project.path();
         std::fs::create_dir_all(project.join("vendor")).unwrap();

@@ -1,7 +1,7 @@
 //! Runs the program of a network with a mapping.
 
 use super::build::Build;
-use super::handed::Handed;
+use super::passed_mapping::PassedMapping;
 use super::sources;
 use super::supervise::Unsupervised;
 use crate::codes;
@@ -54,17 +54,17 @@ impl Default for Run {
 /// or if the program cannot be started. Errors of the compiler have positions in the user's files
 /// if possible.
 pub fn run(
-    drawing: impl AsRef<Path>,
+    graph: impl AsRef<Path>,
     mapped: &Mapped,
     how: &Run,
 ) -> Result<Diagnosed<ExitStatus>, Error> {
-    let drawing = drawing.as_ref();
+    let graph = graph.as_ref();
     let network = mapped.network();
     let mut sources = network.sources.clone();
     let fail = |found: Diagnostics| Error::new(found, &network.sources);
-    let project = Project::find(drawing)
+    let project = Project::find(graph)
         .map_err(fail)?
-        .ok_or_else(|| fail(no_project(drawing).0.into()))?;
+        .ok_or_else(|| fail(no_project(graph).0.into()))?;
     sources::link(&project).map_err(|wrong| fail((*wrong).into()))?;
     let skeletons = match &project.skeletons {
         Some(folder) => Skeletons::with_folder(&BUILT_IN, folder).map_err(fail)?,
@@ -82,7 +82,7 @@ pub fn run(
         mpi: None,
         build_folder: None,
         talk: false,
-        tells: |_| (),
+        progress: |_| (),
         building: "",
         supervise: &Unsupervised,
     };
@@ -96,13 +96,13 @@ pub fn run(
         let message = format!("`{}` cannot be run: {error}", program.display());
         fail(Diagnostic::error(codes::PROGRAM, message).into())
     };
-    let handed = Handed::new(mapped.mapping()).map_err(cannot)?;
+    let passed_mapping = PassedMapping::new(mapped.mapping()).map_err(cannot)?;
     let mut command = Command::new(&program);
     let os_processes = mapped.mapping().bindings.len();
     command
         .args(&how.args)
         .env("GRAPHMAP_OS_PROCESSES", os_processes.to_string());
-    handed.tell(&mut command);
+    passed_mapping.set_environment(&mut command);
     let environment = how.environment.iter();
     command.envs(environment.map(|(name, value)| (name, value)));
     let status = command.status().map_err(cannot)?;
@@ -114,10 +114,10 @@ pub fn run(
 
 /// Returns the error that a graph has no project, and the graph that owns the project in its place,
 /// if there is one.
-pub(crate) fn no_project(drawing: &Path) -> (Diagnostic, Option<PathBuf>) {
-    let beside = drawing.with_extension("");
+pub(crate) fn no_project(graph: &Path) -> (Diagnostic, Option<PathBuf>) {
+    let beside = graph.with_extension("");
     let manifest = beside.join("Cargo.toml");
-    let message = format!("`{}` has no project to run", drawing.display());
+    let message = format!("`{}` has no project to run", graph.display());
     let other = Project::open(&beside).ok().flatten();
     let other = other
         .map(|project| project.graph)

@@ -238,7 +238,7 @@ fn drawings() -> Vec<String> {
 }
 
 #[test]
-fn advice_about_a_drawing_leads_to_no_other_error() {
+fn advice_about_a_graph_leads_to_no_other_error() {
     let (mut wrong, mut count) = (Vec::new(), 0);
     for drawing in drawings() {
         let before = check(&drawing);

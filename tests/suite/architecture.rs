@@ -1,6 +1,6 @@
 //! Checks that the source has the structure that ARCHITECTURE.md describes.
 
-use crate::imports::floors::FLOORS;
+use crate::imports::layers::LAYERS;
 use crate::imports::{self, Imports};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -218,7 +218,7 @@ fn crates_depend_on_what_the_table_allows() {
 /// Checks that the link over MPI depends only on the runtime, and that it is not a member of the
 /// workspace. Therefore all other crates build without MPI.
 #[test]
-fn the_mpi_link_stands_on_the_runtime_alone_and_nobody_on_it() {
+fn the_mpi_link_depends_only_on_the_runtime_and_no_crate_on_it() {
     assert!(arrows().keys().all(|name| name != "link-mpi"));
     let manifest = read(&root().join("modules/link-mpi/Cargo.toml"));
     // Dev-dependencies may be others.
@@ -231,7 +231,7 @@ fn the_mpi_link_stands_on_the_runtime_alone_and_nobody_on_it() {
 
 /// Returns the expected graph file of the crates. It has an edge for each dependency that no path
 /// of other dependencies implies.
-fn drawing_of_the_crates() -> String {
+fn graph_of_the_crates() -> String {
     let mut arrows = arrows();
     arrows.remove("testing");
     let command = arrows.remove("").unwrap();
@@ -266,7 +266,7 @@ fn the_picture_of_the_crates_is_what_cargo_says() {
     let drawing = root().join("docs/src/crates.dot");
     let how = "write it anew: GRAPHMAP_TEST_UPDATE=1 cargo test -p graphmap --test suite architecture::the_picture";
     let update = std::env::var_os("GRAPHMAP_TEST_UPDATE").is_some();
-    let wanted = drawing_of_the_crates();
+    let wanted = graph_of_the_crates();
     if update {
         std::fs::write(&drawing, &wanted).unwrap();
     }
@@ -347,7 +347,7 @@ fn clippy_asks_of_every_unsafe_block_why_it_is_sound() {
 }
 
 #[test]
-fn tests_leave_nothing_out_in_silence() {
+fn skipped_tests_are_reported() {
     // Clippy detects `eprintln!`, but not this.
     let stderr = ["io::std", "err()"].concat();
     for path in files(&["src", "tests", "modules", "graphs"], "rs") {
@@ -356,7 +356,7 @@ fn tests_leave_nothing_out_in_silence() {
         for (number, line) in read(&path).lines().enumerate() {
             let place = format!("{}:{}: {line}", path.display(), number + 1);
             let prints = of_tests && line.contains(&stderr);
-            assert!(!prints, "use graphmap_testing::skip or tell: {place}");
+            assert!(!prints, "use graphmap_testing::skip or print_line: {place}");
             let attribute = line.trim_start();
             let ignores = attribute.starts_with("#[ignore")
                 || (attribute.starts_with("#[cfg_attr(") && attribute.contains(" ignore"));
@@ -403,21 +403,21 @@ fn imports_of(module: &str) -> Imports {
 }
 
 #[test]
-fn crates_have_floors() {
+fn crates_have_layers() {
     for module in std::fs::read_dir(root().join("modules")).unwrap() {
         let module = module.unwrap().file_name();
-        let listed = FLOORS.iter().any(|(name, _)| module == *name);
-        assert!(listed, "say which floors {} has", module.display());
+        let listed = LAYERS.iter().any(|(name, _)| module == *name);
+        assert!(listed, "list the layers of {}", module.display());
     }
-    for (module, floors) in FLOORS {
+    for (module, layers) in LAYERS {
         // Layer of the file, or of the nearest folder that has one.
-        let floor = |path: &str| {
+        let layer = |path: &str| {
             let mut folders = std::iter::successors(Some(path), |path| {
                 path.rsplit_once("::").map(|(folder, _)| folder)
             });
             folders
-                .find_map(|path| floors.iter().position(|floor| *floor == path))
-                .unwrap_or_else(|| panic!("say on which floor of the {module} `{path}` stands"))
+                .find_map(|path| layers.iter().position(|layer| *layer == path))
+                .unwrap_or_else(|| panic!("list the layer of `{path}` in {module}"))
         };
         for (file, used) in imports_of(module) {
             // The crate root is above all layers. Items that it defines may be used everywhere.
@@ -426,7 +426,7 @@ fn crates_have_floors() {
             }
             for used in used.iter().filter(|used| !used.is_empty()) {
                 assert!(
-                    floor(used) <= floor(&file),
+                    layer(used) <= layer(&file),
                     "{module}: {file} stands below {used}, which it imports from"
                 );
             }
@@ -436,7 +436,7 @@ fn crates_have_floors() {
 
 #[test]
 fn files_do_not_import_each_other_in_a_circle() {
-    for (module, _) in FLOORS {
+    for (module, _) in LAYERS {
         let cycles = imports::cycles(&imports_of(module));
         assert!(
             cycles.is_empty(),

@@ -99,7 +99,7 @@ fn examples_of_two_groups_and_of_windows_are_tested() {
 }
 
 #[test]
-fn the_finding_of_the_chapter_on_diagnostics_is_the_one_that_is_told() {
+fn the_diagnostic_shown_in_the_book_is_current() {
     let page = include_str!("../../docs/src/diagnostics.md");
     let block = |tag: &str| {
         let mut blocks = blocks(page).into_iter();

@@ -9,10 +9,10 @@ use std::fs;
 use std::path::Path;
 
 /// Diagnostic: line (0 if it has no position), code, message.
-type Finding = (u64, String, String);
+type Diagnostic = (u64, String, String);
 
 /// Returns the diagnostics that a graph expects, each with a part of its message.
-fn expected(text: &str) -> Vec<Finding> {
+fn expected(text: &str) -> Vec<Diagnostic> {
     let mut expected = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         for said in line.split("//~").skip(1) {
@@ -29,7 +29,7 @@ fn expected(text: &str) -> Vec<Finding> {
     expected
 }
 
-fn found(file: &str, text: &str) -> Vec<Finding> {
+fn found(file: &str, text: &str) -> Vec<Diagnostic> {
     let args = format!("check {file} --message-format json");
     let done = Test::new().file(file, text).args(&args).run();
     let mut found = Vec::new();
@@ -60,7 +60,8 @@ fn faulty_graphs_are_found_faulty_where_they_are() {
         let text = fs::read_to_string(&path).unwrap();
         let (expected, found) = (expected(&text), found(file, &text));
         assert!(!expected.is_empty(), "{file} says nothing");
-        let fits = |(e, f): (&Finding, &Finding)| e.0 == f.0 && e.1 == f.1 && f.2.contains(&e.2);
+        let fits =
+            |(e, f): (&Diagnostic, &Diagnostic)| e.0 == f.0 && e.1 == f.1 && f.2.contains(&e.2);
         if expected.len() != found.len() || !expected.iter().zip(&found).all(fits) {
             wrong.push(format!("{file}\n  says  {expected:?}\n  found {found:?}"));
         }

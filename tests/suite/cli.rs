@@ -8,7 +8,7 @@ fn net() -> Test {
 }
 
 #[test]
-fn a_sound_graph() {
+fn check_reports_counts_of_a_valid_graph() {
     net()
         .args("check net.json")
         .run()
@@ -29,7 +29,7 @@ fn a_sound_graph() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_in_one_run() {
+fn all_errors_are_reported_in_one_run() {
     let text = r#"{
   "graphmap": 1,
   "processes": [{"name": "source"}, {"name": "sink", "lode": 3}],
@@ -68,7 +68,7 @@ graphmap: 3 errors
 }
 
 #[test]
-fn diagnostics_for_programs() {
+fn json_diagnostics_have_codes_and_positions() {
     let done = Test::new()
         .file(
             "bad.json",
@@ -114,7 +114,7 @@ fn colours_only_when_asked_for() {
 }
 
 #[test]
-fn more_findings_than_anybody_reads() {
+fn the_number_of_shown_diagnostics_is_limited() {
     let processes: Vec<String> = (0..500).map(|i| format!(r#"{{"nam": "p{i}"}}"#)).collect();
     let text = format!(
         r#"{{"graphmap": 1, "processes": [{}]}}"#,
@@ -239,7 +239,7 @@ fn a_file_that_is_not_there_has_near_names() {
 }
 
 #[test]
-fn an_attribute_of_graphviz_that_is_misspelt_is_told_its_name() {
+fn a_misspelt_graphviz_attribute_gets_a_suggestion() {
     let text = "digraph { a [colour=red]; a -> b [labl=x]; graph [fontcolour=red]; }";
     let test = Test::new().file("g.dot", text).args("check g.dot");
     test.run()
@@ -251,7 +251,7 @@ fn an_attribute_of_graphviz_that_is_misspelt_is_told_its_name() {
 }
 
 #[test]
-fn a_misspelt_verb() {
+fn a_misspelt_verb_gets_a_suggestion() {
     for args in ["chekc", "chekc net.json", "chekc net.json --quiet"] {
         net()
             .args(args)
@@ -313,7 +313,7 @@ fn emitting_with_another_verb_is_pointed_at_emit() {
 }
 
 #[test]
-fn explaining() {
+fn explain_prints_pages_by_code_or_word() {
     net()
         .args("explain G0009")
         .run()
@@ -422,7 +422,7 @@ fn every_verb_has_help_with_an_example() {
 }
 
 #[test]
-fn what_a_shell_wants() {
+fn completions_exist_for_each_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         net()
             .args(&format!("completions {shell}"))

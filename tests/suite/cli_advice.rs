@@ -47,7 +47,7 @@ fn an_os_process_that_is_not_there_is_advised_only_where_it_can_be() {
 }
 
 #[test]
-fn a_number_that_is_not_there_is_told_those_that_are() {
+fn an_unknown_number_lists_the_existing_numbers() {
     let repeated =
         "digraph g { subgraph cluster_farm { module=farm; replicas=3; a -> b [type=u8]; } }";
     let named = "digraph g { subgraph cluster_farm_1 { module=farm; a -> b; } \
@@ -123,7 +123,7 @@ fn a_long_line_is_shown_at_its_place() {
 }
 
 #[test]
-fn files_that_are_not_there_are_told_together() {
+fn missing_files_are_reported_together() {
     let mut test = Test::new()
         .file("net.json", NET)
         .file("broken.dot", "digraph { a -> }");
@@ -170,7 +170,7 @@ fn files_that_are_not_there_are_told_together() {
 }
 
 #[test]
-fn a_skeleton_that_is_not_there_is_told_before_it_is_needed() {
+fn a_missing_skeleton_is_reported_before_it_is_needed() {
     let drawing = |skeleton: &str| {
         let text = format!("digraph g {{ skeleton={skeleton}; a -> b; }}");
         Test::new()
@@ -295,7 +295,7 @@ fn a_number_below_nothing_is_a_wrong_value() {
 }
 
 #[test]
-fn fmt_takes_the_only_drawing_as_other_verbs_do() {
+fn fmt_uses_the_only_graph_file() {
     let test = Test::new()
         .file("net.dot", "digraph { a->b }")
         .args("fmt --check");
@@ -341,7 +341,7 @@ fn our_graphs_are_laid_out() {
 
 /// Checks that `-n` must equal the number of OS processes of `--mapping`.
 #[test]
-fn a_mapping_and_a_number_that_disagree_are_told_as_they_were_written() {
+fn n_must_agree_with_the_mapping() {
     let drawing =
         "digraph g { allow=\"G0614\"; a -> b [type=u8]; b -> c [type=u8]; c -> d [type=u8]; }";
     let test = Test::new()

@@ -157,7 +157,7 @@ const FORGOTTEN: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_the_compiler_says_is_told_where_it_can_be_mended() {
+fn compiler_messages_are_reported_at_user_code() {
     let test = Test::new()
         .file("copies.dot", GRAPH)
         .args("new copies --from copies.dot --quiet");
@@ -416,7 +416,7 @@ fn a_project_without_types_says_so() {
 
 /// Checks that missing types are reported if some channels have a type.
 #[test]
-fn a_drawing_with_some_types_is_told_which_are_missing() {
+fn missing_types_are_reported_if_others_exist() {
     for (edges, said) in [
         (
             "a -> b [type=u64]; b -> c; c -> d;",

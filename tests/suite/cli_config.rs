@@ -18,7 +18,7 @@ fn farm() -> Test {
 const TAKEN: &str = "graphmap: using farm.dot, the only graph file here\n";
 
 #[test]
-fn the_only_drawing_is_taken_and_said() {
+fn the_only_graph_file_is_used_and_named() {
     let sound = format!("{TAKEN}farm.dot: 6 processes of 3 kinds, 8 channels\n");
     let test = farm().file(".hidden.dot", "").file("plan.json", "{}");
     let mut test = test.args("check --allow G0314");
@@ -49,7 +49,7 @@ fn the_only_drawing_is_taken_and_said() {
 }
 
 #[test]
-fn none_or_several_are_asked_for() {
+fn none_or_several_graph_files_are_an_error() {
     let none = Test::new().args("check");
     none.run().status(2).stderr_is(
         "\
@@ -131,7 +131,7 @@ time = \"20ms\"
 }
 
 #[test]
-fn what_cannot_be_in_a_config_is_told_with_its_place() {
+fn invalid_keys_of_a_config_are_reported_with_positions() {
     let config = "\
 strateg = \"auto\"
 n = 3
@@ -247,7 +247,7 @@ warnings = \"alow\"
 }
 
 #[test]
-fn findings_are_taken_as_one_wants() {
+fn options_set_the_level_of_diagnostics() {
     let test = farm().args("check farm.dot");
     test.run().status(0).stderr_has("note[G0314]");
     let sound = "farm.dot: 6 processes of 3 kinds, 8 channels\n";
@@ -273,7 +273,7 @@ fn findings_are_taken_as_one_wants() {
 }
 
 #[test]
-fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
+fn command_line_precedes_graph_precedes_config() {
     let drawn = FARM.replace("{\n", "{\n    allow=\"G0305, G0314\";\n");
     let test = Test::new()
         .file("farm.dot", &drawn)
@@ -356,7 +356,7 @@ fn usage_errors_obey_the_message_format() {
 }
 
 #[test]
-fn a_run_on_hosts_is_told_what_there_is() {
+fn a_run_on_hosts_reports_what_is_missing() {
     // A run needs a project, both on hosts and locally.
     let test = farm().args("run farm.dot --hosts hostfile");
     test.run()
@@ -376,7 +376,7 @@ fn a_run_on_hosts_is_told_what_there_is() {
 }
 
 #[test]
-fn commands_that_are_told_can_be_typed() {
+fn printed_commands_can_be_typed() {
     let test = Test::new().file("my farm \u{fc}.dot", FARM).words(&[
         "new",
         "my farm \u{fc}",
@@ -394,7 +394,7 @@ fn commands_that_are_told_can_be_typed() {
 
 /// Checks that an unreadable `graphmap.toml` is reported and not ignored.
 #[test]
-fn one_that_is_no_file() {
+fn an_unreadable_graphmap_toml_is_an_error() {
     let folder = farm().file("graphmap.toml/inside", "");
     folder
         .args("check farm.dot")
@@ -427,7 +427,7 @@ fn one_that_is_no_file() {
 /// Checks that any content of a file in a parent folder is reported with its name, and without a
 /// stack overflow.
 #[test]
-fn one_that_somebody_else_made() {
+fn any_content_of_graphmap_toml_is_reported() {
     for (content, said) in [
         (b"\xff\xfe".to_vec(), "it is UTF-16; save it as UTF-8"),
         (b"file = \"\0\"".to_vec(), "byte 8 is zero"),
@@ -462,7 +462,7 @@ fn one_that_somebody_else_made() {
 
 /// Checks the precedence for all combinations: command line, then graph, then `graphmap.toml`.
 #[test]
-fn all_that_three_can_say_of_a_finding() {
+fn all_combinations_of_levels_follow_the_precedence() {
     const LEVELS: [&str; 4] = ["", "allow", "warn", "deny"];
     let said = |level: &str, text: String| match level {
         "" => String::new(),
@@ -496,7 +496,7 @@ fn all_that_three_can_say_of_a_finding() {
 }
 
 #[test]
-fn a_seed_that_is_none() {
+fn an_invalid_seed_is_an_error() {
     for seed in ["1.5", "-1"] {
         farm()
             .file("graphmap.toml", format!("seed = {seed}\n"))
@@ -512,7 +512,7 @@ fn a_seed_that_is_none() {
 
 /// Reproduces an error: with several graph files, `new` ignored all of them and wrote the sample.
 #[test]
-fn a_new_project_takes_the_drawing_of_its_name() {
+fn a_new_project_uses_the_graph_file_of_its_name() {
     let graph = "digraph { a -> b [type=u8] }";
     let test = Test::new().file("f.dot", graph).file("g.dot", graph);
     let test = test.args("new f");

@@ -108,7 +108,7 @@ exchange 0.3.0 (a dependency): 1 file checked
 ";
 
 #[test]
-fn what_ranks_share_is_told_with_its_place() {
+fn shared_state_is_reported_with_positions() {
     let told = "\
 warning[G0801]: all ranks of an OS process share the mutable static `SENT`
  --> halo/src/main.rs:5:8
@@ -181,7 +181,7 @@ graphmap: 4 warnings
 }
 
 #[test]
-fn programs_are_told_the_same() {
+fn json_has_the_same_diagnostics() {
     let done = halo()
         .args("doctor halo --json --message-format json")
         .run()
@@ -224,7 +224,7 @@ fn a_project_whose_ranks_are_a_feature_is_looked_into() {
 }
 
 #[test]
-fn what_is_no_project_of_ranks_is_told() {
+fn a_project_without_ranks_is_an_error() {
     let none = || halo().file("empty/file", "");
     for (project, told) in [
         ("empty", "error[G0808]: `empty` contains no Cargo.toml"),
@@ -278,7 +278,7 @@ fn what_is_no_project_of_ranks_is_told() {
 }
 
 #[test]
-fn what_cannot_be_read_keeps_nothing_else_from_being_told() {
+fn unreadable_files_do_not_stop_the_check() {
     let test = halo().file("halo/src/tiles.rs", "pub fn first() -> bool { let = 1; }");
     let done = test.args("doctor halo").run();
     done.status(1)

@@ -115,7 +115,7 @@ fn what_cannot_be_written_changes_nothing() {
 }
 
 #[test]
-fn a_folder_that_is_not_ours() {
+fn no_file_is_written_if_one_folder_is_not_writable() {
     let test = net().args("net.json --emit /proc/nowhere/a.json --emit a.json");
     test.run()
         .status(2)
@@ -154,7 +154,7 @@ fn a_link_stays_a_link_and_a_mode_a_mode() {
 }
 
 #[test]
-fn a_reader_who_has_seen_enough() {
+fn a_closed_pipe_is_not_an_error() {
     let binary = env!("CARGO_BIN_EXE_graphmap");
     let script = format!("({binary} completions bash; echo $? >&2) | head -n 1 > /dev/null");
     let output = std::process::Command::new("bash")
@@ -477,7 +477,7 @@ fn a_partial_is_no_skeleton() {
 }
 
 #[test]
-fn a_name_too_long_for_a_file_is_told_where_it_is_drawn() {
+fn a_name_too_long_for_a_file_is_reported_in_the_graph() {
     let long = "k".repeat(300);
     let drawing = format!("digraph g {{\n    a [kind={long}];\n    a -> b;\n}}\n");
     let mut test = Test::new().file("g.dot", drawing);

@@ -233,7 +233,7 @@ fn a_strategy_that_is_nearly_called_so_is_named() {
 
 /// Checks that verbs that need a network name the verb that accepts a bare graph.
 #[test]
-fn other_verbs_tell_which_one_takes_such_a_graph() {
+fn other_verbs_point_at_partition() {
     for args in ["check squares.graph", "check squares.graph --format metis"] {
         squares(args)
             .run()

@@ -229,7 +229,7 @@ fn what_a_run_has_written_may_be_written_again() {
 
 /// Checks that files of other programs are not overwritten. The user can remove such a file.
 #[test]
-fn what_somebody_else_has_written_is_not_written_over() {
+fn files_of_other_programs_are_not_overwritten() {
     let others = [
         ("Cargo.toml", "[package]\nname = \"a\"\n"),
         ("package.json", "{\"name\": \"a\"}\n"),

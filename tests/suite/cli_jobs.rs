@@ -110,7 +110,7 @@ fn an_end_that_is_not_the_programs_is_an_error() {
 
 /// Checks the end of `graphmap run … | head -1`: no message, and the exit code of other programs.
 #[test]
-fn a_reader_who_leaves_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     use std::io::{BufRead, BufReader, Read};
     let test = net("exec yes");
     let mut command = test.command();

@@ -32,7 +32,7 @@ fn refused(test: Test, options: &str, status: i32) -> Done {
 }
 
 #[test]
-fn a_hostfile_of_another_dialect() {
+fn a_hostfile_of_another_format_is_an_error() {
     let open = farm().file("hosts", "node1 slots=2\n");
     refused(open, "--hosts hosts --hosts-format mpich", 1).stderr_is(
         "error[G0411]: `slots=` belongs in an Open MPI hostfile, but this text is read as an MPICH hostfile
@@ -138,7 +138,7 @@ fn more_pins_than_slots() {
 }
 
 #[test]
-fn weights_that_are_no_weights() {
+fn invalid_weights_are_errors() {
     for weight in ["-1", "NaN", "inf", "1e400", "1,5", "0x10", ""] {
         for (attribute, column) in [("load", 27), ("traffic", 27), ("mem", 26)] {
             if (attribute, weight) == ("traffic", "") {
@@ -432,7 +432,7 @@ fn a_mapping_that_is_there_is_not_looked_for() {
 }
 
 #[test]
-fn so_many_threads() {
+fn threads_must_be_from_1_to_1024() {
     for wrong in ["0", "1025", "-1", "all"] {
         let said = format!("'{wrong}' for '--threads <N>'");
         refused(farm(), &format!("-n 2 --time 20ms --threads={wrong}"), 2).stderr_has(&said);
@@ -475,7 +475,7 @@ since the previous mapping: 0 moved, 4 stay, 0 new
 }
 
 #[test]
-fn what_moves_is_told_beside_what_it_gains() {
+fn moves_are_reported_with_their_gain() {
     // Measurements: now most of the traffic is between `b` and `c`.
     let profile = r#"{"processes": [{"name": "a", "load": 1}, {"name": "b", "load": 1},
         {"name": "c", "load": 1}, {"name": "d", "load": 1}], "channels": [
@@ -735,7 +735,7 @@ fn no_traffic_is_not_less_than_none() {
 /// Reproduces two errors: a heavy process after a group was named as another one, and only one
 /// process of a heavy group was named.
 #[test]
-fn what_is_too_heavy_is_named_with_its_rule() {
+fn too_heavy_processes_are_named_with_their_rule() {
     let group = "subgraph cluster_m { graph [colocate=true]; a; b; c }";
     let drawing = format!("digraph {{ {group} a -> b -> c -> z; z [load=100]; z -> y }}");
     let test = Test::new().file("z.dot", drawing);

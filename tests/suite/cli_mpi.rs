@@ -74,7 +74,7 @@ fn the_compiler_that_the_environment_names_says_which_launcher() {
 }
 
 #[test]
-fn a_compiler_that_says_nothing_of_an_mpi_is_told_with_what_to_set() {
+fn a_compiler_without_an_mpi_is_reported_with_what_to_set() {
     for (value, why) in [
         ("nowhere", "it is not on PATH"),
         ("./nowhere", "it cannot be run: No such file"),
@@ -194,7 +194,7 @@ fn alone(compiler: &str) -> Test {
 
 /// Checks that a launcher that cannot start the program is reported before the build.
 #[test]
-fn the_launcher_of_another_mpi_is_told_before_the_build() {
+fn the_launcher_of_another_mpi_is_reported_before_the_build() {
     let open = "#!/bin/sh\necho 'mpirun (Open MPI) 5.0.3'\n";
     let hydra = "#!/bin/sh\necho 'HYDRA build details:'\n";
     for (name, says, named, set, told) in [
@@ -254,7 +254,7 @@ fn the_launcher_of_another_mpi_is_told_before_the_build() {
 /// Checks that such a host is reported before the start, because `mpiexec` of MPICH would never
 /// end.
 #[test]
-fn a_host_without_an_address_is_told_where_it_is_named() {
+fn a_host_without_an_address_is_reported_at_its_position() {
     // The domain `.invalid` does not exist (RFC 2606).
     let ssh = "#!/bin/sh
 case $2 in

@@ -16,7 +16,7 @@ fn plan(drawing: &str, options: &str) -> Value {
 /// vertices left, which heavy vertices cause.
 #[cfg(feature = "metis")]
 #[test]
-fn nothing_foreign_is_printed() {
+fn messages_of_metis_are_suppressed() {
     let mut tree = "digraph tree {\n".to_owned();
     for v in 0..128 {
         let load = if v < 3 { 100_000 } else { 0 };
@@ -33,7 +33,7 @@ fn nothing_foreign_is_printed() {
 }
 
 #[test]
-fn what_weights_are_off_by_is_told() {
+fn rounding_of_weights_is_reported() {
     let options = "--hosts hosts=2 --imbalance 200";
     // One third has more digits than the search can count beside a thousand million.
     let third = "digraph g { a -> b [traffic=0.3333333333333333]; b -> c [traffic=1000000000] }";

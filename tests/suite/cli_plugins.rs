@@ -99,7 +99,7 @@ fn an_emitter_in_python_writes_a_file() {
 }
 
 #[test]
-fn both_are_listed() {
+fn external_passes_and_emitters_are_listed() {
     Test::new()
         .executable("graphmap-pass-weigh", WEIGH)
         .executable("graphmap-emit-csv", CSV)
@@ -119,7 +119,7 @@ fn a_pass_that_says_nothing_changes_nothing() {
 }
 
 #[test]
-fn one_that_answers_before_it_reads_does_not_block() {
+fn a_plug_in_that_answers_before_it_reads_does_not_block() {
     // Exceeds the capacity of a pipe, in both directions.
     let processes: Vec<String> = (0..4000)
         .map(|i| format!(r#"{{"name": "p{i}"}}"#))
@@ -137,7 +137,7 @@ cat > /dev/null"#;
 }
 
 #[test]
-fn one_that_hangs_is_killed_with_all_that_it_started() {
+fn a_hanging_plug_in_is_killed_with_its_child_processes() {
     let test = pass("sleep 1000 & echo $! > child; sleep 1000")
         .args("check net.json --pass odd --plugin-timeout 0.3");
     let start = Instant::now();
@@ -162,7 +162,7 @@ fn a_plug_in_ends_with_us() {
 }
 
 #[test]
-fn what_one_leaves_running_at_its_end_is_ended() {
+fn child_processes_of_a_plug_in_end_with_it() {
     let test = pass(r#"sleep 1000 & echo $! > child; echo '{"protocol": 1}'"#);
     // Its child process keeps standard output open.
     test.run().status(0);
@@ -205,7 +205,7 @@ fn whatever_ends_us_ends_a_plug_in_and_all_that_it_started() {
 
 /// Checks that the end of a plug-in is detected even if graphmap inherits that SIGCHLD is ignored.
 #[test]
-fn the_end_of_one_is_seen_whoever_started_us() {
+fn the_end_of_a_plug_in_is_detected_if_sigchld_is_ignored() {
     let test = pass("exit 3");
     let path = std::env::var("PATH").unwrap();
     let output = std::process::Command::new("sh")
@@ -226,7 +226,7 @@ fn the_end_of_one_is_seen_whoever_started_us() {
 }
 
 #[test]
-fn one_that_fails_says_why() {
+fn a_failed_plug_in_is_reported_with_its_output() {
     pass("echo this and >&2; echo that >&2; exit 3")
         .run()
         .status(5)
@@ -236,7 +236,7 @@ fn one_that_fails_says_why() {
 }
 
 #[test]
-fn one_that_dies_by_a_signal() {
+fn a_plug_in_killed_by_a_signal_is_an_error() {
     pass("kill -SEGV $$")
         .run()
         .status(5)
@@ -245,7 +245,7 @@ fn one_that_dies_by_a_signal() {
 }
 
 #[test]
-fn one_that_cannot_be_started() {
+fn a_plug_in_that_cannot_be_started_is_an_error() {
     Test::new()
         .file("net.json", NET)
         .executable("graphmap-pass-odd", "#!/no/such/interpreter\n")
@@ -257,7 +257,7 @@ fn one_that_cannot_be_started() {
 }
 
 #[test]
-fn rubbish_for_a_reply() {
+fn an_invalid_reply_is_an_error() {
     for script in [
         "echo hello",
         "true",
@@ -279,7 +279,7 @@ fn rubbish_for_a_reply() {
 /// Checks that an error in a reply is shown in the graph file, at the position that the plug-in
 /// returned. Without a position, only the message is shown.
 #[test]
-fn a_wrong_element_is_told_at_its_place() {
+fn an_invalid_element_is_reported_at_its_position() {
     let said = r#"{"protocol": 1, "network": {"graphmap": 1,
         "processes": [{"name": "a"}, {"name": "b", "lode": 3, "span": [0, 21, 22]}],
         "channels": [{"from": "a", "to": "c", "span": [0, 12, 18]}],
@@ -384,7 +384,7 @@ fn an_emitter_without_its_main_file() {
 }
 
 #[test]
-fn what_is_not_there() {
+fn unknown_passes_and_emitters_are_errors() {
     Test::new()
         .file("net.json", NET)
         .args("check net.json --pass nope")
@@ -407,7 +407,7 @@ fn asked(test: &Test) -> serde_json::Value {
 const HOSTFILE: &str = "n1:2\nn2:1\nn1:1\n";
 
 #[test]
-fn one_is_told_the_platform_that_the_mapping_goes_by() {
+fn a_plug_in_receives_the_platform_of_the_mapping() {
     let keep = r#"cat > asked; echo '{"protocol": 1, "files": [{"content": ""}]}'"#;
     let script = format!("#!/bin/sh\n{keep}\n");
     let mut test = pass(r#"cat > asked; echo '{"protocol": 1}'"#)

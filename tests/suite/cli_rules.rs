@@ -78,7 +78,7 @@ fn replicas_on_different_hosts() {
 }
 
 #[test]
-fn so_many_on_a_host() {
+fn hold_limits_processes_per_host() {
     let held = hosts_of(
         replicas("load=1"),
         "--hold replica*=-1@node* --hold replica*=-1@big",
@@ -275,7 +275,7 @@ fn interrupted(child: Started) -> std::process::Output {
 }
 
 #[test]
-fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
+fn an_interrupted_search_gives_its_best_mapping() {
     use std::os::unix::process::ExitStatusExt;
     let ring: String = (0..300)
         .map(|i| {
@@ -307,7 +307,7 @@ fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let test = replicas("load=1").file("r.rules", "pin srouce = node1\ntogther sink\npin sink=9\n");
     partition(
         test,

@@ -69,7 +69,7 @@ fn squares() -> Test {
 }
 
 #[test]
-fn a_network_from_its_graph_to_its_result() {
+fn a_project_is_built_run_and_updated() {
     let mut test = squares();
     let mut run = |args: &str| {
         let old = std::mem::replace(&mut test, Test::new());
@@ -431,7 +431,7 @@ fn a_project_of_its_own_graph() {
 
 /// Checks that a long rebuild at a terminal mentions the faster option.
 #[test]
-fn a_long_build_is_told_how_to_be_shorter() {
+fn a_long_build_prints_how_to_shorten_it() {
     const HINT: &str = "graphmap: `--dev` builds faster, but the program runs slower\n";
     // The stub of Cargo only takes longer than a build without a hint.
     let project = || {
@@ -465,7 +465,7 @@ fn a_long_build_is_told_how_to_be_shorter() {
 }
 
 #[test]
-fn plans() {
+fn partition_prints_and_writes_plans() {
     let test = || Test::new().file("g.dot", GRAPH);
     let done = test()
         .args("partition g.dot -n 2 --time 20ms --json")

@@ -82,7 +82,7 @@ fn launch_files_say_how_many_ranks_there_are() {
 }
 
 #[test]
-fn a_project_without_the_link_is_told_what_to_add() {
+fn a_project_without_the_link_is_reported_with_what_to_add() {
     let test = ring("").args("run ring --hosts names=h1,h2 -- 8");
     test.run()
         .status(2)
@@ -114,7 +114,7 @@ fn a_project_without_the_link_is_told_what_to_add() {
 }
 
 #[test]
-fn what_is_no_project_of_ranks_is_told() {
+fn a_project_without_ranks_is_an_error() {
     let manifest = "[package]\nname = \"own\"\n\n[dependencies]\nmpi = \"0.8\"\n";
     let test = Test::new().file("own/Cargo.toml", manifest);
     for named in ["own", "own/Cargo.toml"] {
@@ -208,7 +208,7 @@ fn the_program_of_several_is_that_with_the_name_of_the_package() {
 }
 
 #[test]
-fn what_a_launcher_cannot_be_told_is_told_before_the_build() {
+fn too_long_launcher_lines_are_reported_before_the_build() {
     let test = ring("--link mpi")
         .executable("cargo", "#!/bin/sh\ntouch built\nexit 1\n")
         .executable("mpiexec.mpich", "#!/bin/sh\necho HYDRA\n")

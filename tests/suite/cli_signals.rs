@@ -87,7 +87,7 @@ fn waits_for_pipe(run: &mut Started) {
 }
 
 #[test]
-fn who_waits_for_a_pipe_that_nobody_writes_to() {
+fn signals_end_reading_of_a_silent_pipe() {
     let pipes = ["pipe.dot", "pipe", "sk/go/pipe.hbs"];
     for (i, (args, _)) in READING.into_iter().enumerate() {
         let (signal, number) = SIGNALS[i % 2];
@@ -99,7 +99,7 @@ fn who_waits_for_a_pipe_that_nobody_writes_to() {
 
 /// Checks pipes that contain half of the input, and whose writer writes no more.
 #[test]
-fn who_waits_for_the_rest_of_a_pipe() {
+fn signals_end_reading_of_a_half_written_pipe() {
     for (i, (args, pipe)) in READING.into_iter().enumerate() {
         let (signal, number) = SIGNALS[(i + 1) % 2];
         let test = inputs(&[pipe]).args(args);
@@ -115,7 +115,7 @@ fn who_waits_for_the_rest_of_a_pipe() {
 /// Checks plug-ins that ignore signals, flood a stream, or do not read their input. Their child
 /// processes end, too.
 #[test]
-fn who_waits_for_a_plug_in() {
+fn signals_end_plug_ins() {
     let deaf =
         "trap '' INT TERM; echo $$ > number; mv number started; while :; do sleep 1000; done";
     let floods = "echo $$ > number; mv number started; exec yes >&2";
@@ -154,7 +154,7 @@ fn who_waits_for_a_plug_in() {
 /// Checks partials that include the next one four times each. Rendering takes seconds until the
 /// budget is spent, which is an error.
 #[test]
-fn who_renders() {
+fn signals_end_rendering() {
     let mut test = inputs(&[]);
     let last = 12;
     for i in 0..last {
@@ -188,7 +188,7 @@ fn who_renders() {
 
 /// Checks that SIGUSR1, which asks a run for its state, does not end it, not even during the build.
 #[test]
-fn who_asks_while_it_builds_ends_nothing() {
+fn a_report_request_does_not_end_the_build() {
     let cargo = "#!/bin/sh\n: > building\nwhile [ ! -e asked ]; do sleep 0.01; done\nexit 101\n";
     let test = inputs(&[]).args("new pair --from pair.dot");
     test.run().status(0);

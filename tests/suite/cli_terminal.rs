@@ -117,7 +117,7 @@ fn no_verb_lets_a_name_govern_the_terminal() {
 }
 
 #[test]
-fn a_sound_network_of_hostile_names_is_told_in_full() {
+fn a_valid_network_of_hostile_names_is_printed_in_full() {
     let test = drawing("pair.dot").args("view pair.dot");
     let shown = test.run().status(0).stdout();
     assert!(

@@ -44,12 +44,13 @@ fn what_verification_lets_pass_is_mapped_and_emitted_without_a_panic() {
                 what.push(change);
             }
         }
-        let Ok((verified, findings)) = infer(network).and_then(verify) else {
+        let Ok((verified, diagnostics)) = infer(network).and_then(verify) else {
             continue;
         };
         passed += 1;
-        let tried =
-            std::panic::catch_unwind(AssertUnwindSafe(|| all.consume(&verified, &findings, seed)));
+        let tried = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            all.consume(&verified, &diagnostics, seed)
+        }));
         let (was_mapped, files) = tried
             .unwrap_or_else(|_| panic!("seed {seed}: {what:?}\n{}", json::write(&verified, None)));
         mapped += usize::from(was_mapped);
@@ -92,9 +93,9 @@ impl Consumers {
     }
 
     /// Returns whether the network was mapped, and how many emitters wrote it.
-    fn consume(&self, network: &Verified, findings: &Diagnostics, seed: u64) -> (bool, usize) {
+    fn consume(&self, network: &Verified, diagnostics: &Diagnostics, seed: u64) -> (bool, usize) {
         let mut dice = Dice::new(seed);
-        look_at(network, findings);
+        look_at(network, diagnostics);
         let _ = mapping_json::network_hash(network);
         let _ = (
             Structure::of(network),
@@ -168,8 +169,8 @@ impl Consumers {
 }
 
 /// Resolves the positions of diagnostics as for printing. They may be anywhere.
-fn look_at(network: &Verified, findings: &Diagnostics) {
-    for finding in findings {
+fn look_at(network: &Verified, diagnostics: &Diagnostics) {
+    for finding in diagnostics {
         for label in finding.primary.iter().chain(&finding.secondary) {
             let _ = (
                 network.location(label.span),

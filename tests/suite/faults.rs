@@ -159,7 +159,7 @@ fn held_in_the_middle(test: &Test, args: &str, outs: &[String]) -> Started {
 }
 
 #[test]
-fn told_to_end_while_it_writes_it_finishes_that() {
+fn writing_is_finished_after_a_signal() {
     let test = Test::new().file("net.json", NET);
     let outs: Vec<String> = (0..300).map(|i| format!("out/{i:03}.json")).collect();
     let emits: Vec<String> = outs
@@ -199,7 +199,7 @@ fn folders_that_cannot_be_written() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let many: Vec<String> = (0..20_000)
         .map(|i| format!(r#"{{"name": "process{i}"}}"#))
         .collect();

@@ -111,7 +111,7 @@ fn a_drawing_and_a_mapping_of_today_are_read_to_the_network_of_today() {
 }
 
 #[test]
-fn a_drawing_that_is_written_states_its_version() {
+fn a_written_graph_states_its_version() {
     let done = with_all().args("expand drawing-thesis.dot").run().status(0);
     let text = done.stdout();
     assert!(
@@ -293,7 +293,7 @@ fn a_profile_that_states_two_versions_is_refused() {
 }
 
 #[test]
-fn a_drawing_of_a_newer_version_is_not_laid_out() {
+fn a_graph_of_a_newer_version_is_not_formatted() {
     for version in ["graphmap=2;", "graph [graphmap=2];"] {
         let text = today("drawing-thesis.dot").replacen('{', &format!("{{ {version}"), 1);
         let test = with_all()
@@ -445,7 +445,7 @@ fn newer_versions_are_refused() {
 
 /// Checks that `view` refuses a newer version, because the picture could be wrong.
 #[test]
-fn a_newer_drawing_is_not_viewed() {
+fn a_newer_graph_is_not_viewed() {
     let test = Test::new().file("g.dot", "digraph { a -> b; graphmap=2; }");
     test.args("view g.dot -o g.svg")
         .run()
@@ -639,7 +639,7 @@ fn the_schema_and_the_reader_agree() {
 fn the_book_lists_the_newest_versions() {
     let page = include_str!("../../docs/src/formats.md");
     for (format, newest) in [
-        ("graph file", graphmap_dot::dialect::VERSION),
+        ("graph file", graphmap_dot::language::VERSION),
         ("network as JSON", json::VERSION),
         ("`mapping.json`", graphmap_binding::mapping_json::VERSION),
         ("synthetic platform", graphmap_platform::synthetic::VERSION),

@@ -284,13 +284,13 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         }
     }
     if mpi == "mpich" {
-        a_launcher_that_says_nothing_is_told(folder);
+        a_silent_launcher_is_reported(folder);
     }
 }
 
 /// Checks a launcher that SIGPIPE ends. The launcher of MPICH may end so if an OS process is lost
 /// while MPI starts.
-fn a_launcher_that_says_nothing_is_told(folder: &Path) {
+fn a_silent_launcher_is_reported(folder: &Path) {
     let script = folder.join("launcher");
     fs::write(&script, "#!/bin/sh\nkill -s PIPE $$\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
@@ -401,7 +401,7 @@ fn the_farm_runs_on_hosts_over_open_mpi() {
 }
 
 #[test]
-fn what_cannot_be_started_on_hosts_is_told() {
+fn failed_starts_on_hosts_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("net.dot"), "digraph net { a -> b }").unwrap();

@@ -68,7 +68,7 @@ fn a_network_built_in_rust_is_mapped_and_emitted() {
 }
 
 #[test]
-fn every_stage_tells_all_that_is_wrong() {
+fn every_stage_reports_all_errors() {
     let error = graphmap::read("no such file.dot").unwrap_err().to_string();
     assert!(
         error.starts_with("error[G0001]: `no such file.dot` cannot be read"),
@@ -134,7 +134,7 @@ fn every_stage_tells_all_that_is_wrong() {
 }
 
 #[test]
-fn what_keeps_nobody_from_going_on_comes_with_what_was_made() {
+fn warnings_are_returned_with_the_network() {
     let text = "digraph { a -> b [type=u8]; c; }";
     let drawing = Registry::new().read_text("dot", "odd.dot", text).unwrap();
     let network = graphmap::check(drawing).unwrap();

@@ -95,7 +95,7 @@ fn a_strategy_proves_nothing_by_saying_so() {
 }
 
 #[test]
-fn a_strategy_that_breaks_a_rule_is_told_so_and_another_mapping_is_used() {
+fn a_strategy_that_breaks_a_rule_is_reported_and_another_mapping_is_used() {
     let network = chain(4);
     let rules = graphmap::rules(&network, "my.rules", "together p0x,p1x").unwrap();
     let mut request = Request {
@@ -140,7 +140,7 @@ fn numbers_of_a_request_mean_something() {
 }
 
 #[test]
-fn any_number_of_threads_is_one() {
+fn any_number_of_threads_is_accepted() {
     let network = chain(40);
     let platform = graphmap::platform("hosts=1:cores=3").unwrap();
     let mut request = Request::default();
@@ -150,7 +150,7 @@ fn any_number_of_threads_is_one() {
 }
 
 #[test]
-fn any_time_is_a_time() {
+fn any_time_limit_is_accepted() {
     let network = chain(4);
     let platform = graphmap::platform("hosts=1:cores=2").unwrap();
     for name in ["auto", "fast", "stack", "ilp"] {
@@ -247,7 +247,7 @@ impl Emitter for Odd {
 }
 
 #[test]
-fn an_error_that_is_found_is_one_and_one_that_is_not_told_is_shown_as_that() {
+fn parts_with_errors_or_without_diagnostics_fail() {
     for (odd, told) in [
         (Odd::Contradicting, "error[G0999]: an error"),
         (Odd::Silent, "failed without a diagnostic"),
@@ -307,7 +307,7 @@ fn what_reading_found_comes_with_the_network_once() {
 }
 
 #[test]
-fn a_drawing_says_how_its_findings_are_taken() {
+fn a_graph_sets_the_level_of_its_diagnostics() {
     let check = |said: &str| {
         let text = format!("digraph {{ {said} a -> b [type=u8]; c; }}");
         graphmap::check(Registry::new().read_text("dot", "taken.dot", text)?)

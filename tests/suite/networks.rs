@@ -299,7 +299,7 @@ fn drawings() -> Vec<String> {
 }
 
 #[test]
-fn every_drawing_has_a_program_and_its_wiring_is_current() {
+fn every_graph_has_a_program_and_its_wiring_is_current() {
     let mut names = drawings();
     // The listing of the thesis has no program.
     names.retain(|name| name != "a3");
@@ -336,7 +336,7 @@ fn the_listing_of_the_thesis_is_sound_and_can_be_wired() {
 }
 
 #[test]
-fn every_drawing_has_its_picture_in_the_book() {
+fn every_graph_has_its_picture_in_the_book() {
     let book = std::fs::read_to_string(root().join("docs/src/networks.md")).unwrap();
     for name in drawings() {
         assert!(
@@ -358,7 +358,7 @@ fn shown(picture: &str) -> Vec<&str> {
 }
 
 #[test]
-fn graphviz_draws_every_drawing_without_a_word_as_the_book_shows_it() {
+fn graphviz_draws_every_graph_without_warnings_as_in_the_book() {
     if let Err(error) = Command::new("dot").arg("-V").output() {
         skip(Need::Graphviz, format!("dot does not start: {error}"));
         return;

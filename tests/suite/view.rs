@@ -136,7 +136,7 @@ fn what_cannot_be_shown() {
 /// Checks that a process whose input depends on time makes a network non-deterministic, for each
 /// form of channels. The table, its JSON and the note agree.
 #[test]
-fn what_depends_on_time_is_told_alike() {
+fn dependence_on_time_is_reported_in_all_forms() {
     for (edges, notes) in [
         ("a -> b [type=u64];", 0),
         ("a -> b [bundle=gather]; c -> b;", 0),

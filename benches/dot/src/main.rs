@@ -49,7 +49,7 @@ fn main() {
         }
     }
     println!();
-    worst.tell();
+    worst.print();
     for variant in VARIANTS {
         println!("- *{}*: {}.", variant.name, variant.about);
     }
@@ -173,7 +173,7 @@ impl Worst {
         }
     }
 
-    fn tell(&self) {
+    fn print(&self) {
         let ratios = self.ratios.iter();
         let ratios: Vec<String> = ratios
             .map(|(reader, least)| format!("{:.1} times faster than {}", least, reader.name()))

@@ -92,9 +92,9 @@ impl Reader {
             Reader::Graphmap => {
                 let bytes = std::fs::read(path).expect("the graph");
                 let mut sources = graphmap_kpn::source::SourceMap::new();
-                let mut findings = graphmap_kpn::diagnostic::Diagnostics::new();
+                let mut diagnostics = graphmap_kpn::diagnostic::Diagnostics::new();
                 let declared =
-                    graphmap_dot::dialect::load(&mut sources, path, bytes, &mut findings);
+                    graphmap_dot::language::load(&mut sources, path, bytes, &mut diagnostics);
                 let declared = declared.expect("a valid graph");
                 assert!(!declared.channels.is_empty());
                 assert!(!sources.text(declared.channels[0].span).is_empty());

@@ -1,7 +1,7 @@
 //! The command that starts a mapped network: a shell script and the files that it needs.
 
 use crate::launch::{Launch, shell_quoted};
-use crate::start::{self, Way};
+use crate::start::{self, Startup};
 use crate::{codes, fgmpi, intel, mpich, openmpi, slurm};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
@@ -61,7 +61,7 @@ pub struct Command {
 }
 
 /// Returns true if a file beside a script is executable.
-pub fn is_started(name: &str) -> bool {
+pub fn is_executable(name: &str) -> bool {
     name == mpich::AGENT
 }
 
@@ -77,26 +77,26 @@ pub fn command(
 ) -> Result<Command, Diagnostics> {
     // The sections for Open MPI name hosts, so that Open MPI ignores users and ports of its
     // hostfile.
-    let says = match launcher {
-        Launcher::Mpich | Launcher::FgMpi => mpich::SAYS,
-        Launcher::Intel => intel::SAYS,
+    let access_facts = match launcher {
+        Launcher::Mpich | Launcher::FgMpi => mpich::ACCESS_FACTS,
+        Launcher::Intel => intel::ACCESS_FACTS,
         Launcher::OpenMpi | Launcher::Slurm => &[],
     };
-    launch.check_facts("the files of this launcher", says, out);
+    launch.check_facts("the files of this launcher", access_facts, out);
     let n = launch.os_processes.len();
     let placed = launch.hosts()?.is_some();
     let mut files = Vec::new();
     let mut set = String::new();
     let mut last = "";
-    let way = match launcher {
-        Launcher::Mpich | Launcher::Intel => Some(Way::HYDRA),
-        Launcher::OpenMpi => Some(Way::OPEN_MPI),
-        Launcher::Slurm => Some(Way::SLURM),
+    let startup = match launcher {
+        Launcher::Mpich | Launcher::Intel => Some(Startup::HYDRA),
+        Launcher::OpenMpi => Some(Startup::OPEN_MPI),
+        Launcher::Slurm => Some(Startup::SLURM),
         // Sections of FG-MPI contain the number of processes of each OS process.
         Launcher::FgMpi => None,
     };
-    if let Some(way) = way {
-        let line = shell_quoted(&start::line(launch, way)?);
+    if let Some(startup) = startup {
+        let line = shell_quoted(&start::line(launch, startup)?);
         let variable = start::VARIABLE;
         set = format!("{variable}={line}\nexport {variable}\n");
     }

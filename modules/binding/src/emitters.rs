@@ -1,7 +1,7 @@
 //! The emitters of this crate, by the names that users write.
 
 use crate::command::{self, Launcher};
-use crate::launch::{LABEL, Launch, alone};
+use crate::launch::{LABEL, Launch, single};
 use crate::ranks::{FIRST_RANK, MAIN};
 use crate::{codes, facts, fgmpi, intel, mapping_json, mpich, openmpi, ranks, slurm};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -17,7 +17,7 @@ struct Row {
     files: &'static [&'static str],
     /// Facts about the access to hosts that the file contains. `None` if it names no hosts, or if
     /// its emitter checks them itself.
-    says: Option<&'static [&'static str]>,
+    access_facts: Option<&'static [&'static str]>,
     write: Write,
 }
 
@@ -36,21 +36,21 @@ const ALL: &[Row] = &[
         name: "hostfile",
         about: "MPICH hostfile: hosts in the order of ranks",
         files: &["hostfile"],
-        says: Some(mpich::SAYS),
+        access_facts: Some(mpich::ACCESS_FACTS),
         write: Write::Launch(|launch, _| mpich::hostfile(launch)),
     },
     Row {
         name: "configfile",
         about: "MPICH configfile: sections for mpiexec, with their cores",
         files: &["configfile"],
-        says: None,
+        access_facts: None,
         write: Write::Launch(mpich::configfile),
     },
     Row {
         name: "openmpi-hostfile",
         about: "Open MPI hostfile: hosts with their slots",
         files: &["openmpi-hostfile"],
-        says: Some(openmpi::SAYS),
+        access_facts: Some(openmpi::ACCESS_FACTS),
         write: Write::Launch(|launch, out| {
             openmpi::check_names(launch, out);
             openmpi::hostfile(launch)
@@ -60,7 +60,7 @@ const ALL: &[Row] = &[
         name: "rankfile",
         about: "Open MPI rankfile: host and cores of each rank",
         files: &["rankfile"],
-        says: Some(&[]),
+        access_facts: Some(&[]),
         write: Write::Launch(|launch, out| {
             openmpi::check_names(launch, out);
             openmpi::rankfile(launch, out)
@@ -70,7 +70,7 @@ const ALL: &[Row] = &[
         name: "appfile",
         about: "Open MPI appfile: sections with their hosts and cores",
         files: &["appfile"],
-        says: Some(&[]),
+        access_facts: Some(&[]),
         write: Write::Launch(|launch, out| {
             openmpi::check_names(launch, out);
             openmpi::appfile(launch, out)
@@ -80,21 +80,21 @@ const ALL: &[Row] = &[
         name: "machinefile",
         about: "Intel MPI machinefile: hosts in the order of ranks",
         files: &["machinefile"],
-        says: Some(intel::SAYS),
+        access_facts: Some(intel::ACCESS_FACTS),
         write: Write::Launch(|launch, _| intel::machinefile(launch)),
     },
     Row {
         name: "intel-configfile",
         about: "Intel MPI configfile: sections with their hosts and cores",
         files: &["intel-configfile"],
-        says: Some(intel::SAYS),
+        access_facts: Some(intel::ACCESS_FACTS),
         write: Write::Launch(intel::configfile),
     },
     Row {
         name: "multi-prog",
         about: "Slurm program file for srun --multi-prog",
         files: &["multi-prog"],
-        says: None,
+        access_facts: None,
         write: Write::Launch(|launch, out| {
             command::cores_lost_by_slurm(launch, out);
             slurm::multi_prog(launch, out)
@@ -104,28 +104,28 @@ const ALL: &[Row] = &[
         name: "slurm-hostfile",
         about: "Slurm SLURM_HOSTFILE: a host for each rank, for srun -m arbitrary",
         files: &["slurm-hostfile"],
-        says: Some(&[]),
+        access_facts: Some(&[]),
         write: Write::Launch(|launch, _| slurm::hostfile(launch)),
     },
     Row {
         name: "fgmpi",
         about: "FG-MPI mapping function in C; for its sections, use `mpiexec` with launcher=fgmpi",
         files: &["fgmpi.c"],
-        says: None,
+        access_facts: None,
         write: Write::Mapping(fgmpi::mapping_function),
     },
     Row {
         name: "mapping",
         about: "mapping.json: the mapping, for graphmap and other programs",
         files: &["mapping.json"],
-        says: Some(&[]),
+        access_facts: Some(&[]),
         write: Write::Mapping(mapping_json::write),
     },
     Row {
         name: "mpiexec",
         about: "script that starts the launcher (option launcher=), and the files that it needs",
         files: &["mpiexec.sh", "launch.sh"],
-        says: None,
+        access_facts: None,
         write: Write::Script,
     },
 ];
@@ -189,18 +189,24 @@ impl Emitter for &'static Row {
             Write::Launch(write) => {
                 let launch = launch(mapped, context)?;
                 let text = write(&launch, context.diagnostics)?;
-                if let Some(says) = self.says {
+                if let Some(access_facts) = self.access_facts {
                     let file = format!("the output of `{}`", self.name);
-                    launch.check_facts(&file, says, context.diagnostics);
+                    launch.check_facts(&file, access_facts, context.diagnostics);
                 }
                 text
             }
             Write::Mapping(write) => {
-                if let Some(says) = self.says {
+                if let Some(access_facts) = self.access_facts {
                     let bindings = mapped.mapping().bindings.values();
                     let hosts = bindings.filter_map(|binding| binding.host.as_deref());
                     let facts = facts::of(context.platform);
-                    facts::check(hosts, &facts, "mapping.json", says, context.diagnostics);
+                    facts::check(
+                        hosts,
+                        &facts,
+                        "mapping.json",
+                        access_facts,
+                        context.diagnostics,
+                    );
                 }
                 write(mapped)
             }
@@ -230,18 +236,18 @@ fn script(
     let launch = launch(mapped, context)?;
     let name = context.options.get("launcher");
     let name = name.map_or("mpich", String::as_str);
-    let launcher = Launcher::from_name(name).map_err(|d| alone(*d))?;
+    let launcher = Launcher::from_name(name).map_err(|d| single(*d))?;
     if launcher == Launcher::FgMpi && ranks::first_rank(context.options)?.is_some() {
         let what =
             "`first_rank=` cannot be used with FG-MPI, which gives each process its own rank";
         let error = Diagnostic::error(codes::BAD_OPTION, what);
         let help = "omit `first_rank=`; `fgmpi.c` contains the function of each rank";
-        return Err(alone(error.help(help)));
+        return Err(single(error.help(help)));
     }
     let made = command::command(&launch, launcher, context.diagnostics)?;
     for (name, text) in made.files {
         let path = context.path.with_file_name(name);
-        match command::is_started(name) {
+        match command::is_executable(name) {
             true => files.executable(path, text),
             false => files.generated(path, text),
         }
@@ -261,7 +267,7 @@ pub fn emitters() -> Vec<Box<dyn Emitter + Send + Sync>> {
 
 /// Returns true if the named emitter describes a launch, so that it reads the options of
 /// [`Launch::of`].
-pub fn starts(name: &str) -> bool {
+pub fn describes_launch(name: &str) -> bool {
     let row = ALL.iter().find(|row| row.name == name);
     row.is_some_and(|row| !matches!(row.write, Write::Mapping(_)))
 }

@@ -34,12 +34,12 @@ pub(crate) fn of(platform: Option<&Hardware>) -> BTreeMap<String, HostFacts> {
 
 /// Warns of users, ports, interfaces and bindings of hosts that a file does not contain (`G0445`).
 /// There is one warning for each kind of fact. `file` is a description of the file with its
-/// article, and `says` lists the facts that the file contains.
+/// article, and `access_facts` lists the facts that the file contains.
 pub(crate) fn check<'h>(
     hosts: impl Iterator<Item = &'h str>,
     facts: &BTreeMap<String, HostFacts>,
     file: &str,
-    says: &[&str],
+    access_facts: &[&str],
     out: &mut Diagnostics,
 ) {
     if facts.is_empty() {
@@ -55,7 +55,7 @@ pub(crate) fn check<'h>(
         for (name, _) in facts.access.said() {
             match lost.iter_mut().find(|(known, ..)| *known == name) {
                 Some((_, _, others)) => *others += 1,
-                None if says.contains(&name) => {}
+                None if access_facts.contains(&name) => {}
                 None => lost.push((name, host, 0)),
             }
         }

@@ -15,7 +15,7 @@ use graphmap_kpn::diagnostic::Diagnostics;
 use std::fmt::Write;
 
 /// Facts about the access to hosts that a machinefile and a configfile contain.
-pub(crate) const SAYS: &[&str] = &["user"];
+pub(crate) const ACCESS_FACTS: &[&str] = &["user"];
 
 /// Returns the machinefile: runs of OS processes on one host as `host:n`, in rank order.
 ///

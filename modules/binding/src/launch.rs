@@ -61,7 +61,7 @@ fn label(options: &BTreeMap<String, String>) -> Result<bool, Diagnostics> {
         None | Some("no") => Ok(false),
         Some(other) => {
             let what = format!("`{LABEL}={other}`: expected `yes` or `no`");
-            Err(alone(Diagnostic::error(codes::BAD_OPTION, what)))
+            Err(single(Diagnostic::error(codes::BAD_OPTION, what)))
         }
     }
 }
@@ -131,7 +131,7 @@ impl Launch {
             _ => return Ok(()),
         };
         let what = format!("`program={program}` cannot be started: {why}");
-        Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
+        Err(single(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
     }
 
     /// Refuses names of hosts that are not valid in the line of a file.
@@ -168,7 +168,7 @@ impl Launch {
                 let what = format!("{name:?} cannot be the name of a variable");
                 let help =
                     "use letters, digits and `_`, and begin with no digit: `--set env.NAME=VALUE`";
-                Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
+                Err(single(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
             }
         }
     }
@@ -201,7 +201,7 @@ impl Launch {
         }
         let what = format!("OS process {without} has no host, but others have one");
         let help = "name a host for each OS process with `--hosts`";
-        Err(alone(Diagnostic::error(codes::NO_HOSTS, what).help(help)))
+        Err(single(Diagnostic::error(codes::NO_HOSTS, what).help(help)))
     }
 
     /// Returns the host of each OS process for a file that requires hosts. `file` describes it.
@@ -211,7 +211,7 @@ impl Launch {
     pub fn needed_hosts(&self, file: &str) -> Result<Vec<&str>, Diagnostics> {
         self.hosts()?.ok_or_else(|| {
             let what = format!("the mapping names no hosts, but {file} requires them");
-            alone(Diagnostic::error(codes::NO_HOSTS, what).help("name the hosts with `--hosts`"))
+            single(Diagnostic::error(codes::NO_HOSTS, what).help("name the hosts with `--hosts`"))
         })
     }
 
@@ -226,11 +226,11 @@ impl Launch {
         access.map_or_else(|| host.to_owned(), |access| access.login(host))
     }
 
-    /// Warns (`G0445`) of known facts of hosts that `file` does not contain. `says` lists those
+    /// Warns (`G0445`) of known facts of hosts that `file` lacks. `access_facts` lists those
     /// that it contains.
-    pub(crate) fn check_facts(&self, file: &str, says: &[&str], out: &mut Diagnostics) {
+    pub(crate) fn check_facts(&self, file: &str, access_facts: &[&str], out: &mut Diagnostics) {
         let hosts = self.os_processes.iter().filter_map(|p| p.host.as_deref());
-        facts::check(hosts, &self.facts, file, says, out);
+        facts::check(hosts, &self.facts, file, access_facts, out);
     }
 
     /// Divides the OS processes into runs with an equal `value`.
@@ -284,7 +284,7 @@ impl Launch {
                 };
                 let script = "write a script, which quotes all words: `--emit mpiexec=launch.sh`";
                 let error = Diagnostic::error(codes::NOT_PLAIN, what);
-                Err(alone(error.help(help).help(script)))
+                Err(single(error.help(help).help(script)))
             }
         }
     }
@@ -348,7 +348,7 @@ pub(crate) fn not_set(name: &str, file: &str) -> Diagnostic {
 }
 
 /// Returns a collection of one diagnostic.
-pub(crate) fn alone(diagnostic: Diagnostic) -> Diagnostics {
+pub(crate) fn single(diagnostic: Diagnostic) -> Diagnostics {
     let mut all = Diagnostics::new();
     all.push(diagnostic);
     all
@@ -389,7 +389,9 @@ fn split(text: &str) -> Result<Vec<String>, Diagnostics> {
     if let Some(quote) = quote {
         let what = format!("`args={text}`: the quote {quote} is not closed");
         let help = "quote the words as for a shell";
-        return Err(alone(Diagnostic::error(codes::BAD_OPTION, what).help(help)));
+        return Err(single(
+            Diagnostic::error(codes::BAD_OPTION, what).help(help),
+        ));
     }
     words.extend(word);
     Ok(words)

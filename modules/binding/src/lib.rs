@@ -50,7 +50,7 @@ mod start;
 #[cfg(doc)]
 use graphmap_kpn::emit::Emitter;
 
-pub use emitters::{MAPPING_FUNCTION, emitters, starts};
+pub use emitters::{MAPPING_FUNCTION, describes_launch, emitters};
 pub use facts::HostFacts;
 pub use launch::{Launch, Run, shell_quoted};
 pub use os_process::OsProcess;

@@ -121,7 +121,7 @@ exit $code
 "#;
 
 /// Facts about the access to hosts that a hostfile contains.
-pub(crate) const SAYS: &[&str] = &["user", "binding"];
+pub(crate) const ACCESS_FACTS: &[&str] = &["user", "binding"];
 
 /// Returns the hostfile: runs of OS processes on one host as `host:n`, in rank order.
 ///
@@ -135,7 +135,7 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
         write!(text, "{host}:{n}").expect("a String takes all");
         if let Some(access) = launch.access(host) {
             let said = access.said();
-            for (name, value) in said.iter().filter(|(name, _)| SAYS.contains(name)) {
+            for (name, value) in said.iter().filter(|(name, _)| ACCESS_FACTS.contains(name)) {
                 write!(text, " {name}={value}").expect("a String takes all");
             }
         }

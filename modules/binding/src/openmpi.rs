@@ -12,7 +12,7 @@
 //!   refuse the next section of the host because no slot is left.
 
 use crate::codes;
-use crate::launch::{Launch, alone, not_set, on_cores, plain_variables, ranges};
+use crate::launch::{Launch, not_set, on_cores, plain_variables, ranges, single};
 use crate::start;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
@@ -49,7 +49,7 @@ pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
 
 /// Facts about the access to hosts that a hostfile contains. An appfile and a rankfile contain
 /// none, and with them Open MPI 4 and 5 ignore the facts of the hostfile.
-pub(crate) const SAYS: &[&str] = &["user", "port"];
+pub(crate) const ACCESS_FACTS: &[&str] = &["user", "port"];
 
 /// Returns the hostfile: each host once, in the order of its first OS process. A host has one slot
 /// for each of its OS processes.
@@ -132,7 +132,7 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> Result<String, Diagnosti
         text.len()
     );
     let help = "map consecutive OS processes to the same host, as `stack` does; each change of the host adds a section";
-    Err(alone(Diagnostic::error(codes::TOO_LONG, what).help(help)))
+    Err(single(Diagnostic::error(codes::TOO_LONG, what).help(help)))
 }
 
 /// Returns the rankfile: host and cores of each rank.

@@ -28,13 +28,13 @@ const MOST_BEFORE: u32 = 64;
 /// # Errors
 /// `G0437` if the option is neither `none` nor a rank in range.
 pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Diagnostics> {
-    let Some(said) = options.get(FIRST_RANK).filter(|said| *said != "none") else {
+    let Some(value) = options.get(FIRST_RANK).filter(|value| *value != "none") else {
         return Ok(None);
     };
-    match said.parse() {
+    match value.parse() {
         Ok(first) if first <= MOST_BEFORE => Ok(Some(first)),
         _ => {
-            let what = format!("`{FIRST_RANK}={said}`: expected a rank from 0 to {MOST_BEFORE}");
+            let what = format!("`{FIRST_RANK}={value}`: expected a rank from 0 to {MOST_BEFORE}");
             let help = "use 1 for Pilot, whose rank 0 is `PI_MAIN`, or `none` if an OS process runs many processes";
             Err(Diagnostics::from(
                 Diagnostic::error(codes::BAD_OPTION, what).help(help),
@@ -148,8 +148,8 @@ mod tests {
         assert_eq!(first(&[(FIRST_RANK, "0")]), Ok(Some(0)));
         assert_eq!(first(&[(FIRST_RANK, "64")]), Ok(Some(64)));
         for wrong in ["65", "-1", "", "one", "4294967296"] {
-            let told = first(&[(FIRST_RANK, wrong)]).unwrap_err();
-            assert!(told.contains("from 0 to 64"), "{told}");
+            let message = first(&[(FIRST_RANK, wrong)]).unwrap_err();
+            assert!(message.contains("from 0 to 64"), "{message}");
         }
     }
 }

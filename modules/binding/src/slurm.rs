@@ -9,7 +9,7 @@
 //!   contains no list, and users can pass one if they have allocated whole hosts.
 
 use crate::codes;
-use crate::launch::{LONGEST_VALUE, Launch, alone, plain_variables};
+use crate::launch::{LONGEST_VALUE, Launch, plain_variables, single};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub fn multi_prog(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diag
     if words.contains('%') {
         let what = "a `%` cannot be written into a --multi-prog file, because srun replaces it";
         let help = "use a script that contains the argument as `program`";
-        return Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)));
+        return Err(single(Diagnostic::error(codes::NOT_PLAIN, what).help(help)));
     }
     let set = |name: &str, value: Option<&str>| {
         value.map_or(String::new(), |value| format!(" {name}={value}"))

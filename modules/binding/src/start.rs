@@ -7,7 +7,7 @@
 //! the values for its rank, binds itself to cores, and executes the program.
 
 use crate::codes;
-use crate::launch::{Launch, alone, ranges, shell_quoted};
+use crate::launch::{Launch, ranges, shell_quoted, single};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ const MOST: usize = 130_000;
 
 /// Differences between launchers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Startup {
     /// The rank, as a shell expression.
     pub(crate) rank: &'static str,
     /// True if the line binds OS processes to cores.
@@ -29,26 +29,26 @@ pub(crate) struct Way {
     pub(crate) ends: &'static str,
 }
 
-impl Way {
+impl Startup {
     /// MPICH and launchers derived from it.
     ///
     /// `mpiexec` waits forever for an OS process that ends before `MPI_Init`, so that process asks
     /// PMI 1 to abort the job. Some versions of `sh` cannot write to a descriptor above 9, so
     /// `bash` is tried as well. Without a PMI socket, it kills the daemon that started it. It
     /// sleeps first, because a daemon that aborts no longer forwards the stderr of its processes.
-    pub(crate) const HYDRA: Way = Way {
+    pub(crate) const HYDRA: Startup = Startup {
         rank: "${PMI_RANK:-$PMI_ID}",
         binds: true,
         ends: r#"sleep 1; for sh in sh bash; do $sh -c "printf 'cmd=abort exitcode=2\n' >&$PMI_FD" 2>/dev/null && exit 2; done; [ -z "$rank" ] || kill -KILL $PPID; "#,
     };
     /// Open MPI.
-    pub(crate) const OPEN_MPI: Way = Way {
+    pub(crate) const OPEN_MPI: Startup = Startup {
         rank: "$OMPI_COMM_WORLD_RANK",
         binds: true,
         ends: "",
     };
     /// Slurm, which binds OS processes itself.
-    pub(crate) const SLURM: Way = Way {
+    pub(crate) const SLURM: Startup = Startup {
         rank: "$SLURM_PROCID",
         binds: false,
         ends: "",
@@ -62,9 +62,9 @@ impl Way {
 ///
 /// # Errors
 /// `G0441` if the line is too long for a variable.
-pub(crate) fn line(launch: &Launch, way: Way) -> Result<String, Diagnostics> {
+pub(crate) fn line(launch: &Launch, startup: Startup) -> Result<String, Diagnostics> {
     let cores = |cores| {
-        if way.binds {
+        if startup.binds {
             ranges(cores)
         } else {
             String::new()
@@ -88,8 +88,8 @@ pub(crate) fn line(launch: &Launch, way: Way) -> Result<String, Diagnostics> {
          fail() {{ printf '%s\\n' \"error: OS process $rank on $(uname -n) $1\" >&2; {}exit 2; }}; \
          [ -z \"$cores\" ] || why=$(taskset -cp \"$cores\" $$ 2>&1) || fail \"cannot be bound to cores $cores: $why\"; \
          {is_there} || fail {}; exec {}",
-        way.rank,
-        way.ends,
+        startup.rank,
+        startup.ends,
         shell_quoted(&format!("cannot find the executable {}", launch.program)),
         launch.shell_words(),
     );
@@ -101,7 +101,7 @@ pub(crate) fn line(launch: &Launch, way: Way) -> Result<String, Diagnostics> {
         line.len()
     );
     let help = "pass long arguments in a file, or bind fewer OS processes to their own cores";
-    Err(alone(
+    Err(single(
         Diagnostic::error(codes::TOO_LONG, what)
             .with_note(
                 "the line contains the program, its arguments, and the cores of each OS process",

@@ -31,7 +31,7 @@ fn executable(path: &Path, text: &str) {
 }
 
 #[test]
-fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
+fn unreachable_hosts_are_reported_and_end_the_launcher() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let hosts = ["h1", "nobody", "refused", "killed", "no-host", "no.host"];
@@ -50,7 +50,7 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
     let proxy = format!("\"{}\"", at("proxy").display());
     let program = launch.program.clone();
     let reached = format!("cannot be reached: `{ssh}` exited with status");
-    for (is_there, words, proxy, told) in [
+    for (is_there, words, proxy, expected) in [
         (true, "-x h1", &*proxy, None),
         (true, "-x -l me h1", &proxy, None),
         // From HYDRA_LAUNCHER_EXTRA_ARGS. `A=*` must not expand to the name of a file.
@@ -110,20 +110,24 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
         mpiexec.args(["-c", waits, "mpiexec"]).arg(at("agent.sh"));
         mpiexec.args(words.split(' ')).args([proxy, "--port", "1"]);
         mpiexec.current_dir(&folder);
-        mpiexec.env("told", told.as_ref().map_or("", |_| "yes"));
+        mpiexec.env("told", expected.as_ref().map_or("", |_| "yes"));
         let output = mpiexec.env("GRAPHMAP_AGENT", &ssh).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        match told {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        match expected {
             None => {
-                assert_eq!(output.status.code(), Some(42), "{words}: {said}");
-                assert_eq!(said.matches("error").count(), 0, "{words}: {said}");
+                assert_eq!(output.status.code(), Some(42), "{words}: {stderr}");
+                assert_eq!(stderr.matches("error").count(), 0, "{words}: {stderr}");
             }
-            Some((line, told)) => {
+            Some((line, expected)) => {
                 let host = words.rsplit(' ').next().unwrap();
                 let hostfile = at("hostfile").display().to_string();
-                let told = format!("error: the host `{host}` (line {line} of {hostfile}) {told}");
-                assert!(said.contains(&told), "{words}: no `{told}` in {said}");
-                assert_eq!(output.status.signal(), Some(15), "{words}: {said}");
+                let expected =
+                    format!("error: the host `{host}` (line {line} of {hostfile}) {expected}");
+                assert!(
+                    stderr.contains(&expected),
+                    "{words}: no `{expected}` in {stderr}"
+                );
+                assert_eq!(output.status.signal(), Some(15), "{words}: {stderr}");
             }
         }
         let started = String::from_utf8_lossy(&output.stdout) == "proxy --port 1\n";
@@ -143,7 +147,7 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
 /// Tests that the message is not written by `echo`, which replaces `\n` in some shells. There is no
 /// hostfile beside the agent.
 #[test]
-fn a_path_with_a_backslash_is_told_as_it_is() {
+fn paths_with_backslashes_are_reported_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let launch = common::launch(&[("nobody", &[][..], 1)]);
@@ -156,23 +160,23 @@ fn a_path_with_a_backslash_is_told_as_it_is() {
     mpiexec.args(["-c", "\"$@\"; exec sleep 1000", "mpiexec"]);
     mpiexec.arg(at("agent.sh")).args(["nobody", "/bin/sh"]);
     let output = mpiexec.env("GRAPHMAP_AGENT", &ssh).output().unwrap();
-    let told =
+    let expected =
         format!("error: the host `nobody` cannot be reached: `{ssh}` exited with status 255\n");
-    assert_eq!(String::from_utf8_lossy(&output.stderr), told);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), expected);
 }
 
 /// Tests that the script keeps an agent of the user for its own agent to call, and does not replace
 /// another launcher.
 #[test]
-fn the_agent_is_called_where_ssh_would_be() {
+fn agent_replaces_only_ssh() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("launch.sh");
     let launch = common::launch(&[("h1", &[], 1), ("h2", &[], 1)]);
     let made = command(&launch, Launcher::Mpich, &mut Diagnostics::new()).unwrap();
     executable(&script, &made.script);
-    let tell = folder.path().join("mpiexec");
+    let mpiexec = folder.path().join("mpiexec");
     executable(
-        &tell,
+        &mpiexec,
         "#!/bin/sh\necho \"${HYDRA_LAUNCHER-} ${HYDRA_LAUNCHER_EXEC-} ${GRAPHMAP_AGENT-}\"\n",
     );
     let own = format!("ssh {}/agent.sh", folder.path().display());
@@ -210,7 +214,7 @@ fn the_agent_is_called_where_ssh_would_be() {
         ] {
             command.env_remove(name);
         }
-        let command = command.env("MPIEXEC", &tell).envs(set.iter().copied());
+        let command = command.env("MPIEXEC", &mpiexec).envs(set.iter().copied());
         let output = command.output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{set:?}");
     }
@@ -241,11 +245,11 @@ fn a_program_without_the_right_to_be_executed_is_reported_as_that() {
         ("running", String::new()),
     ] {
         let output = mpiexec.env("GRAPHMAP_RUNNING", run).output().unwrap();
-        let told = format!(
+        let expected = format!(
             "error: the host `h1`{place} has the program {}, but it is not executable; use `chmod +x` \
              or `graphmap run --copy`\n",
             launch.program
         );
-        assert_eq!(String::from_utf8_lossy(&output.stderr), told);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), expected);
     }
 }

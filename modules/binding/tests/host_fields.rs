@@ -296,9 +296,9 @@ fn a_limit_that_is_passed_is_a_warning() {
     host.max_slots = Some(1);
     for emitter in ["hostfile", "openmpi-hostfile", "mpiexec"] {
         let (text, found) = written(emitter, None, &host);
-        let told = "G0440 warning 2 OS processes start on `hostx`, but its limit is 1";
+        let expected = "G0440 warning 2 OS processes start on `hostx`, but its limit is 1";
         assert!(
-            found.iter().any(|line| line == told),
+            found.iter().any(|line| line == expected),
             "{emitter}: {found:?}"
         );
         assert!(!text.contains("max_slots"), "{text}");

@@ -32,14 +32,14 @@ const SHOW: &str = "#!/bin/sh\n\
     sleep 0.3\n";
 
 /// Folder with the programs of a test.
-struct Field {
+struct Sandbox {
     folder: TempDir,
 }
 
-impl Field {
+impl Sandbox {
     /// Returns `None`, and prints the reason, if the launcher is missing or a process may not have
     /// its own host name.
-    fn new(need: Need, launcher: &str) -> Option<Field> {
+    fn new(need: Need, launcher: &str) -> Option<Sandbox> {
         if let Err(wrong) = Command::new(launcher).arg("--version").output() {
             skip(need, format!("{launcher} does not start: {wrong}"));
             return None;
@@ -61,11 +61,11 @@ impl Field {
             }
         };
         let folder = tempfile::tempdir().unwrap();
-        let field = Field { folder };
-        field.program("show", SHOW);
-        fs::create_dir(field.path().join("a folder")).unwrap();
-        field.program("a folder/it's", SHOW);
-        let said = field.path().join("said");
+        let sandbox = Sandbox { folder };
+        sandbox.program("show", SHOW);
+        fs::create_dir(sandbox.path().join("a folder")).unwrap();
+        sandbox.program("a folder/it's", SHOW);
+        let said = sandbox.path().join("said");
         let said = said.display();
         let agent = format!(
             "#!/bin/sh\nwhile case \"$1\" in -*) true ;; *) false ;; esac; do shift; done\n\
@@ -74,8 +74,8 @@ impl Field {
              echo \"$said\" >>{said}; export CMD=\"$*\"\n\
              exec {unshare} sh -c \"hostname $host; exec sh -c \\\"\\$CMD\\\"\"\n"
         );
-        field.program("agent", &agent);
-        Some(field)
+        sandbox.program("agent", &agent);
+        Some(sandbox)
     }
 
     fn path(&self) -> &Path {
@@ -163,11 +163,11 @@ impl Field {
         launch.program = "./waits".into();
         let (_, output) = self.run(&launch, launcher, mpiexec, &[]);
         let said = String::from_utf8_lossy(&output.stderr);
-        let told = format!(
+        let expected = format!(
             "error: OS process 1 on {} cannot be bound to cores 8191: ",
             this_host()
         );
-        assert!(said.contains(&told), "{said}");
+        assert!(said.contains(&expected), "{said}");
         assert_eq!(output.status.code(), Some(2), "{said}");
         launch.os_processes[1].cores.clear();
         launch.program = "./nowhere".into();
@@ -213,9 +213,9 @@ impl Field {
         Self::compare(launch, &lines, &output, true);
     }
 
-    /// Compares lines of the ranks with the launch. If `told` is true, the lines must contain the
+    /// Compares lines of the ranks with the launch. With `has_processes`, the lines must have the
     /// number of processes.
-    fn compare(launch: &Launch, lines: &[String], output: &Output, told: bool) {
+    fn compare(launch: &Launch, lines: &[String], output: &Output, has_processes: bool) {
         let all = &launch.os_processes;
         assert_eq!(lines.len(), all.len(), "{output:?}");
         for (rank, (line, p)) in lines.iter().zip(all).enumerate() {
@@ -228,11 +228,14 @@ impl Field {
                 "rank {rank} is on {host}: {lines:?}"
             );
             let processes = next();
-            assert!(!told || processes == p.processes.to_string(), "{lines:?}");
-            let cores = next();
-            let wanted: Vec<String> = p.cores.iter().map(u32::to_string).collect();
             assert!(
-                p.cores.is_empty() || cores == wanted.join("-"),
+                !has_processes || processes == p.processes.to_string(),
+                "{lines:?}"
+            );
+            let cores = next();
+            let expected_cores: Vec<String> = p.cores.iter().map(u32::to_string).collect();
+            assert!(
+                p.cores.is_empty() || cores == expected_cores.join("-"),
                 "rank {rank} is on cores {cores}: {lines:?}"
             );
             let args: String = launch.args.iter().map(|arg| format!("<{arg}>")).collect();
@@ -336,22 +339,22 @@ fn mpich_obeys() {
     let system = Some((Need::Mpich, "mpiexec.mpich".to_owned()));
     let later = named(Need::LaterMpich, "MPICH_MPIEXEC");
     for (need, mpiexec) in system.into_iter().chain(later) {
-        let Some(field) = Field::new(need, &mpiexec) else {
+        let Some(sandbox) = Sandbox::new(need, &mpiexec) else {
             continue;
         };
-        let agent = field.path().join("agent");
+        let agent = sandbox.path().join("agent");
         let options = by_agent(agent.to_str().unwrap());
-        field.check_all(Launcher::Mpich, &mpiexec, &options);
-        field.check_failure(Launcher::Mpich, &mpiexec);
+        sandbox.check_all(Launcher::Mpich, &mpiexec, &options);
+        sandbox.check_failure(Launcher::Mpich, &mpiexec);
         // A section for each core would be more than `mpiexec` 4.0.2 reads.
         let cores: Vec<_> = (0..256).map(|core| ("h1", &[0][..], core % 3)).collect();
         let mut large = launch(&cores);
         large.program = "./show".into();
-        field.check(&large, Launcher::Mpich, &mpiexec, &options);
+        sandbox.check(&large, Launcher::Mpich, &mpiexec, &options);
         let mut anywhere = unbound();
         anywhere.os_processes.iter_mut().for_each(|p| p.host = None);
         let fork = ["-launcher", "fork"];
-        field.check(&anywhere, Launcher::Mpich, &mpiexec, &fork);
+        sandbox.check(&anywhere, Launcher::Mpich, &mpiexec, &fork);
     }
 }
 
@@ -360,33 +363,33 @@ fn open_mpi_obeys() {
     let system = Some((Need::OpenMpi, "mpiexec.openmpi".to_owned()));
     let later = named(Need::LaterOpenMpi, "OPENMPI_MPIEXEC");
     for (need, mpiexec) in system.into_iter().chain(later) {
-        let Some(field) = Field::new(need, &mpiexec) else {
+        let Some(sandbox) = Sandbox::new(need, &mpiexec) else {
             continue;
         };
         // Open MPI 5 passes options to another launcher, PRRTE, which has other names for them.
         let version = Command::new(&mpiexec).arg("--version").output().unwrap();
         let four = String::from_utf8_lossy(&version.stdout).contains(" 4.");
-        let agent = field.path().join("agent");
+        let agent = sandbox.path().join("agent");
         let agent = agent.to_str().unwrap();
         let options = match four {
             true => ["--mca", "plm_rsh_agent", agent],
             false => ["--prtemca", "plm_ssh_agent", agent],
         };
-        field.check_all(Launcher::OpenMpi, &mpiexec, &options);
-        field.check_failure(Launcher::OpenMpi, &mpiexec);
+        sandbox.check_all(Launcher::OpenMpi, &mpiexec, &options);
+        sandbox.check_failure(Launcher::OpenMpi, &mpiexec);
         // Without hosts, more OS processes than this host has cores.
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let mut here = launch(&vec![("", &[][..], 1); cores + 1]);
         here.program = "./show".into();
-        field.check(&here, Launcher::OpenMpi, &mpiexec, &[]);
+        sandbox.check(&here, Launcher::OpenMpi, &mpiexec, &[]);
         // The appfile alone must have all slots of a host in each section, too.
         for mut launch in with_sections() {
             (launch.program, launch.args) = ("./show".into(), vec!["-v".into()]);
-            field.check_appfile(&launch, &mpiexec, &options);
+            sandbox.check_appfile(&launch, &mpiexec, &options);
         }
         if let Some(mut launch) = bound() {
             launch.os_processes.truncate(4);
-            field.check_rankfile(&launch, &mpiexec, four, &options);
+            sandbox.check_rankfile(&launch, &mpiexec, four, &options);
         }
     }
 }
@@ -408,9 +411,9 @@ fn of_users(port: Option<u16>) -> Launch {
     launch
 }
 
-impl Field {
+impl Sandbox {
     /// Compares the users, hosts and ports with which the agent was called.
-    fn check_said(&self, expected: &[&str]) {
+    fn check_logins(&self, expected: &[&str]) {
         let said = fs::read_to_string(self.path().join("said")).unwrap_or_default();
         let said: BTreeSet<&str> = said.lines().collect();
         assert_eq!(said, expected.iter().copied().collect());
@@ -425,85 +428,85 @@ fn users_and_ports_reach_the_agent() {
         named(Need::LaterMpich, "MPICH_MPIEXEC"),
     ];
     for (need, mpiexec) in mpich.into_iter().flatten() {
-        let Some(field) = Field::new(need, &mpiexec) else {
+        let Some(sandbox) = Sandbox::new(need, &mpiexec) else {
             continue;
         };
-        let agent = field.path().join("agent");
+        let agent = sandbox.path().join("agent");
         let options = by_agent(agent.to_str().unwrap());
-        field.check(&of_users(None), Launcher::Mpich, &mpiexec, &options);
-        field.check_said(&["bob@h1", "h2"]);
+        sandbox.check(&of_users(None), Launcher::Mpich, &mpiexec, &options);
+        sandbox.check_logins(&["bob@h1", "h2"]);
     }
     let open_mpi = [
         Some((Need::OpenMpi, "mpiexec.openmpi".to_owned())),
         named(Need::LaterOpenMpi, "OPENMPI_MPIEXEC"),
     ];
     for (need, mpiexec) in open_mpi.into_iter().flatten() {
-        let Some(field) = Field::new(need, &mpiexec) else {
+        let Some(sandbox) = Sandbox::new(need, &mpiexec) else {
             continue;
         };
         let hosts = openmpi::hostfile(&of_users(Some(2222))).unwrap();
-        fs::write(field.path().join("hosts"), hosts).unwrap();
+        fs::write(sandbox.path().join("hosts"), hosts).unwrap();
         let mut command = Command::new(&mpiexec);
-        let agent = field.path().join("agent");
+        let agent = sandbox.path().join("agent");
         command.args(["--hostfile", "hosts", "-n", "3", "./show"]);
         // Each version reads one of these variables.
         command.env("OMPI_MCA_plm_rsh_agent", &agent);
         command.env("PRTE_MCA_plm_ssh_agent", &agent);
-        let (lines, output) = field.output(&mut command);
+        let (lines, output) = sandbox.output(&mut command);
         assert_eq!(lines.len(), 3, "{output:?}");
-        field.check_said(&["bob@h1:2222", "h2"]);
+        sandbox.check_logins(&["bob@h1:2222", "h2"]);
     }
     if let Some((need, mpiexec)) = named(Need::IntelMpi, "INTEL_MPIEXEC")
-        && let Some(field) = Field::new(need, &mpiexec)
+        && let Some(sandbox) = Sandbox::new(need, &mpiexec)
     {
-        let agent = field.path().join("agent");
+        let agent = sandbox.path().join("agent");
         let options = by_agent(agent.to_str().unwrap());
-        field.check(&of_users(None), Launcher::Intel, &mpiexec, &options);
-        field.check_said(&["bob@h1", "h2"]);
+        sandbox.check(&of_users(None), Launcher::Intel, &mpiexec, &options);
+        sandbox.check_logins(&["bob@h1", "h2"]);
         let hosts = intel::machinefile(&of_users(None)).unwrap();
-        fs::write(field.path().join("machinefile"), hosts).unwrap();
+        fs::write(sandbox.path().join("machinefile"), hosts).unwrap();
         let mut command = Command::new(&mpiexec);
         command.args(options);
         command.args(["-machinefile", "machinefile", "-n", "3", "./show"]);
-        let (lines, output) = field.output(&mut command);
+        let (lines, output) = sandbox.output(&mut command);
         assert_eq!(lines.len(), 3, "{output:?}");
-        field.check_said(&["bob@h1", "h2"]);
+        sandbox.check_logins(&["bob@h1", "h2"]);
     }
 }
 
 #[test]
 fn intel_mpi_obeys() {
     if let Some((need, mpiexec)) = named(Need::IntelMpi, "INTEL_MPIEXEC")
-        && let Some(field) = Field::new(need, &mpiexec)
+        && let Some(sandbox) = Sandbox::new(need, &mpiexec)
     {
-        intel_mpi(&field, &mpiexec);
+        intel_mpi(&sandbox, &mpiexec);
     }
 }
 
-fn intel_mpi(field: &Field, mpiexec: &str) {
-    let agent = field.path().join("agent");
+fn intel_mpi(sandbox: &Sandbox, mpiexec: &str) {
+    let agent = sandbox.path().join("agent");
     let options = by_agent(agent.to_str().unwrap());
-    field.check_all(Launcher::Intel, mpiexec, &options);
-    field.check_failure(Launcher::Intel, mpiexec);
+    sandbox.check_all(Launcher::Intel, mpiexec, &options);
+    sandbox.check_failure(Launcher::Intel, mpiexec);
     // The configfile alone.
     for mut launch in with_sections() {
         (launch.program, launch.args) = ("./show".into(), vec!["-v".into()]);
         let text = intel::configfile(&launch, &mut Diagnostics::new()).unwrap();
-        fs::write(field.path().join("sections"), text).unwrap();
+        fs::write(sandbox.path().join("sections"), text).unwrap();
         let mut command = Command::new(mpiexec);
         command.args(options).args(["-configfile", "./sections"]);
-        let (lines, output) = field.output(&mut command);
-        Field::compare(&launch, &lines, &output, true);
+        let (lines, output) = sandbox.output(&mut command);
+        Sandbox::compare(&launch, &lines, &output, true);
     }
     // The machinefile alone must place OS processes as well.
     let launch = unbound();
     fs::write(
-        field.path().join("machinefile"),
+        sandbox.path().join("machinefile"),
         intel::machinefile(&launch).unwrap(),
     )
     .unwrap();
     let mut command = Command::new(mpiexec);
-    command.current_dir(field.path()).args(options).args([
+    command.current_dir(sandbox.path()).args(options).args([
         "-machinefile",
         "machinefile",
         "-n",
@@ -543,24 +546,24 @@ fn slurm_obeys() {
         );
         return;
     }
-    let Some(field) = Field::new(Need::SlurmCommands, "srun") else {
+    let Some(sandbox) = Sandbox::new(Need::SlurmCommands, "srun") else {
         return;
     };
-    field.check(&unbound(), Launcher::Slurm, "", &[]);
+    sandbox.check(&unbound(), Launcher::Slurm, "", &[]);
     for mut launch in with_sections() {
         launch.os_processes.iter_mut().for_each(|p| p.cores.clear());
-        field.check(&launch, Launcher::Slurm, "", &[]);
+        sandbox.check(&launch, Launcher::Slurm, "", &[]);
     }
     // The program file alone.
     let mut launch = unbound();
     launch.args = vec!["-v".into()];
     fs::write(
-        field.path().join("programs"),
+        sandbox.path().join("programs"),
         slurm::multi_prog(&launch, &mut Diagnostics::new()).unwrap(),
     )
     .unwrap();
     fs::write(
-        field.path().join("hosts"),
+        sandbox.path().join("hosts"),
         slurm::hostfile(&launch).unwrap(),
     )
     .unwrap();
@@ -573,10 +576,10 @@ fn slurm_obeys() {
         "programs",
     ]);
     srun.env("SLURM_HOSTFILE", "hosts");
-    let (lines, output) = field.output(&mut srun);
-    Field::compare(&launch, &lines, &output, true);
+    let (lines, output) = sandbox.output(&mut srun);
+    Sandbox::compare(&launch, &lines, &output, true);
     // Slurm chooses the hosts.
     let mut anywhere = unbound();
     anywhere.os_processes.iter_mut().for_each(|p| p.host = None);
-    field.check(&anywhere, Launcher::Slurm, "", &[]);
+    sandbox.check(&anywhere, Launcher::Slurm, "", &[]);
 }

@@ -53,7 +53,7 @@ fn written() -> String {
 }
 
 #[test]
-fn what_it_says() {
+fn text_of_a_small_mapping() {
     let hash = network_hash(&network(CHAIN));
     let expected = format!(
         r#"{{
@@ -149,7 +149,7 @@ fn a_mapping_for_another_network() {
 }
 
 #[test]
-fn what_is_no_mapping() {
+fn invalid_mappings_are_refused() {
     let one = |text: &str| read(text).1.join("\n");
     assert_eq!(
         one(""),

@@ -6,7 +6,7 @@ use graphmap_binding::{HostFacts, Launch, OsProcess, codes, intel, mpich, openmp
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::hardware::Access;
 use graphmap_kpn::source::SourceMap;
-use graphmap_platform::{Dialect, Platform, read};
+use graphmap_platform::{HostsFormat, Platform, read};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -56,17 +56,17 @@ fn facts(os_processes: &[OsProcess]) -> BTreeMap<String, HostFacts> {
 }
 
 /// Returns true if the hosts of a text have the known users, and the known ports if `port` is true.
-fn says(platform: &Platform, launch: &Launch, port: bool) -> bool {
+fn matches_access(platform: &Platform, launch: &Launch, port: bool) -> bool {
     platform.hosts().iter().all(|host| {
         let known = &launch.facts[&host.name].access;
         host.access.user == known.user && host.access.port == known.port.filter(|_| port)
     })
 }
 
-fn hosts(dialect: Dialect, text: &str) -> Platform {
+fn hosts(format: HostsFormat, text: &str) -> Platform {
     let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
     let source = sources.add("hosts", text).unwrap();
-    let platform = read(&source, Some(dialect), &mut out);
+    let platform = read(&source, Some(format), &mut out);
     platform.unwrap_or_else(|| panic!("{out:?} in {text}"))
 }
 
@@ -77,7 +77,7 @@ fn ranks(platform: &Platform) -> Vec<&str> {
     places.iter().map(|place| name(place.host)).collect()
 }
 
-fn wanted(launch: &Launch) -> Vec<&str> {
+fn expected_hosts(launch: &Launch) -> Vec<&str> {
     let hosts = launch.os_processes.iter();
     hosts.map(|p| p.host.as_deref().unwrap()).collect()
 }
@@ -136,9 +136,9 @@ fn sections(text: &str, count: &str, host: &str, set: &str, launch: &Launch) -> 
 proptest! {
     #[test]
     fn mpich_files(launch in launches()) {
-        let platform = hosts(Dialect::Mpich, &mpich::hostfile(&launch).unwrap());
-        prop_assert_eq!(ranks(&platform), wanted(&launch));
-        prop_assert!(says(&platform, &launch, false));
+        let platform = hosts(HostsFormat::Mpich, &mpich::hostfile(&launch).unwrap());
+        prop_assert_eq!(ranks(&platform), expected_hosts(&launch));
+        prop_assert!(matches_access(&platform, &launch, false));
         let mut read = sections(&mpich::configfile(&launch, &mut Diagnostics::new()).unwrap(), "-n", "", "-env", &launch);
         for (p, written) in read.iter_mut().zip(&launch.os_processes) {
             p.host.clone_from(&written.host);
@@ -148,22 +148,22 @@ proptest! {
 
     #[test]
     fn intel_files(launch in launches()) {
-        let platform = hosts(Dialect::Intel, &intel::machinefile(&launch).unwrap());
-        prop_assert_eq!(ranks(&platform), wanted(&launch));
-        prop_assert!(says(&platform, &launch, false));
+        let platform = hosts(HostsFormat::Intel, &intel::machinefile(&launch).unwrap());
+        prop_assert_eq!(ranks(&platform), expected_hosts(&launch));
+        prop_assert!(matches_access(&platform, &launch, false));
         let text = intel::configfile(&launch, &mut Diagnostics::new()).unwrap().replace("-host bob@", "-host ");
         prop_assert_eq!(sections(&text, "-n", "-host", "-env", &launch), launch.os_processes);
     }
 
     #[test]
     fn open_mpi_files(launch in launches()) {
-        let platform = hosts(Dialect::OpenMpi, &openmpi::hostfile(&launch).unwrap());
+        let platform = hosts(HostsFormat::OpenMpi, &openmpi::hostfile(&launch).unwrap());
         for host in platform.hosts() {
-            let here = wanted(&launch).iter().filter(|name| **name == host.name).count();
+            let here = expected_hosts(&launch).iter().filter(|name| **name == host.name).count();
             prop_assert_eq!(host.slots as usize, here);
         }
         prop_assert_eq!(platform.slot_count(), launch.os_processes.len());
-        prop_assert!(says(&platform, &launch, true));
+        prop_assert!(matches_access(&platform, &launch, true));
         prop_assert!(platform.hosts().iter().all(|host| host.max_slots == Some(99)));
         let text = openmpi::appfile(&launch, &mut Diagnostics::new()).unwrap();
         prop_assert_eq!(sections(&text, "-np", "-host", "-x", &launch), &launch.os_processes[..]);
@@ -187,15 +187,15 @@ proptest! {
     #[test]
     fn slurm_files(launch in launches()) {
         let text = slurm::hostfile(&launch).unwrap();
-        prop_assert_eq!(text.lines().collect::<Vec<_>>(), wanted(&launch));
+        prop_assert_eq!(text.lines().collect::<Vec<_>>(), expected_hosts(&launch));
         let mut processes = Vec::new();
         for line in slurm::multi_prog(&launch, &mut Diagnostics::new()).unwrap().lines().filter(|l| !l.starts_with('#')) {
             let mut words = line.split(' ');
             let ranks = numbers(words.next().unwrap());
             prop_assert_eq!(ranks[0] as usize, processes.len(), "{}", line);
             prop_assert_eq!(words.next(), Some("env"));
-            let told = words.next().and_then(|w| w.strip_prefix("GRAPHMAP_PROCESSES="));
-            processes.extend(ranks.iter().map(|_| told.unwrap().parse::<u32>().unwrap()));
+            let count = words.next().and_then(|w| w.strip_prefix("GRAPHMAP_PROCESSES="));
+            processes.extend(ranks.iter().map(|_| count.unwrap().parse::<u32>().unwrap()));
             prop_assert_eq!(words.next(), Some(launch.program.as_str()));
             prop_assert!(words.eq(launch.args.iter().map(String::as_str)), "{}", line);
         }

@@ -338,7 +338,7 @@ fn a_program_that_is_an_option_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_said_is_refused() {
+fn values_that_files_cannot_contain_are_errors() {
     let refused = |text: Result<String, Diagnostics>| show(&text.unwrap_err()).join("\n");
     let anywhere = launch(&[("", &[], 1)]);
     assert_eq!(
@@ -456,7 +456,7 @@ fn emitters_refuse_what_would_break_a_line() {
 }
 
 #[test]
-fn names_that_open_mpi_does_not_take_are_told() {
+fn names_that_open_mpi_rejects_are_reported() {
     let said = |hosts: [&str; 3]| {
         let launch = launch(&hosts.map(|h| (h, &[][..], 1)));
         let mut out = Diagnostics::new();

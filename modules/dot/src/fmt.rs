@@ -8,9 +8,9 @@
 //!
 //! The graph does not change, and formatting is idempotent.
 
-use crate::dialect::VERSION;
-use crate::dialect::keys::{self, Element, Key};
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
+use crate::language::VERSION;
+use crate::language::keys::{self, Element, Key};
 use crate::lexer::Lexer;
 use crate::parser::parse;
 use crate::token::{Id, Shape, Text, TokenKind};
@@ -52,10 +52,10 @@ pub fn format(source: &Source) -> Result<String, Diagnostics> {
         after_line_comment: false,
         refused: None,
     };
-    let mut findings = Diagnostics::new();
-    parse(source, &mut layout, &mut findings);
-    if findings.has_errors() {
-        return Err(findings);
+    let mut diagnostics = Diagnostics::new();
+    parse(source, &mut layout, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
     }
     if let Some(error) = layout.refused {
         return Err(Diagnostics::from(error));
@@ -111,9 +111,9 @@ impl Layout<'_> {
 
     /// Writes the comments that begin before a position of the source. A comment stays on the line
     /// that it follows, or gets lines of its own.
-    fn comments_before(&mut self, place: u32) {
+    fn comments_before(&mut self, position: u32) {
         while let Some(&span) = self.comments.get(self.next_comment) {
-            if span.start >= place {
+            if span.start >= position {
                 return;
             }
             self.next_comment += 1;
@@ -149,19 +149,19 @@ impl Layout<'_> {
     }
 
     /// Begins a line for the element at a position of the source.
-    fn begin(&mut self, place: u32) {
-        self.comments_before(place);
-        let breaks = self.line_breaks(self.last_end, place);
+    fn begin(&mut self, position: u32) {
+        self.comments_before(position);
+        let breaks = self.line_breaks(self.last_end, position);
         self.blank_line(breaks);
         self.indent();
         self.fresh_block = false;
     }
 
-    fn end(&mut self, end: &str, place: u32) {
+    fn end(&mut self, end: &str, position: u32) {
         self.out.push_str(end);
         self.out.push('\n');
         self.after_line_comment = false;
-        self.last_end = self.last_end.max(place);
+        self.last_end = self.last_end.max(position);
     }
 
     fn id(&mut self, id: Id) {
@@ -170,7 +170,7 @@ impl Layout<'_> {
     }
 
     /// Begins an operand of a chain: writes the start of the line, or the operator.
-    fn operand(&mut self, place: u32) {
+    fn operand(&mut self, position: u32) {
         let operands = self.frames.last_mut().map_or(0, |frame| {
             frame.operands += 1;
             frame.operands
@@ -179,7 +179,7 @@ impl Layout<'_> {
             self.out
                 .push_str(if self.directed { " -> " } else { " -- " });
         } else {
-            self.begin(place);
+            self.begin(position);
         }
     }
 
@@ -517,7 +517,7 @@ impl Layout<'_> {
     /// Checks the version of the graph language among attributes of the graph. [`declare`] reports
     /// a value that is not a number.
     ///
-    /// [`declare`]: crate::dialect::declare
+    /// [`declare`]: crate::language::declare
     fn check_version(&mut self, attributes: &[Attribute]) {
         if self.scope() != Element::Graph {
             return;

@@ -156,7 +156,7 @@ struct Operand {
 pub struct Graph<'a, 'b, B: Builder> {
     text: Text<'a>,
     builder: &'b mut B,
-    findings: &'b mut Diagnostics,
+    diagnostics: &'b mut Diagnostics,
     states: Vec<State<B::Key>>,
     members: Members,
     by_name: HashMap<(u32, Symbol), u32>,
@@ -188,12 +188,12 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
     pub fn new(
         text: Text<'a>,
         builder: &'b mut B,
-        findings: &'b mut Diagnostics,
+        diagnostics: &'b mut Diagnostics,
     ) -> Graph<'a, 'b, B> {
         Graph {
             text,
             builder,
-            findings,
+            diagnostics,
             states: Vec::new(),
             members: Members::default(),
             by_name: HashMap::new(),
@@ -346,13 +346,13 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         // Reported once, because all later groups would be too many as well.
         if self.budget > 0 {
             let message = format!("groups in edges stand for more than {MOST_PRODUCTS} edges");
-            let finding = Diagnostic::error(codes::TOO_MANY_EDGES, message)
+            let diagnostic = Diagnostic::error(codes::TOO_MANY_EDGES, message)
                 .at(span, "the limit is exceeded here")
                 .help("use `replicas=` instead of large groups")
                 .with_note(
                     "`{a b} -> {c d}` joins each node of one group to each node of the other",
                 );
-            self.findings.push(finding);
+            self.diagnostics.push(diagnostic);
         }
         self.budget = 0;
     }

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_are_no_tokens_but_can_be_kept() {
+    fn comments_are_not_tokens_but_can_be_kept() {
         let text = "a # b\n/* c\n**/ d // e";
         let mut lexer = Lexer::new(text).keep_comments();
         while lexer.next_token().kind != End {}

@@ -8,12 +8,12 @@
 pub mod codes;
 mod compose;
 pub mod decode;
-pub mod dialect;
+mod errors;
 pub mod events;
 pub mod fmt;
 pub mod graph;
+pub mod language;
 pub mod lexer;
-mod mistakes;
 pub mod parser;
 mod recent;
 mod scan;

@@ -5,9 +5,9 @@
 //! the next statement (a `;`, a brace, or a word at the start of a line), so that one run reports
 //! several.
 
+use crate::errors;
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
 use crate::lexer::Lexer;
-use crate::mistakes;
 use crate::token::{Id, Shape, Text, Token, TokenKind};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::foreign;
@@ -19,13 +19,13 @@ mod quick;
 /// Maximum number of syntax errors of one file, because a binary file has very many.
 const MOST_ERRORS: usize = 32;
 
-/// Parses a source, reports its statements to `events`, and adds diagnostics to `findings`.
+/// Parses a source, reports its statements to `events`, and adds diagnostics to `diagnostics`.
 ///
-/// Returns the number of graphs in the source. If `findings` contains errors afterwards, `events`
+/// Returns the number of graphs. If `diagnostics` contains errors afterwards, `events`
 /// has received only the valid statements.
-pub fn parse(source: &Source, events: &mut impl Events, findings: &mut Diagnostics) -> usize {
+pub fn parse(source: &Source, events: &mut impl Events, diagnostics: &mut Diagnostics) -> usize {
     let text = Text::new(source.text(), source.base());
-    Parser::new(text, Lexer::new(text.as_str()), events, findings).file()
+    Parser::new(text, Lexer::new(text.as_str()), events, diagnostics).file()
 }
 
 /// An open brace, and the current chain of edges inside it.
@@ -55,7 +55,7 @@ pub(crate) struct Parser<'a, 'b, E> {
     pub(crate) text: Text<'a>,
     lexer: Lexer<'a>,
     events: &'b mut E,
-    findings: &'b mut Diagnostics,
+    diagnostics: &'b mut Diagnostics,
     token: Token,
     /// Span of the last token that was consumed.
     last: Span,
@@ -77,14 +77,14 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         text: Text<'a>,
         mut lexer: Lexer<'a>,
         events: &'b mut E,
-        findings: &'b mut Diagnostics,
+        diagnostics: &'b mut Diagnostics,
     ) -> Parser<'a, 'b, E> {
         let token = lexer.next_token();
         Parser {
             text,
             lexer,
             events,
-            findings,
+            diagnostics,
             token,
             last: Span::new(text.base(), text.base()),
             frames: Vec::new(),
@@ -124,17 +124,17 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
     fn report(&mut self, diagnostic: Diagnostic) -> Broken {
         self.errors += 1;
         if self.errors == MOST_ERRORS {
-            self.findings
+            self.diagnostics
                 .push(diagnostic.with_note("further syntax errors of this file are not shown"));
         } else {
-            self.findings.push(diagnostic);
+            self.diagnostics.push(diagnostic);
         }
         Broken
     }
 
     /// Reports that the current token is not the expected one.
     fn unexpected(&mut self, expected: &str) -> Broken {
-        let place = mistakes::ParserState {
+        let state = errors::ParserState {
             text: self.text,
             token: self.token,
             here: self.here(),
@@ -145,7 +145,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             }),
         };
         self.cut_off |= self.at(TokenKind::UnclosedComment);
-        let diagnostic = mistakes::unexpected(&place, expected);
+        let diagnostic = errors::unexpected(&state, expected);
         self.report(diagnostic)
     }
 
@@ -171,12 +171,12 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
                 return Err(self.unexpected("a graph"));
             }
             _ if after_another && strict.is_none() => {
-                let finding = mistakes::after_graph(self.here(), self.last);
-                return Err(self.report(finding));
+                let diagnostic = errors::after_graph(self.here(), self.last);
+                return Err(self.report(diagnostic));
             }
             _ if strict.is_none() => {
-                let finding = mistakes::no_graph(self.text, self.here());
-                return Err(self.report(finding));
+                let diagnostic = errors::no_graph(self.text, self.here());
+                return Err(self.report(diagnostic));
             }
             _ => return Err(self.unexpected("`digraph` or `graph`")),
         };
@@ -199,17 +199,17 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
 
     fn graph(&mut self, after_another: bool) -> Read<()> {
         let start = self.here();
-        let before = std::mem::take(self.findings);
+        let before = std::mem::take(self.diagnostics);
         let header = self.header(after_another);
-        let found = std::mem::replace(self.findings, before);
+        let found = std::mem::replace(self.diagnostics, before);
         if header.is_err()
             && !after_another
             && let Some(format) = foreign::recognise(self.text.as_str())
         {
             // The name of the format is more helpful than the first unexpected word.
-            return Err(self.report(mistakes::foreign(format, start)));
+            return Err(self.report(errors::foreign(format, start)));
         }
-        self.findings.append(found);
+        self.diagnostics.append(found);
         let header = header?;
         self.events.open_graph(&header);
         self.frames.clear();
@@ -273,8 +273,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             TokenKind::End if self.cut_off => Ok(Step::Over),
             TokenKind::End => {
                 let openers = self.frames.iter().map(|f| f.opener).collect::<Vec<_>>();
-                let finding = mistakes::unclosed_brace(self.text, &openers);
-                self.report(finding);
+                let diagnostic = errors::unclosed_brace(self.text, &openers);
+                self.report(diagnostic);
                 Ok(Step::Over)
             }
             _ if self.quick_edges() => Ok(Step::Statement),
@@ -309,8 +309,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             self.advance();
         }
         if !self.at(TokenKind::OpenBracket) {
-            let finding = mistakes::keyword_statement(self.text, start, self.here());
-            return Err(self.report(finding));
+            let diagnostic = errors::keyword_statement(self.text, start, self.here());
+            return Err(self.report(diagnostic));
         }
         self.attributes()?;
         let span = start.to(self.last);
@@ -423,8 +423,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
 
     /// Reports an arrow of another language, and skips it as if it were valid.
     fn pass_foreign_arrow(&mut self, arrow: Span) {
-        let finding = mistakes::foreign_arrow(self.text, self.directed, arrow);
-        self.report(finding);
+        let diagnostic = errors::foreign_arrow(self.text, self.directed, arrow);
+        self.report(diagnostic);
         self.last = arrow;
         self.lexer.go_to(arrow.end - self.text.base());
         self.token = self.lexer.next_token();
@@ -438,14 +438,14 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         match self.token.kind {
             TokenKind::Html if self.text.raw(self.here()).starts_with("<-") => {
                 // Graphviz reads it as a name, too.
-                self.findings.push(mistakes::arrow_in_html(self.here()));
+                self.diagnostics.push(errors::arrow_in_html(self.here()));
                 self.attributes.clear();
             }
             TokenKind::Arrow | TokenKind::Line => {
                 if self.at(TokenKind::Arrow) != self.directed {
-                    let finding = mistakes::wrong_operator(self.directed, self.here());
+                    let diagnostic = errors::wrong_operator(self.directed, self.here());
                     // The meaning is clear, so parsing continues.
-                    self.report(finding);
+                    self.report(diagnostic);
                 }
                 self.advance();
                 return Ok(Step::Operand);
@@ -491,7 +491,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
                 let (number, split) = self.number();
                 split
                     .into_iter()
-                    .for_each(|finding| self.findings.push(finding));
+                    .for_each(|diagnostic| self.diagnostics.push(diagnostic));
                 return Ok(number);
             }
             TokenKind::Quoted { escaped: false } => Shape::Quoted,
@@ -521,7 +521,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         let span = self.advance();
         let joined = matches!(self.token.kind, TokenKind::Name | TokenKind::Number);
         let split = (joined && self.here().start == span.end)
-            .then(|| mistakes::split_number(self.text, span, self.here()));
+            .then(|| errors::split_number(self.text, span, self.here()));
         let shape = Shape::Number;
         (Id { span, shape }, split)
     }

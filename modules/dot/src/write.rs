@@ -4,7 +4,7 @@
 //! ports in the same order, and the same channels. Only the names of bundles are lost, and modules
 //! of one name in different modules get names of their own.
 
-use crate::dialect::VERSION;
+use crate::language::VERSION;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::bundles;
 use graphmap_kpn::declared::{
@@ -73,7 +73,7 @@ impl<'n> Printer<'n> {
             .map(|p| printer.process(p))
             .collect();
         for constraint in &network.constraints {
-            let said = match &constraint.declared.constraint {
+            let attributes = match &constraint.declared.constraint {
                 Constraint::Host(host) => format!("host={}", word(host)),
                 Constraint::OsProcess(number) => format!("osprocess={number}"),
                 Constraint::Colocate(group) => format!("colocate={}", word(group)),
@@ -84,11 +84,11 @@ impl<'n> Printer<'n> {
             };
             // Written on the module, because a process in it may have a constraint of its own.
             if let ConstraintTarget::Module(module) = constraint.declared.target {
-                printer.of_module[module.index()].push(said);
+                printer.of_module[module.index()].push(attributes);
                 continue;
             }
             for process in &constraint.processes {
-                printer.attributes[process.index()] += &format!(" {said}");
+                printer.attributes[process.index()] += &format!(" {attributes}");
             }
         }
         printer
@@ -202,8 +202,8 @@ impl<'n> Printer<'n> {
         let kind = word(self.network.name(module.kind));
         let _ = writeln!(self.out, "{}subgraph {} {{", indent(depth), word(&name));
         let _ = writeln!(self.out, "{}module={kind};", indent(depth + 1));
-        for said in &self.of_module[id.index()] {
-            let _ = writeln!(self.out, "{}{said};", indent(depth + 1));
+        for attributes in &self.of_module[id.index()] {
+            let _ = writeln!(self.out, "{}{attributes};", indent(depth + 1));
         }
     }
 
@@ -242,55 +242,55 @@ fn closed(network: &Network, id: PortId) -> String {
     let port = &network.ports[id];
     let process = word(network.process_name(port.process));
     let name = word(network.name(port.name));
-    let mut said = network.port_type(id).map_or(String::new(), |ty| {
+    let mut attributes = network.port_type(id).map_or(String::new(), |ty| {
         format!(" type={}", word(network.name(ty)))
     });
     if let Some(bundle) = network.port_bundle(id) {
-        let _ = write!(said, " bundle={}", bundle.name());
+        let _ = write!(attributes, " bundle={}", bundle.name());
     }
     match port.direction {
-        Direction::Input => format!("NULL -> {process} [dst={name}{said}];"),
-        Direction::Output => format!("{process} -> NULL [src={name}{said}];"),
+        Direction::Input => format!("NULL -> {process} [dst={name}{attributes}];"),
+        Direction::Output => format!("{process} -> NULL [src={name}{attributes}];"),
     }
 }
 
 fn channel(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> String {
     let channel = &network.channels[id];
     let (from, to) = (&network.ports[channel.from], &network.ports[channel.to]);
-    let mut said = String::new();
+    let mut attributes = String::new();
     for (attribute, port, default) in [("src", from, "out"), ("dst", to, "in")] {
         let name = network.name(port.name);
         if name != default {
-            let _ = write!(said, " {attribute}={}", word(name));
+            let _ = write!(attributes, " {attribute}={}", word(name));
         }
     }
     if let Some(ty) = channel.ty {
-        let _ = write!(said, " type={}", word(network.name(ty)));
+        let _ = write!(attributes, " type={}", word(network.name(ty)));
     }
     let terms = network.terms(id);
     if terms.capacity != DEFAULT_CAPACITY {
-        let _ = write!(said, " capacity={}", terms.capacity);
+        let _ = write!(attributes, " capacity={}", terms.capacity);
     }
     if terms.initial != 0 {
-        let _ = write!(said, " initial={}", terms.initial);
+        let _ = write!(attributes, " initial={}", terms.initial);
     }
     if let Some(tag) = terms.tag {
-        let _ = write!(said, " tag={tag}");
+        let _ = write!(attributes, " tag={tag}");
     }
     if let Some(flow) = terms.flow {
-        let _ = write!(said, " flow={}", word(flow.name()));
+        let _ = write!(attributes, " flow={}", word(flow.name()));
     }
     if channel.traffic != 1.0 {
-        let _ = write!(said, " traffic={}", channel.traffic);
+        let _ = write!(attributes, " traffic={}", channel.traffic);
     }
     if let Some(bundle) = bundle {
         let kind = network.bundles[bundle].kind.name();
-        let _ = write!(said, " bundle={kind}");
+        let _ = write!(attributes, " bundle={kind}");
     }
     let ends = [from, to].map(|port| word(network.process_name(port.process)));
-    match said.trim_start() {
+    match attributes.trim_start() {
         "" => format!("{} -> {};", ends[0], ends[1]),
-        said => format!("{} -> {} [{said}];", ends[0], ends[1]),
+        attributes => format!("{} -> {} [{attributes}];", ends[0], ends[1]),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Formatting: layout, spelling and comments. The graph must not change, and the result is stable.
 
-use graphmap_dot::dialect::declare;
 use graphmap_dot::fmt::format;
+use graphmap_dot::language::declare;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use plain::{generate, graphviz, graphviz::comparable};
@@ -17,14 +17,14 @@ fn formatted(text: &str) -> String {
     let mut sources = SourceMap::new();
     sources.add("before", "xyz").unwrap();
     let source = sources.add("t.dot", text).unwrap();
-    format(&source).unwrap_or_else(|findings| panic!("{findings:#?}\n{text}"))
+    format(&source).unwrap_or_else(|diagnostics| panic!("{diagnostics:#?}\n{text}"))
 }
 
 fn declared(text: &str) -> String {
     let mut sources = SourceMap::new();
     let source = sources.add("t.dot", text).unwrap();
-    let mut findings = Diagnostics::new();
-    let declared = declare(&sources, &source, &mut findings).expect("a network");
+    let mut diagnostics = Diagnostics::new();
+    let declared = declare(&sources, &source, &mut diagnostics).expect("a network");
     let name = |s| declared.name(s).to_owned();
     let nodes = declared.nodes.values();
     let nodes: Vec<_> = nodes
@@ -163,7 +163,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_is_laid_out_stays_as_it_is() {
+fn formatted_text_does_not_change() {
     let mut laid_out = 0;
     for path in [
         "tests",

@@ -5,7 +5,7 @@
 
 use graphmap_dot::codes::{UNCLOSED_COMMENT, UNCLOSED_HTML, UNCLOSED_STRING};
 use graphmap_dot::decode::decode;
-use graphmap_testing::{cases, tell};
+use graphmap_testing::{cases, print_line};
 use plain::{Plain, corpus, generate, graphviz};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -24,8 +24,8 @@ fn differs(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).expect("a file of the corpus");
     let (mut ours, accepted) = match decode(bytes) {
         Ok((text, _)) => {
-            let (graphs, findings) = plain::read(&text);
-            (graphs, !findings.has_errors())
+            let (graphs, diagnostics) = plain::read(&text);
+            (graphs, !diagnostics.has_errors())
         }
         Err(_) => (Vec::new(), false),
     };
@@ -116,7 +116,7 @@ fn every_graph_of_graphviz_reads_as_graphviz_reads_it() {
         .iter()
         .map(|(path, why)| format!("{}: {why:.400}", path.display()))
         .collect();
-    tell(&format!("{} graphs compared with {version}", files.len()));
+    print_line(&format!("{} graphs compared with {version}", files.len()));
     assert!(
         failures.is_empty(),
         "{}\n{}",
@@ -150,8 +150,8 @@ fn generated_graphs_read_as_graphviz_reads_them() {
     let theirs = graphviz::read(&path).expect("Graphviz reads all of them");
     let mut ours = Vec::new();
     for text in &texts {
-        let (graphs, findings) = plain::read(text);
-        assert!(!findings.has_errors(), "{text}\n{findings:#?}");
+        let (graphs, diagnostics) = plain::read(text);
+        assert!(!diagnostics.has_errors(), "{text}\n{diagnostics:#?}");
         ours.extend(graphs);
     }
     assert_eq!(ours.len(), theirs.len());
@@ -174,11 +174,11 @@ fn mutated_graphs_are_refused_as_graphviz_refuses_them() {
     let count = cases(150) as usize;
     for text in samples(count, generate::mutated(generate::graph())) {
         std::fs::write(&path, &text).expect("a writable target folder");
-        let findings = plain::read(&text).1;
-        let ours = !findings.has_errors();
+        let diagnostics = plain::read(&text).1;
+        let ours = !diagnostics.has_errors();
         // Graphviz silently skips an unclosed token before or after a graph.
         let open = [UNCLOSED_STRING, UNCLOSED_HTML, UNCLOSED_COMMENT];
-        if findings.has_errors() && findings.iter().all(|f| open.contains(&f.code)) {
+        if diagnostics.has_errors() && diagnostics.iter().all(|f| open.contains(&f.code)) {
             continue;
         }
         if ours != graphviz::accepts(&path) {

@@ -2,7 +2,7 @@
 //! its work must be linear in the size of the file. No time is asserted, because with quadratic
 //! work a test of a second would take an hour.
 
-use graphmap_dot::dialect::load;
+use graphmap_dot::language::load;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use plain::generate;
@@ -13,11 +13,11 @@ mod plain;
 /// Reads bytes and returns true if they are a network. Checks that diagnostics point into the text.
 fn loads(bytes: Vec<u8>) -> bool {
     let mut sources = SourceMap::new();
-    let mut findings = Diagnostics::new();
-    let declared = load(&mut sources, "t.dot", bytes, &mut findings);
-    assert_eq!(declared.is_none(), findings.has_errors());
-    for finding in &findings {
-        for label in finding.primary.iter().chain(&finding.secondary) {
+    let mut diagnostics = Diagnostics::new();
+    let declared = load(&mut sources, "t.dot", bytes, &mut diagnostics);
+    assert_eq!(declared.is_none(), diagnostics.has_errors());
+    for diagnostic in &diagnostics {
+        for label in diagnostic.primary.iter().chain(&diagnostic.secondary) {
             let (source, _) = sources.range(label.span).expect("a place in the text");
             let end = source.base() as usize + source.text().len();
             assert!(label.span.start <= label.span.end && label.span.end as usize <= end);

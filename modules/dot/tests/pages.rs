@@ -1,6 +1,6 @@
 //! The examples on the book's pages about this front end's codes must produce these codes.
 
-use graphmap_dot::dialect::load;
+use graphmap_dot::language::load;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use std::path::Path;
@@ -10,14 +10,14 @@ const WITHOUT_EXAMPLE: [u16; 4] = [113, 115, 117, 118];
 
 fn codes_of(text: &str) -> Vec<u16> {
     let mut sources = SourceMap::new();
-    let mut findings = Diagnostics::new();
+    let mut diagnostics = Diagnostics::new();
     let _ = load(
         &mut sources,
         "t.dot",
         text.as_bytes().to_vec(),
-        &mut findings,
+        &mut diagnostics,
     );
-    findings.iter().map(|f| f.code.0).collect()
+    diagnostics.iter().map(|f| f.code.0).collect()
 }
 
 fn block<'a>(page: &'a str, fence: &str) -> Option<&'a str> {
@@ -43,9 +43,9 @@ fn every_code_has_a_page_whose_example_shows_it() {
             "G{number:04}"
         );
         match (block(&page, "dot,fails"), block(&page, "dot")) {
-            (Some(fails), Some(mended)) => {
+            (Some(fails), Some(fixed)) => {
                 assert_eq!(codes_of(fails), [number], "{fails}");
-                assert_eq!(codes_of(mended), [0_u16; 0], "{mended}");
+                assert_eq!(codes_of(fixed), [0_u16; 0], "{fixed}");
             }
             _ => assert!(
                 WITHOUT_EXAMPLE.contains(&number),

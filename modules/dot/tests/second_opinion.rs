@@ -8,7 +8,7 @@ use graphmap_dot::decode::decode;
 use graphmap_dot::lexer::Lexer;
 use graphmap_dot::token::{Id, Shape, Text, TokenKind};
 use graphmap_kpn::source::Span;
-use graphmap_testing::tell;
+use graphmap_testing::print_line;
 use plain::{Plain, corpus};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -273,8 +273,8 @@ fn differences_to_dot_parser_have_known_causes() {
         let Ok((text, _)) = decode(bytes) else {
             continue;
         };
-        let (ours, findings) = plain::read(&text);
-        if findings.has_errors() {
+        let (ours, diagnostics) = plain::read(&text);
+        if diagnostics.has_errors() {
             continue;
         }
         if is_too_much(&text) {
@@ -300,11 +300,11 @@ fn differences_to_dot_parser_have_known_causes() {
         // A feature excuses only its own difference.
         let common = Common::of(&text);
         let rename = |graph: &Plain| common.rename(&outline(graph));
-        let mended = match common.text.trim() {
+        let fixed = match common.text.trim() {
             "" => Some(Vec::new()),
             text => self::theirs(text),
         };
-        if !mended.is_some_and(|theirs| agree(&ours, &theirs, rename)) {
+        if !fixed.is_some_and(|theirs| agree(&ours, &theirs, rename)) {
             wrong.push(format!(
                 "{verb} {} also without its features:\n{:.300}",
                 path.display(),
@@ -314,9 +314,9 @@ fn differences_to_dot_parser_have_known_causes() {
     }
     for (cause, what) in CAUSES {
         let count = counts.get(cause).copied().unwrap_or(0);
-        tell(&format!("dot-parser {what}: {count} files"));
+        print_line(&format!("dot-parser {what}: {count} files"));
     }
-    tell(&format!(
+    print_line(&format!(
         "dot-parser agrees on {same} files as they are; {too_much} are too much for it"
     ));
     assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
@@ -353,8 +353,8 @@ fn each_cause_of_a_difference_is_one() {
         CAUSES.iter().map(|c| c.0).collect::<Vec<_>>()
     );
     for (cause, text) in cases {
-        let (ours, findings) = plain::read(text);
-        assert!(!findings.has_errors(), "{text}");
+        let (ours, diagnostics) = plain::read(text);
+        assert!(!diagnostics.has_errors(), "{text}");
         assert_eq!(
             features(text).into_iter().collect::<Vec<_>>(),
             [cause],

@@ -1,8 +1,8 @@
 //! Runs parser and formatter on the seeds of the fuzzer, which itself needs a nightly compiler.
 //! `tests/fuzz/README.md` describes the sources of the seeds.
 
-use graphmap_dot::dialect::load;
 use graphmap_dot::fmt::format;
+use graphmap_dot::language::load;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use std::path::Path;
@@ -29,11 +29,11 @@ fn every_seed_is_an_answer() {
 /// The same as `fuzz_targets/load.rs`.
 fn loads(bytes: Vec<u8>, name: &str) -> bool {
     let mut sources = SourceMap::new();
-    let mut findings = Diagnostics::new();
-    let declared = load(&mut sources, name, bytes, &mut findings);
-    assert_eq!(declared.is_none(), findings.has_errors(), "{name}");
-    for finding in &findings {
-        for label in finding.primary.iter().chain(&finding.secondary) {
+    let mut diagnostics = Diagnostics::new();
+    let declared = load(&mut sources, name, bytes, &mut diagnostics);
+    assert_eq!(declared.is_none(), diagnostics.has_errors(), "{name}");
+    for diagnostic in &diagnostics {
+        for label in diagnostic.primary.iter().chain(&diagnostic.secondary) {
             assert!(sources.location(label.span).is_some(), "{name}");
         }
     }

@@ -1,7 +1,7 @@
 //! The fast paths of the parser give the same results as the general ones. Plain text means the
 //! same as with comments in it, and repeated text means the same as it would alone.
 
-use graphmap_dot::dialect::load;
+use graphmap_dot::language::load;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use proptest::prelude::*;
@@ -83,11 +83,14 @@ fn text(header: &str, statements: &[Statement], gaps: Gaps) -> String {
 
 fn loaded(text: &str) -> String {
     let mut sources = SourceMap::new();
-    let mut findings = Diagnostics::new();
+    let mut diagnostics = Diagnostics::new();
     let bytes = text.as_bytes().to_vec();
-    let declared = load(&mut sources, "t.dot", bytes, &mut findings);
+    let declared = load(&mut sources, "t.dot", bytes, &mut diagnostics);
     let declared = declared.map(|d| (d.nodes, d.channels, d.extras, d.constraints, d.names));
-    format!("{declared:#?}\n{:#?}", findings.iter().collect::<Vec<_>>())
+    format!(
+        "{declared:#?}\n{:#?}",
+        diagnostics.iter().collect::<Vec<_>>()
+    )
 }
 
 proptest! {

@@ -86,9 +86,9 @@ fn trace(text: &str) -> (String, Vec<String>) {
         text: Text::new(source.text(), source.base()),
         out: String::new(),
     };
-    let mut findings = Diagnostics::new();
-    parse(&source, &mut trace, &mut findings);
-    let findings = findings.iter().map(|d| {
+    let mut diagnostics = Diagnostics::new();
+    parse(&source, &mut trace, &mut diagnostics);
+    let diagnostics = diagnostics.iter().map(|d| {
         let place = d.primary.as_ref().expect("a syntax error has a place").span;
         let location = sources.location(place).unwrap();
         format!(
@@ -99,7 +99,7 @@ fn trace(text: &str) -> (String, Vec<String>) {
             sources.text(place)
         )
     });
-    (trace.out, findings.collect())
+    (trace.out, diagnostics.collect())
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn statements_come_as_events() {
 }
 
 #[test]
-fn mistakes_are_found_where_they_are() {
+fn syntax_errors_have_their_positions() {
     let cases: &[(&str, &[&str])] = &[
         ("digraph{a;;b}", &["1:11 G0116 ;"]),
         ("digraph{a->b} junk", &["1:15 G0111 junk"]),

@@ -6,7 +6,7 @@ pub(crate) use system::now;
 
 /// Returns the nanoseconds by which the time of day is ahead of [`now`]. This offset aligns the
 /// clocks of several hosts, as precisely as their times of day agree.
-pub(crate) fn behind() -> i64 {
+pub(crate) fn time_of_day_offset() -> i64 {
     let of_day = SystemTime::now().duration_since(UNIX_EPOCH);
     let of_day = of_day.map_or(0, |time| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX));
     of_day - i64::try_from(now()).unwrap_or(i64::MAX)

@@ -212,8 +212,8 @@ mod tests {
             place: None,
             message: "not equal\n left: 1\nright: 2".into(),
         });
-        let told = "process a (rank 3) failed: not equal\n   left: 1\n  right: 2";
-        assert_eq!(error.to_string(), told);
+        let text = "process a (rank 3) failed: not equal\n   left: 1\n  right: 2";
+        assert_eq!(error.to_string(), text);
     }
 
     #[test]
@@ -235,9 +235,9 @@ mod tests {
         ] {
             let cause = long.to_cause();
             assert!(cause.len() <= CAUSE);
-            let told = RunError::from_cause(&cause);
-            assert_eq!(std::mem::discriminant(&told), std::mem::discriminant(&long));
-            assert!(told.to_string().ends_with(" more bytes)"));
+            let text = RunError::from_cause(&cause);
+            assert_eq!(std::mem::discriminant(&text), std::mem::discriminant(&long));
+            assert!(text.to_string().ends_with(" more bytes)"));
         }
     }
 }

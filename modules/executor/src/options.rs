@@ -189,7 +189,7 @@ impl Options {
     #[doc(hidden)]
     pub fn recording(&self) -> Option<Trace> {
         let events = self.trace_events.unwrap_or(EVENTS);
-        self.trace.as_ref().map(|trace| trace.keeping(events))
+        self.trace.as_ref().map(|trace| trace.with_events(events))
     }
 
     /// Sets the OS process of each rank. The default of [`Options::os_processes`] is then the
@@ -204,8 +204,8 @@ impl Options {
     /// waiting processes. It is called again at increasing intervals while they wait. The run is
     /// suspended during the call, so the function should be short. `main` installs one that prints
     /// its argument.
-    pub fn on_quiet(mut self, tell: impl Fn(&Block) + Send + Sync + 'static) -> Self {
-        self.notice = Some(Notice(Arc::new(tell)));
+    pub fn on_quiet(mut self, report: impl Fn(&Block) + Send + Sync + 'static) -> Self {
+        self.notice = Some(Notice(Arc::new(report)));
         self
     }
 

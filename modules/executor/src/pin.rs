@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_named() {
+    fn named_cores() {
         assert_eq!(parse("0,1 2"), Some(vec![vec![0, 1], vec![2]]));
         assert!(parse("0 x").is_none() && parse("0, 1").is_none());
         assert!(parse(" ").is_none());

@@ -33,7 +33,7 @@ impl SchedulerId {
 /// Schedulers are numbered through all OS processes, beginning with the first OS process.
 #[derive(Debug, Clone)]
 pub struct Placement {
-    homes: Homes,
+    assignment: Assignment,
     schedulers: u64,
     /// Number of schedulers in each OS process.
     each: u64,
@@ -43,7 +43,7 @@ pub struct Placement {
 
 /// The scheduler of each rank.
 #[derive(Debug, Clone)]
-enum Homes {
+enum Assignment {
     /// Blocks whose sizes differ by at most one.
     Blocks,
     Mapping(Sequence),
@@ -103,13 +103,13 @@ impl Options {
         if threads == 0 {
             return fail("0 threads: expected at least 1 (GRAPHMAP_THREADS)".into());
         }
-        let homes = match &self.mapping {
-            None => Homes::Blocks,
-            Some(mapping) if each == 1 => Homes::Mapping(mapping.clone()),
-            Some(mapping) => Homes::Runs(split(mapping, os_processes, each)),
+        let assignment = match &self.mapping {
+            None => Assignment::Blocks,
+            Some(mapping) if each == 1 => Assignment::Mapping(mapping.clone()),
+            Some(mapping) => Assignment::Runs(split(mapping, os_processes, each)),
         };
         Ok(Placement {
-            homes,
+            assignment,
             schedulers: schedulers as u64,
             each: each as u64,
             threads: threads as u64,
@@ -185,10 +185,12 @@ impl Placement {
         if self.schedulers == 1 {
             return 0;
         }
-        match &self.homes {
-            Homes::Blocks => (u64::from(rank) * self.schedulers / self.processes.max(1)) as u32,
-            Homes::Mapping(mapping) => mapping.get(rank as usize).unwrap_or(0),
-            Homes::Runs(runs) => {
+        match &self.assignment {
+            Assignment::Blocks => {
+                (u64::from(rank) * self.schedulers / self.processes.max(1)) as u32
+            }
+            Assignment::Mapping(mapping) => mapping.get(rank as usize).unwrap_or(0),
+            Assignment::Runs(runs) => {
                 let behind = runs.partition_point(|&(first, _)| first <= rank);
                 behind.checked_sub(1).map_or(0, |at| runs[at].1)
             }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use crate::sync::{Mutex, lock};
 
 /// A run that reports the state of its processes.
-pub trait Tell: Send + Sync {
+pub trait StateReport: Send + Sync {
     /// Returns a description of the state. Returns `None` if the run has ended.
     fn state(&self) -> Option<String>;
     /// Returns a text for each process that keeps others from running for long. Must be called
@@ -16,10 +16,10 @@ pub trait Tell: Send + Sync {
 
 /// Handle through which a run makes itself known. Clones refer to the same run.
 #[derive(Clone, Default)]
-pub struct Running(Arc<Mutex<Option<Weak<dyn Tell>>>>);
+pub struct Running(Arc<Mutex<Option<Weak<dyn StateReport>>>>);
 
 impl Running {
-    pub fn begin(&self, run: Weak<dyn Tell>) {
+    pub fn begin(&self, run: Weak<dyn StateReport>) {
         *lock(&self.0) = Some(run);
     }
 

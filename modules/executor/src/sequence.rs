@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_printed_is_what_is_read() {
+    fn printed_sequences_are_read_back() {
         // Checks every term of one or two small loops against nested loops.
         for start in [20u32, 31] {
             for (a, n) in [(0i64, 1u32), (1, 4), (-2, 5), (3, 0)] {

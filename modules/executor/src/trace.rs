@@ -53,14 +53,14 @@ crate::payload!(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A token was put into a channel or taken out of it. `ordinal` is its number in the channel.
-    /// The message belongs to the next `Turn` in the list.
+    /// The message belongs to the next `Poll` in the list.
     Message {
         way: Way,
         channel: u32,
         ordinal: u64,
     },
     /// A process was polled. `index` is its number within its kind.
-    Turn {
+    Poll {
         kind: u32,
         index: u32,
         start: u64,
@@ -78,7 +78,7 @@ crate::payload!(
             channel,
             ordinal,
         },
-        Turn {
+        Poll {
             kind,
             index,
             start,
@@ -102,10 +102,10 @@ pub struct Part {
     pub pid: u32,
     pub host: Option<String>,
     /// Nanoseconds by which the time of day is ahead of the clock of the host.
-    pub behind: i64,
+    pub time_of_day_offset: i64,
     /// Number of polls and of messages that were discarded for later ones.
-    pub turns_left_out: u64,
-    pub messages_left_out: u64,
+    pub polls_dropped: u64,
+    pub messages_dropped: u64,
     pub events: Vec<Event>,
 }
 
@@ -114,9 +114,9 @@ crate::payload!(Part {
     scheduler,
     pid,
     host,
-    behind,
-    turns_left_out,
-    messages_left_out,
+    time_of_day_offset,
+    polls_dropped,
+    messages_dropped,
     events
 });
 
@@ -142,7 +142,7 @@ impl Trace {
     }
 
     /// Returns the same trace for a scheduler that keeps `events` events.
-    pub fn keeping(&self, events: usize) -> Self {
+    pub fn with_events(&self, events: usize) -> Self {
         Trace {
             events,
             ..self.clone()

@@ -390,15 +390,15 @@ mod tests {
     #[test]
     fn a_long_value_is_cut() {
         let error = parse(&[("GRAPHMAP_SHUFFLE", &"é".repeat(100_000))]).unwrap_err();
-        let told = format!("GRAPHMAP_SHUFFLE={}...: expected", "é".repeat(60));
-        assert!(error.to_string().starts_with(&told), "{error}");
+        let text = format!("GRAPHMAP_SHUFFLE={}...: expected", "é".repeat(60));
+        assert!(error.to_string().starts_with(&text), "{error}");
     }
 
     #[test]
     fn a_value_of_several_lines_is_shown_in_one() {
         let error = parse(&[("GRAPHMAP_LINK", "shm\nthreads")]).unwrap_err();
-        let told = "GRAPHMAP_LINK=shm\\nthreads: expected threads, shm or mpi";
-        assert_eq!(error.to_string(), told);
+        let text = "GRAPHMAP_LINK=shm\\nthreads: expected threads, shm or mpi";
+        assert_eq!(error.to_string(), text);
     }
 
     #[test]
@@ -448,14 +448,14 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri keeps files away")]
     fn a_mapping_without_end() {
         let error = parse(&[("GRAPHMAP_MAPPING", "/dev/zero")]).unwrap_err();
-        let told = "GRAPHMAP_MAPPING=/dev/zero: cannot read the mapping: the file is larger than \
+        let text = "GRAPHMAP_MAPPING=/dev/zero: cannot read the mapping: the file is larger than \
                     256 MiB";
-        assert_eq!(error, RunError::File(told.into()));
+        assert_eq!(error, RunError::File(text.into()));
     }
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri keeps files away")]
-    fn a_mapping_json_is_told_where_to_go() {
+    fn a_mapping_json_is_refused_with_help() {
         let name = format!("graphmap-options-{}.json", std::process::id());
         let file = env::temp_dir().join(name);
         std::fs::write(&file, "\n{\"graphmap_mapping\": 1}").unwrap();

@@ -19,7 +19,7 @@ thread_local! {
 pub(crate) fn provide() -> io::Result<()> {
     let provided = OWN.try_with(|own| {
         if own.get().is_none() {
-            let _ = own.set(Own::if_there_is_none()?);
+            let _ = own.set(Own::create_if_missing()?);
         }
         Ok(())
     });
@@ -35,7 +35,7 @@ struct Own {
 }
 
 impl Own {
-    fn if_there_is_none() -> io::Result<Option<Own>> {
+    fn create_if_missing() -> io::Result<Option<Own>> {
         if exchange(None)?.ss_flags & libc::SS_DISABLE == 0 {
             return Ok(None);
         }

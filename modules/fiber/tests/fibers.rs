@@ -87,7 +87,7 @@ fn a_body_runs_from_wait_to_wait() {
 }
 
 #[test]
-fn fibers_take_turns_in_any_order() {
+fn fibers_are_polled_in_any_order() {
     let log = Rc::new(RefCell::new(Vec::new()));
     let fiber = |number: usize| {
         let log = log.clone();
@@ -145,12 +145,13 @@ fn the_waker_is_that_of_the_last_poll_and_may_be_kept() {
 }
 
 #[test]
-fn who_is_not_on_a_fiber_is_told() {
+fn waiting_outside_a_fiber_is_an_error() {
     assert!(!on_fiber());
     assert_eq!(try_wait(ready(1)), Err(WaitError::NoFiber));
-    let told = catch_unwind(|| wait(ready(1))).unwrap_err();
+    let result = catch_unwind(|| wait(ready(1))).unwrap_err();
     assert!(
-        told.downcast_ref::<String>()
+        result
+            .downcast_ref::<String>()
             .unwrap()
             .contains("the body of a fiber")
     );
@@ -163,26 +164,26 @@ fn who_is_not_on_a_fiber_is_told() {
 }
 
 #[test]
-fn nobody_waits_within_a_poll() {
+fn waiting_within_a_poll_is_an_error() {
     let fiber = Fiber::new(|| {
-        let told = wait(async { try_wait(ready(1)) });
+        let result = wait(async { try_wait(ready(1)) });
         // A panic in a poll does not prevent later waits.
         let panicked = catch_unwind(|| wait(async { wait(ready(1)) }));
         assert!(panicked.is_err());
         wait(once());
-        told
+        result
     });
     assert_eq!(finish(fiber), Err(WaitError::InPoll));
 }
 
 #[test]
-fn nobody_waits_in_what_is_uninterrupted() {
+fn waiting_in_uninterrupted_code_is_an_error() {
     assert_eq!(
         uninterrupted(|| try_wait(ready(1))),
         Err(WaitError::NoFiber)
     );
     let fiber = Fiber::new(|| {
-        let told = uninterrupted(|| {
+        let result = uninterrupted(|| {
             let inner = uninterrupted(|| try_wait(ready(1)));
             assert_eq!(inner, Err(WaitError::InPoll));
             // Another fiber has its own stack, so it may wait.
@@ -192,7 +193,7 @@ fn nobody_waits_in_what_is_uninterrupted() {
         // A panic ends the uninterrupted section, too.
         assert!(catch_unwind(|| uninterrupted(|| panic_any(1))).is_err());
         wait(once());
-        told
+        result
     });
     assert_eq!(finish(fiber), Err(WaitError::InPoll));
 }
@@ -273,14 +274,14 @@ fn a_panic_in_a_poll_is_one_of_the_body() {
 }
 
 #[test]
-fn who_is_over_is_not_polled() {
+fn polling_an_ended_fiber_panics() {
     let mut fiber = Fiber::new(|| ());
     assert_eq!(poll(&mut fiber), Poll::Ready(()));
     assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut fiber))).is_err());
 }
 
 #[test]
-fn what_is_dropped_drops_all_on_its_stack() {
+fn a_dropped_fiber_drops_the_values_on_its_stack() {
     let (count, counts) = counter();
     let mut fiber = Fiber::new(move || {
         let _counts = counts;
@@ -298,7 +299,7 @@ fn what_is_dropped_drops_all_on_its_stack() {
 }
 
 #[test]
-fn what_never_began_is_dropped_as_it_is() {
+fn an_unstarted_fiber_drops_its_body() {
     let (count, counts) = counter();
     drop(Fiber::new(move || drop(counts)));
     assert_eq!(count.get(), 1);
@@ -312,7 +313,7 @@ fn what_never_began_is_dropped_as_it_is() {
 }
 
 #[test]
-fn what_never_began_is_dropped_where_it_is_let_go_of() {
+fn an_unstarted_fiber_is_dropped_on_the_current_stack() {
     // The destructor runs on the outer fiber, so it can wait.
     let fiber = Fiber::new(|| {
         let waited = Rc::new(Cell::new(false));
@@ -329,12 +330,12 @@ fn what_never_began_is_dropped_where_it_is_let_go_of() {
 
 #[test]
 fn a_destructor_may_try_to_wait() {
-    let told = Rc::new(RefCell::new(Vec::new()));
-    let inside = told.clone();
+    let result = Rc::new(RefCell::new(Vec::new()));
+    let inside = result.clone();
     let mut fiber = Fiber::new(move || {
         let _then = Then(move || {
-            let told = (try_wait(ready(())), try_wait(once()));
-            inside.borrow_mut().push(told);
+            let result = (try_wait(ready(())), try_wait(once()));
+            inside.borrow_mut().push(result);
         });
         wait(once());
         panic_any(2);
@@ -342,18 +343,18 @@ fn a_destructor_may_try_to_wait() {
     assert_eq!(poll(&mut fiber), Poll::Pending);
     assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut fiber))).is_err());
     // The same holds if the fiber is dropped.
-    let inside = told.clone();
+    let inside = result.clone();
     let mut fiber = Fiber::new(move || {
         let _then = Then(move || {
-            let told = (try_wait(ready(())), try_wait(once()));
-            inside.borrow_mut().push(told);
+            let result = (try_wait(ready(())), try_wait(once()));
+            inside.borrow_mut().push(result);
         });
         wait(once());
     });
     assert_eq!(poll(&mut fiber), Poll::Pending);
     drop(fiber);
     let expected = (Ok(()), Err(WaitError::Unwinding));
-    assert_eq!(*told.borrow(), [expected, expected]);
+    assert_eq!(*result.borrow(), [expected, expected]);
 }
 
 #[test]
@@ -401,7 +402,7 @@ fn a_body_may_catch_that_it_is_dropped() {
 }
 
 #[test]
-fn a_body_that_always_catches_is_left_where_it_is() {
+fn a_body_that_always_catches_is_leaked() {
     let (count, counts) = counter();
     let mut fiber = Fiber::new(move || {
         let _counts = counts;
@@ -416,7 +417,7 @@ fn a_body_that_always_catches_is_left_where_it_is() {
 }
 
 #[test]
-fn what_a_dropped_body_panics_with_comes_out() {
+fn a_panic_of_a_dropped_body_is_resumed() {
     let body = || {
         let _ = catch_unwind(|| wait(pending::<()>()));
         panic_any(8);
@@ -454,11 +455,11 @@ fn fibers_are_dropped_by_a_panic_too() {
 }
 
 #[test]
-fn nobody_polls_a_fiber_in_unwinding() {
+fn polling_a_fiber_in_unwinding_panics() {
     let ran = Rc::new(Cell::new(false));
     let inside = ran.clone();
-    let told = Rc::new(Cell::new(false));
-    let says = told.clone();
+    let result = Rc::new(Cell::new(false));
+    let says = result.clone();
     let panicked = catch_unwind(AssertUnwindSafe(move || {
         let mut fiber = Fiber::new(move || inside.set(true));
         let _then = Then(move || {
@@ -468,7 +469,7 @@ fn nobody_polls_a_fiber_in_unwinding() {
         panic_any(9);
     }));
     assert!(panicked.is_err());
-    assert_eq!((told.get(), ran.get()), (true, false));
+    assert_eq!((result.get(), ran.get()), (true, false));
 }
 
 #[test]
@@ -493,7 +494,7 @@ fn a_payload_may_panic_as_it_is_dropped() {
 }
 
 #[test]
-fn the_payload_of_a_dropped_fiber_is_a_payload_like_any_other_elsewhere() {
+fn the_payload_of_a_dropped_fiber_can_be_resumed_in_another() {
     let payload = Rc::new(RefCell::new(None));
     let inside = payload.clone();
     let mut fiber = Fiber::new(move || {
@@ -552,7 +553,7 @@ fn a_large_body_and_a_large_output_pass() {
 }
 
 #[test]
-fn what_is_captured_keeps_its_alignment() {
+fn captured_values_keep_their_alignment() {
     #[repr(align(256))]
     struct Aligned(u8);
     let value = Aligned(3);

@@ -82,7 +82,7 @@ fn large_frame() -> u64 {
 }
 
 #[test]
-#[ignore = "run by `an_overflow_is_told_by_name`"]
+#[ignore = "run by `an_overflow_is_reported_by_name`"]
 fn overflows() {
     let old = Options::new().without_markers();
     match env::var("CASE").unwrap().as_str() {
@@ -133,12 +133,12 @@ fn once() -> impl Future<Output = ()> {
     })
 }
 
-const TOLD: &str = "the stack of rank 17 (worker) has overflowed: its usable size is 60 KiB\n\
+const EXPECTED: &str = "the stack of rank 17 (worker) has overflowed: its usable size is 60 KiB\n\
                     help: use larger stacks, such as with GRAPHMAP_STACK=256k, keep large arrays in \
                     a Vec, or recurse less deeply\n";
 
 #[test]
-fn an_overflow_is_told_by_name() {
+fn an_overflow_is_reported_by_name() {
     for case in [
         "marker",
         "protection",
@@ -152,13 +152,13 @@ fn an_overflow_is_told_by_name() {
     ] {
         let output = run("overflows", case);
         let said = said(&output);
-        assert!(said.contains(TOLD), "{case}: {said}");
+        assert!(said.contains(EXPECTED), "{case}: {said}");
         assert_eq!(output.status.signal(), Some(SIGSEGV), "{case}: {said}");
     }
 }
 
 #[test]
-#[ignore = "run by `what_is_no_overflow_is_left_to_others`"]
+#[ignore = "run by `other_faults_are_left_to_other_handlers`"]
 fn others() {
     // The first fiber of an OS process installs the handler of faults.
     let mut fiber = Fiber::new(|| ());
@@ -197,7 +197,7 @@ fn others() {
 }
 
 #[test]
-fn what_is_no_overflow_is_left_to_others() {
+fn other_faults_are_left_to_other_handlers() {
     for case in ["thread", "null", "null on a fiber", "sent"] {
         let output = run("others", case);
         let said = said(&output);
@@ -210,7 +210,7 @@ fn what_is_no_overflow_is_left_to_others() {
 }
 
 #[test]
-#[ignore = "run by `what_does_not_fit_the_address_space_is_an_error`"]
+#[ignore = "run by `exhausting_the_address_space_is_an_error`"]
 fn too_many() {
     let stacks = Stacks::new(Options::new().size(16 << 20));
     let mut fibers = Vec::new();
@@ -222,9 +222,9 @@ fn too_many() {
     };
     assert_eq!(error.kind(), std::io::ErrorKind::OutOfMemory);
     let said = error.to_string();
-    let told = "cannot allocate a stack of 16384 KiB for the fiber of rank 9, with ";
+    let expected = "cannot allocate a stack of 16384 KiB for the fiber of rank 9, with ";
     assert!(
-        said.starts_with(told) && said.contains("(`ulimit -v`)"),
+        said.starts_with(expected) && said.contains("(`ulimit -v`)"),
         "{said}"
     );
     // Slabs become smaller as space runs out, so nearly all of the address space is used.
@@ -235,7 +235,7 @@ fn too_many() {
 }
 
 #[test]
-fn what_does_not_fit_the_address_space_is_an_error() {
+fn exhausting_the_address_space_is_an_error() {
     let own = env::current_exe().unwrap();
     let script = "ulimit -v 4000000; exec \"$0\" --exact too_many --ignored --nocapture";
     let output = Command::new("sh").args(["-c", script]).arg(own).output();
@@ -245,7 +245,7 @@ fn what_does_not_fit_the_address_space_is_an_error() {
 }
 
 #[test]
-#[ignore = "run by `an_overflow_is_told_on_any_thread`"]
+#[ignore = "run by `an_overflow_is_reported_on_any_thread`"]
 fn on_a_thread() {
     use std::ffi::{c_int, c_void};
     #[repr(C)]
@@ -278,18 +278,18 @@ fn on_a_thread() {
 }
 
 #[test]
-fn an_overflow_is_told_on_any_thread() {
+fn an_overflow_is_reported_on_any_thread() {
     // Rust gives its own threads a stack for signal handlers. Other threads may not have one.
     for case in ["with", "without"] {
         let output = run("on_a_thread", case);
         let said = said(&output);
-        assert!(said.contains(TOLD), "{case}: {said}");
+        assert!(said.contains(EXPECTED), "{case}: {said}");
         assert_eq!(output.status.signal(), Some(SIGSEGV), "{case}: {said}");
     }
 }
 
 #[test]
-#[ignore = "run by `the_environment_says_how_large_stacks_are`"]
+#[ignore = "run by `the_environment_sets_the_size_of_stacks`"]
 fn sized_by_the_environment() {
     let mut fiber = Fiber::named("rank 3 (deep)", || {
         let local = 0_u8;
@@ -301,7 +301,7 @@ fn sized_by_the_environment() {
 }
 
 #[test]
-fn the_environment_says_how_large_stacks_are() {
+fn the_environment_sets_the_size_of_stacks() {
     let run = |size| {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args(["--exact", "sized_by_the_environment", "--ignored"]);
@@ -311,11 +311,11 @@ fn the_environment_says_how_large_stacks_are() {
     let output = run("512k");
     assert!(output.status.success(), "{}", said(&output));
     let output = run("128k");
-    let told = "the stack of rank 3 (deep) has overflowed: its usable size is 124 KiB\n\
+    let expected = "the stack of rank 3 (deep) has overflowed: its usable size is 124 KiB\n\
                 help: use larger stacks, such as with GRAPHMAP_STACK=512k,";
-    assert!(said(&output).contains(told), "{}", said(&output));
+    assert!(said(&output).contains(expected), "{}", said(&output));
     let output = run("a lot");
-    let told = "GRAPHMAP_STACK=a lot: expected a number of bytes from 16k to 1g, such as 64k";
-    assert!(said(&output).contains(told), "{}", said(&output));
+    let expected = "GRAPHMAP_STACK=a lot: expected a number of bytes from 16k to 1g, such as 64k";
+    assert!(said(&output).contains(expected), "{}", said(&output));
     assert!(!output.status.success());
 }

@@ -76,7 +76,7 @@ fn plain_functions_and_async_ones_in_one_network() {
 }
 
 #[test]
-fn a_block_is_told_with_lines_and_drops_what_is_on_stacks() {
+fn a_block_is_reported_with_lines_and_drops_values_on_stacks() {
     let dropped = Rc::new(Cell::new(0));
     let mut net = Local::new();
     for _ in 0..3 {
@@ -216,7 +216,7 @@ unsafe impl corosensei::stack::Stack for Plain {
 /// Runs networks on two stacks of another library. A process of each network suspends its stack,
 /// and the first run ends before the second.
 #[test]
-#[ignore = "run by `runs_are_left_in_the_order_in_which_they_were_begun`"]
+#[ignore = "run by `runs_that_end_out_of_order_abort`"]
 fn runs_that_cross() {
     let stack = |times: usize| {
         corosensei::Coroutine::<(), (), (), Plain>::with_stack(Plain::new(), move |yielder, ()| {
@@ -239,7 +239,7 @@ fn runs_that_cross() {
 
 /// Aborts if an outer run ends first, because the run that began later would return to it.
 #[test]
-fn runs_are_left_in_the_order_in_which_they_were_begun() {
+fn runs_that_end_out_of_order_abort() {
     let run = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "runs_that_cross", "--ignored", "--nocapture"])
         .output()

@@ -74,11 +74,11 @@ fn attempt((name, place): Place, act: Act, mode: Mode) {
     let result = net.run(&Options::new().profile(true));
     scene(|scene| scene.act.set(Act::Nothing));
     if let Err(error) = result {
-        let told = error.to_string();
+        let message = error.to_string();
         let failed = matches!(error, rt::RunError::Failed(_));
         assert!(
-            failed && (told.contains("hostile") || told.contains("(no message)")),
-            "{what}: {told}"
+            failed && (message.contains("hostile") || message.contains("(no message)")),
+            "{what}: {message}"
         );
     }
     assert!(

@@ -83,9 +83,9 @@ impl Rows {
         if before <= most && *total > most {
             let what = ["vertices", "edges"][of as usize];
             let message = format!("the sum of the weights of all {what} is too large");
-            let finding = Diagnostic::error(codes::NUMBER, message);
-            let finding = finding.at(word.span(), "the sum exceeds 2^52 here");
-            out.push(finding.help("divide all weights by the same number"));
+            let diagnostic = Diagnostic::error(codes::NUMBER, message);
+            let diagnostic = diagnostic.at(word.span(), "the sum exceeds 2^52 here");
+            out.push(diagnostic.help("divide all weights by the same number"));
         }
     }
 
@@ -110,9 +110,9 @@ impl Rows {
             // Stable, so that the second of two equal ends in the file is reported.
             self.ends[row].sort_by_key(|end| end.to);
         }
-        self.alone(&name, out);
+        self.check_rows(&name, out);
         if out.len() == errors {
-            self.both_told(&name, out);
+            self.check_symmetry(&name, out);
         }
         if out.len() > errors {
             return None;
@@ -136,14 +136,14 @@ impl Rows {
     }
 
     /// Reports edges of a vertex to itself, and edges listed twice at one vertex.
-    fn alone(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
+    fn check_rows(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
         for v in 0..self.vertices() {
             let row = &self.ends[self.row(v)];
             let own = row.partition_point(|end| (end.to as usize) < v);
             if let Some(own) = row.get(own).filter(|end| end.to as usize == v) {
                 let message = format!("vertex {} has an edge to itself", name(v as u32));
-                let finding = Diagnostic::error(codes::VERTEX, message).at(own.span(), "");
-                out.push(finding.help("remove it; it is never cut"));
+                let diagnostic = Diagnostic::error(codes::VERTEX, message).at(own.span(), "");
+                out.push(diagnostic.help("remove it; it is never cut"));
             }
             for pair in row
                 .windows(2)
@@ -151,11 +151,11 @@ impl Rows {
             {
                 let (one, other) = (name(v as u32), name(pair[0].to));
                 let message = format!("vertex {one} has two edges to {other}");
-                let finding = Diagnostic::error(codes::VERTEX, message)
+                let diagnostic = Diagnostic::error(codes::VERTEX, message)
                     .at(pair[1].span(), "")
                     .also(pair[0].span(), "the first edge is here")
                     .help("replace both by one edge with the sum of their weights");
-                out.push(finding);
+                out.push(diagnostic);
             }
         }
     }
@@ -164,7 +164,7 @@ impl Rows {
     ///
     /// Rows are sorted, so vertices in increasing order need the ends of each row in its own order.
     /// One pass over all rows compares all pairs.
-    fn both_told(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
+    fn check_symmetry(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
         let n = self.vertices();
         // Next end in each row that leads to the current vertex or a later one.
         let mut next: Vec<usize> = (0..n).map(|v| self.row(v).start).collect();
@@ -189,10 +189,10 @@ impl Rows {
                                 end.weight,
                                 back.weight
                             );
-                            let finding = Diagnostic::error(codes::ONE_SIDED, message)
+                            let diagnostic = Diagnostic::error(codes::ONE_SIDED, message)
                                 .at(back.span(), "")
                                 .also(end.span(), "the other end");
-                            out.push(finding.help("give both ends the same weight"));
+                            out.push(diagnostic.help("give both ends the same weight"));
                         }
                     }
                     _ => one_sided(name, v as u32, *end, out),
@@ -213,8 +213,8 @@ pub(crate) enum Sum {
 fn one_sided(name: &impl Fn(u32) -> u64, from: u32, end: End, out: &mut Diagnostics) {
     let (one, other) = (name(from), name(end.to));
     let message = format!("vertex {one} has an edge to {other}, but {other} has none to {one}");
-    let finding = Diagnostic::error(codes::ONE_SIDED, message).at(end.span(), "");
-    out.push(finding.help(format!(
+    let diagnostic = Diagnostic::error(codes::ONE_SIDED, message).at(end.span(), "");
+    out.push(diagnostic.help(format!(
         "list the edge at both ends: add {one} to the neighbours of {other}, or remove {other} from \
          those of {one}"
     )));

@@ -27,7 +27,7 @@ use graphmap_partition::{Graph, LARGEST_TOTAL};
 use std::fmt::Write;
 
 /// Help for an invalid header.
-const WANTED: &str = "write the number of vertices and the number of edges in the first line, such as \
+const HELP: &str = "write the number of vertices and the number of edges in the first line, such as \
                       `4 5`; if there are weights, add three digits, such as `4 5 011`";
 
 struct Header<'a> {
@@ -76,12 +76,12 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
             counted(header.m, "edge"),
             rows.ends() / 2
         );
-        let finding = Diagnostic::error(codes::COUNT, message).at(header.edges.span(), "");
+        let diagnostic = Diagnostic::error(codes::COUNT, message).at(header.edges.span(), "");
         let note = format!(
             "the lines have {} in total, two per edge",
             counted(rows.ends() as u64, "neighbour")
         );
-        out.push(finding.with_note(note));
+        out.push(diagnostic.with_note(note));
     }
     let graph = rows.graph(|v| u64::from(v) + 1, out)?;
     (count(out) == errors).then_some(GraphFile {
@@ -103,29 +103,25 @@ fn header<'a>(line: Word<'a>, text: Word<'a>, out: &mut Diagnostics) -> Option<H
     };
     let (vertices, edges) = match words[..] {
         [] if text.is_blank() => {
-            let finding = Diagnostic::error(codes::HEADER, "the file has no header");
-            out.push(finding.at(text.end(), "").help(WANTED));
+            let diagnostic = Diagnostic::error(codes::HEADER, "the file has no header");
+            out.push(diagnostic.at(text.end(), "").help(HELP));
             return None;
         }
         [] => {
-            out.push(wrong("the header line is empty", line, WANTED));
+            out.push(wrong("the header line is empty", line, HELP));
             return None;
         }
         [only] => {
-            let finding = wrong("the header has only one number", only, WANTED);
+            let diagnostic = wrong("the header has only one number", only, HELP);
             out.push(match only.text {
-                "0" => finding.help("if it is a Scotch graph, use `--format scotch`"),
-                "2" => finding.help(GATHERED),
-                _ => finding,
+                "0" => diagnostic.help("if it is a Scotch graph, use `--format scotch`"),
+                "2" => diagnostic.help(GATHERED),
+                _ => diagnostic,
             });
             return None;
         }
         [.., fifth] if words.len() > 4 => {
-            out.push(wrong(
-                "the header has more than four numbers",
-                fifth,
-                WANTED,
-            ));
+            out.push(wrong("the header has more than four numbers", fifth, HELP));
             return None;
         }
         [vertices, edges, ..] => (vertices, edges),
@@ -146,21 +142,21 @@ fn header<'a>(line: Word<'a>, text: Word<'a>, out: &mut Diagnostics) -> Option<H
         [weighted, loads, sizes] = [set(0), set(1), set(2)];
         if sizes {
             let message = "the sizes of vertices are not used";
-            let finding = Diagnostic::warning(codes::UNUSED, message).at(fmt.span(), "");
+            let diagnostic = Diagnostic::warning(codes::UNUSED, message).at(fmt.span(), "");
             let note = "METIS uses them for the communication volume; graphmap minimizes the cut";
-            out.push(finding.with_note(note));
+            out.push(diagnostic.with_note(note));
         }
     }
     let mut weights = usize::from(loads);
     if let Some(many) = words.get(3) {
-        let said = many.number("the number of weights of a vertex", 0, u32::MAX.into(), out)?;
-        if said > 1 {
-            let message = format!("vertices have {said} weights, but only one can be balanced");
-            let finding = Diagnostic::error(codes::UNUSED, message).at(many.span(), "");
-            out.push(finding.help("keep the weight that matters most"));
+        let declared = many.number("the number of weights of a vertex", 0, u32::MAX.into(), out)?;
+        if declared > 1 {
+            let message = format!("vertices have {declared} weights, but only one can be balanced");
+            let diagnostic = Diagnostic::error(codes::UNUSED, message).at(many.span(), "");
+            out.push(diagnostic.help("keep the weight that matters most"));
             return None;
         }
-        if said == 1 && !loads {
+        if declared == 1 && !loads {
             let message =
                 "the header gives a number of weights per vertex, but says that vertices have none";
             let help = "write `010` as the third number if vertices have weights, or `011` if edges have weights too";
@@ -192,8 +188,8 @@ fn row(line: Word<'_>, header: &Header<'_>, rows: &mut Rows, out: &mut Diagnosti
         };
         let Some(word) = words.next() else {
             let message = format!("{what} of vertex {vertex} is missing");
-            let finding = Diagnostic::error(codes::NUMBER, message).at(line.end(), "");
-            out.push(finding.help(format!(
+            let diagnostic = Diagnostic::error(codes::NUMBER, message).at(line.end(), "");
+            out.push(diagnostic.help(format!(
                 "begin the line with {what} of the vertex, as the header requires"
             )));
             break;
@@ -213,14 +209,14 @@ fn row(line: Word<'_>, header: &Header<'_>, rows: &mut Rows, out: &mut Diagnosti
         if header.weighted {
             let Some(next) = words.next() else {
                 let message = format!("the weight of the edge to {} is missing", word.shown());
-                let finding = Diagnostic::error(codes::NUMBER, message).at(word.end(), "");
-                out.push(finding.help(
+                let diagnostic = Diagnostic::error(codes::NUMBER, message).at(word.end(), "");
+                out.push(diagnostic.help(
                     "write the weight of the edge after each neighbour, as the header requires",
                 ));
                 break;
             };
             match next.number("the weight of an edge", 1, LARGEST_TOTAL, out) {
-                Some(said) => weight = said,
+                Some(declared) => weight = declared,
                 None => continue,
             }
             rows.count(Sum::Edges, weight, next, out);
@@ -237,15 +233,15 @@ fn neighbour(word: Word<'_>, n: usize, out: &mut Diagnostics) -> Option<u32> {
     let value = word.number("a vertex", 0, u64::MAX, out)?;
     match value {
         0 => {
-            let finding =
+            let diagnostic =
                 Diagnostic::error(codes::VERTEX, "there is no vertex 0").at(word.span(), "");
-            out.push(finding.help("count vertices from 1"));
+            out.push(diagnostic.help("count vertices from 1"));
             None
         }
         _ if value > n as u64 => {
             let message = format!("there is no vertex {value}");
-            let finding = Diagnostic::error(codes::VERTEX, message).at(word.span(), "");
-            out.push(finding.with_note(format!("the header gives {}", vertices(n as u64))));
+            let diagnostic = Diagnostic::error(codes::VERTEX, message).at(word.span(), "");
+            out.push(diagnostic.with_note(format!("the header gives {}", vertices(n as u64))));
             None
         }
         _ => Some((value - 1) as u32),
@@ -258,9 +254,9 @@ fn missing(header: &Header<'_>, there: usize, text: Word<'_>, out: &mut Diagnost
         "the header gives {}, but the file has lines for {there}",
         vertices(header.n as u64)
     );
-    let finding = Diagnostic::error(codes::COUNT, message).at(header.vertices.span(), "");
+    let diagnostic = Diagnostic::error(codes::COUNT, message).at(header.vertices.span(), "");
     out.push(
-        finding
+        diagnostic
             .also(text.end(), "the file ends here")
             .help("write an empty line for a vertex without edges"),
     );
@@ -274,13 +270,13 @@ fn extra<'a>(
 ) {
     let Some(first) = lines.next() else { return };
     let more = 1 + lines.count();
-    let said = vertices(header.n as u64);
+    let declared = vertices(header.n as u64);
     let message = match more {
-        1 => format!("the header gives {said}, but the file has 1 more line"),
-        _ => format!("the header gives {said}, but the file has {more} more lines"),
+        1 => format!("the header gives {declared}, but the file has 1 more line"),
+        _ => format!("the header gives {declared}, but the file has {more} more lines"),
     };
-    let finding = Diagnostic::error(codes::COUNT, message).at(first.span(), "");
-    out.push(finding.also(header.vertices.span(), ""));
+    let diagnostic = Diagnostic::error(codes::COUNT, message).at(first.span(), "");
+    out.push(diagnostic.also(header.vertices.span(), ""));
 }
 
 pub(crate) fn print(graph: &Graph) -> String {

@@ -28,7 +28,7 @@ use graphmap_partition::{Graph, LARGEST_TOTAL};
 use std::fmt::Write;
 
 /// Help for an invalid header.
-const WANTED: &str = "begin a Scotch graph with 0, the number of vertices, the number of edge ends (two per \
+const HELP: &str = "begin a Scotch graph with 0, the number of vertices, the number of edge ends (two per \
                       edge), the number of the first vertex, and three digits for labels and weights";
 
 /// Help for a part of a distributed graph, which is of version 2.
@@ -46,7 +46,7 @@ struct Header<'a> {
     vertices: Word<'a>,
     n: u64,
     ends: Word<'a>,
-    said: u64,
+    declared: u64,
     base: u64,
     labels: bool,
     weighted: bool,
@@ -70,21 +70,21 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
             "the header gives {}, but the file continues after them",
             vertices(header.n)
         );
-        let finding = Diagnostic::error(codes::COUNT, message).at(word.span(), "");
-        reader.out.push(finding.also(header.vertices.span(), ""));
+        let diagnostic = Diagnostic::error(codes::COUNT, message).at(word.span(), "");
+        reader.out.push(diagnostic.also(header.vertices.span(), ""));
     }
     let out = reader.out;
-    if rows.ends() as u64 != header.said {
+    if rows.ends() as u64 != header.declared {
         let there = rows.ends();
-        let said = match header.said {
+        let declared = match header.declared {
             1 => "1 edge end".to_owned(),
             n => format!("{n} edge ends"),
         };
-        let message = format!("the header gives {said}, but the file has {there}");
-        let finding = Diagnostic::error(codes::COUNT, message).at(header.ends.span(), "");
-        out.push(match header.said.checked_mul(2) == Some(there as u64) {
-            true => finding.help("count each edge twice, because it has two ends"),
-            false => finding,
+        let message = format!("the header gives {declared}, but the file has {there}");
+        let diagnostic = Diagnostic::error(codes::COUNT, message).at(header.ends.span(), "");
+        out.push(match header.declared.checked_mul(2) == Some(there as u64) {
+            true => diagnostic.help("count each edge twice, because it has two ends"),
+            false => diagnostic,
         });
     }
     // Ends with unknown neighbours would cause more errors in the comparison.
@@ -113,8 +113,8 @@ impl<'a> Reader<'a, '_> {
             return Some(word);
         }
         let message = format!("the file ends where {what} is expected");
-        let finding = Diagnostic::error(codes::COUNT, message);
-        self.out.push(finding.at(self.words.here(), "").help(
+        let diagnostic = Diagnostic::error(codes::COUNT, message);
+        self.out.push(diagnostic.at(self.words.here(), "").help(
             "compare the number of vertices in the header, and the number of neighbours of each \
              vertex, with the file",
         ));
@@ -130,33 +130,33 @@ impl<'a> Reader<'a, '_> {
         let wrong = |message: String, word: Word<'_>| {
             Diagnostic::error(codes::HEADER, message)
                 .at(word.span(), "")
-                .help(WANTED)
+                .help(HELP)
         };
         let Some(version) = self.words.next() else {
-            let finding = Diagnostic::error(codes::HEADER, "the file has no header");
+            let diagnostic = Diagnostic::error(codes::HEADER, "the file has no header");
             self.out
-                .push(finding.at(self.words.here(), "").help(WANTED));
+                .push(diagnostic.at(self.words.here(), "").help(HELP));
             return None;
         };
         if !version.text.trim_start_matches('0').is_empty() {
-            let finding = wrong(format!("unknown version `{}`", version.shown()), version);
+            let diagnostic = wrong(format!("unknown version `{}`", version.shown()), version);
             let metis = version.text == "%" || version.text.bytes().all(|b| b.is_ascii_digit());
             self.out.push(match metis {
-                _ if self.alone && version.text == "2" => finding.help(GATHERED),
-                true => finding.help("if it is a METIS graph, use `--format metis`"),
-                false => finding,
+                _ if self.alone && version.text == "2" => diagnostic.help(GATHERED),
+                true => diagnostic.help("if it is a METIS graph, use `--format metis`"),
+                false => diagnostic,
             });
             return None;
         }
         let largest = u64::from(u32::MAX) - 1;
         let (n, vertices) = self.number("the number of vertices", 1, largest)?;
-        let (said, ends) = self.number("the number of edge ends", 0, (1 << 32) - 2)?;
+        let (declared, ends) = self.number("the number of edge ends", 0, (1 << 32) - 2)?;
         let (base, _) = self.number("the number of the first vertex", 0, largest - n)?;
         let flags = self.next("the digits for labels and weights")?;
         if flags.text.len() > 3 || flags.text.bytes().any(|b| !matches!(b, b'0' | b'1')) {
             let message = format!("`{}` does not describe the weights", flags.shown());
-            let finding = Diagnostic::error(codes::HEADER, message).at(flags.span(), "");
-            self.out.push(finding.help(
+            let diagnostic = Diagnostic::error(codes::HEADER, message).at(flags.span(), "");
+            self.out.push(diagnostic.help(
                 "write three digits, each 0 or 1, for labels of vertices, weights of edges, and weights \
                  of vertices; `011` means the last two",
             ));
@@ -169,7 +169,7 @@ impl<'a> Reader<'a, '_> {
             vertices,
             n,
             ends,
-            said,
+            declared,
             base,
             labels,
             weighted,
@@ -227,10 +227,10 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn no_vertex(&mut self, to: u64, span: Span, header: &Header<'_>) {
-        let finding = Diagnostic::error(codes::VERTEX, format!("there is no vertex {to}"));
+        let diagnostic = Diagnostic::error(codes::VERTEX, format!("there is no vertex {to}"));
         let last = header.base + header.n - 1;
         let note = format!("by the header, the vertices are {} to {last}", header.base);
-        self.out.push(finding.at(span, "").with_note(note));
+        self.out.push(diagnostic.at(span, "").with_note(note));
     }
 
     /// Replaces labels by the numbers of vertices.
@@ -241,10 +241,10 @@ impl<'a> Reader<'a, '_> {
             let [(label, first), (again, second)] = [0, 1].map(|i: usize| labels[pair[i] as usize]);
             if label == again {
                 let message = format!("two vertices have the label {label}");
-                let finding = Diagnostic::error(codes::VERTEX, message);
-                let finding = finding.at(second, "").also(first, "the first one");
+                let diagnostic = Diagnostic::error(codes::VERTEX, message);
+                let diagnostic = diagnostic.at(second, "").also(first, "the first one");
                 self.out
-                    .push(finding.help("give each vertex its own label"));
+                    .push(diagnostic.help("give each vertex its own label"));
             }
         }
         rows.relabel(|label, span| {

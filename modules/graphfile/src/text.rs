@@ -108,8 +108,8 @@ impl<'a> Word<'a> {
                 format!("use a number of at most {most}"),
             ),
         };
-        let finding = Diagnostic::error(codes::NUMBER, message);
-        out.push(finding.at(self.span(), "").help(help));
+        let diagnostic = Diagnostic::error(codes::NUMBER, message);
+        out.push(diagnostic.at(self.span(), "").help(help));
         None
     }
 }

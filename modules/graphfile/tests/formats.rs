@@ -5,7 +5,7 @@ use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 
 /// Returns the graph, and the diagnostics as `CODE LINE:COLUMN MESSAGE`.
-fn told(format: Format, text: &str) -> (Option<GraphFile>, Vec<String>) {
+fn try_read(format: Format, text: &str) -> (Option<GraphFile>, Vec<String>) {
     let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
     sources.add("before", "another text").unwrap();
     let source = sources.add("g", text).unwrap();
@@ -23,22 +23,22 @@ fn told(format: Format, text: &str) -> (Option<GraphFile>, Vec<String>) {
     (file, out.iter().map(show).collect())
 }
 
-fn wrong(format: Format, text: &str, wanted: &[&str]) {
-    let (file, found) = told(format, text);
+fn assert_errors(format: Format, text: &str, expected: &[&str]) {
+    let (file, found) = try_read(format, text);
     assert!(file.is_none(), "{text:?} is taken");
-    assert_eq!(found, wanted, "{text:?}");
+    assert_eq!(found, expected, "{text:?}");
 }
 
-fn metis(text: &str, wanted: &[&str]) {
-    wrong(Format::Metis, text, wanted);
+fn metis(text: &str, expected: &[&str]) {
+    assert_errors(Format::Metis, text, expected);
 }
 
-fn scotch(text: &str, wanted: &[&str]) {
-    wrong(Format::Scotch, text, wanted);
+fn scotch(text: &str, expected: &[&str]) {
+    assert_errors(Format::Scotch, text, expected);
 }
 
-fn good(format: Format, text: &str) -> GraphFile {
-    let (file, found) = told(format, text);
+fn read_valid(format: Format, text: &str) -> GraphFile {
+    let (file, found) = try_read(format, text);
     assert_eq!(found, Vec::<String>::new(), "{text:?}");
     file.unwrap()
 }
@@ -59,19 +59,22 @@ fn size(file: &GraphFile) -> (usize, usize, u64, u64) {
 #[test]
 fn graphs_of_the_manual_of_metis() {
     let plain = "7 11\n5 3 2\n1 3 4\n5 4 2 1\n2 3 6 7\n1 3 6\n5 4 7\n6 4\n";
-    assert_eq!(size(&good(Format::Metis, plain)), (7, 11, 7, 11));
+    assert_eq!(size(&read_valid(Format::Metis, plain)), (7, 11, 7, 11));
     let edges = "7 11 001\n5 1 3 2 2 1\n1 1 3 2 4 1\n5 3 4 2 2 2 1 2\n2 1 3 2 6 2 7 5\n1 1 3 3 6 2\n\
                  5 2 4 2 7 6\n6 6 4 5\n";
-    assert_eq!(size(&good(Format::Metis, edges)), (7, 11, 7, 27));
+    assert_eq!(size(&read_valid(Format::Metis, edges)), (7, 11, 7, 27));
     let both = "7 11 011\n4 5 1 3 2 2 1\n2 1 1 3 2 4 1\n5 5 3 4 2 2 2 1 2\n3 2 1 3 2 6 2 7 5\n1 1 1 3 3 6 2\n\
                 6 5 2 4 2 7 6\n2 6 6 4 5\n";
-    assert_eq!(size(&good(Format::Metis, both)), (7, 11, 23, 27));
+    assert_eq!(size(&read_valid(Format::Metis, both)), (7, 11, 23, 27));
     // Comments, a number of weights, tabs, line ends of Windows, blank lines at the end, no last
     // line end.
     let odd = "\u{feff}% said\r\n2 1 10 1\r\n%\r\n7\t2\r\n  % said\r\n 0 1 \r\n\r\n\n";
-    assert_eq!(size(&good(Format::Metis, odd)), (2, 1, 7, 1));
-    assert_eq!(size(&good(Format::Metis, "2 0\n\n\n")), (2, 0, 2, 0));
-    assert_eq!(size(&good(Format::Metis, "2 1 0 0\n2\n1")), (2, 1, 2, 1));
+    assert_eq!(size(&read_valid(Format::Metis, odd)), (2, 1, 7, 1));
+    assert_eq!(size(&read_valid(Format::Metis, "2 0\n\n\n")), (2, 0, 2, 0));
+    assert_eq!(
+        size(&read_valid(Format::Metis, "2 1 0 0\n2\n1")),
+        (2, 1, 2, 1)
+    );
 }
 
 /// The cube of Scotch's guide, section 5.1, and the same with labels.
@@ -79,20 +82,20 @@ fn graphs_of_the_manual_of_metis() {
 fn graphs_of_the_guide_of_scotch() {
     let cube = "0\n8\t24\n0\t000\n3\t4\t2\t1\n3\t5\t3\t0\n3\t6\t0\t3\n3\t7\t1\t2\n3\t0\t6\t5\n3\t1\t7\t4\n\
                 3\t2\t4\t7\n3\t3\t5\t6\n";
-    assert_eq!(size(&good(Format::Scotch, cube)), (8, 12, 8, 12));
+    assert_eq!(size(&read_valid(Format::Scotch, cube)), (8, 12, 8, 12));
     // Line ends have no meaning, and labels come in any order.
     let labels = "0 3 4 0 111\n30 5 1 7 10 10 1 2 7 30 9 20 20 4 1 9 10";
-    let file = good(Format::Scotch, labels);
+    let file = read_valid(Format::Scotch, labels);
     assert_eq!(size(&file), (3, 2, 10, 16));
     assert_eq!(mapping(&file, &[0, 1, 1]), "3\n30\t0\n10\t1\n20\t1\n");
     assert_eq!(file.graph.neighbours(0).collect::<Vec<_>>(), [(1, 7)]);
-    let based = good(Format::Scotch, "0\n2 2\n1 0\n1 2\n1 1\n");
+    let based = read_valid(Format::Scotch, "0\n2 2\n1 0\n1 2\n1 1\n");
     assert_eq!((size(&based), based.name(1)), ((2, 1, 2, 1), 2));
     assert_eq!(partition(&[1, 0, 12]), "1\n0\n12\n");
 }
 
 #[test]
-fn headers_that_are_none() {
+fn invalid_headers_are_errors() {
     metis("", &["G0470 1:1 the file has no header"]);
     metis("% nothing\n\n", &["G0470 2:1 the header line is empty"]);
     metis("\n2 1\n2\n1\n", &["G0470 1:1 the header line is empty"]);
@@ -142,7 +145,7 @@ fn headers_that_are_none() {
 
 /// A header with four thousand million vertices must not cost time or memory.
 #[test]
-fn counts_that_are_not_those_of_the_header() {
+fn counts_must_match_the_header() {
     metis(
         "3 1\n2\n1\n",
         &["G0471 1:1 the header gives 3 vertices, but the file has lines for 2"],
@@ -182,7 +185,7 @@ fn counts_that_are_not_those_of_the_header() {
 }
 
 #[test]
-fn numbers_that_are_none() {
+fn invalid_numbers_are_errors() {
     metis("2 1\n2x\n1\n", &["G0472 2:1 `2x` is not a vertex"]);
     metis(
         "2 1 1\n2 -3\n1 3\n",
@@ -216,7 +219,7 @@ fn numbers_that_are_none() {
         &["G0472 1:17 `\u{e9}\u{e9}` is not a neighbour"],
     );
     // Words are shortened in messages, and their control characters are escaped.
-    let (_, found) = told(
+    let (_, found) = try_read(
         Format::Metis,
         &format!("2 1\n{}\n1\n", "\u{1b}[2J".repeat(1000)),
     );
@@ -227,7 +230,7 @@ fn numbers_that_are_none() {
 }
 
 #[test]
-fn vertices_that_are_not_there_and_edges_that_cannot_be() {
+fn unknown_vertices_and_impossible_edges_are_errors() {
     metis(
         "2 1\n3\n0\n",
         &[
@@ -262,7 +265,7 @@ fn vertices_that_are_not_there_and_edges_that_cannot_be() {
 }
 
 #[test]
-fn edges_that_their_ends_tell_differently() {
+fn ends_of_an_edge_must_agree() {
     metis(
         "3 2\n2 3\n1\n\n",
         &[
@@ -293,8 +296,8 @@ fn edges_that_their_ends_tell_differently() {
 }
 
 #[test]
-fn sizes_of_vertices_are_passed_over_with_a_word() {
-    let (file, found) = told(Format::Metis, "2 1 110\n9 3 2\n8 4 1\n");
+fn vertex_sizes_are_ignored_with_a_warning() {
+    let (file, found) = try_read(Format::Metis, "2 1 110\n9 3 2\n8 4 1\n");
     assert_eq!(found, ["G0475 1:5 the sizes of vertices are not used"]);
     assert_eq!(size(&file.unwrap()), (2, 1, 7, 1));
     assert_eq!(codes::UNUSED.to_string(), "G0475");
@@ -349,7 +352,7 @@ fn pieces_of_distributed_graphs_are_named() {
 }
 
 #[test]
-fn endings_tell_the_format_in_any_case() {
+fn extensions_select_the_format_in_any_case() {
     for (path, format) in [
         ("m.graph", Some(Format::Metis)),
         ("m.metis", Some(Format::Metis)),

@@ -6,7 +6,7 @@ use graphmap_kpn::source::SourceMap;
 use std::path::PathBuf;
 
 #[test]
-fn the_example_of_each_page_draws_its_code() {
+fn example_of_each_page_causes_its_code() {
     let all = [
         codes::HEADER,
         codes::COUNT,
@@ -22,19 +22,19 @@ fn the_example_of_each_page_draws_its_code() {
         let page = page.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert!(page.starts_with(&format!("# {code}: ")));
         let blocks: Vec<&str> = page.split("```").skip(1).step_by(2).collect();
-        let [fails, mended] = blocks[..] else {
-            panic!("{code}: an example, and the same mended");
+        let [fails, fixed] = blocks[..] else {
+            panic!("{code}: an example, and the same fixed");
         };
-        let mut drawn = drawn(fails);
-        drawn.dedup();
-        assert_eq!(drawn, [code.to_string()], "{}", path.display());
-        assert_eq!(self::drawn(mended), Vec::<String>::new(), "{code}");
+        let mut codes_of = codes_of(fails);
+        codes_of.dedup();
+        assert_eq!(codes_of, [code.to_string()], "{}", path.display());
+        assert_eq!(self::codes_of(fixed), Vec::<String>::new(), "{code}");
     }
 }
 
 /// Returns the codes that the text of a block produces. The first line of the block names its
 /// format.
-fn drawn(block: &str) -> Vec<String> {
+fn codes_of(block: &str) -> Vec<String> {
     let (language, text) = block.split_once('\n').expect("a block");
     let format = Format::from_name(language.trim_end_matches(",fails")).expect("a format");
     let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());

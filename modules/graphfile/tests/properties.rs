@@ -15,9 +15,9 @@ fn checked(format: Format, text: &str) -> Option<Graph> {
     let source = sources.add("g", text).unwrap();
     let file = read(&source, format, &mut out);
     assert_eq!(file.is_none(), out.has_errors(), "{text:?}");
-    for finding in &out {
-        assert!(finding.primary.is_some(), "{text:?}: {finding:?}");
-        for label in finding.primary.iter().chain(&finding.secondary) {
+    for diagnostic in &out {
+        assert!(diagnostic.primary.is_some(), "{text:?}: {diagnostic:?}");
+        for label in diagnostic.primary.iter().chain(&diagnostic.secondary) {
             let (found, range) = sources.range(label.span).expect("a place");
             assert!(
                 found.name() == "g" && found.text().get(range).is_some(),
@@ -138,11 +138,11 @@ fn plain(graph: &Graph) -> Plain {
 
 fn agrees(format: Format, text: &str) -> Result<bool, TestCaseError> {
     let read = checked(format, text).map(|graph| plain(&graph));
-    let wanted = match format {
+    let expected = match format {
         Format::Metis => plain_metis(text),
         Format::Scotch => plain_scotch(text),
     };
-    prop_assert_eq!(&read, &wanted, "{:?}", text);
+    prop_assert_eq!(&read, &expected, "{:?}", text);
     Ok(read.is_some())
 }
 
@@ -190,7 +190,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn what_is_printed_reads_the_same(graph in graphs(), format in formats()) {
+    fn printed_graphs_read_back(graph in graphs(), format in formats()) {
         let again = checked(format, &print(&graph, format)).expect("what was printed");
         prop_assert_eq!(plain(&again), plain(&graph));
         prop_assert!(agrees(format, &print(&graph, format))?);
@@ -198,7 +198,7 @@ proptest! {
 
     /// Graphs with one or two errors, most of which are nearly valid.
     #[test]
-    fn a_plain_reader_takes_the_same(
+    fn plain_reader_agrees(
         graph in graphs(),
         format in formats(),
         changes in prop::collection::vec((any::<usize>(), 0usize..9), 1..3),
@@ -212,7 +212,7 @@ proptest! {
 
     /// Small numbers in any order.
     #[test]
-    fn a_plain_reader_takes_the_same_of_any_numbers(
+    fn plain_reader_agrees_on_any_numbers(
         words in prop::collection::vec(prop::sample::select(vec![
             "0", "1", "2", "3", "4", "01", "11", "100", "\n", "\n", "%", "-1",
         ]), 0..24),
@@ -230,7 +230,7 @@ proptest! {
 /// A star whose edges are all listed at the hub alone, and in reverse order. Time must be linear in
 /// the text, and all errors must be reported.
 #[test]
-fn a_large_file_full_of_mistakes() {
+fn large_file_full_of_errors_takes_linear_time() {
     let n = 50_000;
     let hub: Vec<String> = (2..=n).rev().map(|v| v.to_string()).collect();
     let text = format!("{n} {}\n{}\n{}", n - 1, hub.join(" "), "\n".repeat(n - 1));

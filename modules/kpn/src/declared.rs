@@ -178,8 +178,8 @@ impl ChannelExtra {
             beyond: _,
             span: _,
         } = self;
-        let said = tag.is_some() || flow.is_some() || bundle.is_some();
-        said || bundle_name.is_some() || *lone || *vacant
+        let stated = tag.is_some() || flow.is_some() || bundle.is_some();
+        stated || bundle_name.is_some() || *lone || *vacant
     }
 }
 

@@ -162,7 +162,7 @@ pub const MOST_KEPT: usize = 10_000;
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
     /// Number of dropped diagnostics of each severity and code.
-    left_out: BTreeMap<(Severity, Code), usize>,
+    dropped: BTreeMap<(Severity, Code), usize>,
     /// Lower bound of the length at which the list is shortened again.
     room: usize,
 }
@@ -183,8 +183,8 @@ impl Diagnostics {
 
     /// Adds all diagnostics of another collection, including its counts of dropped ones.
     pub fn append(&mut self, other: Diagnostics) {
-        for (kind, count) in other.left_out {
-            *self.left_out.entry(kind).or_default() += count;
+        for (kind, count) in other.dropped {
+            *self.dropped.entry(kind).or_default() += count;
         }
         self.extend(other.list);
     }
@@ -202,7 +202,7 @@ impl Diagnostics {
                 let place = |i: &usize| (self.list[*i].primary.as_ref().map(|l| l.span), *i);
                 let (_, _, rest) = all.select_nth_unstable_by_key(MOST_KEPT - 1, place);
                 rest.iter().for_each(|i| goes[*i] = true);
-                *self.left_out.entry(kind).or_default() += rest.len();
+                *self.dropped.entry(kind).or_default() += rest.len();
             }
         }
         let mut goes = goes.into_iter();
@@ -216,9 +216,9 @@ impl Diagnostics {
     /// message. Their count moves to the severity and code of the result.
     pub fn filter_map(self, mut f: impl FnMut(Diagnostic) -> Option<Diagnostic>) -> Diagnostics {
         let mut taken = Diagnostics::new();
-        for ((severity, code), count) in self.left_out {
+        for ((severity, code), count) in self.dropped {
             if let Some(one) = f(Diagnostic::new(severity, code, String::new())) {
-                *taken.left_out.entry((one.severity, one.code)).or_default() += count;
+                *taken.dropped.entry((one.severity, one.code)).or_default() += count;
             }
         }
         taken.extend(self.list.into_iter().filter_map(f));
@@ -232,14 +232,14 @@ impl Diagnostics {
 
     /// Returns the number of diagnostics of a severity, including dropped ones.
     pub fn count(&self, severity: Severity) -> usize {
-        let left_out = self.left_out.iter().filter(|((s, _), _)| *s == severity);
-        let left_out: usize = left_out.map(|(_, count)| count).sum();
-        left_out + self.list.iter().filter(|d| d.severity == severity).count()
+        let dropped = self.dropped.iter().filter(|((s, _), _)| *s == severity);
+        let dropped: usize = dropped.map(|(_, count)| count).sum();
+        dropped + self.list.iter().filter(|d| d.severity == severity).count()
     }
 
     /// Returns the number of diagnostics, including dropped ones.
     pub fn len(&self) -> usize {
-        self.list.len() + self.left_out.values().sum::<usize>()
+        self.list.len() + self.dropped.values().sum::<usize>()
     }
 
     /// Returns true if the collection is empty.

@@ -43,7 +43,7 @@ pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnos
     parts::check(&declared)?;
     let mut diagnostics = Diagnostics::new();
     let scopes = Scopes::of(&declared, &mut diagnostics);
-    check_faces(&declared, &mut diagnostics);
+    check_split_processes(&declared, &mut diagnostics);
     if scopes.arena.is_empty() {
         nothing_repeats(&mut declared, &scopes, &mut diagnostics);
         return if diagnostics.has_errors() {
@@ -52,8 +52,8 @@ pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnos
             Ok((declared, diagnostics))
         };
     }
-    if let Some(finding) = scopes.too_many(&declared) {
-        diagnostics.push(finding);
+    if let Some(diagnostic) = scopes.too_many(&declared) {
+        diagnostics.push(diagnostic);
         return Err(diagnostics);
     }
     let mut expansion = Expansion::new(&declared, &scopes);
@@ -76,8 +76,8 @@ pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnos
 fn nothing_repeats(declared: &mut Declared, scopes: &Scopes, diagnostics: &mut Diagnostics) {
     for channel in declared.channels.iter().filter(|c| c.extra.is_some()) {
         let extra = declared.extra(channel).cloned().unwrap_or_default();
-        if let Err(finding) = Pattern::of(channel, &extra, declared, scopes, diagnostics) {
-            diagnostics.push(*finding);
+        if let Err(diagnostic) = Pattern::of(channel, &extra, declared, scopes, diagnostics) {
+            diagnostics.push(*diagnostic);
         }
     }
     for extra in &mut declared.extras {
@@ -95,7 +95,7 @@ fn too_many_channels(span: Span) -> Diagnostic {
 }
 
 /// Reports nodes of one split process that are not repeated together.
-fn check_faces(declared: &Declared, diagnostics: &mut Diagnostics) {
+fn check_split_processes(declared: &Declared, diagnostics: &mut Diagnostics) {
     let mut first: FxHashMap<Symbol, NodeId> = FxHashMap::default();
     for (id, node) in declared.nodes.iter() {
         let Some(process) = node.process else {
@@ -297,9 +297,9 @@ impl<'a> Expansion<'a> {
     ///
     /// Two declarations may collide in a million instances. They get one diagnostic.
     fn check_names(&self, diagnostics: &mut Diagnostics) {
-        let mut told: FxHashMap<(Span, Span), ()> = FxHashMap::default();
-        let mut tell = |what: &str, name: Symbol, span: Span, other: Span| {
-            if told.insert((span, other), ()).is_some() {
+        let mut reported: FxHashMap<(Span, Span), ()> = FxHashMap::default();
+        let mut report = |what: &str, name: Symbol, span: Span, other: Span| {
+            if reported.insert((span, other), ()).is_some() {
                 return;
             }
             let name = self.out.name(name);
@@ -317,14 +317,14 @@ impl<'a> Expansion<'a> {
         for (id, node) in self.out.nodes.iter() {
             if let Some(other) = nodes.insert(node.name, id) {
                 let other = self.out.nodes[other].span;
-                tell("processes", node.name, node.span, other);
+                report("processes", node.name, node.span, other);
             }
         }
         let mut modules: FxHashMap<(Option<ModuleId>, Symbol), ModuleId> = FxHashMap::default();
         for (id, module) in self.out.modules.iter() {
             if let Some(other) = modules.insert((module.parent, module.name), id) {
                 let other = self.out.modules[other].span;
-                tell("modules", module.name, module.span, other);
+                report("modules", module.name, module.span, other);
             }
         }
     }
@@ -338,7 +338,7 @@ impl<'a> Expansion<'a> {
                     return;
                 }
                 Ok(pattern) => self.repeat(channel, extra, &pattern),
-                Err(finding) => diagnostics.push(*finding),
+                Err(diagnostic) => diagnostics.push(*diagnostic),
             }
         }
     }

@@ -28,7 +28,7 @@ pub struct Inferred {
     /// For the ports of all kinds, in order: the processes that have the port.
     pub(crate) members: Vec<Members>,
     /// Contradictions.
-    pub(crate) findings: Diagnostics,
+    pub(crate) diagnostics: Diagnostics,
 }
 
 impl Inferred {
@@ -59,14 +59,14 @@ pub fn infer(mut network: Network) -> Result<Inferred, Diagnostics> {
     if broken.has_errors() {
         return Err(broken);
     }
-    let mut findings = Diagnostics::new();
-    let (members, place, typed) = ports_of_kinds(&mut network, &mut findings);
-    types::infer(&mut network, &place, &typed, &mut findings);
-    flow::infer(&mut network, &place, &mut findings);
+    let mut diagnostics = Diagnostics::new();
+    let (members, port_index, typed) = ports_of_kinds(&mut network, &mut diagnostics);
+    types::infer(&mut network, &port_index, &typed, &mut diagnostics);
+    flow::infer(&mut network, &port_index, &mut diagnostics);
     Ok(Inferred {
         network,
         members,
-        findings,
+        diagnostics,
     })
 }
 
@@ -82,10 +82,10 @@ fn ports_of_kinds(
     diagnostics: &mut Diagnostics,
 ) -> (Vec<Members>, Vec<u32>, Vec<PortId>) {
     let mut members: Vec<Members> = Vec::new();
-    let mut place = vec![0; network.ports.len()];
+    let mut port_index = vec![0; network.ports.len()];
     let mut typed = Vec::new();
     // A kind may have a million processes. One diagnostic for each of its ports is enough.
-    let mut told: FxHashSet<usize> = FxHashSet::default();
+    let mut reported: FxHashSet<usize> = FxHashSet::default();
     // Index by name. Filled only if a process has its ports in another order than the first one.
     let mut found: FxHashMap<Symbol, usize> = FxHashMap::default();
     let kinds: Vec<KindId> = network.kinds.ids().collect();
@@ -129,13 +129,13 @@ fn ports_of_kinds(
                     ports.len() - 1
                 });
                 let at = base + index;
-                place[port.index()] = at as u32;
+                port_index[port.index()] = at as u32;
                 if network.port_type(port).is_some() {
                     typed.push(port);
                 }
                 members[at].count += 1;
                 let (known, example) = (&mut ports[index], &mut members[at].example);
-                if known.direction != p.direction && told.insert(at) {
+                if known.direction != p.direction && reported.insert(at) {
                     diagnostics.push(direction_conflict(network, *example, port));
                 }
                 match (known.bundle, bundle) {
@@ -143,7 +143,7 @@ fn ports_of_kinds(
                         known.bundle = bundle;
                         *example = port;
                     }
-                    (Some(a), Some(b)) if a != b && told.insert(at) => {
+                    (Some(a), Some(b)) if a != b && reported.insert(at) => {
                         diagnostics.push(bundle_conflict(network, *example, port, a, b));
                     }
                     _ => {}
@@ -153,7 +153,7 @@ fn ports_of_kinds(
         network.kinds[id].ports = ports;
     }
     typed.sort_unstable();
-    (members, place, typed)
+    (members, port_index, typed)
 }
 
 fn direction_conflict(network: &Network, a: PortId, b: PortId) -> Diagnostic {

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_not_read_to_its_end() {
+    fn endless_files_are_read_to_the_first_zero() {
         let zeros = bytes(Path::new("/dev/zero"), Limit::NETWORK).unwrap();
         assert_eq!(zeros.len() as u64, BLOCK);
         let read = text(Path::new("/dev/zero"), Limit::SETTINGS);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_told_in_round_numbers() {
+    fn limits_are_displayed_as_round_numbers() {
         let endless = Unreadable::Endless(Limit::NETWORK).to_string();
         let expected = "it is not a regular file and has more than 256 MiB; \
                         save it as a file, which may have 4 GiB";

@@ -25,10 +25,10 @@
 use crate::arena::{Arena, Id};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::limited::LimitedDiagnostics;
 use crate::names::Symbol;
 use crate::network::Network;
 use crate::source::Span;
-use crate::told::Told;
 
 mod joins;
 mod members;
@@ -40,8 +40,8 @@ mod tests;
 pub fn check(network: &Network) -> Diagnostics {
     let mut check = Check {
         network,
-        parts: Told::default(),
-        numbers: Told::default(),
+        parts: LimitedDiagnostics::default(),
+        numbers: LimitedDiagnostics::default(),
     };
     check.modules();
     check.kinds();
@@ -56,14 +56,14 @@ pub fn check(network: &Network) -> Diagnostics {
 
 struct Check<'n> {
     network: &'n Network,
-    parts: Told,
-    numbers: Told,
+    parts: LimitedDiagnostics,
+    numbers: LimitedDiagnostics,
 }
 
 impl Check<'_> {
     /// Reports parts that do not fit together.
     fn part(&mut self, span: Span, message: impl FnOnce(&Network) -> String) {
-        self.parts.tell(|| {
+        self.parts.push(|| {
             Diagnostic::error(codes::BROKEN_NETWORK, message(self.network))
                 .at(span, "")
                 .help("check the pass or the program that made this network")
@@ -73,7 +73,7 @@ impl Check<'_> {
     /// Reports an invalid number.
     fn number(&mut self, span: Span, message: impl FnOnce(&Network) -> String) {
         self.numbers
-            .tell(|| Diagnostic::error(codes::BAD_NUMBER, message(self.network)).at(span, ""));
+            .push(|| Diagnostic::error(codes::BAD_NUMBER, message(self.network)).at(span, ""));
     }
 
     #[inline]

@@ -52,7 +52,7 @@ struct Stem {
     symbols: Vec<Option<Symbol>>,
     count: usize,
     /// Whether names with this stem are in the table.
-    elsewhere: bool,
+    in_table: bool,
 }
 
 impl Stem {
@@ -77,7 +77,7 @@ fn numbered(name: &str) -> Option<(&str, usize)> {
 }
 
 /// Result of a search for a name in the stems.
-struct TableSlot {
+struct StemLookup {
     symbol: Option<Symbol>,
     /// Index of the stem, which may not exist yet, and the number.
     numbered: Option<(usize, usize)>,
@@ -122,8 +122,8 @@ impl Names {
     }
 
     #[inline]
-    fn place(&self, name: &str) -> TableSlot {
-        let unknown = TableSlot {
+    fn look_up(&self, name: &str) -> StemLookup {
+        let unknown = StemLookup {
             symbol: None,
             numbered: None,
             hashed: true,
@@ -137,10 +137,10 @@ impl Names {
             return unknown;
         }
         let stem = self.stems.get(at);
-        TableSlot {
+        StemLookup {
             symbol: stem.and_then(|stem| stem.symbols.get(number).copied().flatten()),
             numbered: Some((at, number)),
-            hashed: stem.is_some_and(|stem| stem.elsewhere),
+            hashed: stem.is_some_and(|stem| stem.in_table),
         }
     }
 
@@ -151,15 +151,15 @@ impl Names {
     /// of an expanded graph to 2 GiB.
     #[inline]
     pub fn intern(&mut self, name: &str) -> Symbol {
-        let place = self.place(name);
-        match place.symbol {
+        let lookup = self.look_up(name);
+        match lookup.symbol {
             Some(symbol) => symbol,
-            None => self.intern_at(&place, name),
+            None => self.intern_at(&lookup, name),
         }
     }
 
-    fn intern_at(&mut self, place: &TableSlot, name: &str) -> Symbol {
-        if place.hashed
+    fn intern_at(&mut self, lookup: &StemLookup, name: &str) -> Symbol {
+        if lookup.hashed
             && let Some(index) = self.find(self.hash(name), name)
         {
             return Symbol::from_index(index as usize);
@@ -169,7 +169,7 @@ impl Names {
         self.text.push_str(name);
         let end = u32::try_from(self.text.len()).expect("names of one run exceed 4 GiB");
         self.ends.push(end);
-        if let Some((at, number)) = place.numbered
+        if let Some((at, number)) = lookup.numbered
             && self.put(at, number, symbol, name)
         {
             return symbol;
@@ -189,12 +189,12 @@ impl Names {
                 text,
                 symbols: Vec::new(),
                 count: 0,
-                elsewhere: false,
+                in_table: false,
             });
         }
         let stem = &mut self.stems[at];
         if number >= stem.limit() {
-            stem.elsewhere = true;
+            stem.in_table = true;
             return false;
         }
         if stem.symbols.len() <= number {
@@ -207,9 +207,9 @@ impl Names {
 
     /// Returns the symbol of a name, or `None` if the name is unknown.
     pub fn get(&self, name: &str) -> Option<Symbol> {
-        let place = self.place(name);
-        if place.symbol.is_some() || !place.hashed {
-            return place.symbol;
+        let lookup = self.look_up(name);
+        if lookup.symbol.is_some() || !lookup.hashed {
+            return lookup.symbol;
         }
         let index = self.find(self.hash(name), name)?;
         Some(Symbol::from_index(index as usize))

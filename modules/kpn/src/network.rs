@@ -435,7 +435,7 @@ mod tests {
 
     /// Large networks have millions of each.
     #[test]
-    fn what_there_are_millions_of_is_small() {
+    fn model_types_are_small() {
         assert_eq!(size_of::<Process>(), 40);
         assert_eq!(size_of::<Port>(), 20);
         assert_eq!(size_of::<Channel>(), 32);

@@ -7,23 +7,23 @@ use crate::arena::Id;
 use crate::codes;
 use crate::declared::{ConstraintTarget, Declared, EndDecl};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::limited::LimitedDiagnostics;
 use crate::names::Symbol;
 use crate::source::Span;
-use crate::told::Told;
 
 /// Checks that each id, symbol and index refers to an existing element, and that a module follows
 /// its parent. The time is linear.
 pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
     let mut check = Check {
         declared,
-        told: Told::default(),
+        limited: LimitedDiagnostics::default(),
     };
     check.modules();
     check.nodes();
     check.channels();
     check.constraints();
     let mut found = Diagnostics::new();
-    check.told.add_to(&mut found);
+    check.limited.add_to(&mut found);
     match found.is_empty() {
         true => Ok(()),
         false => Err(found),
@@ -32,12 +32,12 @@ pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
 
 struct Check<'d> {
     declared: &'d Declared,
-    told: Told,
+    limited: LimitedDiagnostics,
 }
 
 impl Check<'_> {
     fn wrong(&mut self, span: Span, message: impl FnOnce() -> String) {
-        self.told.tell(|| {
+        self.limited.push(|| {
             Diagnostic::error(codes::BROKEN_NETWORK, message())
                 .at(span, "")
                 .help("check the front end or the program that declared this network")

@@ -102,10 +102,10 @@ pub fn run(
         options,
         platform,
         timings,
-        findings: Diagnostics::new(),
+        diagnostics: Diagnostics::new(),
     };
     let Some(last) = passes.len().checked_sub(1) else {
-        return Ok((network, run.findings));
+        return Ok((network, run.diagnostics));
     };
     let mut network = network.into_network();
     for i in 0..last {
@@ -120,8 +120,8 @@ pub fn run(
     let new = found
         .into_iter()
         .filter(|d| !known.contains(&(d.code, &d.message)));
-    run.findings.extend(new);
-    Ok((verified, run.findings))
+    run.diagnostics.extend(new);
+    Ok((verified, run.diagnostics))
 }
 
 struct Run<'a> {
@@ -129,7 +129,7 @@ struct Run<'a> {
     options: &'a BTreeMap<String, String>,
     platform: Option<&'a Hardware>,
     timings: &'a mut Vec<Timing>,
-    findings: Diagnostics,
+    diagnostics: Diagnostics,
 }
 
 impl Run<'_> {
@@ -140,7 +140,7 @@ impl Run<'_> {
             network,
             options: self.options,
             platform: self.platform,
-            diagnostics: &mut self.findings,
+            diagnostics: &mut self.diagnostics,
         });
         self.note(pass.name(), start);
         result.map_err(|failed| self.failed(failed))
@@ -168,7 +168,7 @@ impl Run<'_> {
                 [one] => format!("the pass {one}"),
                 several => format!("one of the passes {}", several.join(", ")),
             };
-            self.findings.push(Diagnostic::error(
+            self.diagnostics.push(Diagnostic::error(
                 PASS_BROKE_NETWORK,
                 format!("{blame} produced an invalid network"),
             ));
@@ -177,7 +177,7 @@ impl Run<'_> {
     }
 
     fn failed(&mut self, failed: Diagnostics) -> Diagnostics {
-        let mut all = std::mem::take(&mut self.findings);
+        let mut all = std::mem::take(&mut self.diagnostics);
         all.append(failed);
         all
     }

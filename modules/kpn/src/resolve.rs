@@ -18,14 +18,14 @@ use crate::network::{
 };
 use crate::parts;
 use crate::source::Span;
-use faces::Faces;
-use findings::{Findings, both_directions, bundle_missing};
+use diagnostics::{JoinDiagnostics, both_directions, bundle_missing};
 use ids::Ids;
+use merged::MergedNodes;
 use rustc_hash::FxHashMap;
 
-mod faces;
-mod findings;
+mod diagnostics;
 mod ids;
+mod merged;
 
 /// Joins expanded declarations to a network. On success, returns it with all warnings.
 ///
@@ -48,21 +48,21 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         // Levels concern diagnostics, not the network.
         levels: _,
     } = declared;
-    let mut faces = Faces::of(&nodes, &names, &mut diagnostics);
+    let mut merged = MergedNodes::of(&nodes, &names, &mut diagnostics);
     drop(nodes);
     let mut joining = Joining {
         channels: &channels,
         extras: &extras,
-        process_of: &faces.process_of,
+        process_of: &merged.process_of,
         names: &mut names,
-        face_of: &faces.face_of,
-        process_names: &faces.processes,
-        findings: Findings::default(),
+        port_prefix_of: &merged.port_prefix_of,
+        process_names: &merged.processes,
+        diagnostics: JoinDiagnostics::default(),
     };
     let joined = joining.join();
-    diagnostics.append(joining.findings.finish());
+    diagnostics.append(joining.diagnostics.finish());
     let (channels, terms) = with_ports(channels, &extras, &joined.port_of);
-    for (process, first) in faces.processes.values_mut().zip(&joined.first_port) {
+    for (process, first) in merged.processes.values_mut().zip(&joined.first_port) {
         process.first_port = *first;
     }
     let modules: Arena<ModuleId, Module> = modules
@@ -78,9 +78,9 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         name,
         sources,
         names,
-        kinds: faces.kinds,
+        kinds: merged.kinds,
         modules,
-        processes: faces.processes,
+        processes: merged.processes,
         ports: joined.ports,
         closed: joined.closed,
         channels,
@@ -96,7 +96,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         .into_iter()
         .map(|declared| {
             let processes = match declared.target {
-                ConstraintTarget::Node(node) => vec![faces.process_of[node.index()]],
+                ConstraintTarget::Node(node) => vec![merged.process_of[node.index()]],
                 ConstraintTarget::Module(module) => inside[module.index()].clone(),
             };
             NetworkConstraint {
@@ -161,17 +161,17 @@ fn with_ports(
         .filter_map(|(index, decl)| {
             decl.from.node.and(decl.to.node)?;
             let extra = decl.extra.map(|e| &extras[e.get() as usize]);
-            let said = Terms {
+            let stated = Terms {
                 capacity: decl.capacity.map_or(DEFAULT_CAPACITY, |c| c.get()),
                 initial: decl.initial,
                 tag: extra.and_then(|e| e.tag),
                 flow: extra.and_then(|e| e.flow),
             };
             let terms = match last {
-                Some((terms, id)) if terms == said => id,
-                _ => *known.entry(said).or_insert_with(|| arena.push(said)),
+                Some((terms, id)) if terms == stated => id,
+                _ => *known.entry(stated).or_insert_with(|| arena.push(stated)),
             };
-            last = Some((said, terms));
+            last = Some((stated, terms));
             Some(Channel {
                 from: port_of[2 * index],
                 to: port_of[2 * index + 1],
@@ -200,10 +200,10 @@ struct Joining<'a> {
     channels: &'a [ChannelDecl],
     extras: &'a [ChannelExtra],
     process_of: &'a [ProcessId],
-    face_of: &'a FxHashMap<NodeId, String>,
+    port_prefix_of: &'a FxHashMap<NodeId, String>,
     names: &'a mut Names,
     process_names: &'a Arena<ProcessId, Process>,
-    findings: Findings,
+    diagnostics: JoinDiagnostics,
 }
 
 /// An end of a declared channel: twice the index of the channel, plus one for the reading end.
@@ -261,7 +261,7 @@ impl Joining<'_> {
         for (index, decl) in self.channels.iter().enumerate() {
             let both = decl.from.node.is_some() && decl.to.node.is_some();
             if decl.from.node.is_none() && decl.to.node.is_none() {
-                self.findings.push(
+                self.diagnostics.push(
                     Diagnostic::error(
                         codes::ENVIRONMENT_TO_ITSELF,
                         "a channel joins the environment to itself",
@@ -289,7 +289,7 @@ impl Joining<'_> {
             let range = start[process.index()] as usize..start[process.index() + 1] as usize;
             let mut names: Vec<Symbol> = Vec::new();
             for &(end, port) in &ends[range] {
-                let name = match self.face_of.is_empty() {
+                let name = match self.port_prefix_of.is_empty() {
                     true => port,
                     false => self.port_symbol(self.end(end)),
                 };
@@ -350,9 +350,9 @@ impl Joining<'_> {
     }
 
     fn port_symbol(&mut self, end: EndDecl) -> Symbol {
-        match end.node.and_then(|n| self.face_of.get(&n)) {
-            Some(face) => {
-                let name = format!("{face}.{}", self.names.name(end.port));
+        match end.node.and_then(|n| self.port_prefix_of.get(&n)) {
+            Some(prefix) => {
+                let name = format!("{prefix}.{}", self.names.name(end.port));
                 self.names.intern(&name)
             }
             None => end.port,
@@ -389,12 +389,12 @@ impl Joining<'_> {
         if let Some(other) = ends.iter().find(|e| e.direction() != direction) {
             let full = self.full(process, name);
             let (one, other) = (self.span(first), self.span(*other));
-            self.findings
+            self.diagnostics
                 .push(both_directions(&full, direction, one, other));
         }
         let join = match *ends {
             // This is the case for nearly all ports, and costs no more than their own entry.
-            [only] if self.said(only).is_none() && !self.is_lone(only) => {
+            [only] if self.stated(only).is_none() && !self.is_lone(only) => {
                 ids.of(only.channel()).map_or_else(
                     || {
                         let ChannelDecl { ty, span, .. } = self.channels[only.channel()];
@@ -433,8 +433,8 @@ impl Joining<'_> {
         match (&channels[..], kind) {
             ([], _) => {
                 let lone = free.iter().any(|&end| self.is_lone(end));
-                let said = free.iter().find_map(|&end| self.said(end));
-                let bundle = said.or(lone.then_some(BundleKind::Select));
+                let stated = free.iter().find_map(|&end| self.stated(end));
+                let bundle = stated.or(lone.then_some(BundleKind::Select));
                 Join::Environment(joined.closed.push(Closed { ty, bundle, span }))
             }
             ([only], None) => {
@@ -444,12 +444,12 @@ impl Joining<'_> {
                 let before = joined.members.len() as u32;
                 let members = many.iter().filter_map(|end| ids.of(end.channel()));
                 joined.members.extend(members);
-                let said = many.iter().find(|&&end| self.said(end).is_some());
+                let stated = many.iter().find(|&&end| self.stated(end).is_some());
                 let bundle = Bundle {
                     kind: kind.unwrap_or(BundleKind::Select),
                     port: PortId::from_index(joined.ports.len()),
                     name: many.iter().find_map(|&end| self.extra(end)?.bundle_name),
-                    span: said.map_or(span, |&end| self.span(end)),
+                    span: stated.map_or(span, |&end| self.span(end)),
                     members: before..joined.members.len() as u32,
                 };
                 Join::Bundle(joined.bundles.push(bundle))
@@ -466,7 +466,7 @@ impl Joining<'_> {
     ) {
         if let (Some(&free), Some(&channel)) = (free.first(), channels.first()) {
             let full = self.full(process, name);
-            self.findings.push(
+            self.diagnostics.push(
                 Diagnostic::error(
                     codes::ENVIRONMENT_AND_CHANNEL,
                     format!("port `{full}` is joined to the environment and to a channel"),
@@ -477,7 +477,7 @@ impl Joining<'_> {
             );
         } else if let [first, second, ..] = *free {
             let full = self.full(process, name);
-            self.findings.push(
+            self.diagnostics.push(
                 Diagnostic::warning(
                     codes::ENVIRONMENT_TWICE,
                     format!("port `{full}` is joined to the environment more than once"),
@@ -497,12 +497,12 @@ impl Joining<'_> {
         if let Some((end, other)) = types.find(|(_, other)| *other != ty) {
             let full = self.full(process, name);
             let says = |ty| format!("`{}` here", self.names.name(ty));
-            let finding =
+            let diagnostic =
                 Diagnostic::error(codes::TYPE_CONFLICT, format!("port `{full}` has two types"))
                     .at(self.span(end), says(other))
                     .also(self.span(first), says(ty))
                     .help("remove one of the two `type=`");
-            self.findings.push(finding);
+            self.diagnostics.push(diagnostic);
         }
         Some(ty)
     }
@@ -521,7 +521,7 @@ impl Joining<'_> {
     }
 
     /// Returns the kind of bundle that the channel states for the port of this end.
-    fn said(&self, end: EndRef) -> Option<BundleKind> {
+    fn stated(&self, end: EndRef) -> Option<BundleKind> {
         self.extra(end)?
             .bundle
             .filter(|kind| kind.direction() == end.direction())
@@ -541,8 +541,8 @@ impl Joining<'_> {
         channels: &[EndRef],
         report: bool,
     ) -> Option<BundleKind> {
-        let mut said = channels.iter().filter_map(|&e| Some((e, self.said(e)?)));
-        let Some((first, kind)) = said.next() else {
+        let mut stated = channels.iter().filter_map(|&e| Some((e, self.stated(e)?)));
+        let Some((first, kind)) = stated.next() else {
             if channels.len() < 2 && !channels.iter().any(|&end| self.is_lone(end)) {
                 return None;
             }
@@ -551,12 +551,13 @@ impl Joining<'_> {
             }
             if report {
                 let other_end = channels.iter().find_map(|&e| self.extra(e)?.bundle);
-                let finding = bundle_missing(&self.full(process, name), channels.len(), other_end);
+                let diagnostic =
+                    bundle_missing(&self.full(process, name), channels.len(), other_end);
                 let (first, second) = (self.span(channels[0]), self.span(channels[1]));
-                self.findings.push(if first == second {
-                    finding.at(first, "this edge stands for several channels")
+                self.diagnostics.push(if first == second {
+                    diagnostic.at(first, "this edge stands for several channels")
                 } else {
-                    finding
+                    diagnostic
                         .at(second, "second channel")
                         .also(first, "first channel")
                         .help("or use a different port for each channel, with `src=`")
@@ -564,10 +565,10 @@ impl Joining<'_> {
             }
             return Some(BundleKind::Broadcast);
         };
-        let other = said.find(|(_, other)| *other != kind);
+        let other = stated.find(|(_, other)| *other != kind);
         if let Some((end, other)) = other {
             let full = self.full(process, name);
-            self.findings.push(
+            self.diagnostics.push(
                 Diagnostic::error(
                     codes::BUNDLE_CONFLICT,
                     format!("port `{full}` has two kinds of bundle"),

@@ -39,7 +39,7 @@ use crate::network::{Join, KindPort, Network, PortId, Terms, Verified};
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-mod rim;
+mod chain_ends;
 mod unjoined;
 
 /// Verifies a network. On success, returns it with all notes and warnings.
@@ -50,7 +50,7 @@ pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics
     let Inferred {
         network,
         members,
-        findings: mut diagnostics,
+        mut diagnostics,
     } = inferred;
     if network.processes.is_empty() {
         diagnostics.push(
@@ -113,18 +113,18 @@ fn not_deterministic(network: &Network, example: PortId, port: &KindPort) -> Dia
 
 /// Adds a note for each flow-controlled channel that has no `select` or `share` bundle.
 fn come_and_go(network: &Network, diagnostics: &mut Diagnostics) {
-    let mut told = FxHashSet::default();
+    let mut reported = FxHashSet::default();
     for channel in network.channels.values() {
         if network.terms[channel.terms].flow.is_none() {
             continue;
         }
         let ends = [channel.from, channel.to];
-        let is_told = |port: PortId| match network.ports[port].join {
+        let is_reported = |port: PortId| match network.ports[port].join {
             Join::Bundle(bundle) => !network.bundles[bundle].kind.is_deterministic(),
             Join::Channel(_) | Join::Environment(_) => false,
         };
         // An edge of the source may stand for many channels. It gets one diagnostic.
-        if ends.into_iter().any(is_told) || !told.insert(channel.span) {
+        if ends.into_iter().any(is_reported) || !reported.insert(channel.span) {
             continue;
         }
         let [writer, reader] = ends.map(|port| network.port_name(port));
@@ -143,13 +143,13 @@ fn come_and_go(network: &Network, diagnostics: &mut Diagnostics) {
 }
 
 fn channels(network: &Network, diagnostics: &mut Diagnostics) {
-    let mut told: FxHashMap<(Span, u16), ()> = FxHashMap::default();
+    let mut reported: FxHashMap<(Span, u16), ()> = FxHashMap::default();
     for channel in network.channels.values() {
         let process = |port: PortId| network.ports[port].process;
         let (writer, reader) = (process(channel.from), process(channel.to));
         // An edge of the source may stand for many channels. It gets one diagnostic.
         if writer == reader
-            && told
+            && reported
                 .insert((channel.span, codes::SELF_CHANNEL.0), ())
                 .is_none()
         {
@@ -173,7 +173,7 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
             capacity, initial, ..
         } = network.terms[channel.terms];
         if initial > capacity
-            && told
+            && reported
                 .insert((channel.span, codes::INITIAL_EXCEEDS_CAPACITY.0), ())
                 .is_none()
         {

@@ -122,20 +122,20 @@ fn breaks() -> Vec<Break> {
 }
 
 #[test]
-fn parts_that_are_not_there_are_told() {
+fn missing_parts_are_reported() {
     for replicas in [None, Some(2)] {
         let sound = sound(replicas);
         assert!(pipeline::check(sound.clone(), &mut Vec::new()).is_ok());
-        for (told, break_it) in breaks() {
+        for (start, break_it) in breaks() {
             let mut broken = sound.clone();
             break_it(&mut broken);
             let expanded = pipeline::check(broken.clone(), &mut Vec::new()).map(drop);
             for result in [expanded, resolve(broken).map(drop)] {
-                let found = result.expect_err(told);
+                let found = result.expect_err(start);
                 let all: Vec<_> = found.iter().map(|d| (d.code, &*d.message)).collect();
                 assert!(
-                    matches!(&all[..], [(BROKEN_NETWORK, message)] if message.starts_with(told)),
-                    "{told}: {all:?}"
+                    matches!(&all[..], [(BROKEN_NETWORK, message)] if message.starts_with(start)),
+                    "{start}: {all:?}"
                 );
             }
         }
@@ -143,7 +143,7 @@ fn parts_that_are_not_there_are_told() {
 }
 
 #[test]
-fn of_many_such_parts_the_first_are_told() {
+fn only_the_first_missing_parts_are_reported() {
     let mut declared = sound(None);
     let channel = ChannelDecl {
         ty: Some(Symbol::from_index(999)),

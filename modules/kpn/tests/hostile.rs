@@ -18,7 +18,7 @@ fn face(d: &mut Draft, node: NodeId, process: &str) {
 }
 
 #[test]
-fn faces_in_a_repeated_module_keep_their_ports() {
+fn split_processes_in_a_repeated_module_keep_their_ports() {
     let mut d = Draft::default();
     let module = d.module("m", None, Some(2));
     let put = d.node_in("managerPut", Some(module), None);
@@ -36,7 +36,7 @@ fn faces_in_a_repeated_module_keep_their_ports() {
 }
 
 #[test]
-fn a_process_and_a_node_of_its_name_are_two_of_one_name() {
+fn node_with_the_name_of_a_split_process_is_a_collision() {
     let mut d = Draft::default();
     let put = d.node("managerPut");
     face(&mut d, put, "manager");
@@ -45,7 +45,7 @@ fn a_process_and_a_node_of_its_name_are_two_of_one_name() {
 }
 
 #[test]
-fn modules_of_one_name_are_told_once() {
+fn modules_with_equal_names_are_reported_once() {
     let mut d = Draft::default();
     d.module("m", None, Some(1000));
     let again = d.module("m", None, Some(1000));
@@ -54,7 +54,7 @@ fn modules_of_one_name_are_told_once() {
 }
 
 #[test]
-fn modules_that_stand_no_time_contain_nothing_however_large() {
+fn modules_without_instances_are_empty() {
     let mut d = Draft::default();
     let none = d.module("none", None, Some(0));
     let mut from = none;
@@ -76,7 +76,7 @@ fn names_that_would_fill_the_memory_are_refused() {
 }
 
 #[test]
-fn one_mistake_in_a_repeated_module_is_told_once() {
+fn one_error_in_a_repeated_module_is_reported_once() {
     let mut d = Draft::default();
     let m = d.module("m", None, Some(1000));
     for (node, replicas) in [("a", None), ("b", Some(3)), ("c", None)] {
@@ -104,7 +104,7 @@ fn one_mistake_in_a_repeated_module_is_told_once() {
 }
 
 #[test]
-fn a_kind_without_any_common_port_is_told_in_a_few_findings() {
+fn many_missing_ports_get_few_diagnostics() {
     // Quadratic work would take hours.
     let mut d = Draft::default();
     let sink = d.node("sink");
@@ -126,7 +126,7 @@ fn a_kind_without_any_common_port_is_told_in_a_few_findings() {
 }
 
 #[test]
-fn a_hundred_thousand_lonely_processes_are_told_in_a_few_findings() {
+fn many_isolated_processes_get_few_diagnostics() {
     let mut d = Draft::default();
     for i in 0..100_000 {
         d.node_in(&format!("lonely{i}x"), None, None);
@@ -210,7 +210,7 @@ fn without_repetition_words_about_it_are_checked_and_dropped() {
 }
 
 #[test]
-fn outputs_that_do_not_say_how_they_share_are_told_in_a_few_findings() {
+fn many_outputs_without_bundle_get_few_diagnostics() {
     let mut d = Draft::default();
     for i in 0..2000 {
         d.channel(&format!("w{i}x.out"), &format!("r{i}x.in"));

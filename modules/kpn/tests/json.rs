@@ -212,7 +212,7 @@ proptest! {
 }
 
 /// Returns the diagnostics of a text, one per line: message, help, notes.
-fn told(text: &str, positions: Positions) -> Vec<String> {
+fn messages(text: &str, positions: Positions) -> Vec<String> {
     let (mut reply, known) = (SourceMap::new(), SourceMap::new());
     let source = reply.add("reply", text).unwrap();
     let found = json::read(source.text(), &source, &known, positions).unwrap_err();
@@ -228,10 +228,10 @@ fn told(text: &str, positions: Positions) -> Vec<String> {
 }
 
 #[test]
-fn what_is_wrong_without_a_place_names_the_element() {
+fn diagnostics_without_position_name_the_element() {
     let ranks = r#"{"graphmap": 1, "processes": [{"name": "a"}, {"name": "b"}],
         "constraints": [{"processes": [0, 1, 2], "host": "h"}, {"processes": ["a", "z"], "host": "h"}]}"#;
-    let found = told(ranks, Positions::Given);
+    let found = messages(ranks, Positions::Given);
     assert_eq!(found.len(), 2, "{found:#?}");
     assert!(
         found[0].contains("in `constraints[0].processes[0]`"),
@@ -244,10 +244,10 @@ fn what_is_wrong_without_a_place_names_the_element() {
     );
     let channel = r#"{"graphmap": 1, "processes": [{"name": "a"}],
         "channels": [{"from": "a", "to": null}, {"from": "x", "to": null}]}"#;
-    let found = told(channel, Positions::Given);
+    let found = messages(channel, Positions::Given);
     assert!(found[0].contains("in `channels[1]`"), "{found:#?}");
     // In a file, the position identifies the element.
-    assert!(!told(ranks, Positions::Here)[0].contains("in `"));
+    assert!(!messages(ranks, Positions::Here)[0].contains("in `"));
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_process_that_cannot_be_read_is_still_there() {
         "processes": [{"name": "a", "flavour": 1, "module": 1}, {"name": "b", "module": 1}],
         "channels": [{"from": "a", "to": "b"}],
         "constraints": [{"processes": ["a"], "host": "h"}]}"#;
-    let found = told(text, Positions::Here);
+    let found = messages(text, Positions::Here);
     assert_eq!(found.len(), 2, "{found:#?}");
 }
 
@@ -277,13 +277,13 @@ fn json_of_other_programs_is_named() {
             "dot -Tjson",
         ),
     ] {
-        let found = told(text, Positions::Here);
+        let found = messages(text, Positions::Here);
         assert_eq!(found.len(), 1);
         assert!(
             found[0].contains(name) && !found[0].contains("graphmap\": 1"),
             "{found:?}"
         );
     }
-    let found = told(r#"{"processes": []}"#, Positions::Here);
+    let found = messages(r#"{"processes": []}"#, Positions::Here);
     assert!(found[0].contains("does not state the version"), "{found:?}");
 }

@@ -193,7 +193,7 @@ fn several_channels_at_an_output_must_say_how_they_share() {
 }
 
 #[test]
-fn faces_of_a_process_have_ports_of_their_own() {
+fn nodes_of_a_split_process_have_ports_of_their_own() {
     let mut d = Draft::default();
     for face in ["managerPut", "managerGet"] {
         let id = d.node(face);
@@ -270,7 +270,7 @@ fn types_flow_through_channels_and_kinds_and_must_not_meet() {
 }
 
 #[test]
-fn what_is_certainly_wrong_or_odd_is_told() {
+fn certain_errors_are_reported() {
     assert_eq!(Draft::default().codes(), [codes::NO_PROCESS]);
 
     let mut d = Draft::default();
@@ -309,7 +309,7 @@ fn a_bundle_kind_knows_its_end() {
 }
 
 #[test]
-fn a_type_said_at_the_environment_counts() {
+fn a_type_at_the_environment_counts() {
     let mut d = Draft::default();
     let (task, result) = (
         d.declared.names.intern("Task"),
@@ -341,13 +341,13 @@ fn a_port_joined_to_the_environment_twice_has_one_type() {
     };
     assert_eq!(found("Task"), [codes::ENVIRONMENT_TWICE]);
     let both = [codes::TYPE_CONFLICT, codes::ENVIRONMENT_TWICE];
-    let mut told = found("Result");
-    told.sort_by_key(|code| both.iter().position(|c| c == code));
-    assert_eq!(told, both);
+    let mut reported = found("Result");
+    reported.sort_by_key(|code| both.iter().position(|c| c == code));
+    assert_eq!(reported, both);
 }
 
 #[test]
-fn faces_must_differ_and_the_default_load_does_not_win() {
+fn nodes_of_a_split_process_differ_and_an_explicit_load_wins() {
     let make = |a: &str, b: &str| {
         let mut d = Draft::default();
         for (face, load) in [(a, 0.5), (b, 1.0)] {
@@ -404,9 +404,9 @@ fn a_number_of_replicas_changes_no_kind_of_port() {
         for replicas in [1, 4] {
             let all = joined(replicas, ChannelExtra::default(), in_module);
             assert_eq!(all, [None, Some(BundleKind::Select)], "{replicas}");
-            let said = bundle(BundleKind::Gather);
-            let said = joined(replicas, said, in_module);
-            assert_eq!(said, [None, Some(BundleKind::Gather)], "{replicas}");
+            let stated = bundle(BundleKind::Gather);
+            let stated = joined(replicas, stated, in_module);
+            assert_eq!(stated, [None, Some(BundleKind::Gather)], "{replicas}");
         }
         // `at=last` joins one instance, for any number of instances.
         let last = joined(1, at(Some(At::Last), None), in_module);
@@ -415,7 +415,7 @@ fn a_number_of_replicas_changes_no_kind_of_port() {
 }
 
 #[test]
-fn an_end_that_stands_no_time_leaves_the_port_of_the_other() {
+fn an_end_without_instances_closes_the_port_of_the_other() {
     // The ports are the same as with one instance, or with more.
     let kinds = |replicas| {
         let mut d = Draft::default();

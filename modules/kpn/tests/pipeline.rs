@@ -115,7 +115,7 @@ fn the_first_failure_ends_it() {
 }
 
 #[test]
-fn who_breaks_the_network_is_told() {
+fn the_pass_that_breaks_the_network_is_named() {
     let keeps = Does("keeps", |_: &mut PassContext<'_>| Ok(()));
     let breaks = Does("breaks", |context: &mut PassContext<'_>| {
         *context.network = Network::default();
@@ -134,7 +134,7 @@ fn who_breaks_the_network_is_told() {
 }
 
 #[test]
-fn only_what_a_pass_adds_is_told_again() {
+fn known_diagnostics_are_not_repeated() {
     let text = r#"{"graphmap": 1, "processes": [{"name": "a"}, {"name": "b"}, {"name": "alone"}],
         "channels": [{"from": "a", "to": "b"}]}"#;
     let known = {

@@ -287,12 +287,12 @@ fn naive_channel(
         return Err(codes::STEP_WITHOUT_SCOPE);
     }
     let (from_own, to_own) = (&from[depth..], &to[depth..]);
-    let said = extra.from_at.is_some() || extra.to_at.is_some();
+    let stated = extra.from_at.is_some() || extra.to_at.is_some();
     let both = !from_own.is_empty() && !to_own.is_empty();
-    if said && from_own.is_empty() && to_own.is_empty() {
+    if stated && from_own.is_empty() && to_own.is_empty() {
         warnings.push(codes::AT_WITHOUT_EFFECT);
     }
-    if both && !said {
+    if both && !stated {
         return Err(codes::AMBIGUOUS_REPETITION);
     }
     let (from_all, to_all) = (instances(from_own), instances(to_own));
@@ -412,12 +412,12 @@ proptest! {
         let paths = paths(&declared);
         let all: Vec<usize> = (0..declared.nodes.len()).collect();
         let nodes = naive_nodes(&declared, &paths, &all, &[]);
-        let (mut channels, mut told, mut fails) = (Vec::new(), Vec::new(), false);
+        let (mut channels, mut expected, mut fails) = (Vec::new(), Vec::new(), false);
         for channel in &declared.channels {
-            match naive_channel(&declared, &paths, channel, &mut told) {
+            match naive_channel(&declared, &paths, channel, &mut expected) {
                 Ok(made) => channels.extend(made),
                 Err(code) => {
-                    told.push(code);
+                    expected.push(code);
                     fails = true;
                 }
             }
@@ -426,12 +426,12 @@ proptest! {
             Err(found) => {
                 prop_assert!(fails, "{found:?}");
                 let found: Vec<_> = found.iter().map(|f| f.code).collect();
-                prop_assert_eq!(found, told);
+                prop_assert_eq!(found, expected);
             }
             Ok((expanded, found)) => {
-                prop_assert!(!fails, "{told:?}");
+                prop_assert!(!fails, "{expected:?}");
                 let found: Vec<_> = found.iter().map(|f| f.code).collect();
-                prop_assert_eq!(found, told);
+                prop_assert_eq!(found, expected);
                 let made = expanded.nodes.values().map(|n| expanded.name(n.name).to_owned());
                 prop_assert_eq!(made.collect::<Vec<_>>(), nodes);
                 let ends = |c: &ChannelDecl| {
@@ -444,7 +444,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_declared_is_verified_or_told(plan in plan()) {
+    fn declarations_are_verified_or_reported(plan in plan()) {
         let Ok((expanded, _)) = expand(declare(&plan, true)) else { return Ok(()) };
         let Ok((network, _)) = resolve(expanded) else { return Ok(()) };
         match infer(network).and_then(verify) {

@@ -23,7 +23,7 @@ pub(crate) fn end_job(comm: ffi::MPI_Comm, code: u8) {
     // then kills all OS processes and returns an exit code that contains the 9 of their signal. So
     // the launcher is notified first.
     if let Some(fd) = launcher() {
-        tell_launcher(fd, &format!("cmd=abort exitcode={code}\n"));
+        report_to_launcher(fd, &format!("cmd=abort exitcode={code}\n"));
         std::thread::sleep(HEARD);
     }
     // SAFETY: the call takes only numbers.
@@ -115,14 +115,14 @@ extern "C" fn exits() {
 }
 
 /// Sends a line to the launcher over its socket.
-fn tell_launcher(fd: i32, line: &str) {
+fn report_to_launcher(fd: i32, line: &str) {
     // SAFETY: the pointer is valid for `line.len()` bytes.
     unsafe { write(fd, line.as_ptr().cast(), line.len()) };
 }
 
 /// Sends a line to the launcher over its socket, and waits for an answer.
 pub(crate) fn ask_launcher(fd: i32, line: &str) {
-    tell_launcher(fd, line);
+    report_to_launcher(fd, line);
     let mut answer = [0u8; 256];
     // SAFETY: the pointer is valid for writes of `answer.len()` bytes.
     unsafe { read(fd, answer.as_mut_ptr().cast(), answer.len()) };

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_said() {
+    fn differences_are_named() {
         let one = agreement(1 << 40, 2 << 40);
         assert_eq!(difference(one, agreement(3 << 40, 2 << 40)), "network");
         assert_eq!(difference(one, agreement(1 << 40, 5 << 40)), "program");

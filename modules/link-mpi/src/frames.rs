@@ -37,7 +37,7 @@ pub(crate) const LONGEST: usize = 128 << 10;
 
 /// Error for bytes that are not a valid message.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Garbled;
+pub(crate) struct InvalidMessage;
 
 /// Initial capacity in bytes, which is enough for most messages.
 const ROOM: usize = 256;
@@ -96,14 +96,18 @@ pub(crate) fn announce(message: &mut Vec<u8>, header: Header, announced: Announc
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> Result<u32, Garbled> {
-    let four = bytes.get(at..at + 4).ok_or(Garbled)?;
-    Ok(u32::from_ne_bytes(four.try_into().map_err(|_| Garbled)?))
+fn word(bytes: &[u8], at: usize) -> Result<u32, InvalidMessage> {
+    let four = bytes.get(at..at + 4).ok_or(InvalidMessage)?;
+    Ok(u32::from_ne_bytes(
+        four.try_into().map_err(|_| InvalidMessage)?,
+    ))
 }
 
-pub(crate) fn long(bytes: &[u8], at: usize) -> Result<u64, Garbled> {
-    let eight = bytes.get(at..at + 8).ok_or(Garbled)?;
-    Ok(u64::from_ne_bytes(eight.try_into().map_err(|_| Garbled)?))
+pub(crate) fn long(bytes: &[u8], at: usize) -> Result<u64, InvalidMessage> {
+    let eight = bytes.get(at..at + 8).ok_or(InvalidMessage)?;
+    Ok(u64::from_ne_bytes(
+        eight.try_into().map_err(|_| InvalidMessage)?,
+    ))
 }
 
 /// Iterator over the frames of a message.
@@ -115,10 +119,10 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    pub(crate) fn new(bytes: Vec<u8>) -> Result<Frames, Garbled> {
+    pub(crate) fn new(bytes: Vec<u8>) -> Result<Frames, InvalidMessage> {
         let end = match long(&bytes, AGREEMENT)? {
             0 => bytes.len(),
-            at => usize::try_from(at).map_err(|_| Garbled)?,
+            at => usize::try_from(at).map_err(|_| InvalidMessage)?,
         };
         match (START..=bytes.len()).contains(&end) {
             true => Ok(Frames {
@@ -126,16 +130,16 @@ impl Frames {
                 at: START,
                 end,
             }),
-            false => Err(Garbled),
+            false => Err(InvalidMessage),
         }
     }
 
-    pub(crate) fn agreement(&self) -> Result<u64, Garbled> {
+    pub(crate) fn agreement(&self) -> Result<u64, InvalidMessage> {
         long(&self.bytes, 0)
     }
 
     /// Returns the announcement of the message.
-    pub(crate) fn announced(&self) -> Result<Option<(Header, Announced<'_>)>, Garbled> {
+    pub(crate) fn announced(&self) -> Result<Option<(Header, Announced<'_>)>, InvalidMessage> {
         if self.end == self.bytes.len() {
             return Ok(None);
         }
@@ -148,19 +152,19 @@ impl Frames {
         let announced = match word(&self.bytes, self.end + 12)? {
             WHOLE => {
                 let len = long(&self.bytes, from)?;
-                Announced::Whole(usize::try_from(len).map_err(|_| Garbled)?)
+                Announced::Whole(usize::try_from(len).map_err(|_| InvalidMessage)?)
             }
-            SLICED => Announced::Sliced(self.bytes.get(from..).ok_or(Garbled)?),
-            _ => return Err(Garbled),
+            SLICED => Announced::Sliced(self.bytes.get(from..).ok_or(InvalidMessage)?),
+            _ => return Err(InvalidMessage),
         };
         Ok(Some((header, announced)))
     }
 
-    pub(crate) fn next(&mut self) -> Result<Option<(Header, &[u8])>, Garbled> {
+    pub(crate) fn next(&mut self) -> Result<Option<(Header, &[u8])>, InvalidMessage> {
         if self.at == self.end {
             return Ok(None);
         }
-        let frames = self.bytes.get(..self.end).ok_or(Garbled)?;
+        let frames = self.bytes.get(..self.end).ok_or(InvalidMessage)?;
         let len = word(frames, self.at)? as usize;
         let header = Header {
             kind: word(frames, self.at + 4)?,
@@ -168,7 +172,7 @@ impl Frames {
             extra: word(frames, self.at + 12)?,
         };
         let from = self.at + HEADER;
-        let bytes = frames.get(from..from + len).ok_or(Garbled)?;
+        let bytes = frames.get(from..from + len).ok_or(InvalidMessage)?;
         self.at = from + len;
         Ok(Some((header, bytes)))
     }
@@ -233,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_what_a_frame_takes() {
+    fn has_room_agrees_with_pack() {
         let mut message = packed(1);
         let len = LONGEST - START - HEADER;
         assert!(has_room(&message, len) && !has_room(&message, len + 1));
@@ -242,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_an_error_and_no_panic() {
+    fn truncated_messages_are_errors() {
         let mut message = packed(1);
         pack(&mut message, header(1), &[&[1; 40]]);
         for len in 0..message.len() {
@@ -251,7 +255,11 @@ mod tests {
                 assert!(frames.is_err(), "{len}");
                 continue;
             }
-            let expected = if len == START { Ok(None) } else { Err(Garbled) };
+            let expected = if len == START {
+                Ok(None)
+            } else {
+                Err(InvalidMessage)
+            };
             assert_eq!(frames.expect("a message").next(), expected, "{len}");
         }
         let frames = message.len();
@@ -265,18 +273,18 @@ mod tests {
                         if len == frames.end {
                             Ok(None)
                         } else {
-                            Err(Garbled)
+                            Err(InvalidMessage)
                         }
                     );
                 }
-                Err(Garbled) => assert!(len < frames, "{len}"),
+                Err(InvalidMessage) => assert!(len < frames, "{len}"),
             }
         }
     }
 
     /// Replaces random bytes of valid messages.
     #[test]
-    fn what_is_forged_is_an_error_and_no_panic() {
+    fn forged_messages_are_errors() {
         let mut state = 88_172_645_463_325_252_u64;
         // xorshift64 of G. Marsaglia.
         let mut random = move |below: usize| {

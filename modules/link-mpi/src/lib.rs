@@ -104,7 +104,7 @@ fn agreed(world: &World, settings: Result<OverMpi, String>) -> Result<OverMpi, N
             why: String::from_utf8_lossy(wrong)
                 .trim_end_matches('\0')
                 .to_string(),
-            is_told: world.me() > 0,
+            is_reported: world.me() > 0,
         }),
         // No OS process has an error, including this one.
         None => settings.map_err(NotJoined::from),

@@ -16,7 +16,7 @@ use crate::bell::Bell;
 use crate::calls;
 use crate::frames;
 use crate::messages::{Messages, OURS};
-use crate::receiving::Wrong;
+use crate::receiving::MessageError;
 use crate::same_host::SameHost;
 use crate::world::World;
 use crate::{watch, waves};
@@ -27,11 +27,11 @@ use waves::{Counts, Found, Waves};
 const ASK: u32 = OURS;
 const ANSWER: u32 = OURS + 1;
 /// OS process 0 begins or ends a global deadlock detection.
-const MEETING: u32 = OURS + 2;
+const DETECTION: u32 = OURS + 2;
 /// The state of all schedulers has been examined.
 const SETTLE: u32 = OURS + 3;
 /// To OS process 0: a process has run since the last `SETTLE`.
-const STIRRED: u32 = OURS + 4;
+const ACTIVITY: u32 = OURS + 4;
 /// The run has ended without an error.
 const END: u32 = OURS + 5;
 /// To OS process 0, which forwards it to all: the run fails, with the cause.
@@ -55,11 +55,11 @@ pub(crate) struct MpiLink {
     known: Known,
     /// Used by OS process 0 only.
     waves: RefCell<Waves>,
-    looked: Cell<Option<Instant>>,
+    polled: Cell<Option<Instant>>,
     /// True if the last check has found the messages that are to be received.
     fresh: Cell<bool>,
     /// Number of checks for messages since the last send.
-    looks: Cell<u32>,
+    polls: Cell<u32>,
     wrong: RefCell<Option<String>>,
     /// Slices of the message that is being delivered.
     slices: Cell<Option<ReceivedSlices>>,
@@ -67,14 +67,14 @@ pub(crate) struct MpiLink {
     launcher_is_gone: Arc<OnceLock<String>>,
     /// True if OS process 0 has reported the failure and will make the launcher end all OS
     /// processes.
-    is_told: Cell<bool>,
+    is_reported: Cell<bool>,
 }
 
 /// State of the run as far as it is known here, and counters.
 struct Known {
     state: Cell<RunState>,
     cause: RefCell<Option<Vec<u8>>>,
-    meeting: Cell<u32>,
+    detection: Cell<u32>,
     /// Number of frames of the runtime that were sent and received.
     sent: Cell<u64>,
     received: Cell<u64>,
@@ -82,7 +82,7 @@ struct Known {
     asked: Cell<Option<u32>>,
     /// On OS process 0: a process has run, so another wave is useful. On the others: OS process 0
     /// has been notified that a process has run.
-    told: Cell<bool>,
+    activity_reported: Cell<bool>,
     /// Result of the waves, on OS process 0 only.
     found: Cell<Option<bool>>,
 }
@@ -100,16 +100,16 @@ impl MpiLink {
     pub(crate) fn new(world: World, settings: OverMpi) -> MpiLink {
         calls::watch_exit();
         let hosts = world.hosts();
-        let told = world.gather(&watch::told());
+        let addresses = world.gather(&watch::local_addresses());
         if let Some(limit) = settings.unreachable {
-            watch::others_than(world.me(), &hosts, &told, limit);
+            watch::others_than(world.me(), &hosts, &addresses, limit);
         }
         let same_host = SameHost::new(&world, settings.shared_memory);
-        let bell = Arc::new(Bell::new(same_host.as_ref().map(SameHost::lanes)));
+        let bell = Arc::new(Bell::new(same_host.as_ref().map(SameHost::rings)));
         let launcher_is_gone = watch::launcher(&hosts[world.me()], &bell);
         MpiLink {
             slices: Cell::default(),
-            is_told: Cell::new(false),
+            is_reported: Cell::new(false),
             me: world.me(),
             count: world.count(),
             hosts,
@@ -121,24 +121,24 @@ impl MpiLink {
             known: Known {
                 state: Cell::new(RunState::Running),
                 cause: RefCell::default(),
-                meeting: Cell::new(0),
+                detection: Cell::new(0),
                 sent: Cell::new(0),
                 received: Cell::new(0),
                 asked: Cell::new(None),
-                told: Cell::new(true),
+                activity_reported: Cell::new(true),
                 found: Cell::new(None),
             },
             waves: RefCell::new(Waves::new()),
-            looked: Cell::new(None),
+            polled: Cell::new(None),
             fresh: Cell::new(false),
-            looks: Cell::new(0),
+            polls: Cell::new(0),
             wrong: RefCell::default(),
         }
     }
 
-    fn tell(&self, to: usize, header: Header, bytes: &[u8]) {
-        match self.lanes_to(to) {
-            Some((lanes, number)) => lanes.send(number, header, bytes),
+    fn send_own(&self, to: usize, header: Header, bytes: &[u8]) {
+        match self.rings_to(to) {
+            Some((rings, number)) => rings.send(number, header, bytes),
             None => self.messages.borrow_mut().send(to, header, bytes),
         }
     }
@@ -147,25 +147,25 @@ impl MpiLink {
     fn set_state(&self, state: RunState) {
         self.known.state.set(state);
         if let Some(same_host) = &self.same_host {
-            same_host.lanes().over(state == RunState::Failed);
+            same_host.rings().over(state == RunState::Failed);
         }
     }
 
-    fn tell_all(&self, header: Header, bytes: &[u8]) {
+    fn send_own_to_all(&self, header: Header, bytes: &[u8]) {
         let others = (0..self.count).filter(|&other| other != self.me);
-        others.for_each(|other| self.tell(other, header, bytes));
+        others.for_each(|other| self.send_own(other, header, bytes));
     }
 
     fn counts(&self) -> Counts {
         Counts {
             sent: self.known.sent.get(),
             received: self.known.received.get(),
-            stirred: self.bell.stirred(),
+            has_activity: self.bell.has_activity(),
         }
     }
 
     /// Polls MPI.
-    fn look(&self) {
+    fn poll(&self) {
         if let Some(why) = self.launcher_is_gone.get() {
             self.fail(&Encoder::to_vec(&RunError::Lost(why.clone())));
         }
@@ -174,13 +174,13 @@ impl MpiLink {
             let _ = self.receive_same_host(&mut |_, _, _| ());
         }
         let mut messages = self.messages.borrow_mut();
-        let looked = messages.look(|from, header, bytes| self.see(from, header, bytes));
-        let Err((from, wrong)) = looked else { return };
+        let polled = messages.poll(|from, header, bytes| self.see(from, header, bytes));
+        let Err((from, wrong)) = polled else { return };
         let error = match wrong {
-            Wrong::Garbled => {
+            MessageError::InvalidMessage => {
                 RunError::Lost(format!("invalid message from OS process {from} over MPI"))
             }
-            Wrong::Other(other) => differs(from, self.me, messages.difference(other)),
+            MessageError::Other(other) => differs(from, self.me, messages.difference(other)),
         };
         drop(messages);
         self.fail(&Encoder::to_vec(&error));
@@ -196,21 +196,21 @@ impl MpiLink {
                 let counts = Counts {
                     sent: long(0),
                     received: long(8),
-                    stirred: header.extra != 0,
+                    has_activity: header.extra != 0,
                 };
                 let found = self.waves.borrow_mut().answer(header.number, counts);
                 self.found(found);
             }
-            MEETING => known.meeting.set(header.number),
+            DETECTION => known.detection.set(header.number),
             SETTLE => {
-                self.bell.unstir();
-                known.told.set(false);
+                self.bell.clear_activity();
+                known.activity_reported.set(false);
             }
-            STIRRED => known.told.set(true),
+            ACTIVITY => known.activity_reported.set(true),
             END if known.state.get() == RunState::Running => self.set_state(RunState::Ended),
             FAIL => {
                 // This applies even if this OS process has failed by itself.
-                self.is_told.set(self.is_told.get() || from == 0);
+                self.is_reported.set(self.is_reported.get() || from == 0);
                 if known.state.get() != RunState::Failed {
                     self.set_state(RunState::Failed);
                     *known.cause.borrow_mut() = Some(bytes.to_vec());
@@ -225,8 +225,8 @@ impl MpiLink {
     }
 
     fn found(&self, found: Found) {
-        if let Found::Standstill(stirred) = found {
-            self.known.found.set(Some(stirred));
+        if let Found::Quiescence(has_activity) = found {
+            self.known.found.set(Some(has_activity));
         }
     }
 
@@ -235,39 +235,39 @@ impl MpiLink {
     fn rest(&self, now: Instant) -> Option<Duration> {
         let known = &self.known;
         if self.me > 0 {
-            if self.bell.stirred() && !known.told.replace(true) {
-                self.tell(0, header(STIRRED, 0), &[]);
+            if self.bell.has_activity() && !known.activity_reported.replace(true) {
+                self.send_own(0, header(ACTIVITY, 0), &[]);
             }
             if let Some(number) = known.asked.take() {
                 let counts = self.counts();
                 let mut bytes = counts.sent.to_ne_bytes().to_vec();
                 bytes.extend_from_slice(&counts.received.to_ne_bytes());
                 let header = Header {
-                    extra: u32::from(counts.stirred),
+                    extra: u32::from(counts.has_activity),
                     ..header(ANSWER, number)
                 };
-                self.tell(0, header, &bytes);
+                self.send_own(0, header, &bytes);
             }
             return None;
         }
-        if !known.meeting.get().is_multiple_of(2) || known.state.get() != RunState::Running {
+        if !known.detection.get().is_multiple_of(2) || known.state.get() != RunState::Running {
             return None;
         }
-        if self.bell.stirred() {
-            known.told.set(true);
+        if self.bell.has_activity() {
+            known.activity_reported.set(true);
         }
         match known.found.take() {
             Some(true) => {
-                let meeting = known.meeting.get() + 1;
-                known.meeting.set(meeting);
-                self.tell_all(header(MEETING, meeting), &[]);
+                let detection = known.detection.get() + 1;
+                known.detection.set(detection);
+                self.send_own_to_all(header(DETECTION, detection), &[]);
                 return None;
             }
             // No process has run. There is nothing to ask for until an OS process reports a change.
-            Some(false) => known.told.set(false),
+            Some(false) => known.activity_reported.set(false),
             None => {}
         }
-        if !known.told.get() {
+        if !known.activity_reported.get() {
             return None;
         }
         let begun = self
@@ -275,7 +275,7 @@ impl MpiLink {
             .borrow_mut()
             .begin(now, self.counts(), self.count - 1);
         if let Some(number) = begun {
-            self.tell_all(header(ASK, number), &[]);
+            self.send_own_to_all(header(ASK, number), &[]);
             if self.count == 1 {
                 let found = self.waves.borrow_mut().found();
                 self.found(found);
@@ -314,10 +314,10 @@ impl Link for MpiLink {
 
     fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         self.known.sent.set(self.known.sent.get() + 1);
-        if let Some((lanes, number)) = self.lanes_to(to) {
-            return lanes.send(number, header, bytes);
+        if let Some((rings, number)) = self.rings_to(to) {
+            return rings.send(number, header, bytes);
         }
-        self.looks.set(0);
+        self.polls.set(0);
         self.messages.borrow_mut().send(to, header, bytes);
     }
 
@@ -332,14 +332,14 @@ impl Link for MpiLink {
         if self.is_alone() {
             return false;
         }
-        self.look();
+        self.poll();
         let is_filled = self.messages.borrow().is_filled();
         self.fresh.set(is_filled);
         // Repeated checks mean that the scheduler is idle, so frames that wait for others to share
         // their message are sent.
-        let looks = self.looks.get() + 1;
-        self.looks.set(looks % IN_VAIN);
-        if looks == IN_VAIN && !is_filled {
+        let polls = self.polls.get() + 1;
+        self.polls.set(polls % IN_VAIN);
+        if polls == IN_VAIN && !is_filled {
             self.messages.borrow_mut().push(true);
         }
         is_filled
@@ -350,11 +350,11 @@ impl Link for MpiLink {
             at_most.map(|at_most| Instant::now() + at_most),
             self.known.state.get(),
         );
-        let lanes = self.same_host.as_ref().map(SameHost::lanes);
+        let rings = self.same_host.as_ref().map(SameHost::rings);
         let mut backoff = Backoff::default();
         loop {
             let flushed = self.push(true);
-            self.look();
+            self.poll();
             let same_host_is_ready = self.same_host_is_ready();
             let lends = self.keeps_values();
             let is_filled = self.messages.borrow().is_filled();
@@ -363,7 +363,7 @@ impl Link for MpiLink {
                 return;
             }
             if self.known.state.get() != state {
-                self.look();
+                self.poll();
                 return;
             }
             if backoff.polls_again() {
@@ -379,10 +379,10 @@ impl Link for MpiLink {
             if stay() {
                 return;
             }
-            if let Some(lanes) = lanes
-                && !lanes.flush()
+            if let Some(rings) = rings
+                && !rings.flush()
             {
-                return lanes.wait_for_room();
+                return rings.wait_for_room();
             }
             let left = until.map(|until| until.saturating_duration_since(now));
             if left.is_some_and(|left| left.is_zero()) {
@@ -396,29 +396,29 @@ impl Link for MpiLink {
             // If no message arrives over MPI, every arrival ends the wait.
             let pause = (!self.is_alone()).then_some(pause);
             let at_most = pause.into_iter().chain(rest).chain(left).min();
-            self.bell.wait(lanes, at_most);
+            self.bell.wait(rings, at_most);
             // MPICH 4 detects a message in one poll and reports it in the next, so a second poll
             // follows.
-            self.look();
+            self.poll();
         }
     }
 
-    fn meeting(&self) -> Option<u32> {
-        let meeting = self.known.meeting.get();
-        (!meeting.is_multiple_of(2)).then_some(meeting)
+    fn detection(&self) -> Option<u32> {
+        let detection = self.known.detection.get();
+        (!detection.is_multiple_of(2)).then_some(detection)
     }
 
-    fn unstir(&self) {
-        self.bell.unstir();
-        self.known.told.set(false);
-        self.tell_all(header(SETTLE, 0), &[]);
+    fn clear_activity(&self) {
+        self.bell.clear_activity();
+        self.known.activity_reported.set(false);
+        self.send_own_to_all(header(SETTLE, 0), &[]);
     }
 
-    fn close_meeting(&self) {
-        let meeting = self.known.meeting.get() + 1;
-        self.known.meeting.set(meeting);
-        self.tell_all(header(MEETING, meeting), &[]);
-        self.waves.borrow_mut().again();
+    fn end_detection(&self) {
+        let detection = self.known.detection.get() + 1;
+        self.known.detection.set(detection);
+        self.send_own_to_all(header(DETECTION, detection), &[]);
+        self.waves.borrow_mut().reset();
     }
 
     fn state(&self) -> RunState {
@@ -428,7 +428,7 @@ impl Link for MpiLink {
     fn end(&self) {
         if self.known.state.get() == RunState::Running {
             self.set_state(RunState::Ended);
-            self.tell_all(header(END, 0), &[]);
+            self.send_own_to_all(header(END, 0), &[]);
         }
     }
 
@@ -439,7 +439,7 @@ impl Link for MpiLink {
         self.set_state(RunState::Failed);
         *self.known.cause.borrow_mut() = Some(cause.to_vec());
         if self.me > 0 {
-            self.tell(0, header(FAIL, 0), cause);
+            self.send_own(0, header(FAIL, 0), cause);
             self.push(true);
         }
     }

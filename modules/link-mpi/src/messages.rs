@@ -20,7 +20,7 @@ use crate::digest;
 use crate::frames::{self, ANNOUNCED, Announced, Frames, PACKED};
 use crate::operation::{MOST, Memory, Operation};
 use crate::pool::Pool;
-use crate::receiving::{Come, Receiving, Wrong};
+use crate::receiving::{MessageError, Received, Receiving};
 use crate::world::World;
 
 /// Least size in bytes of a frame that is not copied into a message with others.
@@ -64,7 +64,7 @@ pub(crate) struct Messages {
     sending: Vec<usize>,
     receiving: Receiving,
     /// Messages that have come and were not taken.
-    come: VecDeque<(usize, Come)>,
+    come: VecDeque<(usize, Received)>,
     /// The agreement of this OS process: see [`frames`].
     agreement: u64,
     /// Number of messages that were passed to MPI.
@@ -268,7 +268,7 @@ impl Messages {
 
     /// Copies the slices of values that were not passed to MPI. Returns true if MPI has none of
     /// them.
-    pub(crate) fn let_go(&mut self) -> bool {
+    pub(crate) fn release_values(&mut self) -> bool {
         let mut is_free = true;
         for peer in &mut self.peers {
             for (_, memory) in &mut peer.waiting {
@@ -321,16 +321,16 @@ impl Messages {
 
     /// Polls pending operations and takes the messages that have come. Calls `see` for each frame
     /// of the link itself. Frames of the runtime are kept for [`Messages::take`].
-    pub(crate) fn look(
+    pub(crate) fn poll(
         &mut self,
         mut see: impl FnMut(usize, Header, &[u8]),
-    ) -> Result<(), (usize, Wrong)> {
+    ) -> Result<(), (usize, MessageError)> {
         self.complete();
         let come = &mut self.come;
-        let looked = (self.receiving).look(&self.world, self.agreement, &mut self.pool);
+        let polled = (self.receiving).poll(&self.world, self.agreement, &mut self.pool);
         self.receiving.take(|from, message| {
             match message {
-                Come::Packed(mut frames) => {
+                Received::Packed(mut frames) => {
                     let mut tokens = false;
                     while let Some((header, bytes)) = frames.next()? {
                         match is_ours(header) {
@@ -340,15 +340,15 @@ impl Messages {
                     }
                     if tokens {
                         frames.rewind();
-                        come.push_back((from, Come::Packed(frames)));
+                        come.push_back((from, Received::Packed(frames)));
                     }
                 }
-                Come::Whole(header, bytes) if is_ours(header) => see(from, header, &bytes),
+                Received::Whole(header, bytes) if is_ours(header) => see(from, header, &bytes),
                 message => come.push_back((from, message)),
             }
             Ok(())
         })?;
-        looked
+        polled
     }
 
     fn complete(&mut self) {
@@ -384,10 +384,10 @@ impl Messages {
 
     /// Returns the next message with frames of the runtime, and its sender. The remaining frames
     /// must be put back by [`Messages::put_back`].
-    pub(crate) fn take(&mut self) -> Option<(usize, Come)> {
+    pub(crate) fn take(&mut self) -> Option<(usize, Received)> {
         loop {
             let (from, come) = self.come.pop_front()?;
-            let Come::Whole(header, bytes) = come else {
+            let Received::Whole(header, bytes) = come else {
                 return Some((from, come));
             };
             let parts = &mut self.peers[from].parts;
@@ -396,24 +396,24 @@ impl Messages {
                 continue;
             }
             if parts.is_empty() {
-                return Some((from, Come::Whole(header, bytes)));
+                return Some((from, Received::Whole(header, bytes)));
             }
             parts.extend_from_slice(&bytes);
-            return Some((from, Come::Whole(header, std::mem::take(parts))));
+            return Some((from, Received::Whole(header, std::mem::take(parts))));
         }
     }
 
     /// Puts back the remaining frames of the message that was taken last.
     pub(crate) fn put_back(&mut self, from: usize, frames: Frames) {
-        self.come.push_front((from, Come::Packed(frames)));
+        self.come.push_front((from, Received::Packed(frames)));
     }
 
     /// Polls and pauses. Messages that come are discarded.
     fn poll_on(&mut self, backoff: &mut Backoff) {
-        let _ = self.look(|_, _, _| ());
+        let _ = self.poll(|_, _, _| ());
         thread::yield_now();
         thread::sleep(backoff.pause(Instant::now(), self.under_way()));
-        let _ = self.look(|_, _, _| ());
+        let _ = self.poll(|_, _, _| ());
     }
 
     /// Blocks until all messages of all OS processes have been received. All OS processes must call
@@ -447,7 +447,7 @@ impl Messages {
         // the next.
         let (mut moved, mut still) = (self.receiving.moved(), 0);
         while still < 2 || self.receiving.is_coming() {
-            let _ = self.look(|_, _, _| ());
+            let _ = self.poll(|_, _, _| ());
             let before = std::mem::replace(&mut moved, self.receiving.moved());
             still = if moved == before { still + 1 } else { 0 };
         }

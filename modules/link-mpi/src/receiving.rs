@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use graphmap_runtime::between::{Header, ReceivedSlices, SliceMemory};
 
-use crate::frames::{ANNOUNCED, Announced, Frames, Garbled};
+use crate::frames::{ANNOUNCED, Announced, Frames, InvalidMessage};
 use crate::operation::{ASKED, MOST, Memory, Operation};
 use crate::pool::Pool;
 use crate::posted::Posted;
@@ -21,70 +21,70 @@ const BATCH: usize = 64;
 const SMALL: usize = 256;
 
 /// A message that has come.
-pub(crate) enum Come {
+pub(crate) enum Received {
     Packed(Frames),
     Whole(Header, Vec<u8>),
     Sliced(Header, ReceivedSlices),
 }
 
 /// Error in a message.
-pub(crate) enum Wrong {
-    Garbled,
+pub(crate) enum MessageError {
+    InvalidMessage,
     /// The message is from another program or network. Contains its agreement.
     Other(u64),
 }
 
-impl From<Garbled> for Wrong {
-    fn from(_: Garbled) -> Wrong {
-        Wrong::Garbled
+impl From<InvalidMessage> for MessageError {
+    fn from(_: InvalidMessage) -> MessageError {
+        MessageError::InvalidMessage
     }
 }
 
 /// A message that is being received.
-enum Coming {
+enum Incoming {
     Packed(Frames),
     Whole(Header, Operation),
     Sliced(Header, ReceivedSlices, VecDeque<Operation>),
 }
 
-impl Coming {
+impl Incoming {
     /// Returns true if all of it has come.
-    fn is_done(&mut self) -> Result<bool, Garbled> {
+    fn is_done(&mut self) -> Result<bool, InvalidMessage> {
         match self {
-            Coming::Packed(_) => Ok(true),
-            Coming::Whole(_, operation) => Ok(operation.is_done()),
-            Coming::Sliced(_, slices, operations) => {
+            Incoming::Packed(_) => Ok(true),
+            Incoming::Whole(_, operation) => Ok(operation.is_done()),
+            Incoming::Sliced(_, slices, operations) => {
                 while let Some(operation) = operations.front_mut() {
                     if !operation.is_done() {
                         return Ok(false);
                     }
                     let memory = operations.pop_front().map(Operation::into_memory);
                     let Some(Memory::Room(slice)) = memory else {
-                        return Err(Garbled);
+                        return Err(InvalidMessage);
                     };
-                    slices.add_slice(slice).map_err(|_| Garbled)?;
+                    slices.add_slice(slice).map_err(|_| InvalidMessage)?;
                 }
                 Ok(true)
             }
         }
     }
 
-    fn into_come(self) -> Result<Come, Garbled> {
+    fn into_received(self) -> Result<Received, InvalidMessage> {
         Ok(match self {
-            Coming::Packed(frames) => Come::Packed(frames),
-            Coming::Whole(header, operation) => match operation.into_memory() {
-                Memory::Bytes(bytes) => Come::Whole(header, bytes),
-                _ => return Err(Garbled),
+            Incoming::Packed(frames) => Received::Packed(frames),
+            Incoming::Whole(header, operation) => match operation.into_memory() {
+                Memory::Bytes(bytes) => Received::Whole(header, bytes),
+                _ => return Err(InvalidMessage),
             },
-            Coming::Sliced(header, slices, _) => Come::Sliced(header, slices),
+            Incoming::Sliced(header, slices, _) => Received::Sliced(header, slices),
         })
     }
 
     fn len(&self) -> usize {
         match self {
-            Coming::Packed(_) => 0,
-            Coming::Whole(_, operation) => operation.len(),
-            Coming::Sliced(_, _, operations) => operations.iter().map(Operation::len).sum(),
+            Incoming::Packed(_) => 0,
+            Incoming::Whole(_, operation) => operation.len(),
+            Incoming::Sliced(_, _, operations) => operations.iter().map(Operation::len).sum(),
         }
     }
 }
@@ -99,7 +99,7 @@ enum Messages {
 pub(crate) struct Receiving {
     frames: Messages,
     /// Messages in the order of sending for each sender.
-    coming: VecDeque<(usize, Coming)>,
+    coming: VecDeque<(usize, Incoming)>,
     /// Number of messages that have begun or ended.
     moved: u64,
 }
@@ -143,12 +143,12 @@ impl Receiving {
     }
 
     /// Takes messages of frames from MPI, and posts receives for the messages that they announce.
-    pub(crate) fn look(
+    pub(crate) fn poll(
         &mut self,
         world: &World,
         agreement: u64,
         pool: &mut Pool,
-    ) -> Result<(), (usize, Wrong)> {
+    ) -> Result<(), (usize, MessageError)> {
         if let Messages::Posted(posted) = &mut self.frames {
             // Receives that became due in the last call are posted now, when there is no urgent
             // work.
@@ -182,25 +182,25 @@ impl Receiving {
         bytes: Vec<u8>,
         agreement: u64,
         pool: &mut Pool,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), MessageError> {
         let frames = Frames::new(bytes)?;
         let theirs = frames.agreement()?;
         if theirs != 0 && agreement != 0 && theirs != agreement {
-            return Err(Wrong::Other(theirs));
+            return Err(MessageError::Other(theirs));
         }
         let announced = match frames.announced()? {
             None => None,
             Some((header, Announced::Whole(len))) => {
-                let len = (len <= MOST).then_some(len).ok_or(Garbled)?;
+                let len = (len <= MOST).then_some(len).ok_or(InvalidMessage)?;
                 let memory = Memory::Bytes(pool.memory(len));
                 let operation = world.receive(from, ANNOUNCED, memory, len);
-                Some(Coming::Whole(header, operation))
+                Some(Incoming::Whole(header, operation))
             }
             Some((header, Announced::Sliced(head))) => {
-                let slices = ReceivedSlices::new(head).map_err(|_| Garbled)?;
+                let slices = ReceivedSlices::new(head).map_err(|_| InvalidMessage)?;
                 let memories = slices.layouts().map(|(len, align)| {
-                    let len = (len <= MOST).then_some(len).ok_or(Garbled)?;
-                    SliceMemory::new(len, align).map_err(|_| Garbled)
+                    let len = (len <= MOST).then_some(len).ok_or(InvalidMessage)?;
+                    SliceMemory::new(len, align).map_err(|_| InvalidMessage)
                 });
                 // All memory is allocated before the first slice is received.
                 let memories: Vec<SliceMemory> = memories.collect::<Result<_, _>>()?;
@@ -209,10 +209,10 @@ impl Receiving {
                     world.receive(from, ANNOUNCED, Memory::Room(memory), len)
                 });
                 let operations = operations.collect();
-                Some(Coming::Sliced(header, slices, operations))
+                Some(Incoming::Sliced(header, slices, operations))
             }
         };
-        self.coming.push_back((from, Coming::Packed(frames)));
+        self.coming.push_back((from, Incoming::Packed(frames)));
         self.coming
             .extend(announced.map(|announced| (from, announced)));
         Ok(())
@@ -221,13 +221,13 @@ impl Receiving {
     /// Delivers the messages that have come, in the order of sending for each sender.
     pub(crate) fn take(
         &mut self,
-        mut each: impl FnMut(usize, Come) -> Result<(), Wrong>,
-    ) -> Result<(), (usize, Wrong)> {
+        mut each: impl FnMut(usize, Received) -> Result<(), MessageError>,
+    ) -> Result<(), (usize, MessageError)> {
         let mut pending: Vec<usize> = Vec::new();
         let mut at = 0;
         while let Some((from, coming)) = self.coming.get_mut(at) {
             let from = *from;
-            let wrong = |_| (from, Wrong::Garbled);
+            let wrong = |_| (from, MessageError::InvalidMessage);
             if pending.contains(&from) || !coming.is_done().map_err(wrong)? {
                 pending.push(from);
                 at += 1;
@@ -237,7 +237,7 @@ impl Receiving {
                 break;
             };
             self.moved += 1;
-            let come = coming.into_come().map_err(wrong)?;
+            let come = coming.into_received().map_err(wrong)?;
             each(from, come).map_err(|wrong| (from, wrong))?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use graphmap_runtime::between::{Header, HostLanes, Invitation};
+use graphmap_runtime::between::{Header, HostRings, Invitation};
 
 use crate::frames::long;
 use crate::world::World;
@@ -11,29 +11,29 @@ use crate::world::World;
 /// not delay the others.
 const TAKEN: usize = 16;
 
-/// Size in bytes of the identifier of [`place`], padded with zeros.
-const PLACE: usize = 96;
+/// Size in bytes of the identifier of [`sharing_key`], padded with zeros.
+const SHARING_KEY: usize = 96;
 
 /// Returns an identifier that is equal for OS processes that can share memory. It consists of the
 /// boot id, the network namespace and the pid namespace. If it cannot be determined, all bytes are
 /// zero.
-fn place() -> Vec<u8> {
+fn sharing_key() -> Vec<u8> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let space = |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).ok();
-    let mut place = match (space("net"), space("pid")) {
+    let mut sharing_key = match (space("net"), space("pid")) {
         (Some(net), Some(pid)) if !boot.is_empty() => {
             format!("{} {} {}", boot.trim(), net.display(), pid.display())
         }
         _ => String::new(),
     }
     .into_bytes();
-    place.resize(PLACE, 0);
-    place
+    sharing_key.resize(SHARING_KEY, 0);
+    sharing_key
 }
 
 /// Shared memory with the other OS processes of this host.
 pub(crate) struct SameHost {
-    lanes: HostLanes,
+    rings: HostRings,
     /// Index on this host of each OS process of the run. `None` for this OS process and those on
     /// other hosts.
     here: Vec<Option<usize>>,
@@ -46,34 +46,34 @@ impl SameHost {
     /// Returns `None` if `wanted` is false, if no other OS process is on this host, or if one of
     /// them has no access.
     pub(crate) fn new(world: &World, wanted: bool) -> Option<SameHost> {
-        let (me, own) = (world.me(), place());
-        let places = world.gather(&own);
+        let (me, own) = (world.me(), sharing_key());
+        let sharing_keys = world.gather(&own);
         let is_here = |&other: &usize| {
-            let place = &places[other * PLACE..][..PLACE];
-            other == me || (place == own && own[0] != 0)
+            let sharing_key = &sharing_keys[other * SHARING_KEY..][..SHARING_KEY];
+            other == me || (sharing_key == own && own[0] != 0)
         };
         let of: Vec<usize> = (0..world.count()).filter(is_here).collect();
         let at = of.iter().position(|&other| other == me)?;
         let made = (wanted && of.len() > 1 && at == 0)
-            .then(|| HostLanes::create(of.clone()).ok())
+            .then(|| HostRings::create(of.clone()).ok())
             .flatten();
-        let (mut lanes, invitation) = match made {
-            Some((lanes, invitation)) => (Some(lanes), Some(invitation)),
+        let (mut rings, invitation) = match made {
+            Some((rings, invitation)) => (Some(rings), Some(invitation)),
             None => (None, None),
         };
-        let told = world.gather(&tell(invitation));
-        let first = told.chunks_exact(TOLD).nth(of[0]).and_then(invited);
+        let encoded = world.gather(&encode(invitation));
+        let first = encoded.chunks_exact(ENCODED).nth(of[0]).and_then(decode);
         if let (Some(invitation), true, true) = (first, wanted, at > 0) {
-            lanes = HostLanes::join(invitation, at, of.clone()).ok();
+            rings = HostRings::join(invitation, at, of.clone()).ok();
         }
-        let have = world.gather(&[u8::from(lanes.is_some())]);
+        let have = world.gather(&[u8::from(rings.is_some())]);
         let all = of.iter().all(|&other| have.get(other) == Some(&1));
-        let lanes = lanes.filter(|_| all)?;
+        let rings = rings.filter(|_| all)?;
         let mut here = vec![None; world.count()];
         for (number, &other) in of.iter().enumerate() {
             here[other] = (other != me).then_some(number);
         }
-        Some(SameHost { lanes, here, of })
+        Some(SameHost { rings, here, of })
     }
 
     /// Returns the index on this host of OS process `of`, if it is another one on this host.
@@ -87,8 +87,8 @@ impl SameHost {
         self.of.len() == self.here.len()
     }
 
-    pub(crate) fn lanes(&self) -> &HostLanes {
-        &self.lanes
+    pub(crate) fn rings(&self) -> &HostRings {
+        &self.rings
     }
 
     /// Delivers the frames that have come, with the number of their sender in the run. Returns the
@@ -99,8 +99,8 @@ impl SameHost {
         mut take: impl FnMut(usize, Header, &[u8]),
         mut differs: impl FnMut(usize, u64),
     ) -> Result<usize, String> {
-        self.lanes.receive(TAKEN, |from, header, bytes| {
-            let theirs = self.lanes.agreement(from);
+        self.rings.receive(TAKEN, |from, header, bytes| {
+            let theirs = self.rings.agreement(from);
             // An OS process that fails before it knows its agreement has the agreement 0.
             match theirs == agreement || theirs == 0 || agreement == 0 {
                 true => take(self.of[from], header, bytes),
@@ -111,23 +111,23 @@ impl SameHost {
 }
 
 /// Size in bytes of an encoded invitation.
-const TOLD: usize = 24;
+const ENCODED: usize = 24;
 
-fn tell(invitation: Option<Invitation>) -> Vec<u8> {
+fn encode(invitation: Option<Invitation>) -> Vec<u8> {
     let Some(Invitation { process, file, key }) = invitation else {
-        return vec![0; TOLD];
+        return vec![0; ENCODED];
     };
     [process.into(), file.into(), key]
         .map(u64::to_ne_bytes)
         .concat()
 }
 
-fn invited(told: &[u8]) -> Option<Invitation> {
-    let number = |at| u32::try_from(long(told, at).ok()?).ok();
+fn decode(encoded: &[u8]) -> Option<Invitation> {
+    let number = |at| u32::try_from(long(encoded, at).ok()?).ok();
     Some(Invitation {
         process: number(0).filter(|&process| process > 0)?,
         file: number(8)?,
-        key: long(told, 16).ok()?,
+        key: long(encoded, 16).ok()?,
     })
 }
 
@@ -136,15 +136,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invitations_are_read_as_they_are_told() {
+    fn encoded_invitations_are_decoded() {
         let invitation = Invitation {
             process: 5,
             file: 6,
             key: u64::MAX,
         };
-        assert_eq!(invited(&tell(Some(invitation))), Some(invitation));
-        assert_eq!(invited(&tell(None)), None);
-        assert_eq!(invited(&[0xff; TOLD]), None);
-        assert_eq!(invited(&[]), None);
+        assert_eq!(decode(&encode(Some(invitation))), Some(invitation));
+        assert_eq!(decode(&encode(None)), None);
+        assert_eq!(decode(&[0xff; ENCODED]), None);
+        assert_eq!(decode(&[]), None);
     }
 }

@@ -42,16 +42,16 @@ const ASKED: u32 = 3;
 /// Largest number of addresses of a host that are exchanged.
 const MOST: usize = 16;
 /// Size in bytes of the addresses of a host: four for each, padded with zeros.
-pub(crate) const TOLD: usize = 4 * MOST;
+pub(crate) const ADDRESSES: usize = 4 * MOST;
 
 /// Returns the addresses of this host, for the other OS processes.
-pub(crate) fn told() -> Vec<u8> {
+pub(crate) fn local_addresses() -> Vec<u8> {
     let table = fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let mut bytes: Vec<u8> = addresses(&table)
         .iter()
         .flat_map(Ipv4Addr::octets)
         .collect();
-    bytes.resize(TOLD, 0);
+    bytes.resize(ADDRESSES, 0);
     bytes
 }
 
@@ -75,11 +75,14 @@ fn addresses(table: &str) -> Vec<Ipv4Addr> {
     found
 }
 
-/// Returns the addresses that this host does not have, each with its host. `told` contains the
+/// Returns the addresses that this host does not have, each with its host. `gathered` contains the
 /// addresses of each OS process.
-fn others(hosts: &[String], told: &[u8], me: usize) -> Vec<(IpAddr, String)> {
-    let each = told.as_chunks::<TOLD>().0;
-    let each: Vec<_> = each.iter().map(|told| told.as_chunks::<4>().0).collect();
+fn others(hosts: &[String], gathered: &[u8], me: usize) -> Vec<(IpAddr, String)> {
+    let each = gathered.as_chunks::<ADDRESSES>().0;
+    let each: Vec<_> = each
+        .iter()
+        .map(|gathered| gathered.as_chunks::<4>().0)
+        .collect();
     let mut others = Vec::new();
     for (addresses, host) in each.iter().zip(hosts) {
         let others_only = |address: &&[u8; 4]| **address != [0; 4] && !each[me].contains(address);
@@ -97,12 +100,12 @@ fn others(hosts: &[String], told: &[u8], me: usize) -> Vec<(IpAddr, String)> {
 pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
     let gone: Arc<OnceLock<String>> = Arc::default();
     if let Some((id, name)) = launchers::nearest() {
-        let (told, bell, here) = (Arc::clone(&gone), Arc::clone(bell), here.to_string());
+        let (reason, bell, here) = (Arc::clone(&gone), Arc::clone(bell), here.to_string());
         watch("launcher", OFTEN, move || {
             if launchers::nearest().is_some_and(|(now, _)| now == id) {
                 return;
             }
-            told.get_or_init(|| {
+            reason.get_or_init(|| {
                 format!(
                     "the MPI launcher on {here} has ended: {name}, process {id}, was killed or has \
                      failed"
@@ -118,9 +121,9 @@ pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
 }
 
 /// Ends this OS process and its launchers when another of `hosts` has not answered for `limit`.
-/// `told` contains the addresses of each OS process.
-pub(crate) fn others_than(me: usize, hosts: &[String], told: &[u8], limit: Duration) {
-    let others = others(hosts, told, me);
+/// `gathered` contains the addresses of each OS process.
+pub(crate) fn others_than(me: usize, hosts: &[String], gathered: &[u8], limit: Duration) {
+    let others = others(hosts, gathered, me);
     if others.is_empty() {
         return;
     }
@@ -183,7 +186,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     #[test]
-    fn who_was_not_asked_owes_no_answer() {
+    fn silence_without_probes_is_not_a_failure() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let _to = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let _from = listener.accept().unwrap();
@@ -208,20 +211,20 @@ mod tests {
 
     #[test]
     fn addresses_that_every_host_has_lead_to_no_other() {
-        let tell = |addresses: &[[u8; 4]]| {
+        let encode = |addresses: &[[u8; 4]]| {
             let mut bytes = addresses.concat();
-            bytes.resize(TOLD, 0);
+            bytes.resize(ADDRESSES, 0);
             bytes
         };
         let bridge = [172, 17, 0, 1];
-        let told = [
-            tell(&[[10, 0, 0, 1], bridge]),
-            tell(&[bridge, [10, 0, 0, 2]]),
+        let gathered = [
+            encode(&[[10, 0, 0, 1], bridge]),
+            encode(&[bridge, [10, 0, 0, 2]]),
         ]
         .concat();
         let hosts = ["a".to_string(), "b".to_string()];
         let b = (IpAddr::from([10, 0, 0, 2]), "b".to_string());
-        assert_eq!(others(&hosts, &told, 0), [b]);
-        assert!(others(&hosts[..1], &told[..TOLD], 0).is_empty());
+        assert_eq!(others(&hosts, &gathered, 0), [b]);
+        assert!(others(&hosts[..1], &gathered[..ADDRESSES], 0).is_empty());
     }
 }

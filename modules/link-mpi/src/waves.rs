@@ -22,7 +22,7 @@ pub(crate) struct Counts {
     pub(crate) sent: u64,
     pub(crate) received: u64,
     /// True if a process has run since the last examination of all schedulers.
-    pub(crate) stirred: bool,
+    pub(crate) has_activity: bool,
 }
 
 /// Result of a wave.
@@ -33,7 +33,7 @@ pub(crate) enum Found {
     /// An OS process has run meanwhile.
     Work,
     /// Quiescence. True if a process has run since the last examination.
-    Standstill(bool),
+    Quiescence(bool),
 }
 
 /// State of the waves on OS process 0.
@@ -81,7 +81,7 @@ impl Waves {
         self.awaited -= 1;
         self.now.sent = self.now.sent.wrapping_add(counts.sent);
         self.now.received = self.now.received.wrapping_add(counts.received);
-        self.now.stirred |= counts.stirred;
+        self.now.has_activity |= counts.has_activity;
         self.found()
     }
 
@@ -96,8 +96,8 @@ impl Waves {
             && before.sent == now.received
             && before.sent == before.received
         {
-            self.again();
-            return Found::Standstill(now.stirred);
+            self.reset();
+            return Found::Quiescence(now.has_activity);
         }
         if now.sent == now.received {
             // The second wave begins at once.
@@ -112,7 +112,7 @@ impl Waves {
     }
 
     /// Discards the counts, so that the next wave is a first one.
-    pub(crate) fn again(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.before = None;
         self.pause = Duration::ZERO;
         self.next = None;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_standstill_is_found_when_there_is_one_and_never_before() {
+    fn quiescence_is_detected_and_never_too_early() {
         for seed in 0..300u64 {
             let mut random = seed;
             let count = 2 + next(&mut random) as usize % 4;
@@ -189,7 +189,7 @@ mod tests {
                             answers.push((number, all[who].counts));
                         }
                         if let Some((number, counts)) = answers.pop()
-                            && let Found::Standstill(_) = waves.answer(number, counts)
+                            && let Found::Quiescence(_) = waves.answer(number, counts)
                         {
                             assert!(frames.is_empty(), "seed {seed}");
                             assert!(all.iter().all(|one| !one.works), "seed {seed}");
@@ -204,15 +204,15 @@ mod tests {
     }
 
     #[test]
-    fn one_alone_is_found_too() {
+    fn quiescence_of_one_os_process_is_detected() {
         let mut waves = Waves::new();
         let me = Counts {
-            stirred: true,
+            has_activity: true,
             ..Counts::default()
         };
         assert_eq!(waves.begin(Instant::now(), me, 0), Some(1));
         assert_eq!(waves.found(), Found::Work);
         assert_eq!(waves.begin(Instant::now(), me, 0), Some(2));
-        assert_eq!(waves.found(), Found::Standstill(true));
+        assert_eq!(waves.found(), Found::Quiescence(true));
     }
 }

@@ -18,19 +18,19 @@ pub(crate) struct World {
     comm: ffi::MPI_Comm,
     me: usize,
     count: usize,
-    begun: Option<Begun>,
+    initialized: Option<Initialized>,
 }
 
 /// Proof that this thread has initialised MPI. Finalizes MPI when it is dropped.
-struct Begun(PhantomData<Rc<()>>);
+struct Initialized(PhantomData<Rc<()>>);
 
-impl Begun {
+impl Initialized {
     /// Initialises MPI for calls by one thread. Returns the thread level that it provides.
-    fn new() -> Result<(Begun, i32), String> {
+    fn new() -> Result<(Initialized, i32), String> {
         /// Guards against two threads that both find MPI uninitialised.
-        static IS_BEGUN: AtomicBool = AtomicBool::new(false);
+        static IS_INITIALIZED: AtomicBool = AtomicBool::new(false);
         const BEFORE: &str = "MPI is already initialized";
-        if IS_BEGUN.swap(true, Ordering::Relaxed) {
+        if IS_INITIALIZED.swap(true, Ordering::Relaxed) {
             return Err(BEFORE.into());
         }
         let (mut before, mut given) = (0, 0);
@@ -46,11 +46,11 @@ impl Begun {
                 return Err(format!("cannot initialize MPI: error {code}"));
             }
         }
-        Ok((Begun(PhantomData), given))
+        Ok((Initialized(PhantomData), given))
     }
 }
 
-impl Drop for Begun {
+impl Drop for Initialized {
     fn drop(&mut self) {
         // SAFETY: this thread has initialised MPI (the type is not `Send`), and MPI is finalized
         // only once.
@@ -72,7 +72,7 @@ impl World {
     /// Returns an error if MPI is already initialised, cannot be initialised, or does not support
     /// threads.
     pub(crate) fn join() -> Result<World, String> {
-        let (begun, threads) = Begun::new()?;
+        let (initialized, threads) = Initialized::new()?;
         if threads < funneled() {
             return Err(format!(
                 "the MPI of this program does not support threads (MPI_THREAD_FUNNELED): {}",
@@ -98,7 +98,7 @@ impl World {
             comm,
             me: me as usize,
             count: count as usize,
-            begun: Some(begun),
+            initialized: Some(initialized),
         })
     }
 
@@ -215,12 +215,12 @@ impl World {
 
     /// Finalizes MPI. Every OS process must call it.
     pub(crate) fn end(&mut self) {
-        drop(self.begun.take());
+        drop(self.initialized.take());
     }
 
     /// Leaves MPI initialised, after the launcher was notified that this OS process has finished.
     pub(crate) fn leave_open(&mut self) {
-        std::mem::forget(self.begun.take());
+        std::mem::forget(self.initialized.take());
     }
 
     /// Ends all OS processes.

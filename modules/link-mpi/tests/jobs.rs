@@ -72,23 +72,23 @@ fn large_tokens_are_kept_until_they_are_sent() {
     let (code, said) = start("exposed", 2, &variables);
     check("exposed", 0, &["dropped 40 of 40", "read 20"], code, &said);
     assert_ends("unread", 2, 0, &["stopped"]);
-    let told = [
+    let expected = [
         "process alice (rank 0",
         "alice.out -> bob.in",
         "it is fragile",
     ];
-    assert_ends("fragile", 2, 1, &told);
+    assert_ends("fragile", 2, 1, &expected);
 }
 
 /// Computes without a poll in one OS process. Only processes that wait for it are delayed.
 #[test]
-fn who_computes_holds_up_nobody_else() {
+fn computing_processes_delay_only_their_readers() {
     let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("held_up.read");
     let _gone = fs::remove_file(&read);
     let variables = [("GRAPHMAP_TEST_FILE", read.to_str().unwrap())];
     let (code, said) = start("held up", 3, &variables);
-    let told = ["read 1000, then Some(1048576)"];
-    check("held up", 0, &told, code, &said);
+    let expected = ["read 1000, then Some(1048576)"];
+    check("held up", 0, &expected, code, &said);
 }
 
 /// Runs ranks that exchange messages and make collective calls between OS processes.
@@ -101,24 +101,24 @@ fn ranks_talk_to_each_other() {
     assert_ends("persistent:20", 2, 0, &[]);
     assert_ends("endpoints:5", 3, 0, &[]);
     assert_ends("threads:1", 3, 0, &[]);
-    let told = "waits in receive (world, from rank 1, tag 5): ";
-    assert_ends("ranks in a cycle", 2, 6, &[told]);
-    let told = "receive (world.endpoints, from rank 1, tag 5): ";
-    assert_ends("threads in a cycle", 2, 6, &[told]);
-    let told = [
+    let expected = "waits in receive (world, from rank 1, tag 5): ";
+    assert_ends("ranks in a cycle", 2, 6, &[expected]);
+    let expected = "receive (world.endpoints, from rank 1, tag 5): ";
+    assert_ends("threads in a cycle", 2, 6, &[expected]);
+    let expected = [
         "the thread of rank 2 of world.endpoints (",
         "panicked: in the middle of its work",
     ];
-    assert_ends("a thread that panics", 2, 1, &told);
-    let told = ["collective calls do not match", "allreduce of `u8`"];
-    assert_ends("ranks that do not go together", 3, 1, &told);
-    let told = ["rank3", "in the middle of a collective call"];
-    assert_ends("a rank that panics", 2, 1, &told);
+    assert_ends("a thread that panics", 2, 1, &expected);
+    let expected = ["collective calls do not match", "allreduce of `u8`"];
+    assert_ends("ranks that do not go together", 3, 1, &expected);
+    let expected = ["rank3", "in the middle of a collective call"];
+    assert_ends("a rank that panics", 2, 1, &expected);
 }
 
 /// Packs frames into messages, and counts both in the statistics.
 #[test]
-fn what_was_sent_is_counted() {
+fn frames_and_messages_are_counted() {
     let (code, said) = start("bundles", 6, &[("GRAPHMAP_STATS", "1")]);
     assert_eq!(code, 0, "{said}");
     let mut rows = said
@@ -142,19 +142,19 @@ fn what_was_sent_is_counted() {
 }
 
 #[test]
-fn true_blocks_are_told() {
-    let told = ["m0 (rank 0)", "m2 (rank 2)", "3 processes"];
-    assert_ends("deadlock:3", 3, 6, &told);
+fn deadlocks_are_reported() {
+    let expected = ["m0 (rank 0)", "m2 (rank 2)", "3 processes"];
+    assert_ends("deadlock:3", 3, 6, &expected);
     assert_ends("deadlock:500", 4, 6, &["500 processes"]);
 }
 
 #[test]
-fn who_fails_is_told_once() {
+fn a_failure_is_reported_once() {
     assert_ends("error", 2, 1, &["alice (rank 0", "it is broken"]);
-    let told = ["bob (rank 1, pair.dot:4:2)", "no more", "OS process 1"];
-    assert_ends("panic", 2, 1, &told);
-    let told = ["Opaque is not a payload", "from OS process 0 to 1"];
-    assert_ends("opaque", 2, 1, &told);
+    let expected = ["bob (rank 1, pair.dot:4:2)", "no more", "OS process 1"];
+    assert_ends("panic", 2, 1, &expected);
+    let expected = ["Opaque is not a payload", "from OS process 0 to 1"];
+    assert_ends("opaque", 2, 1, &expected);
     // The error is reported before other OS processes see that channels have closed, which would
     // make them fail, too.
     for case in ["fails before its reader:0", "fails before its reader:1"] {
@@ -162,20 +162,20 @@ fn who_fails_is_told_once() {
             assert_ends(case, 2, 1, &["p1 (rank 1", "it is broken"]);
         }
     }
-    let told = ["differs from that of OS process"];
-    assert_ends("differs", 2, 1, &told);
+    let expected = ["differs from that of OS process"];
+    assert_ends("differs", 2, 1, &expected);
 }
 
 /// Reports that code of an OS process has called `exit`, because launchers treat the code 0 as
 /// success.
 #[test]
-fn who_exits_in_the_middle_is_told() {
+fn an_early_exit_is_reported() {
     assert_ends("exit", 2, 7, &["its code called `exit`"]);
 }
 
 #[test]
 fn options_that_contradict_the_launcher_are_refused() {
-    for (name, value, told) in [
+    for (name, value, expected) in [
         ("GRAPHMAP_OS_PROCESSES", "3", "the launcher started 2"),
         ("GRAPHMAP_LINK", "shm", "which MPI connects"),
         (
@@ -185,7 +185,7 @@ fn options_that_contradict_the_launcher_are_refused() {
         ),
     ] {
         let (code, said) = start("stop", 2, &[(name, value)]);
-        check(name, 2, &[told], code, &said);
+        check(name, 2, &[expected], code, &said);
     }
     // Without a launcher.
     let mut command = Command::new(program());
@@ -237,7 +237,7 @@ fn variables_of_another_launcher_are_left_behind() {
 }
 
 #[test]
-fn the_launcher_of_another_mpi_is_told() {
+fn the_launcher_of_another_mpi_is_reported() {
     let (other, need) = match mpi() {
         Mpi::Mpich => (Mpi::Open, Need::OpenMpi),
         Mpi::Open => (Mpi::Mpich, Need::Mpich),
@@ -260,18 +260,18 @@ fn the_launcher_of_another_mpi_is_told() {
         assert!(!said.contains("read five"), "{said}");
         return;
     }
-    let told = [
+    let expected = [
         "the launcher started 3 copies",
         "each copy is alone",
         usual(mpi()),
     ];
-    check("wrong launcher", 2, &told, code, &said);
+    check("wrong launcher", 2, &expected, code, &said);
     assert!(!said.contains("read five"), "{said}");
 }
 
 /// Kills one of the OS processes at different times.
 #[test]
-fn nothing_is_left_when_one_is_killed() {
+fn no_os_process_is_left_when_one_is_killed() {
     for (which, wait) in [(0, 0), (1, 30), (2, 3), (1, 0)] {
         let mut command = Command::new(mpiexec(mpi()));
         let command = prepare(&mut command).args(["-n", "3"]).arg(program());
@@ -293,8 +293,8 @@ fn nothing_is_left_when_one_is_killed() {
         let (code, said) = finish(child.wait_with_output().unwrap());
         assert_ne!(code, 0, "{said}");
         // The launcher reports the signal. MPICH's writes to standard output.
-        let told = format!("{said}{}", rest.join("\n"));
-        assert!(told.contains("ignal 9"), "{told}");
+        let expected = format!("{said}{}", rest.join("\n"));
+        assert!(expected.contains("ignal 9"), "{expected}");
         while ids.iter().any(|&id| lives(id)) {
             thread::sleep(Duration::from_millis(5));
         }

@@ -17,7 +17,7 @@ use graphmap_testing::Hosts;
 fn networks_end_the_same_on_several_hosts() {
     let Some(hosts) = hosts(3) else { return };
     let before = hosts.sent_by_each();
-    for (places, case, code, told) in [
+    for (places, case, code, expected) in [
         (&[0, 1][..], "large", 0, "read 3496568 bytes"),
         (&[0, 1, 2], "bundles", 0, "sum 1001000"),
         (&[2, 1, 0, 1], "artificial:20", 0, ""),
@@ -44,7 +44,7 @@ fn networks_end_the_same_on_several_hosts() {
     ] {
         let mut command = launcher(&hosts, places);
         let (got, said) = finish(command.arg(program()).arg(case).output().unwrap());
-        check(case, code, &[told], got, &said);
+        check(case, code, &[expected], got, &said);
         // The error is printed once, even if the launcher ends the others late.
         let causes = said.lines().filter(|line| line.starts_with("error: "));
         assert_eq!(causes.count(), usize::from(code != 0), "{case}: {said}");
@@ -77,12 +77,15 @@ fn a_host_that_is_cut_off_ends_the_run() {
     let mut command = limited("where_forever");
     let command = command.stderr(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let ids = told(&mut child);
+    let ids = pids_of(&mut child);
     assert!(hosts.script("down", &["h2"]).status.success());
     let (code, said) = finish(child.wait_with_output().unwrap());
     assert_ne!(code, 0, "{said}");
-    let told = "h2 has not answered h";
-    assert!(said.contains(told) && said.contains(" for 2 s: "), "{said}");
+    let expected = "h2 has not answered h";
+    assert!(
+        said.contains(expected) && said.contains(" for 2 s: "),
+        "{said}"
+    );
     while ids.iter().any(|&id| lives(id)) {
         thread::sleep(Duration::from_millis(5));
     }
@@ -125,12 +128,12 @@ fn started(hosts: &Hosts, case: &str, variables: &[(&str, &str)]) -> (Child, Vec
     command.arg(program()).arg(case);
     let command = command.stderr(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let ids = told(&mut child);
+    let ids = pids_of(&mut child);
     (child, ids)
 }
 
 /// Reads the ids of three OS processes, which print `pid` and the id.
-fn told(child: &mut Child) -> Vec<u32> {
+fn pids_of(child: &mut Child) -> Vec<u32> {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let lines = lines.map_while(Result::ok);
     let ids = lines.filter_map(|line| line.split_once("pid ")?.1.trim().parse().ok());
@@ -165,7 +168,7 @@ fn host_of(id: u32) -> String {
 /// Kills the parent of an OS process, on each of the hosts. All OS processes must end, and the
 /// cause must be reported.
 #[test]
-fn who_has_lost_what_started_it_ends_the_run() {
+fn an_os_process_that_has_lost_its_launcher_ends_the_run() {
     let Some(hosts) = hosts(3) else { return };
     let mut by_us = 0;
     for host in ["h2", "h1", "h3"] {
@@ -181,13 +184,13 @@ fn who_has_lost_what_started_it_ends_the_run() {
         by_us += usize::from(said.contains(&ours));
         // The launcher may report the loss first. MPICH's does not say on which host. Open MPI's
         // does, except on the first host, where `mpiexec` itself was killed and its output is lost.
-        let told = match mpi() {
+        let is_printed = match mpi() {
             Mpi::Mpich => said.contains(&ours) || said.contains("error waiting for event"),
             Mpi::Open => {
                 host == "h1" || said.contains(&ours) || said.contains(&format!(" on node {host}\n"))
             }
         };
-        assert!(told, "{host}: no `{ours}` in {said}");
+        assert!(is_printed, "{host}: no `{ours}` in {said}");
         while ids.iter().any(|&id| lives(id)) {
             thread::sleep(Duration::from_millis(5));
         }
@@ -197,7 +200,7 @@ fn who_has_lost_what_started_it_ends_the_run() {
 
 /// Sends `SIGUSR1` to each OS process, which prints its state and host.
 #[test]
-fn who_is_asked_says_where_it_is() {
+fn os_processes_report_their_host() {
     let Some(hosts) = hosts(3) else { return };
     let (mut child, ids) = started(&hosts, "where_forever", &[]);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();

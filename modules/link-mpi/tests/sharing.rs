@@ -21,9 +21,9 @@ fn sharing(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String
 }
 
 #[track_caller]
-fn assert_ends(case: &str, count: usize, code: i32, told: &[&str]) {
+fn assert_ends(case: &str, count: usize, code: i32, expected: &[&str]) {
     let (got, said) = sharing(case, count, &[]);
-    check(case, code, told, got, &said);
+    check(case, code, expected, got, &said);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn large_tokens_arrive_and_are_dropped() {
             ("GRAPHMAP_TEST_FILE", file.to_str().unwrap()),
         ];
         let all_read = format!("read {bytes} bytes");
-        for (case, told) in [
+        for (case, expected) in [
             ("large", &[&*all_read][..]),
             ("exposed", &["dropped 40 of 40", "read 20"]),
             ("inconstant", &["read all"]),
@@ -63,7 +63,7 @@ fn large_tokens_arrive_and_are_dropped() {
             ("late:270000", &["read 20"]),
         ] {
             let (code, said) = sharing(case, 2, &variables);
-            check(case, 0, told, code, &said);
+            check(case, 0, expected, code, &said);
         }
     }
 }
@@ -77,30 +77,30 @@ fn ranks_talk_to_each_other() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn errors_are_reported() {
     assert_ends("deadlock:500", 4, 6, &["500 processes"]);
-    let told = "waits in receive (world, from rank 1, tag 5): ";
-    assert_ends("ranks in a cycle", 2, 6, &[told]);
-    let told = ["bob (rank 1, pair.dot:4:2)", "no more", "OS process 1"];
-    assert_ends("panic", 2, 1, &told);
+    let expected = "waits in receive (world, from rank 1, tag 5): ";
+    assert_ends("ranks in a cycle", 2, 6, &[expected]);
+    let expected = ["bob (rank 1, pair.dot:4:2)", "no more", "OS process 1"];
+    assert_ends("panic", 2, 1, &expected);
     assert_ends("error", 2, 1, &["alice (rank 0", "it is broken"]);
     for case in ["fails before its reader:0", "fails before its reader:1"] {
         assert_ends(case, 2, 1, &["p1 (rank 1", "it is broken"]);
     }
-    let told = ["Opaque is not a payload", "from OS process 0 to 1"];
-    assert_ends("opaque", 2, 1, &told);
-    let told = ["differs from that of OS process"];
-    assert_ends("differs", 3, 1, &told);
+    let expected = ["Opaque is not a payload", "from OS process 0 to 1"];
+    assert_ends("opaque", 2, 1, &expected);
+    let expected = ["differs from that of OS process"];
+    assert_ends("differs", 3, 1, &expected);
     assert_ends("exit", 2, 7, &["its code called `exit`"]);
     let (code, said) = sharing("stop", 2, &[(SHARED_MEMORY, "yes")]);
-    let told = ["GRAPHMAP_SHARED_MEMORY=yes: expected 0 or 1"];
-    check("variable", 2, &told, code, &said);
+    let expected = ["GRAPHMAP_SHARED_MEMORY=yes: expected 0 or 1"];
+    check("variable", 2, &expected, code, &said);
 }
 
 /// Reports a variable that is wrong in one OS process. If only that one checked it, the others
 /// would wait for it.
 #[test]
-fn a_variable_that_is_wrong_in_one_of_them_is_told() {
+fn a_wrong_variable_of_one_os_process_is_reported() {
     let (wrong, right) = (format!("{SHARED_MEMORY}=yes"), format!("{SHARED_MEMORY}=1"));
     for [first, second] in [[&wrong, &right], [&right, &wrong]] {
         let mut command = Command::new(mpiexec(mpi()));
@@ -108,8 +108,8 @@ fn a_variable_that_is_wrong_in_one_of_them_is_told() {
         command.arg(program()).arg("stop");
         command.args([":", "-n", "1", "env", second]);
         let (code, said) = finish(command.arg(program()).arg("stop").output().unwrap());
-        let told = format!("{wrong}: expected 0 or 1");
-        check("variable", 2, &[&told], code, &said);
+        let expected = format!("{wrong}: expected 0 or 1");
+        check("variable", 2, &[&expected], code, &said);
     }
 }
 
@@ -134,7 +134,7 @@ fn nothing_goes_by_mpi() {
 #[test]
 fn some_are_on_another_host() {
     let Some(hosts) = hosts(2) else { return };
-    for (places, case, code, told) in [
+    for (places, case, code, expected) in [
         (&[0, 1, 0][..], "large", 0, "read 3496568 bytes"),
         (&[0, 0, 1, 1, 0], "bundles", 0, "sum 1001000"),
         (&[0, 1, 1, 0], "artificial:20", 0, ""),
@@ -154,6 +154,6 @@ fn some_are_on_another_host() {
     ] {
         let mut command = launcher(&hosts, places);
         let (got, said) = finish(command.arg(program()).arg(case).output().unwrap());
-        check(case, code, &[told], got, &said);
+        check(case, code, &[expected], got, &said);
     }
 }

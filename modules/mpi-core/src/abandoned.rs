@@ -36,7 +36,7 @@ impl<T: Value> Receive for Receiving<T> {
 
 /// Number of incomplete receives that are checked in a call, in addition to two per receive of the
 /// call.
-const LOOKS: usize = 64;
+const MAX_CHECKS: usize = 64;
 
 /// The receives of a rank that must still take a message, in no particular order.
 #[derive(Default)]
@@ -61,11 +61,11 @@ impl Abandoned {
     /// # Panics
     /// If the drop of a message panics. All messages that were found are still taken.
     #[track_caller]
-    pub(super) fn take_what_came(&self, receives: usize) {
+    pub(super) fn take_arrived(&self, receives: usize) {
         if self.taking.replace(true) {
             return;
         }
-        let mut looks = LOOKS + 2 * receives;
+        let mut checks = MAX_CHECKS + 2 * receives;
         let mut panicked = None;
         let known = self.all.borrow().len();
         for _ in 0..known {
@@ -81,8 +81,8 @@ impl Abandoned {
                 continue;
             }
             self.all.borrow_mut().push_back(one);
-            looks -= 1;
-            if looks == 0 {
+            checks -= 1;
+            if checks == 0 {
                 break;
             }
         }
@@ -135,7 +135,7 @@ impl<T: Value> Drop for Receives<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Abandoned, LOOKS, Rc, Receive};
+    use super::{Abandoned, MAX_CHECKS, Rc, Receive};
     use std::cell::Cell;
 
     /// A receive that never completes. If the flag is set, its drop panics.
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn hundreds_cost_a_call_few_looks() {
-        let (looks, abandoned) = (Rc::new(Cell::new(0)), Abandoned::default());
+    fn checks_per_call_are_limited() {
+        let (checks, abandoned) = (Rc::new(Cell::new(0)), Abandoned::default());
         for number in 0..300 {
-            let one = Box::new(Never(Rc::clone(&looks), number < 2));
+            let one = Box::new(Never(Rc::clone(&checks), number < 2));
             abandoned.all.borrow_mut().push_back(one);
         }
-        abandoned.take_what_came(3);
-        assert_eq!(looks.get(), LOOKS + 6);
+        abandoned.take_arrived(3);
+        assert_eq!(checks.get(), MAX_CHECKS + 6);
         assert_eq!(abandoned.all.borrow().len(), 300);
     }
 }

@@ -4,8 +4,8 @@ use std::any::type_name;
 use std::borrow::Cow;
 use std::fmt;
 
+use super::erased::{Erased, HEAD, Unopened};
 use super::error::Error;
-use super::parcel::{HEAD, Parcel, Unopened};
 use super::value::Value;
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
@@ -52,8 +52,8 @@ pub struct AnyValue {
 }
 
 enum Form {
-    Value(Parcel),
-    /// Bytes from [`Parcel::to_bytes`].
+    Value(Erased),
+    /// Bytes from [`Erased::to_bytes`].
     Bytes(Vec<u8>),
 }
 
@@ -68,7 +68,7 @@ impl AnyValue {
     pub fn new<T: Value>(value: T) -> Self {
         AnyValue {
             name: type_name::<T>().into(),
-            value: Form::Value(Parcel::one(value)),
+            value: Form::Value(Erased::one(value)),
         }
     }
 
@@ -84,11 +84,11 @@ impl AnyValue {
     /// decoded.
     pub fn open<T: Value>(self) -> Result<T, Error> {
         let AnyValue { name, value } = self;
-        let parcel = match value {
-            Form::Value(parcel) => Some(parcel),
-            Form::Bytes(bytes) => Parcel::wire(bytes),
+        let value = match value {
+            Form::Value(value) => Some(value),
+            Form::Bytes(bytes) => Erased::wire(bytes),
         };
-        match parcel.map(Parcel::open::<T>) {
+        match value.map(Erased::open::<T>) {
             Some(Ok(value)) => Ok(value),
             Some(Err(Unopened::Unreadable(error))) => Err(Error::Unreadable(error.to_string())),
             Some(Err(Unopened::Other(_))) => Err(Error::Type {
@@ -103,7 +103,7 @@ impl AnyValue {
 impl Payload for AnyValue {
     fn size(&self) -> usize {
         let bytes = match &self.value {
-            Form::Value(parcel) => HEAD + parcel.size(),
+            Form::Value(value) => HEAD + value.size(),
             Form::Bytes(bytes) => bytes.len(),
         };
         let name = Encoder::size_of_length(self.name.len()) + self.name.len();
@@ -114,8 +114,8 @@ impl Payload for AnyValue {
         to.length(self.name.len());
         to.bytes(self.name.as_bytes());
         match &self.value {
-            Form::Value(parcel) => {
-                let bytes = parcel.to_bytes(Vec::with_capacity(HEAD + parcel.size()));
+            Form::Value(value) => {
+                let bytes = value.to_bytes(Vec::with_capacity(HEAD + value.size()));
                 to.length(bytes.len());
                 to.copy(&bytes);
             }
@@ -141,7 +141,7 @@ mod tests {
 
     /// Forwards a value several times, and opens it with the right and with wrong types.
     #[test]
-    fn values_of_any_type() {
+    fn any_value_opens_only_as_its_type() {
         let texts = || vec!["one".to_string(), "another".to_string()];
         let mut value = AnyValue::new(texts());
         for _ in 0..3 {

@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use super::entry::DONE;
 use super::envelope::Envelope;
+use super::erased::{Erased, RemoteValue, Wanted};
 use super::frame::{Frame, cost};
 use super::matching::{SendMode, Sent};
 use super::others::Others;
-use super::parcel::{Far, Parcel, Wanted};
 use super::state::{CommunicatorState, World};
 use super::transfer::Arrival;
 use super::window::Asker;
@@ -35,35 +35,35 @@ impl SendMode {
 impl World {
     /// Returns the scheduler of a process or endpoint. `None` if it is this one, or not known.
     #[inline]
-    pub(super) fn elsewhere(&self, member: u32) -> Option<u32> {
+    pub(super) fn remote_scheduler(&self, member: u32) -> Option<u32> {
         let others = self.others.as_ref()?;
-        others.elsewhere(self.process_of(member)?)
+        others.remote_scheduler(self.process_of(member)?)
     }
 
     /// Sends a message to a rank of another scheduler.
-    pub(super) fn send_elsewhere(
+    pub(super) fn send_remote(
         &self,
         to: u32,
-        home: u32,
+        member: u32,
         envelope: Envelope,
-        parcel: Parcel,
+        value: Erased,
         mode: SendMode,
         at: &'static Location<'static>,
     ) -> Sent {
         let Some(others) = &self.others else {
-            return Sent::Refused(parcel);
+            return Sent::Refused(value);
         };
         // Calls user code, so it must not hold a borrow.
-        let size = parcel.size();
+        let size = value.size();
         let cost = cost(size);
         let may_be_eager =
             matches!(mode, SendMode::Standard | SendMode::Buffered) && size <= EAGER_BYTES;
         if may_be_eager && others.take_credit(to, cost) {
             let message = Frame::Eager {
-                home,
+                member,
                 envelope,
                 cost,
-                parcel,
+                value,
             };
             // The encoding is user code. If it panics, the message is not sent and the credit is
             // returned.
@@ -72,10 +72,10 @@ impl World {
             mem::forget(unsent);
             return Sent::Left;
         }
-        let count = parcel.count() as u64;
-        let entry = self.change(|matching| matching.keep(home, envelope, parcel, mode, at));
+        let count = value.count() as u64;
+        let entry = self.change(|matching| matching.keep(member, envelope, value, mode, at));
         let request = Frame::RequestToSend {
-            home,
+            member,
             envelope,
             entry,
             count,
@@ -102,8 +102,8 @@ impl World {
     /// Endpoints cannot be checked. The message may arrive before the announcement of the endpoint,
     /// or after the number has been given to another endpoint. The latter does not receive it,
     /// because it is in other communicators.
-    fn may_be_here(&self, member: u32) -> bool {
-        member < DONE && (member >= self.ranks || self.elsewhere(member).is_none())
+    fn may_be_local(&self, member: u32) -> bool {
+        member < DONE && (member >= self.ranks || self.remote_scheduler(member).is_none())
     }
 
     /// Handles a frame from another scheduler. Returns `None` if the frame is invalid.
@@ -121,53 +121,53 @@ impl World {
         let at = Location::caller();
         match frame {
             Frame::Eager {
-                home,
+                member,
                 envelope,
                 cost,
-                parcel,
+                value,
             } => {
                 let arrival = Arrival {
-                    home,
+                    member,
                     envelope,
-                    parcel,
+                    value,
                     from,
                     credit: cost,
                 };
-                self.may_be_here(home).then_some(())?;
+                self.may_be_local(member).then_some(())?;
                 self.change(|matching| matching.arrive(arrival, true, at));
             }
             Frame::RequestToSend {
-                home,
+                member,
                 envelope,
                 entry,
                 count,
                 ready,
             } => {
-                let parcel = Parcel::far(Far {
+                let value = Erased::remote(RemoteValue {
                     scheduler: from,
                     entry,
                     count,
                     asked: false,
                 });
                 let arrival = Arrival {
-                    home,
+                    member,
                     envelope,
-                    parcel,
+                    value,
                     from,
                     credit: 0,
                 };
-                self.may_be_here(home).then_some(())?;
+                self.may_be_local(member).then_some(())?;
                 if !self.change(|matching| matching.arrive(arrival, !ready, at)) {
                     others.send(from, Frame::Refused { entry });
                 }
             }
             Frame::ClearToSend { entry } => {
-                if let Some(parcel) = self.change(|matching| matching.release(entry)) {
-                    self.give(others, from, entry, parcel);
+                if let Some(value) = self.change(|matching| matching.release(entry)) {
+                    self.send_kept(others, from, entry, value);
                 }
             }
-            Frame::Data { entry, parcel } => {
-                let before = self.change(|matching| matching.come(from, entry, parcel));
+            Frame::Data { entry, value } => {
+                let before = self.change(|matching| matching.value_arrived(from, entry, value));
                 self.guarded("dropped", || drop(before));
             }
             Frame::Refused { entry } => {
@@ -176,21 +176,23 @@ impl World {
             }
             Frame::Credit { bytes } => others.give_credit(from, bytes),
             Frame::TypeName { number, name } => others.name_type(number, name),
-            Frame::Round { context, bytes } => return self.round(from, context, bytes),
+            Frame::Collective { context, bytes } => {
+                return self.handle_collective(from, context, bytes);
+            }
             Frame::Access {
                 context,
-                home,
+                member,
                 entry,
-                parcel,
+                value,
             } => {
                 let asker = Asker {
                     scheduler: from,
                     entry,
                 };
-                self.accessed((context, home), parcel, asker);
+                self.accessed((context, member), value, asker);
             }
-            Frame::Accessed { entry, parcel } => {
-                let unwanted = self.change(|matching| matching.answered(entry, parcel));
+            Frame::Accessed { entry, value } => {
+                let unwanted = self.change(|matching| matching.answered(entry, value));
                 self.guarded("dropped", || drop(unwanted));
             }
         }
@@ -198,9 +200,9 @@ impl World {
     }
 
     /// Sends the value of a message that was kept here.
-    fn give(&self, others: &Others, to: u32, entry: u32, parcel: Parcel) {
+    fn send_kept(&self, others: &Others, to: u32, entry: u32, value: Erased) {
         // The encoding and the drop of the value are user code.
-        self.guarded("sent", || others.send(to, Frame::Data { entry, parcel }));
+        self.guarded("sent", || others.send(to, Frame::Data { entry, value }));
     }
 
     /// Calls user code for a message, outside of a process. A panic in it ends the run.
@@ -213,9 +215,9 @@ impl World {
     }
 
     /// Handles a frame of a collective call. Keeps it if no rank here has the communicator yet.
-    fn round(&self, from: u32, context: u32, bytes: Vec<u8>) -> Option<()> {
+    fn handle_collective(&self, from: u32, context: u32, bytes: Vec<u8>) -> Option<()> {
         match self.find_communicator(context) {
-            Some(shared) => shared.hear(from, &bytes),
+            Some(shared) => shared.handle_message(from, &bytes),
             None => {
                 let mut early = self.early.borrow_mut();
                 early.entry(context).or_default().push((from, bytes));
@@ -228,7 +230,7 @@ impl World {
     pub(super) fn take_early(&self, shared: &Rc<CommunicatorState>) {
         let early = self.early.borrow_mut().remove(&shared.number());
         for (from, bytes) in early.into_iter().flatten() {
-            if let (None, Some(others)) = (shared.hear(from, &bytes), &self.others) {
+            if let (None, Some(others)) = (shared.handle_message(from, &bytes), &self.others) {
                 others.fail(format!(
                     "invalid message of a collective call from {}",
                     others.name(from)

@@ -3,8 +3,8 @@
 use std::panic::Location;
 
 use super::envelope::Mixer;
+use super::erased;
 use super::error::Mismatch;
-use super::parcel;
 use graphmap_executor::place::Place;
 use std::hash::{Hash, Hasher};
 
@@ -23,13 +23,13 @@ impl Call {
         Call {
             name,
             root,
-            of: parcel::number::<T>(),
+            of: erased::number::<T>(),
             type_name: std::any::type_name::<T>(),
         }
     }
 
     /// Returns a hash of the call, which is used to detect calls that do not match.
-    pub(super) fn sign(&self) -> u64 {
+    pub(super) fn signature(&self) -> u64 {
         let mut mixer = Mixer::default();
         (self.name, self.root, self.of).hash(&mut mixer);
         mixer.finish()
@@ -50,7 +50,7 @@ impl Call {
     /// Describes the call of a rank.
     pub(super) fn by(&self, rank: u32, at: &Location<'_>) -> Caller {
         Caller {
-            sign: self.sign(),
+            signature: self.signature(),
             rank,
             text: self.text(),
             place: place(at),
@@ -61,14 +61,14 @@ impl Call {
 /// The call of a rank, described for a report.
 #[derive(Clone)]
 pub(super) struct Caller {
-    pub(super) sign: u64,
+    pub(super) signature: u64,
     pub(super) rank: u32,
     pub(super) text: String,
     pub(super) place: Place,
 }
 
 graphmap_executor::payload!(Caller {
-    sign,
+    signature,
     rank,
     text,
     place

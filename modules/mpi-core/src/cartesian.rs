@@ -7,8 +7,8 @@ use super::call::{Brought, Call, CallOutcome, Combine, Needs};
 use super::communicator::Communicator;
 use super::error::Error;
 use super::group::Group;
+use super::instance::begin;
 use super::recipe::Recipes;
-use super::round::begin;
 use super::split::made;
 use super::state::World;
 

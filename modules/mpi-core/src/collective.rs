@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::call::{Brought, Call, CallOutcome, Data, Needs, Reduction, Taker};
 use super::communicator::Communicator;
 use super::error::Error;
-use super::round::{Calling, Collective, begin};
+use super::instance::{Calling, Collective, begin};
 use super::value::Value;
 
 fn nothing<R>(_: &mut dyn Any, _: Taker) -> Option<Option<R>> {

@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use super::entry::NONE;
 use super::envelope::{Envelope, Source, Status, TagOf};
+use super::erased::{Erased, Wanted};
 use super::error::Error;
 use super::group::{Comparison, Group};
 use super::matching::{SendMode, Sent};
-use super::parcel::{Parcel, Wanted};
-use super::probe::{Message, Probing, look};
+use super::probe::{Message, Probing, find_or_yield};
 use super::receive_buffer::ReceiveBuffer;
 use super::request::{Receiving, ReceivingInto, ReceivingMessage, Sending};
 use super::state::{CommunicatorState, World};
@@ -36,26 +36,26 @@ impl CommunicatorState {
     }
 
     /// Returns the number of ranks of the communicator that are on this scheduler.
-    pub(super) fn here(&self) -> u32 {
+    pub(super) fn local_count(&self) -> u32 {
         let distribution = self.distribution.as_ref();
         distribution.map_or(self.group.len(), |distribution| distribution.here.len())
     }
 
     /// Returns the index of a rank among the ranks of the communicator that are on this scheduler.
     #[inline]
-    pub(super) fn place_here(&self, rank: u32) -> Option<usize> {
-        let place = match &self.distribution {
+    pub(super) fn local_index(&self, rank: u32) -> Option<usize> {
+        let index = match &self.distribution {
             Some(distribution) => distribution.here.rank_of(rank)?,
             None => rank,
         };
-        Some(place as usize)
+        Some(index as usize)
     }
 
-    /// Returns the rank with an index that [`CommunicatorState::place_here`] returned.
-    pub(super) fn at_place(&self, place: u32) -> Option<u32> {
+    /// Returns the rank with an index that [`CommunicatorState::local_index`] returned.
+    pub(super) fn rank_at_local_index(&self, index: u32) -> Option<u32> {
         match &self.distribution {
-            Some(distribution) => distribution.here.at(place),
-            None => Some(place),
+            Some(distribution) => distribution.here.at(index),
+            None => Some(index),
         }
     }
 }
@@ -72,7 +72,7 @@ pub struct Communicator {
     shared: Rc<CommunicatorState>,
     rank: u32,
     /// World rank of this rank, or the number of its endpoint.
-    home: u32,
+    member: u32,
 }
 
 impl fmt::Debug for Communicator {
@@ -95,8 +95,12 @@ pub fn world() -> Result<Communicator, Error> {
 impl Communicator {
     pub(super) fn new(shared: Rc<CommunicatorState>, rank: u32) -> Self {
         // `rank` is always a member of the group.
-        let home = shared.group.at(rank).unwrap_or(NONE);
-        Communicator { shared, rank, home }
+        let member = shared.group.at(rank).unwrap_or(NONE);
+        Communicator {
+            shared,
+            rank,
+            member,
+        }
     }
 
     pub(super) fn shared(&self) -> &Rc<CommunicatorState> {
@@ -109,8 +113,8 @@ impl Communicator {
     }
 
     /// Returns the world rank of the caller, or the number of its endpoint.
-    pub(super) fn home(&self) -> u32 {
-        self.home
+    pub(super) fn member(&self) -> u32 {
+        self.member
     }
 
     /// Returns the number of ranks.
@@ -180,42 +184,42 @@ impl Communicator {
     #[inline]
     pub(super) fn post(
         &self,
-        parcel: Parcel,
+        value: Erased,
         dest: usize,
         tag: i32,
         mode: SendMode,
         at: &'static Location<'static>,
     ) -> Sending {
         let world = self.world();
-        let home = u32::try_from(dest)
+        let member = u32::try_from(dest)
             .ok()
             .and_then(|dest| self.shared.group.at(dest));
         let failed = |error: Error| world.change(|matching| matching.failed(error, at));
-        let entry = match home {
+        let entry = match member {
             None => {
                 let size = self.size();
                 failed(Error::Rank { rank: dest, size })
             }
             Some(_) if tag < 0 => failed(Error::Tag(tag)),
-            Some(home) => {
+            Some(member) => {
                 let envelope = Envelope::new(self.shared.number, Some(self.rank), Some(tag));
-                // `Parcel::size` calls user code, so it runs before any other step.
-                let counted = world.traffic.as_ref().map(|to| (to, parcel.size() as u64));
-                let sent = match world.elsewhere(home) {
-                    _ if world.is_over() => Err(parcel),
-                    Some(to) => Ok(world.send_elsewhere(to, home, envelope, parcel, mode, at)),
-                    None => Ok(
-                        world.change(|matching| matching.send(home, envelope, parcel, mode, at))
-                    ),
-                };
+                // `Erased::size` calls user code, so it runs before any other step.
+                let counted = world.traffic.as_ref().map(|to| (to, value.size() as u64));
+                let sent =
+                    match world.remote_scheduler(member) {
+                        _ if world.is_over() => Err(value),
+                        Some(to) => Ok(world.send_remote(to, member, envelope, value, mode, at)),
+                        None => Ok(world
+                            .change(|matching| matching.send(member, envelope, value, mode, at))),
+                    };
                 if let (Some((to, bytes)), Ok(Sent::Taken(_) | Sent::Left | Sent::Held(_))) =
                     (counted, &sent)
                 {
                     // The message of an endpoint is counted for the process of the endpoint.
                     let process = |member| world.process_of(member).unwrap_or(member);
-                    let (from, home) = (process(self.home), process(home));
+                    let (from, member) = (process(self.member), process(member));
                     let mut traffic = to.borrow_mut();
-                    traffic.message(self.shared.known(), from, home, bytes);
+                    traffic.message(self.shared.known(), from, member, bytes);
                 }
                 match sent {
                     Ok(Sent::Taken(word)) => {
@@ -224,13 +228,13 @@ impl Communicator {
                     }
                     Ok(Sent::Left) => return Sending::done(),
                     Ok(Sent::Held(entry)) => entry,
-                    // The drop of the parcel calls user code, so it runs after all other steps.
-                    Ok(Sent::Refused(parcel)) => {
-                        drop(parcel);
+                    // The drop of the value calls user code, so it runs after all other steps.
+                    Ok(Sent::Refused(value)) => {
+                        drop(value);
                         failed(Error::NotReady)
                     }
-                    Err(parcel) => {
-                        drop(parcel);
+                    Err(value) => {
+                        drop(value);
                         failed(Error::Over)
                     }
                 }
@@ -264,23 +268,23 @@ impl Communicator {
         tag: i32,
         at: &'static Location<'static>,
     ) -> Sending {
-        self.send_by(|_| Parcel::one(value), dest, tag, SendMode::Standard, at)
+        self.send_by(|_| Erased::one(value), dest, tag, SendMode::Standard, at)
     }
 
-    /// Sends the message that `parcel` creates. `parcel` is called once.
+    /// Sends the message that `value` creates. `value` is called once.
     ///
-    /// Fast path: if a posted receive matches, `parcel` gets the buffer of that receive, and the
+    /// Fast path: if a posted receive matches, `value` gets the buffer of that receive, and the
     /// message is stored directly in the entry of the receive.
     #[inline(always)]
     pub(super) fn send_by(
         &self,
-        parcel: impl FnOnce(Option<&mut ReceiveBuffer>) -> Parcel,
+        value: impl FnOnce(Option<&mut ReceiveBuffer>) -> Erased,
         dest: usize,
         tag: i32,
         mode: SendMode,
         at: &'static Location<'static>,
     ) -> Sending {
-        if let Some(home) = u32::try_from(dest)
+        if let Some(member) = u32::try_from(dest)
             .ok()
             .and_then(|dest| self.shared.group.at(dest))
             && tag >= 0
@@ -289,17 +293,17 @@ impl Communicator {
             let envelope = Envelope::new(self.shared.number, Some(self.rank), Some(tag));
             let mut matching = world.matching.borrow_mut();
             if matching.straight
-                && let Some(entry) = matching.hand(home, envelope)
+                && let Some(entry) = matching.take_posted(member, envelope)
             {
-                let parcel = parcel(entry.buffer.as_mut());
-                entry.put(parcel);
+                let value = value(entry.buffer.as_mut());
+                entry.put(value);
                 let word = std::mem::take(&mut entry.word);
                 drop(matching);
                 wake_next(word);
                 return Sending::done();
             }
         }
-        self.post(parcel(None), dest, tag, mode, at)
+        self.post(value(None), dest, tag, mode, at)
     }
 
     /// Sends a value like [`send`](Self::send), but completes only when a receive has taken the
@@ -310,7 +314,7 @@ impl Communicator {
     #[track_caller]
     pub fn ssend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         self.post(
-            Parcel::one(value),
+            Erased::one(value),
             dest,
             tag,
             SendMode::Synchronous,
@@ -326,7 +330,7 @@ impl Communicator {
     #[track_caller]
     pub fn bsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         self.post(
-            Parcel::one(value),
+            Erased::one(value),
             dest,
             tag,
             SendMode::Buffered,
@@ -343,7 +347,7 @@ impl Communicator {
     #[track_caller]
     pub fn rsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         self.post(
-            Parcel::one(value),
+            Erased::one(value),
             dest,
             tag,
             SendMode::Ready,
@@ -382,7 +386,7 @@ impl Communicator {
         let selector = self.selector(source, tag);
         let (entry, word) = world.change(|matching| match selector {
             Ok(_) if matching.is_over => (matching.failed(Error::Over, at), 0),
-            Ok(selector) => matching.receive(self.home, selector, at),
+            Ok(selector) => matching.receive(self.member, selector, at),
             Err(error) => (matching.failed(error, at), 0),
         });
         wake(word);
@@ -429,7 +433,7 @@ impl Communicator {
         at: &'static Location<'static>,
     ) -> Option<u32> {
         let mut matching = self.world().matching.borrow_mut();
-        matching.post(self.home, envelope, wanted, at)
+        matching.post(self.member, envelope, wanted, at)
     }
 
     /// Receives a slice, or one value, into the beginning of `room`. [`Status::count`] is the
@@ -473,14 +477,14 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagOf>,
     ) -> impl Future<Output = Result<Option<Message>, Error>> {
-        let (at, home) = (Location::caller(), self.home);
+        let (at, member) = (Location::caller(), self.member);
         let selector = self.selector(source.into(), tag.into());
         let world = Rc::clone(self.world());
-        let found = look(move || {
+        let found = find_or_yield(move || {
             let selector = selector.clone()?;
             let taken = world.change(|matching| match matching.is_over {
                 true => Err(Error::Over),
-                false => Ok(matching.receive_now(home, selector, at)),
+                false => Ok(matching.receive_now(member, selector, at)),
             })?;
             let receiving = taken.map(|(entry, word)| {
                 wake(word);
@@ -507,7 +511,7 @@ impl Communicator {
         let at = Location::caller();
         let selector = self.selector(source.into(), tag.into());
         let entry = self.world().change(|matching| match selector {
-            Ok(selector) => matching.probe(self.home, selector, at),
+            Ok(selector) => matching.probe(self.member, selector, at),
             Err(error) => matching.failed(error, at),
         });
         Probing::new(self.world(), entry)
@@ -524,14 +528,14 @@ impl Communicator {
         tag: impl Into<TagOf>,
     ) -> impl Future<Output = Result<Option<Status>, Error>> {
         let selector = self.selector(source.into(), tag.into());
-        let (world, home) = (Rc::clone(self.world()), self.home);
-        look(move || {
+        let (world, member) = (Rc::clone(self.world()), self.member);
+        find_or_yield(move || {
             let selector = selector.clone()?;
             let matching = world.matching.borrow();
             if matching.is_over {
                 return Err(Error::Over);
             }
-            let found = matching.find(home, selector);
+            let found = matching.find(member, selector);
             Ok(found.map(|message| matching.slab.entries[message as usize].status()))
         })
     }

@@ -12,8 +12,8 @@ use super::call::{Brought, Call, CallOutcome, Combine, Needs};
 use super::communicator::Communicator;
 use super::error::Error;
 use super::group::{Group, Shown};
+use super::instance::begin;
 use super::recipe::Recipes;
-use super::round::begin;
 use super::split::made;
 use super::state::CommunicatorState;
 
@@ -36,12 +36,12 @@ impl Communicator {
         let (call, at) = (Call::new::<Group>("create", None), Location::caller());
         let parent = Rc::clone(self.shared());
         let make = Creation(Rc::clone(&parent));
-        let brought = Ok(Brought::Part(Said {
+        let brought = Ok(Brought::Part(PassedGroup {
             ranks: 1,
             what: Ok(Shown(group.clone())),
         }));
         let calling = self.calling(call, at);
-        let made = begin(calling, brought, Needs::All, make, made::<Said>);
+        let made = begin(calling, brought, Needs::All, make, made::<PassedGroup>);
         let group = group.clone();
         async move {
             let (recipes, rank) = made.await?;
@@ -58,12 +58,12 @@ impl Communicator {
 
 /// The contribution of consecutive ranks that pass the same group: the group, or the first rank
 /// that passed it.
-struct Said {
+struct PassedGroup {
     ranks: u32,
     what: Result<Shown, u32>,
 }
 
-graphmap_executor::payload!(Said { ranks, what });
+graphmap_executor::payload!(PassedGroup { ranks, what });
 
 /// A list of groups without duplicates.
 #[derive(Default)]
@@ -76,7 +76,7 @@ struct Distinct {
 
 impl Distinct {
     /// Returns the index of a group, and true if the group is new.
-    fn place(&mut self, group: Group) -> (usize, bool) {
+    fn add(&mut self, group: Group) -> (usize, bool) {
         let is_at = |at: usize| self.groups.get(at).is_some_and(|other| other.same(&group));
         // Consecutive ranks mostly pass the same group.
         if is_at(self.last) {
@@ -98,16 +98,16 @@ impl Distinct {
 
 struct Creation(Rc<CommunicatorState>);
 
-impl Combine<Said, Rc<Recipes>> for Creation {
-    fn combine(&mut self, parts: Vec<(u32, Said)>) -> Vec<(u32, Said)> {
+impl Combine<PassedGroup, Rc<Recipes>> for Creation {
+    fn combine(&mut self, parts: Vec<(u32, PassedGroup)>) -> Vec<(u32, PassedGroup)> {
         let mut distinct = Distinct::default();
         // The first rank that passed each group.
         let mut first_of: Vec<u32> = Vec::new();
-        let mut runs: Vec<(u32, Said)> = Vec::new();
+        let mut runs: Vec<(u32, PassedGroup)> = Vec::new();
         let mut before = None;
-        for (rank, Said { ranks, what }) in parts {
+        for (rank, PassedGroup { ranks, what }) in parts {
             let Ok(Shown(group)) = what else { continue };
-            let (at, is_new) = distinct.place(group);
+            let (at, is_new) = distinct.add(group);
             if is_new {
                 first_of.push(rank);
             }
@@ -120,7 +120,7 @@ impl Combine<Said, Rc<Recipes>> for Creation {
                         true => Ok(Shown(distinct.groups[at].clone())),
                         false => Err(first_of[at]),
                     };
-                    runs.push((rank, Said { ranks, what }));
+                    runs.push((rank, PassedGroup { ranks, what }));
                 }
             }
             before = Some(at);
@@ -128,20 +128,20 @@ impl Combine<Said, Rc<Recipes>> for Creation {
         runs
     }
 
-    fn make(self, all: Vec<Said>) -> CallOutcome<Rc<Recipes>> {
+    fn make(self, all: Vec<PassedGroup>) -> CallOutcome<Rc<Recipes>> {
         let mut distinct = Distinct::default();
-        let mut said_by: HashMap<u32, usize> = HashMap::new();
+        let mut index_by_first_rank: HashMap<u32, usize> = HashMap::new();
         let mut which = Vec::new();
-        for Said { ranks, what } in all {
+        for PassedGroup { ranks, what } in all {
             let first = which.len() as u32;
             let at = match what {
                 Ok(Shown(group)) => {
-                    let (at, _) = distinct.place(group);
-                    said_by.insert(first, at);
+                    let (at, _) = distinct.add(group);
+                    index_by_first_rank.insert(first, at);
                     at
                 }
                 // That rank is before this one, so its group is known.
-                Err(rank) => said_by.get(&rank).copied().unwrap_or_default(),
+                Err(rank) => index_by_first_rank.get(&rank).copied().unwrap_or_default(),
             };
             which.resize(which.len() + ranks as usize, at as u32);
         }
@@ -156,21 +156,21 @@ fn created(this: &CommunicatorState, groups: &[Group], which: &[u32]) -> Recipes
     let mut gets: Vec<Option<u32>> = vec![None; which.len()];
     let (mut firsts, mut refused) = (Vec::new(), Vec::new());
     let mut made = vec![false; groups.len()];
-    for (place, group) in (0..).zip(groups) {
+    for (index, group) in (0..).zip(groups) {
         // A communicator is created if the first member of the group passed this group.
         let first = group.at(0).and_then(|member| parent.rank_of(member));
-        let Some(first) = first.filter(|&first| which.get(first as usize) == Some(&place)) else {
+        let Some(first) = first.filter(|&first| which.get(first as usize) == Some(&index)) else {
             continue;
         };
         let ranks: Option<Vec<u32>> = group.members().map(|it| parent.rank_of(it)).collect();
         match ranks {
             Some(ranks) => {
                 firsts.push(first);
-                made[place as usize] = true;
+                made[index as usize] = true;
                 // If a rank is in several groups by mistake, the last one counts.
                 ranks
                     .into_iter()
-                    .for_each(|rank| gets[rank as usize] = Some(place));
+                    .for_each(|rank| gets[rank as usize] = Some(index));
             }
             None => refused.push(first),
         }
@@ -179,18 +179,18 @@ fn created(this: &CommunicatorState, groups: &[Group], which: &[u32]) -> Recipes
     let mut recipes = Recipes::of(&this.world, firsts.into_iter().map(|first| (first, None)));
     refused.sort_unstable();
     let mut refused = refused.into_iter().peekable();
-    for (rank, &place) in (0..).zip(which) {
-        let (is_made, gets) = (made[place as usize], gets[rank as usize]);
+    for (rank, &index) in (0..).zip(which) {
+        let (is_made, gets) = (made[index as usize], gets[rank as usize]);
         // If the group was created and the rank has no communicator, it is not a member. This is
         // not an error.
         let is_asked = || {
             let member = parent.at(rank);
-            member.is_some_and(|member| groups[place as usize].has(member))
+            member.is_some_and(|member| groups[index as usize].has(member))
         };
         if refused.next_if_eq(&rank).is_some() {
             recipes.refuse(rank, OUTSIDE);
         } else if match gets {
-            Some(gets) => !is_made || gets != place,
+            Some(gets) => !is_made || gets != index,
             None => !is_made && is_asked(),
         } {
             recipes.refuse(rank, OTHERS);

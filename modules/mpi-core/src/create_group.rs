@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use super::communicator::Communicator;
 use super::envelope::{Envelope, Mixer};
+use super::erased::Erased;
 use super::error::Error;
 use super::group::Group;
 use super::matching::{SendMode, Sent};
-use super::parcel::Parcel;
 use super::request::Receiving;
 use super::state::CommunicatorState;
 use super::state::World;
@@ -23,10 +23,10 @@ const MAKING: u32 = u32::MAX;
 pub(super) type Key = (u32, i32);
 
 /// An announcement: the number of the new communicator, the number of its parent, and the tag.
-type Word = (u32, u32, i32);
+type Announcement = (u32, u32, i32);
 
 /// Returns the tag of the announcement: a hash of the key, because a rank may send several.
-fn told_by(key: Key) -> i32 {
+fn announcement_tag(key: Key) -> i32 {
     let mut mixer = Mixer::default();
     key.hash(&mut mixer);
     (mixer.finish() & 0x7fff_ffff) as i32
@@ -71,7 +71,7 @@ impl Communicator {
         let is_within = parent.world.is_within(parent, group);
         let key = key.and_then(|key| is_within.then_some(key).ok_or(OUTSIDE));
         let like = Some(Rc::clone(parent));
-        create_of(&parent.world, like, (group, self.home()), key, name, at)
+        create_of(&parent.world, like, (group, self.member()), key, name, at)
     }
 }
 
@@ -85,16 +85,16 @@ pub(super) fn create_of(
     name: String,
     at: &'static Location<'static>,
 ) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
-    let begun = key.and_then(|key| Ok((key, begin_group(world, (group, member), key, at)?)));
+    let started = key.and_then(|key| Ok((key, begin_group(world, (group, member), key, at)?)));
     let (world, group) = (Rc::clone(world), group.clone());
     async move {
-        let (key, begun) = begun?;
+        let (key, started) = started?;
         let Some(rank) = group.rank_of(member) else {
             return Ok(None);
         };
-        let number = match begun {
-            Begun::Made(number) => number,
-            Begun::Told(receiving) => {
+        let number = match started {
+            Progress::Made(number) => number,
+            Progress::Awaiting(receiving) => {
                 let ((number, of, as_tag), _) = receiving.await?;
                 if (of, as_tag) != key {
                     return Err(CROSSED);
@@ -119,25 +119,25 @@ fn begin_group(
     (group, me): (&Group, u32),
     key: Key,
     at: &'static Location<'static>,
-) -> Result<Begun, Error> {
+) -> Result<Progress, Error> {
     let Some(first) = group.at(0).filter(|_| group.has(me)) else {
-        return Ok(Begun::Made(MAKING));
+        return Ok(Progress::Made(MAKING));
     };
-    let envelope = Envelope::new(MAKING, Some(first), Some(told_by(key)));
+    let envelope = Envelope::new(MAKING, Some(first), Some(announcement_tag(key)));
     if first != me {
         let (entry, word) = world.change(|matching| match matching.is_over {
             true => (matching.failed(Error::Over, at), 0),
             false => matching.receive(me, envelope, at),
         });
         wake(word);
-        return Ok(Begun::Told(Receiving::new(world, entry)));
+        return Ok(Progress::Awaiting(Receiving::new(world, entry)));
     }
     let number = world.new_number()?;
-    let word: Word = (number, key.0, key.1);
+    let word: Announcement = (number, key.0, key.1);
     for member in group.members().skip(1) {
-        say(world, member, envelope, word, at);
+        announce(world, member, envelope, word, at);
     }
-    Ok(Begun::Made(number))
+    Ok(Progress::Made(number))
 }
 
 impl World {
@@ -160,23 +160,27 @@ impl World {
 }
 
 /// Progress of a rank in the creation.
-enum Begun {
+enum Progress {
     /// The rank has chosen the number.
     Made(u32),
     /// The rank waits for the announcement of the number.
-    Told(Receiving<Word>),
+    Awaiting(Receiving<Announcement>),
 }
 
 /// Sends an announcement and does not wait.
-fn say(world: &Rc<World>, to: u32, envelope: Envelope, word: Word, at: &'static Location<'static>) {
-    let parcel = Parcel::one(word);
-    let sent = match world.elsewhere(to) {
+fn announce(
+    world: &Rc<World>,
+    to: u32,
+    envelope: Envelope,
+    word: Announcement,
+    at: &'static Location<'static>,
+) {
+    let value = Erased::one(word);
+    let sent = match world.remote_scheduler(to) {
         Some(scheduler) => {
-            world.send_elsewhere(scheduler, to, envelope, parcel, SendMode::Buffered, at)
+            world.send_remote(scheduler, to, envelope, value, SendMode::Buffered, at)
         }
-        None => {
-            world.change(|matching| matching.send(to, envelope, parcel, SendMode::Buffered, at))
-        }
+        None => world.change(|matching| matching.send(to, envelope, value, SendMode::Buffered, at)),
     };
     if let Sent::Taken(word) = sent {
         wake_next(word);

@@ -17,15 +17,15 @@ use std::rc::Rc;
 use super::call::{Call, CallOutcome, Caller, Combine, Data};
 use super::error::Error;
 use super::frame::Frame;
+use super::instance::wake_all;
 use super::others::{Distribution, Others};
-use super::round::wake_all;
-use super::state::{CommunicatorState, Distributed, Shares, Word};
+use super::state::{CollectiveMessage, CommunicatorState, Distributed, Shares};
 use graphmap_executor::exec::user_code;
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
 impl Distributed {
     /// Records the types of the call, when the first rank of this scheduler arrives.
-    pub(super) fn be_of<T: Payload + 'static, R: Payload + 'static>(&mut self) {
+    pub(super) fn set_types<T: Payload + 'static, R: Payload + 'static>(&mut self) {
         self.accept.get_or_insert(accept::<T, R>);
     }
 
@@ -71,7 +71,7 @@ fn accept<T: Payload + 'static, R: Payload + 'static>(
 }
 
 /// Returns the location of the ranks, and the other schedulers.
-fn whereabouts(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
+fn location(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
     shared
         .distribution
         .as_deref()
@@ -81,22 +81,22 @@ fn whereabouts(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
 impl CommunicatorState {
     /// Returns the leader of the collective calls. `None` if it is this scheduler.
     fn leader(&self) -> Option<u32> {
-        let (distribution, others) = whereabouts(self)?;
+        let (distribution, others) = location(self)?;
         Some(distribution.leader).filter(|&leader| leader != others.me())
     }
 
-    fn tell(&self, to: u32, turn: u32, word: &Word) {
+    fn send_message(&self, to: u32, number: u32, message: &CollectiveMessage) {
         if let Some(others) = &self.world.others {
-            let bytes = Encoder::behind(turn.to_ne_bytes().to_vec(), word);
+            let bytes = Encoder::behind(number.to_ne_bytes().to_vec(), message);
             let context = self.number();
-            others.send(to, Frame::Round { context, bytes });
+            others.send(to, Frame::Collective { context, bytes });
         }
     }
 
-    fn tell_others(&self, turn: u32, word: &Word) {
-        let others = whereabouts(self).map(|(distribution, _)| &distribution.others);
+    fn send_message_to_others(&self, number: u32, message: &CollectiveMessage) {
+        let others = location(self).map(|(distribution, _)| &distribution.others);
         for &other in others.into_iter().flatten() {
-            self.tell(other, turn, word);
+            self.send_message(other, number, message);
         }
     }
 
@@ -107,16 +107,16 @@ impl CommunicatorState {
         outcome: &mut CallOutcome<R>,
         root: Option<usize>,
     ) -> Shares {
-        let Some((distribution, others)) = whereabouts(self) else {
+        let Some((distribution, others)) = location(self) else {
             return Vec::new();
         };
         let process = |rank: u32| self.world.process_of(self.group().at(rank)?);
-        let home = |rank: u32| Some(others.home_of(process(rank)?));
+        let scheduler = |rank: u32| Some(others.scheduler_of(process(rank)?));
         match outcome {
             CallOutcome::None => self.to_all(&[NOTHING]),
             CallOutcome::Shared(value) => self.to_all(&Encoder::behind(vec![SHARED], value)),
             CallOutcome::Root(_) => {
-                let root = root.and_then(|root| home(root as u32));
+                let root = root.and_then(|root| scheduler(root as u32));
                 let mut shares = self.to_all(&[NOTHING]);
                 if let Some(share) = shares.iter_mut().find(|share| Some(share.0) == root)
                     && let CallOutcome::Root(value) = std::mem::replace(outcome, CallOutcome::None)
@@ -129,10 +129,11 @@ impl CommunicatorState {
             CallOutcome::Each(each) => {
                 let mut parts: BTreeMap<u32, Vec<(u32, R)>> = BTreeMap::new();
                 for (rank, part) in (0..).zip(each.iter_mut()) {
-                    if let Some(home) = home(rank).filter(|&home| home != others.me())
+                    if let Some(scheduler) =
+                        scheduler(rank).filter(|&scheduler| scheduler != others.me())
                         && let Some(part) = part.take()
                     {
-                        parts.entry(home).or_default().push((rank, part));
+                        parts.entry(scheduler).or_default().push((rank, part));
                     }
                 }
                 let of = |&other: &u32| {
@@ -150,7 +151,7 @@ impl CommunicatorState {
 
     /// Returns the same bytes for each other scheduler.
     fn to_all(&self, bytes: &[u8]) -> Shares {
-        let others = whereabouts(self).map(|(distribution, _)| &distribution.others);
+        let others = location(self).map(|(distribution, _)| &distribution.others);
         let others = others.into_iter().flatten();
         others.map(|&other| (other, bytes.to_vec())).collect()
     }
@@ -162,40 +163,50 @@ impl CommunicatorState {
     }
 
     /// Sends the value of the root to the other schedulers.
-    pub(super) fn send_root(&self, turn: u32, sign: u64, shares: Shares) {
+    pub(super) fn send_root(&self, number: u32, signature: u64, shares: Shares) {
         for (other, outcome) in shares {
-            self.tell(other, turn, &Word::Root { sign, outcome });
+            self.send_message(
+                other,
+                number,
+                &CollectiveMessage::Root { signature, outcome },
+            );
         }
     }
 
     /// Reports an error in the call of a rank of this scheduler, whose ranks already have the
     /// error.
-    pub(super) fn mistaken(&self, turn: u32, error: Error) {
+    pub(super) fn report_error(&self, number: u32, error: Error) {
         match self.leader() {
-            Some(leader) => self.tell(leader, turn, &Word::Mistaken { error }),
+            Some(leader) => {
+                self.send_message(leader, number, &CollectiveMessage::Rejected { error })
+            }
             None => {
-                if let Some(of) = self.rounds.borrow_mut().get(turn)
+                if let Some(of) = self.instances.borrow_mut().get(number)
                     && let Some(of) = &mut of.distributed
                 {
                     of.closed = true;
                 }
-                self.tell_others(turn, &Word::Failed { error });
+                self.send_message_to_others(number, &CollectiveMessage::Failed { error });
             }
         }
     }
 
     /// Sends the contributions of this scheduler to the leader, after all its ranks have arrived.
     /// At the leader: keeps them, and computes the result if all other contributions have arrived.
-    pub(super) fn all_here_have_come<T: Payload + 'static, R: Payload + 'static>(
+    pub(super) fn local_ranks_arrived<T: Payload + 'static, R: Payload + 'static>(
         self: &Rc<Self>,
-        turn: u32,
+        number: u32,
         call: &Call,
         mut make: impl Combine<T, R>,
     ) {
-        let data = self.rounds.borrow_mut().get(turn).and_then(|round| {
-            let is_well = round.error.is_none();
-            round.data.take_if(|_| is_well)
-        });
+        let data = self
+            .instances
+            .borrow_mut()
+            .get(number)
+            .and_then(|instance| {
+                let is_well = instance.error.is_none();
+                instance.data.take_if(|_| is_well)
+            });
         let Some(mut data) = data else { return };
         // Calls user code, so it must not hold a borrow.
         let mut bytes = Vec::new();
@@ -212,67 +223,78 @@ impl CommunicatorState {
                 bytes
             });
         }
-        let mut rounds = self.rounds.borrow_mut();
-        let Some(round) = rounds.get(turn) else {
+        let mut instances = self.instances.borrow_mut();
+        let Some(instance) = instances.get(number) else {
             return;
         };
-        round.data = Some(data);
-        let Some((call, rank, at)) = round.call else {
+        instance.data = Some(data);
+        let Some((call, rank, at)) = instance.call else {
             return;
         };
-        match (self.leader(), &mut round.distributed) {
+        match (self.leader(), &mut instance.distributed) {
             (Some(leader), _) => {
-                drop(rounds);
+                drop(instances);
                 let caller = call.by(rank, at);
                 let parts = bytes;
-                self.tell(leader, turn, &Word::Arrived { caller, parts });
+                self.send_message(
+                    leader,
+                    number,
+                    &CollectiveMessage::Arrived { caller, parts },
+                );
             }
             (None, Some(distributed)) => {
                 distributed.finish = Some(Box::new(move |shared, data, others, given| {
                     finish(shared, &call, data, others, given, make)
                 }));
-                drop(rounds);
-                self.try_to_finish(turn);
+                drop(instances);
+                self.try_to_finish(number);
             }
             (None, None) => {}
         }
     }
 
     /// Computes the result at the leader, if all contributions have arrived.
-    fn try_to_finish(&self, turn: u32) {
-        let Some((distribution, others)) = whereabouts(self) else {
+    fn try_to_finish(&self, number: u32) {
+        let Some((distribution, others)) = location(self) else {
             return;
         };
-        let mut rounds = self.rounds.borrow_mut();
-        let Some(round) = rounds.get(turn).filter(|round| round.error.is_none()) else {
+        let mut instances = self.instances.borrow_mut();
+        let Some(instance) = instances
+            .get(number)
+            .filter(|instance| instance.error.is_none())
+        else {
             return;
         };
-        let Some(distributed) = &mut round.distributed else {
+        let Some(distributed) = &mut instance.distributed else {
             return;
         };
         if distributed.parts.len() < distribution.others.len() {
             return;
         }
-        let (Some(finish), Some((call, ..))) = (distributed.finish.take(), round.call) else {
+        let (Some(finish), Some((call, ..))) = (distributed.finish.take(), instance.call) else {
             return;
         };
-        let (parts, given) = (std::mem::take(&mut distributed.parts), round.root_came);
+        let (parts, given) = (std::mem::take(&mut distributed.parts), instance.root_came);
         distributed.closed = true;
-        let Some(mut data) = round.data.take() else {
+        let Some(mut data) = instance.data.take() else {
             return;
         };
-        drop(rounds);
+        drop(instances);
         // Calls user code, so it must not hold a borrow.
         let mut made = Ok(Vec::new());
         let caught = user_code::caught(|| made = finish(self, &mut *data, parts, given));
         let why = match (caught, made) {
             (Ok(()), Ok(shares)) => {
-                let sign = call.sign();
+                let signature = call.signature();
                 for (other, outcome) in shares {
-                    self.tell(other, turn, &Word::Complete { sign, outcome });
+                    self.send_message(
+                        other,
+                        number,
+                        &CollectiveMessage::Complete { signature, outcome },
+                    );
                 }
-                self.complete(turn, data);
-                self.close_rounds();
+                self.complete(number, data);
+                self.close_instances();
                 return;
             }
             (Err(panic), _) => format!("panicked: {panic}"),
@@ -284,121 +306,128 @@ impl CommunicatorState {
 
     /// Handles a frame of another scheduler for a collective instance. Returns `None` if it is
     /// invalid.
-    pub(super) fn hear(self: &Rc<Self>, from: u32, bytes: &[u8]) -> Option<()> {
-        let (distribution, _) = whereabouts(self)?;
-        let (turn, bytes) = bytes.split_first_chunk()?;
-        let turn = u32::from_ne_bytes(*turn);
-        let word: Word = Decoder::from_slice(bytes).ok()?;
+    pub(super) fn handle_message(self: &Rc<Self>, from: u32, bytes: &[u8]) -> Option<()> {
+        let (distribution, _) = location(self)?;
+        let (number, bytes) = bytes.split_first_chunk()?;
+        let number = u32::from_ne_bytes(*number);
+        let message: CollectiveMessage = Decoder::from_slice(bytes).ok()?;
         if !distribution.others.contains(&from) {
             return None;
         }
-        if self.rounds.borrow().is_past(turn) {
+        if self.instances.borrow().is_past(number) {
             return Some(());
         }
         self.keep_busy();
-        self.rounds.borrow_mut().reach(turn, true)?;
-        match word {
-            Word::Arrived { caller, parts } => self.others_have_come(turn, caller, parts),
-            Word::Mistaken { error } => self.fail_round(turn, error),
-            word => self.take_word(turn, word),
+        self.instances.borrow_mut().reach(number, true)?;
+        match message {
+            CollectiveMessage::Arrived { caller, parts } => {
+                self.remote_ranks_arrived(number, caller, parts)
+            }
+            CollectiveMessage::Rejected { error } => self.fail_instance(number, error),
+            message => self.take_message(number, message),
         }
-        self.close_rounds();
+        self.close_instances();
         Some(())
     }
 
     /// Records at the leader that all ranks of another scheduler have arrived.
-    fn others_have_come(&self, turn: u32, caller: Caller, parts: Vec<u8>) {
-        let mut rounds = self.rounds.borrow_mut();
-        let Some(round) = rounds.get(turn) else {
+    fn remote_ranks_arrived(&self, number: u32, caller: Caller, parts: Vec<u8>) {
+        let mut instances = self.instances.borrow_mut();
+        let Some(instance) = instances.get(number) else {
             return;
         };
-        let here = round.call.map(|(call, rank, at)| call.by(rank, at));
-        let Some(distributed) = &mut round.distributed else {
+        let here = instance.call.map(|(call, rank, at)| call.by(rank, at));
+        let Some(distributed) = &mut instance.distributed else {
             return;
         };
         let first = here.or_else(|| distributed.caller.clone());
         distributed.parts.push(parts);
         distributed.caller.get_or_insert_with(|| caller.clone());
-        drop(rounds);
-        match first.filter(|first| first.sign != caller.sign) {
+        drop(instances);
+        match first.filter(|first| first.signature != caller.signature) {
             Some(first) => {
                 let mismatch = Box::new(first.against(caller));
-                self.fail_round(turn, Error::Mismatch(mismatch));
+                self.fail_instance(number, Error::Mismatch(mismatch));
             }
-            None => self.try_to_finish(turn),
+            None => self.try_to_finish(number),
         }
     }
 
     /// Ends a collective instance at the leader with an error, unless it already has one.
-    fn fail_round(&self, turn: u32, error: Error) {
-        let mut rounds = self.rounds.borrow_mut();
-        let Some(round) = rounds.get(turn).filter(|round| round.error.is_none()) else {
+    fn fail_instance(&self, number: u32, error: Error) {
+        let mut instances = self.instances.borrow_mut();
+        let Some(instance) = instances
+            .get(number)
+            .filter(|instance| instance.error.is_none())
+        else {
             return;
         };
-        if let Some(distributed) = &mut round.distributed {
+        if let Some(distributed) = &mut instance.distributed {
             distributed.closed = true;
         }
-        round.error = Some(error.clone());
-        wake_all(self, rounds);
-        self.tell_others(turn, &Word::Failed { error });
+        instance.error = Some(error.clone());
+        wake_all(self, instances);
+        self.send_message_to_others(number, &CollectiveMessage::Failed { error });
     }
 
     /// Handles the frames that arrived before the first rank of this scheduler.
-    pub(super) fn take_pending(&self, turn: u32) {
-        let mut rounds = self.rounds.borrow_mut();
-        let distributed = rounds
-            .get(turn)
-            .and_then(|round| round.distributed.as_mut());
+    pub(super) fn take_pending(&self, number: u32) {
+        let mut instances = self.instances.borrow_mut();
+        let distributed = instances
+            .get(number)
+            .and_then(|instance| instance.distributed.as_mut());
         let pending = distributed.map(|of| std::mem::take(&mut of.pending));
-        let caller = rounds.get(turn).and_then(|round| {
-            let (call, rank, at) = round.call?;
-            let elsewhere = round.distributed.as_mut()?.caller.clone()?;
-            let first = round.arrived == 1 && elsewhere.sign != call.sign();
-            first.then(|| elsewhere.against(call.by(rank, at)))
+        let caller = instances.get(number).and_then(|instance| {
+            let (call, rank, at) = instance.call?;
+            let remote = instance.distributed.as_mut()?.caller.clone()?;
+            let first = instance.arrived == 1 && remote.signature != call.signature();
+            first.then(|| remote.against(call.by(rank, at)))
         });
-        drop(rounds);
+        drop(instances);
         if let Some(mismatch) = caller {
-            self.fail_round(turn, Error::Mismatch(Box::new(mismatch)));
+            self.fail_instance(number, Error::Mismatch(Box::new(mismatch)));
         }
-        for word in pending.into_iter().flatten() {
-            self.take_word(turn, word);
+        for message in pending.into_iter().flatten() {
+            self.take_message(number, message);
         }
     }
 
     /// Handles a frame with the result or the error for the ranks of this scheduler.
-    fn take_word(&self, turn: u32, word: Word) {
-        let mut rounds = self.rounds.borrow_mut();
-        let Some(round) = rounds.get(turn) else {
+    fn take_message(&self, number: u32, message: CollectiveMessage) {
+        let mut instances = self.instances.borrow_mut();
+        let Some(instance) = instances.get(number) else {
             return;
         };
-        let Some(distributed) = &mut round.distributed else {
+        let Some(distributed) = &mut instance.distributed else {
             return;
         };
-        let (sign, bytes, closes) = match (word, distributed.accept) {
-            (Word::Failed { error }, _) => {
+        let (signature, bytes, closes) = match (message, distributed.accept) {
+            (CollectiveMessage::Failed { error }, _) => {
                 distributed.closed = true;
-                round.error.get_or_insert(error);
-                wake_all(self, rounds);
+                instance.error.get_or_insert(error);
+                wake_all(self, instances);
                 return;
             }
-            (word, None) => {
-                distributed.pending.push(word);
+            (message, None) => {
+                distributed.pending.push(message);
                 return;
             }
-            (Word::Root { sign, outcome }, _) => (sign, outcome, false),
-            (Word::Complete { sign, outcome }, _) => (sign, outcome, true),
-            (Word::Arrived { .. } | Word::Mistaken { .. }, _) => return,
+            (CollectiveMessage::Root { signature, outcome }, _) => (signature, outcome, false),
+            (CollectiveMessage::Complete { signature, outcome }, _) => (signature, outcome, true),
+            (CollectiveMessage::Arrived { .. } | CollectiveMessage::Rejected { .. }, _) => return,
         };
         let accept = distributed.accept;
         // If the calls differ, the leader reports the error.
-        let fits = round.call.is_some_and(|(call, ..)| call.sign() == sign);
+        let fits = instance
+            .call
+            .is_some_and(|(call, ..)| call.signature() == signature);
         distributed.closed |= closes;
         let given = bytes.first() == Some(&GIVEN);
         let (Some(accept), true) = (accept, fits) else {
             return;
         };
-        let (call, mut data) = (round.call, round.data.take());
-        drop(rounds);
+        let (call, mut data) = (instance.call, instance.data.take());
+        drop(instances);
         let mut read = Ok(());
         let caught = user_code::caught(|| {
             if let Some(data) = &mut data {
@@ -417,14 +446,14 @@ impl CommunicatorState {
                 self.name()
             ));
         }
-        let mut rounds = self.rounds.borrow_mut();
-        if let Some(round) = rounds.get(turn) {
-            round.data = data;
-            round.root_came |= !closes;
+        let mut instances = self.instances.borrow_mut();
+        if let Some(instance) = instances.get(number) {
+            instance.data = data;
+            instance.root_came |= !closes;
             // The value of the root may arrive after the message of the leader.
-            round.complete |= closes && !given;
+            instance.complete |= closes && !given;
         }
-        wake_all(self, rounds);
+        wake_all(self, instances);
     }
 }
 

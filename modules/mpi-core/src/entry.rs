@@ -4,7 +4,7 @@ use std::mem;
 use std::panic::Location;
 
 use super::envelope::Envelope;
-use super::parcel::{Parcel, Wanted};
+use super::erased::{Erased, Wanted};
 use super::receive_buffer::ReceiveBuffer;
 
 /// Not an entry.
@@ -26,18 +26,18 @@ pub(super) enum EntryState {
     /// A message waits for a receive, and the request of its sender waits as well.
     Held,
     /// A receive has its message, but the value has not yet arrived from another scheduler.
-    Coming,
+    Arriving,
     /// A receive has its message.
     Taken,
     /// A rank waits in a collective call.
-    Meeting,
+    InCollective,
     /// An access to the memory of another rank waits for its answer.
     Accessing,
     /// An access whose answer has not arrived, and which has no waiter any longer.
-    Forgotten,
+    Abandoned,
     /// An access whose answer has arrived.
     Answered,
-    /// A send whose message was taken, or a call that failed. The parcel of a failed call is the
+    /// A send whose message was taken, or a call that failed. The value of a failed call is the
     /// error.
     Done,
 }
@@ -48,7 +48,7 @@ pub(super) enum EntryState {
 /// second one. The alignment makes the running time independent of the address of the slab.
 #[repr(C, align(64))]
 pub(super) struct Entry {
-    pub(super) parcel: Option<Parcel>,
+    pub(super) value: Option<Erased>,
     /// Envelope of a message, or the messages that a receive accepts.
     pub(super) envelope: Envelope,
     /// State word of the waiter at this entry, as for a channel.
@@ -56,7 +56,7 @@ pub(super) struct Entry {
     /// Source position of the call.
     pub(super) at: &'static Location<'static>,
     /// World rank of the receiver or of the accessed memory, or the number of its endpoint.
-    pub(super) home: u32,
+    pub(super) member: u32,
     pub(super) state: EntryState,
     pub(super) previous: u32,
     pub(super) next: u32,
@@ -70,7 +70,7 @@ pub(super) struct Entry {
     /// Type that the receive expects. Set if the message may arrive as bytes.
     pub(super) wanted: Option<Wanted>,
     /// Buffer of the receive. After the receive has taken a message, it contains the bytes of the
-    /// message if the parcel is `placed`.
+    /// message if the value is `placed`.
     pub(super) buffer: Option<ReceiveBuffer>,
     /// Credit in bytes to return to the sender when a receive takes the message.
     pub(super) credit: u32,
@@ -92,7 +92,7 @@ impl Slab {
         }
     }
 
-    /// Adds an entry without a parcel and without a waiter, and returns its number.
+    /// Adds an entry without an erased value and without a waiter, and returns its number.
     ///
     /// # Panics
     /// If the slab already has 2^32 - 2 entries.
@@ -100,7 +100,7 @@ impl Slab {
     pub(super) fn add(
         &mut self,
         state: EntryState,
-        home: u32,
+        member: u32,
         envelope: Envelope,
         order: u64,
         wanted: Option<Wanted>,
@@ -112,13 +112,13 @@ impl Slab {
         if let Some(free) = self.entries.get_mut(number as usize) {
             self.free = free.next;
             debug_assert!(free.credit == 0);
-            (free.state, free.home, free.envelope) = (state, home, envelope);
+            (free.state, free.member, free.envelope) = (state, member, envelope);
             (free.order, free.at, free.wanted) = (order, at, wanted);
             (free.previous, free.next, free.from) = (NONE, NONE, NONE);
             free.buffer = None;
             return number;
         }
-        self.push(state, home, envelope, order, wanted, at)
+        self.push(state, member, envelope, order, wanted, at)
     }
 
     /// Adds an entry like [`Slab::add`], if no entry is free.
@@ -126,7 +126,7 @@ impl Slab {
     fn push(
         &mut self,
         state: EntryState,
-        home: u32,
+        member: u32,
         envelope: Envelope,
         order: u64,
         wanted: Option<Wanted>,
@@ -136,11 +136,11 @@ impl Slab {
         let number = number.filter(|&number| number < DONE);
         let number = number.expect("fewer than 2^32 - 2 messages and requests at a time");
         self.entries.push(Entry {
-            parcel: None,
+            value: None,
             envelope,
             word: 0,
             at,
-            home,
+            member,
             state,
             previous: NONE,
             next: NONE,
@@ -155,7 +155,7 @@ impl Slab {
         number
     }
 
-    /// Frees an entry. Its parcel must have been taken.
+    /// Frees an entry. Its value must have been taken.
     #[inline]
     pub(super) fn remove(&mut self, at: u32) {
         let entry = &mut self.entries[at as usize];
@@ -165,18 +165,18 @@ impl Slab {
 }
 
 impl Entry {
-    /// Stores the parcel of the message. The entry must not have a parcel yet.
+    /// Stores the value of the message. The entry must not have an erased value yet.
     #[inline(always)]
-    pub(super) fn put(&mut self, parcel: Parcel) {
-        debug_assert!(self.parcel.is_none());
+    pub(super) fn put(&mut self, value: Erased) {
+        debug_assert!(self.value.is_none());
         // The old value is `None`, so forgetting it saves the check for a drop.
-        mem::forget(self.parcel.replace(parcel));
+        mem::forget(self.value.replace(value));
     }
 
-    /// Marks the entry as free. It must have no parcel and no waiter. `number` is its own number.
+    /// Marks the entry as free. It must have no value and no waiter. `number` is its own number.
     #[inline(always)]
     pub(super) fn release(&mut self, number: u32, free: &mut u32) {
-        debug_assert!(self.parcel.is_none() && self.state != EntryState::Free && self.word == 0);
+        debug_assert!(self.value.is_none() && self.state != EntryState::Free && self.word == 0);
         self.state = EntryState::Free;
         self.next = std::mem::replace(free, number);
     }

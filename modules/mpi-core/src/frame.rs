@@ -6,8 +6,8 @@
 //! receive has matched, the receiver replies *clear to send*.
 
 use super::envelope::Envelope;
-use super::parcel::{Parcel, Wanted};
-use graphmap_executor::exec::upper_layer::ABOVE;
+use super::erased::{Erased, Wanted};
+use graphmap_executor::exec::upper_layer::FIRST_UPPER_KIND;
 use graphmap_executor::link::between::Header;
 
 /// A frame from one scheduler to another.
@@ -15,15 +15,15 @@ pub(super) enum Frame {
     /// A message with its value.
     Eager {
         /// The receiving rank.
-        home: u32,
+        member: u32,
         envelope: Envelope,
         /// Credit that the message takes, in bytes.
         cost: u32,
-        parcel: Parcel,
+        value: Erased,
     },
     /// Announces a message that stays with its sender.
     RequestToSend {
-        home: u32,
+        member: u32,
         envelope: Envelope,
         /// Entry of the message at the sender.
         entry: u32,
@@ -35,7 +35,7 @@ pub(super) enum Frame {
     /// A receive has matched the message of an entry.
     ClearToSend { entry: u32 },
     /// The value of the message of an entry.
-    Data { entry: u32, parcel: Parcel },
+    Data { entry: u32, value: Erased },
     /// No receive was posted for the ready send of an entry.
     Refused { entry: u32 },
     /// Returns credit for this number of bytes.
@@ -43,38 +43,38 @@ pub(super) enum Frame {
     /// The name of the type with this number.
     TypeName { number: u64, name: String },
     /// Data of a collective call of a communicator.
-    Round { context: u32, bytes: Vec<u8> },
+    Collective { context: u32, bytes: Vec<u8> },
     /// An access to the memory that a rank exposes in a window.
     Access {
         context: u32,
-        home: u32,
+        member: u32,
         /// Entry of the rank that waits for the answer. [`NONE`](super::entry::NONE) if no rank
         /// waits.
         entry: u32,
-        parcel: Parcel,
+        value: Erased,
     },
     /// The answer to an access.
-    Accessed { entry: u32, parcel: Parcel },
+    Accessed { entry: u32, value: Erased },
 }
 
-const EAGER: u32 = ABOVE;
-const REQUEST_TO_SEND: u32 = ABOVE + 1;
-const CLEAR_TO_SEND: u32 = ABOVE + 2;
-const DATA: u32 = ABOVE + 3;
-const REFUSED: u32 = ABOVE + 4;
-const CREDIT: u32 = ABOVE + 5;
-const TYPE_NAME: u32 = ABOVE + 6;
-const ROUND: u32 = ABOVE + 7;
-const ACCESS: u32 = ABOVE + 8;
-const ACCESSED: u32 = ABOVE + 9;
+const EAGER: u32 = FIRST_UPPER_KIND;
+const REQUEST_TO_SEND: u32 = FIRST_UPPER_KIND + 1;
+const CLEAR_TO_SEND: u32 = FIRST_UPPER_KIND + 2;
+const DATA: u32 = FIRST_UPPER_KIND + 3;
+const REFUSED: u32 = FIRST_UPPER_KIND + 4;
+const CREDIT: u32 = FIRST_UPPER_KIND + 5;
+const TYPE_NAME: u32 = FIRST_UPPER_KIND + 6;
+const COLLECTIVE: u32 = FIRST_UPPER_KIND + 7;
+const ACCESS: u32 = FIRST_UPPER_KIND + 8;
+const ACCESSED: u32 = FIRST_UPPER_KIND + 9;
 
 /// The destination of the value in a frame.
-pub(super) enum Whose {
+pub(super) enum ValueDestination {
     /// The receive at this rank that accepts this envelope.
     Message(u32, Envelope),
     /// The entry that asked for the value of this entry of the sender.
     Asked(u32),
-    Nobody,
+    None,
 }
 
 /// Encoded size of an envelope, in bytes.
@@ -115,17 +115,17 @@ impl Frame {
     pub(super) fn to_bytes(&self, mut bytes: Vec<u8>) -> (Header, Vec<u8>) {
         let (kind, number, extra) = match self {
             Frame::Eager {
-                home,
+                member,
                 envelope,
-                parcel,
+                value,
                 ..
             } => {
                 envelope_to(&mut bytes, *envelope);
-                bytes = parcel.to_bytes(bytes);
-                (EAGER, *home, 0)
+                bytes = value.to_bytes(bytes);
+                (EAGER, *member, 0)
             }
             Frame::RequestToSend {
-                home,
+                member,
                 envelope,
                 entry,
                 count,
@@ -133,11 +133,11 @@ impl Frame {
             } => {
                 envelope_to(&mut bytes, *envelope);
                 put(&mut bytes, &[*entry, *count as u32, (*count >> 32) as u32]);
-                (REQUEST_TO_SEND, *home, u32::from(*ready))
+                (REQUEST_TO_SEND, *member, u32::from(*ready))
             }
             Frame::ClearToSend { entry } => (CLEAR_TO_SEND, *entry, 0),
-            Frame::Data { entry, parcel } => {
-                bytes = parcel.to_bytes(bytes);
+            Frame::Data { entry, value } => {
+                bytes = value.to_bytes(bytes);
                 (DATA, *entry, 0)
             }
             Frame::Refused { entry } => (REFUSED, *entry, 0),
@@ -147,25 +147,25 @@ impl Frame {
                 bytes.extend_from_slice(name.as_bytes());
                 (TYPE_NAME, 0, 0)
             }
-            Frame::Round {
+            Frame::Collective {
                 context,
                 bytes: of_round,
             } => {
                 bytes.clone_from(of_round);
-                (ROUND, *context, 0)
+                (COLLECTIVE, *context, 0)
             }
             Frame::Access {
                 context,
-                home,
+                member,
                 entry,
-                parcel,
+                value,
             } => {
                 put(&mut bytes, &[*context, *entry]);
-                bytes = parcel.to_bytes(bytes);
-                (ACCESS, *home, 0)
+                bytes = value.to_bytes(bytes);
+                (ACCESS, *member, 0)
             }
-            Frame::Accessed { entry, parcel } => {
-                bytes = parcel.to_bytes(bytes);
+            Frame::Accessed { entry, value } => {
+                bytes = value.to_bytes(bytes);
                 (ACCESSED, *entry, 0)
             }
         };
@@ -178,11 +178,13 @@ impl Frame {
     }
 
     /// Returns the destination of the value in a frame that arrived on a link.
-    pub(super) fn whose(header: Header, bytes: &[u8]) -> Whose {
+    pub(super) fn value_destination(header: Header, bytes: &[u8]) -> ValueDestination {
         match (header.kind, words(bytes)) {
-            (EAGER, Some(envelope)) => Whose::Message(header.number, envelope_of(envelope)),
-            (DATA, _) => Whose::Asked(header.number),
-            _ => Whose::Nobody,
+            (EAGER, Some(envelope)) => {
+                ValueDestination::Message(header.number, envelope_of(envelope))
+            }
+            (DATA, _) => ValueDestination::Asked(header.number),
+            _ => ValueDestination::None,
         }
     }
 
@@ -199,16 +201,16 @@ impl Frame {
                 let envelope = envelope_of(words(bytes)?);
                 let bytes = &bytes[ENVELOPE..];
                 Frame::Eager {
-                    home: number,
+                    member: number,
                     envelope,
                     cost: cost(bytes.len()),
-                    parcel: Parcel::come(bytes, wanted)?,
+                    value: Erased::from_frame(bytes, wanted)?,
                 }
             }
             REQUEST_TO_SEND => {
                 let [context, source, tag, entry, low, high] = words(bytes)?;
                 Frame::RequestToSend {
-                    home: number,
+                    member: number,
                     envelope: envelope_of([context, source, tag]),
                     entry,
                     count: u64::from(high) << 32 | u64::from(low),
@@ -218,7 +220,7 @@ impl Frame {
             CLEAR_TO_SEND => Frame::ClearToSend { entry: number },
             DATA => Frame::Data {
                 entry: number,
-                parcel: Parcel::come(bytes, wanted)?,
+                value: Erased::from_frame(bytes, wanted)?,
             },
             REFUSED => Frame::Refused { entry: number },
             CREDIT => Frame::Credit { bytes: number },
@@ -229,7 +231,7 @@ impl Frame {
                     name: String::from_utf8_lossy(name).into_owned(),
                 }
             }
-            ROUND => Frame::Round {
+            COLLECTIVE => Frame::Collective {
                 context: number,
                 bytes: bytes.to_vec(),
             },
@@ -237,14 +239,14 @@ impl Frame {
                 let [context, entry] = words(bytes)?;
                 Frame::Access {
                     context,
-                    home: number,
+                    member: number,
                     entry,
-                    parcel: Parcel::wire(bytes[8..].to_vec())?,
+                    value: Erased::wire(bytes[8..].to_vec())?,
                 }
             }
             ACCESSED => Frame::Accessed {
                 entry: number,
-                parcel: Parcel::wire(bytes.to_vec())?,
+                value: Erased::wire(bytes.to_vec())?,
             },
             _ => return None,
         })
@@ -257,9 +259,12 @@ mod tests {
 
     /// Bytes of any length and kind decode to a frame or to `None`, without a panic.
     #[test]
-    fn forged_frames() {
+    fn forged_frames_do_not_panic() {
         let bytes: Vec<u8> = (0..64).collect();
-        for kind in [0, 63].into_iter().chain(ABOVE..ABOVE + 12) {
+        for kind in [0, 63]
+            .into_iter()
+            .chain(FIRST_UPPER_KIND..FIRST_UPPER_KIND + 12)
+        {
             for len in 0..bytes.len() {
                 let header = Header {
                     kind,
@@ -267,35 +272,35 @@ mod tests {
                     extra: 1,
                 };
                 let frame = Frame::from_bytes(header, &bytes[..len], None);
-                assert!(frame.is_none() || (ABOVE..=ACCESSED).contains(&kind));
+                assert!(frame.is_none() || (FIRST_UPPER_KIND..=ACCESSED).contains(&kind));
             }
         }
     }
 
     #[test]
-    fn frames_there_and_back() {
+    fn frames_round_trip() {
         let envelope = Envelope::new(7, Some(3), Some(9));
         let message = Frame::Eager {
-            home: 5,
+            member: 5,
             envelope,
             cost: 0,
-            parcel: Parcel::one("text".to_string()),
+            value: Erased::one("text".to_string()),
         };
         let (header, bytes) = message.to_bytes(Vec::new());
         match Frame::from_bytes(header, &bytes, None) {
             Some(Frame::Eager {
-                home: 5,
+                member: 5,
                 envelope: of,
-                parcel,
+                value,
                 ..
             }) => {
                 assert_eq!(of, envelope);
-                assert!(matches!(parcel.open::<String>(), Ok(text) if text == "text"));
+                assert!(matches!(value.open::<String>(), Ok(text) if text == "text"));
             }
             _ => panic!("not the message"),
         }
         let request = Frame::RequestToSend {
-            home: 5,
+            member: 5,
             envelope,
             entry: 77,
             count: 1 << 33,
@@ -305,7 +310,7 @@ mod tests {
         let back = Frame::from_bytes(header, &bytes, None);
         assert!(matches!(
             back,
-            Some(Frame::RequestToSend { home: 5, entry: 77, count, ready: true, .. }) if count == 1 << 33
+            Some(Frame::RequestToSend { member: 5, entry: 77, count, ready: true, .. }) if count == 1 << 33
         ));
     }
 }

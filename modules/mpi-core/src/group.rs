@@ -396,7 +396,7 @@ mod tests {
     /// need.
     #[test]
     #[cfg_attr(miri, ignore = "safe code, which takes minutes there")]
-    fn small_parts_are_written_without_what_they_are_parts_of() {
+    fn small_parts_are_encoded_without_the_larger_group() {
         let mixed = |n: u32| n.wrapping_mul(0x9e37_79b1) >> 12;
         let mut members: Vec<u32> = (0..10_000).map(mixed).collect();
         members.sort_unstable();

@@ -15,10 +15,10 @@ use super::endpoint::EndpointBlock;
 use super::envelope::{Source, Status, TagOf};
 use super::error::Error;
 use super::group::Group;
+use super::instance::begin;
 use super::probe::Message;
 use super::recipe::Recipes;
 use super::request::{Receiving, Request, Sending};
-use super::round::begin;
 use super::split::made;
 use super::value::Value;
 
@@ -90,7 +90,7 @@ impl Communicator {
         let at = Location::caller();
         let local = self.copy("intercommunicator", at);
         let leads = self.rank() == leader;
-        let met = leads.then(|| meet(self, peer, remote_leader, tag, at));
+        let met = leads.then(|| exchange_groups(self, peer, remote_leader, tag, at));
         async move {
             let local = local.await?;
             let met = match met {
@@ -100,7 +100,7 @@ impl Communicator {
             // The result is broadcast even if it is an error, so that all ranks of the group return
             // it.
             let met = local.bcast_at(met, leader, at).await??;
-            let Met {
+            let GroupExchange {
                 number,
                 mine_first,
                 remote,
@@ -114,7 +114,7 @@ impl Communicator {
             // A group that was received holds no leases.
             let both = both.holding(local.group());
             let like = world.all.borrow().clone();
-            let (name, me) = (local.name().to_string(), local.home());
+            let (name, me) = (local.name().to_string(), local.member());
             let made = create_of(world, like, (&both, me), Ok((number, BRIDGE)), name, at);
             let bridge = made.await?.ok_or(Error::Inactive)?;
             let inside = bridge.copy("inside", at).await?;
@@ -137,7 +137,7 @@ impl Communicator {
 /// leader computes them once for its n ranks, because otherwise each rank would build a group of n
 /// members.
 #[derive(Clone)]
-struct Met {
+struct GroupExchange {
     /// Number that both leaders know.
     number: u32,
     mine_first: bool,
@@ -148,7 +148,7 @@ struct Met {
     endpoints: Vec<EndpointBlock>,
 }
 
-graphmap_executor::payload!(Met {
+graphmap_executor::payload!(GroupExchange {
     number,
     mine_first,
     remote,
@@ -157,13 +157,13 @@ graphmap_executor::payload!(Met {
 });
 
 /// Exchanges the groups of the two leaders, in a communicator of these two alone.
-fn meet(
+fn exchange_groups(
     local: &Communicator,
     peer: &Communicator,
     remote: usize,
     tag: i32,
     at: &'static Location<'static>,
-) -> impl Future<Output = Result<Met, Error>> + use<> {
+) -> impl Future<Output = Result<GroupExchange, Error>> + use<> {
     let mine = local.group().clone();
     let world = &local.shared().world;
     // On a single scheduler, the groups keep their leases when they are exchanged.
@@ -171,7 +171,7 @@ fn meet(
         Some(_) => world.endpoints.borrow().needed_for(&mine),
         None => Vec::new(),
     };
-    let me = peer.home();
+    let me = peer.member();
     let found = u32::try_from(remote)
         .ok()
         .and_then(|rank| peer.group().at(rank));
@@ -208,7 +208,7 @@ fn meet(
             true => mine.union(&remote),
             false => remote.union(&mine),
         };
-        Ok(Met {
+        Ok(GroupExchange {
             number: pair.shared().number(),
             mine_first,
             remote,

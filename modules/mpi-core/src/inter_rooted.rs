@@ -5,8 +5,8 @@ use std::panic::Location;
 use super::call::{Brought, Call, CallOutcome, Combine, Needs};
 use super::collective::{part, shared};
 use super::error::Error;
+use super::instance::begin;
 use super::inter::InterCommunicator;
-use super::round::begin;
 use super::value::Value;
 
 /// The root of a collective call of two groups, as a rank names it.
@@ -28,14 +28,14 @@ const DIFFER: Error = Error::group(
 
 /// Like [`InterRoot`], with the rank of the root in both groups together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Says {
+enum RootRole {
     This,
     Beside,
     Remote { root: u32 },
 }
 
 graphmap_executor::payload!(
-    enum Says {
+    enum RootRole {
         This,
         Beside,
         Remote { root },
@@ -46,11 +46,11 @@ graphmap_executor::payload!(
 /// the same root.
 struct Part<T> {
     rank: u32,
-    says: Says,
+    role: RootRole,
     value: Option<T>,
 }
 
-graphmap_executor::payload!(Part<T> { rank, says, value });
+graphmap_executor::payload!(Part<T> { rank, role, value });
 
 /// Both groups together. The first `cut` of the `size` ranks are the first group.
 #[derive(Clone, Copy)]
@@ -66,15 +66,15 @@ impl Both {
 
     /// Returns the root if all ranks agree on it.
     fn root<T>(self, parts: &[Part<T>]) -> Result<u32, Error> {
-        let mut roots = parts.iter().filter(|part| part.says == Says::This);
+        let mut roots = parts.iter().filter(|part| part.role == RootRole::This);
         let (Some(root), None) = (roots.next(), roots.next()) else {
             return Err(DIFFER);
         };
         let root = root.rank;
-        let fits = |part: &Part<T>| match part.says {
-            Says::This => part.rank == root,
-            Says::Beside => self.is_first(part.rank) == self.is_first(root),
-            Says::Remote { root: said } => {
+        let fits = |part: &Part<T>| match part.role {
+            RootRole::This => part.rank == root,
+            RootRole::Beside => self.is_first(part.rank) == self.is_first(root),
+            RootRole::Remote { root: said } => {
                 said == root && self.is_first(part.rank) != self.is_first(root)
             }
         };
@@ -107,8 +107,8 @@ impl<T: 'static, Op: FnMut(T, T) -> T + 'static> Combine<Part<T>, Answer<T>> for
                 // run.
                 Some((_, run))
                     if next == Some(rank)
-                        && run.says == part.says
-                        && matches!(part.says, Says::Remote { .. }) =>
+                        && run.role == part.role
+                        && matches!(part.role, RootRole::Remote { .. }) =>
                 {
                     let both = run.value.take().zip(part.value.take());
                     run.value = both.map(|(a, b)| (self.op)(a, b));
@@ -128,7 +128,7 @@ impl<T: 'static, Op: FnMut(T, T) -> T + 'static> Combine<Part<T>, Answer<T>> for
         };
         let from_there = all
             .into_iter()
-            .filter(|part| matches!(part.says, Says::Remote { .. }));
+            .filter(|part| matches!(part.role, RootRole::Remote { .. }));
         let mut value = from_there.filter_map(|part| part.value).reduce(op);
         both.each(|rank| Ok(if rank == root { value.take() } else { None }))
     }
@@ -153,12 +153,12 @@ impl InterCommunicator {
 
     /// Returns the contribution of this rank. It has a value if and only if `wanted` is true.
     fn part<T>(&self, root: InterRoot, value: Option<T>, wanted: bool) -> Result<Part<T>, Error> {
-        let says = match root {
-            InterRoot::This => Says::This,
-            InterRoot::Beside => Says::Beside,
+        let role = match root {
+            InterRoot::This => RootRole::This,
+            InterRoot::Beside => RootRole::Beside,
             InterRoot::Remote(root) => {
                 self.check(root)?;
-                Says::Remote {
+                RootRole::Remote {
                     root: (root + self.offset()) as u32,
                 }
             }
@@ -167,7 +167,7 @@ impl InterCommunicator {
         match value.is_some() == wanted {
             true => Ok(Part {
                 rank: self.inside().rank() as u32,
-                says,
+                role,
                 value,
             }),
             false => Err(Error::Count {

@@ -199,7 +199,7 @@ impl World {
 
     /// Returns the name of a communicator that no rank here has asked for, and the rank of `member`
     /// in it. `None` if `number` is not one of the reserved numbers.
-    pub(super) fn unasked(&self, number: u32, member: u32) -> Option<(String, Option<u32>)> {
+    pub(super) fn reserved_name(&self, number: u32, member: u32) -> Option<(String, Option<u32>)> {
         let which = Known::of_number(number, self.run())?;
         let members = self.members(which);
         let rank = members.binary_search(&member).ok();
@@ -214,7 +214,7 @@ impl World {
         let os_process = run.os_process_of_rank(rank);
         match by {
             SplitType::Kind => run.directory.of_rank(rank).0,
-            SplitType::Scheduler => run.home_of(rank).0,
+            SplitType::Scheduler => run.owner_of(rank).0,
             SplitType::OsProcess => os_process as u32,
             SplitType::Host => {
                 let host = run.host_of(os_process);

@@ -39,43 +39,43 @@ impl Mailboxes {
     }
 
     #[inline(always)]
-    pub(super) fn get(&self, home: u32) -> Option<&Mailbox> {
-        match self.all.get(home as usize) {
-            None => self.some.get(&home),
+    pub(super) fn get(&self, member: u32) -> Option<&Mailbox> {
+        match self.all.get(member as usize) {
+            None => self.some.get(&member),
             found => found,
         }
     }
 
     #[inline(always)]
-    pub(super) fn get_mut(&mut self, home: u32) -> Option<&mut Mailbox> {
-        match self.all.get_mut(home as usize) {
-            None => look_up(&mut self.some, home),
+    pub(super) fn get_mut(&mut self, member: u32) -> Option<&mut Mailbox> {
+        match self.all.get_mut(member as usize) {
+            None => look_up(&mut self.some, member),
             found => found,
         }
     }
 
     /// Returns the mailbox of a rank of this scheduler. Creates it if it does not exist.
     #[inline(always)]
-    pub(super) fn of(&mut self, home: u32) -> &mut Mailbox {
-        match self.all.get_mut(home as usize) {
-            None => self.some.entry(home).or_insert(Mailbox::EMPTY),
+    pub(super) fn of(&mut self, member: u32) -> &mut Mailbox {
+        match self.all.get_mut(member as usize) {
+            None => self.some.entry(member).or_insert(Mailbox::EMPTY),
             Some(found) => found,
         }
     }
 
     /// Drops a mailbox if it is empty, unless mailboxes are stored densely.
-    pub(super) fn tidy(&mut self, home: u32) {
+    pub(super) fn remove_if_empty(&mut self, member: u32) {
         let is_empty = |mailbox: &Mailbox| {
             mailbox.posted.first().is_none() && mailbox.unexpected.first().is_none()
         };
-        if self.some.get(&home).is_some_and(is_empty) {
-            self.some.remove(&home);
+        if self.some.get(&member).is_some_and(is_empty) {
+            self.some.remove(&member);
         }
     }
 }
 
 /// Looks up a mailbox. Not inlined, so that the fast path of a message stays small.
 #[inline(never)]
-fn look_up(some: &mut HashMap<u32, Mailbox, Mixing>, home: u32) -> Option<&mut Mailbox> {
-    some.get_mut(&home)
+fn look_up(some: &mut HashMap<u32, Mailbox, Mixing>, member: u32) -> Option<&mut Mailbox> {
+    some.get_mut(&member)
 }

@@ -4,16 +4,16 @@
 //! both in order. A message goes to the first posted receive that accepts it. A receive gets the
 //! first message that it accepts. If a receive accepts two messages from the same rank, it
 //! therefore gets the one that was sent first (MPI 4.1, section 3.5). No function here calls user
-//! code: values are parcels, and the callers do the wake-ups.
+//! code: values stay type-erased, and the callers do the wake-ups.
 
 use std::collections::HashMap;
 use std::panic::Location;
 
 use super::entry::{Entry, EntryState, NONE, Slab};
 use super::envelope::Envelope;
+use super::erased::{Erased, Wanted};
 use super::error::Error;
 use super::mailbox::Mailboxes;
-use super::parcel::{Parcel, Wanted};
 use graphmap_executor::link::waiter::ARMED;
 
 /// Number of messages that may wait at a rank before the sender of a standard send waits as well.
@@ -33,7 +33,7 @@ pub enum SendMode {
 }
 
 /// An action that must follow a change, after the borrow of the [`Matching`] has ended.
-pub(super) enum Then {
+pub(super) enum Action {
     /// Wake the waiter with this state word.
     Wake(u32),
     /// Return this credit to a scheduler, in bytes.
@@ -51,7 +51,7 @@ pub(super) enum Sent {
     /// The message waits for a receive, and the sender waits at this entry.
     Held(u32),
     /// No receive was posted for a ready send.
-    Refused(Parcel),
+    Refused(Erased),
 }
 
 pub(super) struct Matching {
@@ -60,7 +60,7 @@ pub(super) struct Matching {
     order: u64,
     /// Entries of waiting probes, by rank.
     probing: HashMap<u32, Vec<u32>>,
-    pub(super) then: Vec<Then>,
+    pub(super) actions: Vec<Action>,
     /// Values requested from other schedulers. The key is the scheduler and its entry, the value is
     /// the entry here.
     pub(super) asked: HashMap<(u32, u32), u32>,
@@ -79,7 +79,7 @@ impl Matching {
             mailboxes: Mailboxes::new(ranks),
             order: 0,
             probing: HashMap::new(),
-            then: Vec::new(),
+            actions: Vec::new(),
             asked: HashMap::new(),
             is_over: false,
             straight: !counted,
@@ -90,15 +90,15 @@ impl Matching {
     pub(super) fn add(
         &mut self,
         state: EntryState,
-        home: u32,
+        member: u32,
         envelope: Envelope,
-        parcel: Option<Parcel>,
+        value: Option<Erased>,
         at: &'static Location<'static>,
     ) -> u32 {
         self.order += 1;
-        let entry = self.slab.add(state, home, envelope, self.order, None, at);
-        if parcel.is_some() {
-            self.slab.entries[entry as usize].parcel = parcel;
+        let entry = self.slab.add(state, member, envelope, self.order, None, at);
+        if value.is_some() {
+            self.slab.entries[entry as usize].value = value;
         }
         entry
     }
@@ -111,16 +111,20 @@ impl Matching {
     }
 
     /// Removes the first posted receive that accepts a message from its queue, and turns its entry
-    /// into the entry of the message. The caller must put the parcel into the entry.
+    /// into the entry of the message. The caller must put the value into the entry.
     #[inline(always)]
-    pub(super) fn hand(&mut self, home: u32, envelope: Envelope) -> Option<&mut Entry> {
-        Some(self.hand_at(home, envelope)?.1)
+    pub(super) fn take_posted(&mut self, member: u32, envelope: Envelope) -> Option<&mut Entry> {
+        Some(self.take_posted_at(member, envelope)?.1)
     }
 
-    /// Removes a posted receive like [`Matching::hand`], and also returns the number of its entry.
+    /// Removes a posted receive like [`Matching::take_posted`], and also returns its entry number.
     #[inline(always)]
-    pub(super) fn hand_at(&mut self, home: u32, envelope: Envelope) -> Option<(u32, &mut Entry)> {
-        let mailbox = self.mailboxes.get_mut(home)?;
+    pub(super) fn take_posted_at(
+        &mut self,
+        member: u32,
+        envelope: Envelope,
+    ) -> Option<(u32, &mut Entry)> {
+        let mailbox = self.mailboxes.get_mut(member)?;
         let entries = &mut self.slab.entries;
         let (receive, entry) = mailbox.posted.take_first_that_takes(entries, envelope)?;
         // The entry is a message from here on, so it gets the next number in the order of messages.
@@ -135,19 +139,19 @@ impl Matching {
     #[inline]
     pub(super) fn send(
         &mut self,
-        home: u32,
+        member: u32,
         envelope: Envelope,
-        parcel: Parcel,
+        value: Erased,
         mode: SendMode,
         at: &'static Location<'static>,
     ) -> Sent {
-        if let Some(entry) = self.hand(home, envelope) {
-            entry.put(parcel);
+        if let Some(entry) = self.take_posted(member, envelope) {
+            entry.put(value);
             return Sent::Taken(std::mem::take(&mut entry.word));
         }
-        let mailbox = self.mailboxes.of(home);
+        let mailbox = self.mailboxes.of(member);
         let held = match mode {
-            SendMode::Ready => return Sent::Refused(parcel),
+            SendMode::Ready => return Sent::Refused(value),
             SendMode::Buffered => false,
             SendMode::Standard => mailbox.unexpected.len() >= EAGER,
             SendMode::Synchronous => true,
@@ -157,29 +161,29 @@ impl Matching {
         } else {
             EntryState::Unexpected
         };
-        let entry = self.add(state, home, envelope, Some(parcel), at);
-        self.leave(home, entry);
+        let entry = self.add(state, member, envelope, Some(value), at);
+        self.queue_message(member, entry);
         if held { Sent::Held(entry) } else { Sent::Left }
     }
 
     /// Appends a message to the queue of a rank and wakes the matching probes.
     #[inline]
-    pub(super) fn leave(&mut self, home: u32, message: u32) {
-        let mailbox = self.mailboxes.of(home);
+    pub(super) fn queue_message(&mut self, member: u32, message: u32) {
+        let mailbox = self.mailboxes.of(member);
         mailbox.unexpected.push(&mut self.slab.entries, message);
         let envelope = self.slab.entries[message as usize].envelope;
-        self.tell_probes(home, envelope);
+        self.wake_probes(member, envelope);
     }
 
-    fn tell_probes(&mut self, home: u32, envelope: Envelope) {
+    fn wake_probes(&mut self, member: u32, envelope: Envelope) {
         if self.probing.is_empty() {
             return;
         }
-        for &probe in self.probing.get(&home).into_iter().flatten() {
+        for &probe in self.probing.get(&member).into_iter().flatten() {
             let entry = &mut self.slab.entries[probe as usize];
             if entry.envelope.takes(envelope) && entry.word & ARMED != 0 {
                 let word = std::mem::take(&mut entry.word);
-                self.then.push(Then::Wake(word));
+                self.actions.push(Action::Wake(word));
             }
         }
     }
@@ -189,19 +193,19 @@ impl Matching {
     #[inline(always)]
     pub(super) fn post(
         &mut self,
-        home: u32,
+        member: u32,
         envelope: Envelope,
         wanted: Wanted,
         at: &'static Location<'static>,
     ) -> Option<u32> {
-        let mailbox = self.mailboxes.get_mut(home)?;
+        let mailbox = self.mailboxes.get_mut(member)?;
         if self.is_over || mailbox.unexpected.len() > 0 {
             return None;
         }
         self.order += 1;
         let receive = self.slab.add(
             EntryState::Posted,
-            home,
+            member,
             envelope,
             self.order,
             Some(wanted),
@@ -216,15 +220,15 @@ impl Matching {
     #[inline]
     pub(super) fn receive(
         &mut self,
-        home: u32,
+        member: u32,
         envelope: Envelope,
         at: &'static Location<'static>,
     ) -> (u32, u32) {
-        match self.find(home, envelope) {
+        match self.find(member, envelope) {
             Some(message) => self.take(message, at),
             None => {
-                let receive = self.add(EntryState::Posted, home, envelope, None, at);
-                let mailbox = self.mailboxes.of(home);
+                let receive = self.add(EntryState::Posted, member, envelope, None, at);
+                let mailbox = self.mailboxes.of(member);
                 mailbox.posted.push(&mut self.slab.entries, receive);
                 (receive, 0)
             }
@@ -234,11 +238,11 @@ impl Matching {
     /// Takes the first matching message like [`Matching::receive`], but does not post a receive.
     pub(super) fn receive_now(
         &mut self,
-        home: u32,
+        member: u32,
         envelope: Envelope,
         at: &'static Location<'static>,
     ) -> Option<(u32, u32)> {
-        let message = self.find(home, envelope)?;
+        let message = self.find(member, envelope)?;
         Some(self.take(message, at))
     }
 
@@ -247,8 +251,8 @@ impl Matching {
     #[inline]
     fn take(&mut self, message: u32, at: &'static Location<'static>) -> (u32, u32) {
         let entries = &mut self.slab.entries;
-        let home = entries[message as usize].home;
-        let mailbox = self.mailboxes.of(home);
+        let member = entries[message as usize].member;
+        let mailbox = self.mailboxes.of(member);
         mailbox.unexpected.remove(entries, message);
         let entry = &mut entries[message as usize];
         if entry.state != EntryState::Held {
@@ -262,87 +266,91 @@ impl Matching {
         // The request of the sender has the number of this entry, so the receive needs another
         // entry.
         entry.state = EntryState::Done;
-        let (envelope, order, parcel) = (entry.envelope, entry.order, entry.parcel.take());
+        let (envelope, order, value) = (entry.envelope, entry.order, entry.value.take());
         let word = self.take_word(message);
-        let receive = self.add(EntryState::Taken, home, envelope, parcel, at);
+        let receive = self.add(EntryState::Taken, member, envelope, value, at);
         self.slab.entries[receive as usize].order = order;
         (receive, word)
     }
 
     /// Returns the first message that a receive would take.
     #[inline]
-    pub(super) fn find(&self, home: u32, envelope: Envelope) -> Option<u32> {
-        let mailbox = self.mailboxes.get(home)?;
+    pub(super) fn find(&self, member: u32, envelope: Envelope) -> Option<u32> {
+        let mailbox = self.mailboxes.get(member)?;
         mailbox.unexpected.first_for(&self.slab.entries, envelope)
     }
 
     /// Adds a probe and returns its entry.
     pub(super) fn probe(
         &mut self,
-        home: u32,
+        member: u32,
         envelope: Envelope,
         at: &'static Location<'static>,
     ) -> u32 {
-        let probe = self.add(EntryState::Probing, home, envelope, None, at);
-        self.probing.entry(home).or_default().push(probe);
+        let probe = self.add(EntryState::Probing, member, envelope, None, at);
+        self.probing.entry(member).or_default().push(probe);
         probe
     }
 
     /// Adds an entry for a rank that waits in a collective call, and returns it.
-    pub(super) fn meet(&mut self, context: u32, at: &'static Location<'static>) -> u32 {
+    pub(super) fn add_collective_wait(
+        &mut self,
+        context: u32,
+        at: &'static Location<'static>,
+    ) -> u32 {
         let envelope = Envelope::new(context, None, None);
-        self.add(EntryState::Meeting, 0, envelope, None, at)
+        self.add(EntryState::InCollective, 0, envelope, None, at)
     }
 
     /// Adds an entry for a call that failed, and returns it.
     pub(super) fn failed(&mut self, error: Error, at: &'static Location<'static>) -> u32 {
         let envelope = Envelope::new(0, None, None);
-        let error = Parcel::error(error);
+        let error = Erased::error(error);
         self.add(EntryState::Done, 0, envelope, Some(error), at)
     }
 
-    /// Ends the request at an entry before it completes. Returns its parcel and the state word of
+    /// Ends the request at an entry before it completes. Returns its value and the state word of
     /// its waiter. A message that was taken goes back to the queue, and a message that was sent is
     /// still delivered.
-    pub(super) fn give_up(&mut self, at: u32) -> (Option<Parcel>, u32) {
+    pub(super) fn withdraw(&mut self, at: u32) -> (Option<Erased>, u32) {
         let word = self.take_word(at);
         let entries = &mut self.slab.entries;
         let Entry {
-            home,
+            member,
             state,
             envelope,
             ..
         } = entries[at as usize];
         match state {
-            EntryState::Posted => self.mailboxes.of(home).posted.remove(entries, at),
+            EntryState::Posted => self.mailboxes.of(member).posted.remove(entries, at),
             EntryState::Probing => {
-                if let Some(all) = self.probing.get_mut(&home) {
+                if let Some(all) = self.probing.get_mut(&member) {
                     all.retain(|&probe| probe != at);
                     if all.is_empty() {
-                        self.probing.remove(&home);
+                        self.probing.remove(&member);
                     }
                 }
             }
-            EntryState::Taken | EntryState::Coming
+            EntryState::Taken | EntryState::Arriving
                 if !self.is_over
                     && let Entry {
-                        parcel: Some(parcel),
+                        value: Some(value),
                         buffer,
                         ..
                     } = &mut entries[at as usize] =>
             {
                 // The buffer is not valid after the receive, so the bytes are copied from it.
                 if let Some(buffer) = buffer.take()
-                    && parcel.is_placed()
+                    && value.is_placed()
                 {
-                    *parcel = Parcel::one(buffer.take_back());
+                    *value = Erased::one(buffer.take_back());
                 }
-                self.return_message(at, home, envelope);
+                self.return_message(at, member, envelope);
                 return (None, word);
             }
             // The answer still arrives later.
             EntryState::Accessing if !self.is_over => {
-                entries[at as usize].state = EntryState::Forgotten;
+                entries[at as usize].state = EntryState::Abandoned;
                 return (None, word);
             }
             // The message has been sent, even if its sender no longer waits.
@@ -352,72 +360,72 @@ impl Matching {
             }
             _ => {}
         }
-        let parcel = self.slab.entries[at as usize].parcel.take();
+        let value = self.slab.entries[at as usize].value.take();
         self.slab.remove(at);
-        (parcel, word)
+        (value, word)
     }
 
     /// Gives a taken message to the first posted receive that accepts it, or puts it back into the
     /// queue at its old position.
-    pub(super) fn return_message(&mut self, at: u32, home: u32, envelope: Envelope) {
-        let mailbox = self.mailboxes.of(home);
+    pub(super) fn return_message(&mut self, at: u32, member: u32, envelope: Envelope) {
+        let mailbox = self.mailboxes.of(member);
         let entries = &mut self.slab.entries;
         if let Some(receive) = mailbox.posted.first_that_takes(entries, envelope) {
             mailbox.posted.remove(entries, receive);
             let message = &mut entries[at as usize];
-            let (parcel, order, from) = (message.parcel.take(), message.order, message.from);
-            let far = parcel.as_ref().and_then(Parcel::as_far);
+            let (value, order, from) = (message.value.take(), message.order, message.from);
+            let remote = value.as_ref().and_then(Erased::as_remote);
             let entry = &mut entries[receive as usize];
-            (entry.envelope, entry.parcel, entry.order) = (envelope, parcel, order);
+            (entry.envelope, entry.value, entry.order) = (envelope, value, order);
             entry.from = from;
             self.slab.remove(at);
-            match far {
-                Some(far) => {
-                    self.slab.entries[receive as usize].state = EntryState::Coming;
-                    self.ask(far, receive);
+            match remote {
+                Some(remote) => {
+                    self.slab.entries[receive as usize].state = EntryState::Arriving;
+                    self.ask(remote, receive);
                 }
                 None => {
                     self.slab.entries[receive as usize].state = EntryState::Taken;
                     let word = self.take_word(receive);
-                    self.then.push(Then::Wake(word));
+                    self.actions.push(Action::Wake(word));
                 }
             }
         } else {
             entries[at as usize].state = EntryState::Unexpected;
             mailbox.unexpected.insert(entries, at);
-            self.tell_probes(home, envelope);
+            self.wake_probes(member, envelope);
         }
     }
 
     /// Withdraws a message if no receive has taken it.
-    pub(super) fn unsend(&mut self, at: u32) -> Option<(Parcel, u32)> {
+    pub(super) fn withdraw_send(&mut self, at: u32) -> Option<(Erased, u32)> {
         let entry = &mut self.slab.entries[at as usize];
         if entry.state != EntryState::Held {
             return None;
         }
-        let home = entry.home;
+        let member = entry.member;
         // A message to another scheduler cannot be withdrawn, because that scheduler may have asked
         // for it.
         let mailbox = self
             .mailboxes
-            .get_mut(home)
+            .get_mut(member)
             .filter(|_| entry.from == NONE)?;
-        let parcel = entry.parcel.take();
+        let value = entry.value.take();
         let word = std::mem::take(&mut entry.word);
         mailbox.unexpected.remove(&mut self.slab.entries, at);
         self.slab.remove(at);
-        parcel.map(|parcel| (parcel, word))
+        value.map(|value| (value, word))
     }
 
     /// Removes and returns the waiting messages of a communicator that was dropped. If the sender
     /// of a message waits, the message stays and the sender continues to wait.
-    pub(super) fn purge(&mut self, context: u32, homes: impl Iterator<Item = u32>) -> Vec<Lost> {
+    pub(super) fn purge(&mut self, context: u32, members: impl Iterator<Item = u32>) -> Vec<Lost> {
         let mut lost = Vec::new();
         if self.is_over {
             return lost;
         }
-        for home in homes {
-            let Some(mailbox) = self.mailboxes.get_mut(home) else {
+        for member in members {
+            let Some(mailbox) = self.mailboxes.get_mut(member) else {
                 continue;
             };
             let queue = &mut mailbox.unexpected;
@@ -428,17 +436,17 @@ impl Matching {
                 if entry.envelope.context == context && entry.state == EntryState::Unexpected {
                     let credit = std::mem::take(&mut entry.credit);
                     if credit > 0 {
-                        self.then.push(Then::Credit(entry.from, credit));
+                        self.actions.push(Action::Credit(entry.from, credit));
                     }
-                    if let Some(far) = entry.parcel.as_ref().and_then(Parcel::as_far) {
-                        self.asked.remove(&(far.scheduler, far.entry));
+                    if let Some(remote) = entry.value.as_ref().and_then(Erased::as_remote) {
+                        self.asked.remove(&(remote.scheduler, remote.entry));
                     }
                     lost.extend(Lost::of(entry));
                     queue.remove(&mut self.slab.entries, at);
                     self.slab.remove(at);
                 }
             }
-            self.mailboxes.tidy(home);
+            self.mailboxes.remove_if_empty(member);
         }
         lost
     }
@@ -457,10 +465,10 @@ impl Matching {
 /// A message that will never be received and must be dropped.
 pub(super) struct Lost {
     pub(super) envelope: Envelope,
-    pub(super) home: u32,
+    pub(super) member: u32,
     pub(super) order: u64,
     pub(super) at: &'static Location<'static>,
-    pub(super) parcel: Parcel,
+    pub(super) value: Erased,
     /// Scheduler that sent the message. [`NONE`] if it was sent on this one.
     pub(super) from: u32,
 }
@@ -468,11 +476,11 @@ pub(super) struct Lost {
 impl Lost {
     /// Returns `None` for a message that is still with its sender, because it is counted there.
     fn of(entry: &mut Entry) -> Option<Self> {
-        let parcel = entry.parcel.take()?;
-        parcel.as_far().is_none().then(|| Lost {
-            parcel,
+        let value = entry.value.take()?;
+        value.as_remote().is_none().then(|| Lost {
+            value,
             envelope: entry.envelope,
-            home: entry.home,
+            member: entry.member,
             order: entry.order,
             at: entry.at,
             from: entry.from,

@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::erased::Erased;
 use super::frame::Frame;
 use super::group::Group;
-use super::parcel::Parcel;
-use graphmap_executor::exec::frames::Outside;
+use graphmap_executor::exec::frames::Remote;
 use graphmap_executor::exec::shared::Shared as Run;
 use graphmap_executor::placement::SchedulerId;
 
@@ -30,10 +30,10 @@ struct Peer {
 pub(super) struct Others {
     me: u32,
     run: Arc<Run>,
-    outside: Option<Rc<Outside>>,
+    remote: Option<Rc<Remote>>,
     peers: Vec<Peer>,
     /// Pairs of a scheduler and a type whose name has been sent to it.
-    told: RefCell<BTreeSet<(u32, u64)>>,
+    names_sent: RefCell<BTreeSet<(u32, u64)>>,
     /// Names of types that others have sent.
     names: RefCell<HashMap<u64, String>>,
 }
@@ -53,7 +53,7 @@ impl Others {
     pub(super) fn of(
         run: &Arc<Run>,
         scheduler: SchedulerId,
-        outside: Option<&Rc<Outside>>,
+        remote: Option<&Rc<Remote>>,
     ) -> Option<Self> {
         let os_processes = run.os_process().map_or(1, |(_, count)| count);
         let count = run.inboxes() * os_processes;
@@ -65,9 +65,9 @@ impl Others {
         (count > 1).then(|| Others {
             me: scheduler.0,
             run: Arc::clone(run),
-            outside: outside.cloned(),
+            remote: remote.cloned(),
             peers: (0..count).map(peer).collect(),
-            told: RefCell::default(),
+            names_sent: RefCell::default(),
             names: RefCell::default(),
         })
     }
@@ -82,14 +82,14 @@ impl Others {
 
     /// Returns the scheduler of a world rank.
     #[inline]
-    pub(super) fn home_of(&self, rank: u32) -> u32 {
-        self.run.home_of(rank).0
+    pub(super) fn scheduler_of(&self, rank: u32) -> u32 {
+        self.run.owner_of(rank).0
     }
 
     /// Returns the scheduler of a world rank, if it is not this one.
     #[inline]
-    pub(super) fn elsewhere(&self, rank: u32) -> Option<u32> {
-        Some(self.home_of(rank)).filter(|&home| home != self.me)
+    pub(super) fn remote_scheduler(&self, rank: u32) -> Option<u32> {
+        Some(self.scheduler_of(rank)).filter(|&scheduler| scheduler != self.me)
     }
 
     /// Returns the distribution of the members of `group`, or `None` if all of them are here.
@@ -103,10 +103,11 @@ impl Others {
         let mut leader = None;
         let mut all = vec![false; self.peers.len()];
         for (rank, member) in (0..).zip(group.members()) {
-            let home = process_of(member).map_or(self.me, |process| self.home_of(process));
-            leader.get_or_insert(home);
-            all[home as usize] = true;
-            if home == self.me {
+            let scheduler =
+                process_of(member).map_or(self.me, |process| self.scheduler_of(process));
+            leader.get_or_insert(scheduler);
+            all[scheduler as usize] = true;
+            if scheduler == self.me {
                 here.push(rank);
             }
         }
@@ -171,33 +172,33 @@ impl Others {
     /// Sends a frame to another scheduler. Runs user code if a value is converted to bytes.
     pub(super) fn send(&self, to: u32, frame: Frame) {
         if let Some(here) = self.run.here(SchedulerId(to)) {
-            self.run.post(here, (self.me, Box::new(frame)));
+            self.run.send_request(here, (self.me, Box::new(frame)));
             return;
         }
-        let Some(outside) = &self.outside else { return };
-        if let Frame::Eager { parcel, .. } | Frame::Data { parcel, .. } = &frame {
-            self.tell_name(outside, to, parcel);
+        let Some(remote) = &self.remote else { return };
+        if let Frame::Eager { value, .. } | Frame::Data { value, .. } = &frame {
+            self.send_type_name(remote, to, value);
         }
-        let mut buffer = outside.buffer();
+        let mut buffer = remote.buffer();
         buffer.clear();
         let (header, bytes) = frame.to_bytes(buffer);
-        outside.send_owned(to, header, bytes);
+        remote.send_owned(to, header, bytes);
     }
 
     /// Sends the name of a value's type to another scheduler, once.
     #[inline]
-    fn tell_name(&self, outside: &Outside, to: u32, parcel: &Parcel) {
-        let number = parcel.number();
+    fn send_type_name(&self, remote: &Remote, to: u32, value: &Erased) {
+        let number = value.number();
         if self.peers[to as usize].last_type.replace(number) == number {
             return;
         }
         if let (true, Ok(name)) = (
-            self.told.borrow_mut().insert((to, number)),
-            parcel.type_name(),
+            self.names_sent.borrow_mut().insert((to, number)),
+            value.type_name(),
         ) {
             let name = name.to_string();
             let (header, bytes) = Frame::TypeName { number, name }.to_bytes(Vec::new());
-            outside.send_owned(to, header, bytes);
+            remote.send_owned(to, header, bytes);
         }
     }
 

@@ -6,15 +6,15 @@ use std::task::{Context, Poll};
 
 use super::entry::{EntryState, NONE};
 use super::envelope::Status;
+use super::erased::Erased;
 use super::error::Error;
-use super::parcel::Parcel;
 use super::state::World;
 use super::unpack::{open, unpack};
 use super::value::Value;
 use graphmap_executor::exec::introspection::yield_now;
 
 /// Calls `find` once. If it returns `None`, yields to all other processes before returning.
-pub(super) async fn look<T>(
+pub(super) async fn find_or_yield<T>(
     find: impl Fn() -> Result<Option<T>, Error>,
 ) -> Result<Option<T>, Error> {
     let found = find()?;
@@ -47,24 +47,24 @@ impl Future for Probing {
             let mut matching = world.matching.borrow_mut();
             let entry = &mut matching.slab.entries[at as usize];
             if entry.state == EntryState::Done {
-                let error = entry.parcel.take();
+                let error = entry.value.take();
                 drop(matching);
-                let error = error.and_then(Parcel::into_error);
+                let error = error.and_then(Erased::into_error);
                 return Poll::Ready(Err(error.unwrap_or(Error::Inactive)));
             }
             if matching.is_over {
                 return Poll::Ready(Err(Error::Over));
             }
             let entry = &matching.slab.entries[at as usize];
-            let (home, envelope) = (entry.home, entry.envelope);
-            if let Some(message) = matching.find(home, envelope) {
+            let (member, envelope) = (entry.member, entry.envelope);
+            if let Some(message) = matching.find(member, envelope) {
                 let status = matching.slab.entries[message as usize].status();
                 return Poll::Ready(Ok(status));
             }
             drop(matching);
             world.wait(context, at, EntryState::Probing);
             // Waiting with a foreign waker runs user code, which may have sent a message.
-            if world.matching.borrow().find(home, envelope).is_none() {
+            if world.matching.borrow().find(member, envelope).is_none() {
                 return Poll::Pending;
             }
         }
@@ -73,7 +73,7 @@ impl Future for Probing {
 
 impl Drop for Probing {
     fn drop(&mut self) {
-        self.world.give_up(self.entry);
+        self.world.withdraw(self.entry);
     }
 }
 
@@ -113,16 +113,16 @@ impl Message {
         self
     }
 
-    fn take(mut self) -> Result<Parcel, Error> {
+    fn take(mut self) -> Result<Erased, Error> {
         let at = std::mem::replace(&mut self.entry, NONE);
-        let (parcel, word) = self.world.change(|matching| {
+        let (value, word) = self.world.change(|matching| {
             let entry = &mut matching.slab.entries[at as usize];
-            let taken = (entry.parcel.take(), std::mem::take(&mut entry.word));
+            let taken = (entry.value.take(), std::mem::take(&mut entry.word));
             matching.slab.remove(at);
             taken
         });
         self.world.unhook(at, word);
-        parcel.ok_or(Error::Over)
+        value.ok_or(Error::Over)
     }
 
     /// Receives the message as a value.
@@ -149,7 +149,7 @@ impl Message {
 impl Drop for Message {
     fn drop(&mut self) {
         if self.entry != NONE {
-            self.world.give_up(self.entry);
+            self.world.withdraw(self.entry);
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::ptr::{self, NonNull};
 use std::slice;
 
+use super::erased::Erased;
 use super::packed::Packed;
-use super::parcel::Parcel;
 
 /// The buffer of a receive, for its entry.
 pub(super) struct ReceiveBuffer {
@@ -25,10 +25,10 @@ impl ReceiveBuffer {
         ReceiveBuffer { to, room, put: 0 }
     }
 
-    /// Writes `bytes` into the buffer, if they fit. Returns the parcel for the receive, which must
+    /// Writes `bytes` into the buffer, if they fit. Returns the value for the receive, which must
     /// still be posted.
     #[inline]
-    pub(super) fn put(&mut self, bytes: &[u8]) -> Option<Parcel> {
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Option<Erased> {
         if bytes.len() > self.room {
             return None;
         }
@@ -36,7 +36,7 @@ impl ReceiveBuffer {
         // The bytes of the sender may overlap the buffer, so this uses `copy`.
         unsafe { ptr::copy(bytes.as_ptr(), self.to.as_ptr(), bytes.len()) };
         self.put = bytes.len();
-        Some(Parcel::placed(bytes.len()))
+        Some(Erased::placed(bytes.len()))
     }
 
     /// Returns a copy of the bytes in the buffer.

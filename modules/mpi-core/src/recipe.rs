@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "safe code, which takes minutes there")]
-    fn any_groups_are_as_lists_say() {
+    fn groups_match_lists() {
         let mut state = 1_u32;
         let mut next = || {
             state = state.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15);

@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 
 use super::entry::{DONE, Entry, EntryState, NONE};
 use super::envelope::Status;
+use super::erased::Erased;
 use super::error::Error;
 use super::packed::Packed;
-use super::parcel::Parcel;
 use super::probe::Message;
 use super::receive_buffer::ReceiveBuffer;
 use super::state::World;
@@ -25,7 +25,7 @@ impl Entry {
         Status {
             source: self.envelope.source().unwrap_or(0) as usize,
             tag: self.envelope.tag().unwrap_or(0),
-            count: self.parcel.as_ref().map_or(0, Parcel::count),
+            count: self.value.as_ref().map_or(0, Erased::count),
         }
     }
 }
@@ -39,7 +39,7 @@ pub(super) struct Handle {
 
 /// Result of a receive.
 pub(super) struct Taken {
-    pub(super) parcel: Parcel,
+    pub(super) value: Erased,
     pub(super) status: Status,
 }
 
@@ -86,18 +86,18 @@ impl Handle {
             let entry = &mut matching.slab.entries[at as usize];
             let (status, state, word) =
                 (entry.status(), entry.state, std::mem::take(&mut entry.word));
-            let parcel = entry.parcel.take();
+            let value = entry.value.take();
             let given_up = match state {
                 EntryState::Taken | EntryState::Answered | EntryState::Done => {
                     matching.slab.remove(at);
                     None
                 }
                 // The run is over.
-                _ => matching.give_up(at).0,
+                _ => matching.withdraw(at).0,
             };
-            let taken = match (state, parcel) {
-                (EntryState::Taken | EntryState::Answered, Some(parcel)) => {
-                    Ok(Some(Taken { parcel, status }))
+            let taken = match (state, value) {
+                (EntryState::Taken | EntryState::Answered, Some(value)) => {
+                    Ok(Some(Taken { value, status }))
                 }
                 (EntryState::Done, None) => Ok(None),
                 (EntryState::Done, Some(error)) => Err(error.into_error().unwrap_or(Error::Over)),
@@ -117,7 +117,7 @@ impl Handle {
     fn poll_at_once<T: Value>(
         &mut self,
         context: &Context<'_>,
-        open: impl FnOnce(&mut Option<Parcel>) -> Option<(T, usize)>,
+        open: impl FnOnce(&mut Option<Erased>) -> Option<(T, usize)>,
     ) -> Option<Poll<(T, Status)>> {
         let world = self.world.as_ref()?;
         let mut matching = world.matching.borrow_mut();
@@ -135,7 +135,7 @@ impl Handle {
             return None;
         }
         let (source, tag) = entry.envelope.of_message();
-        let (value, count) = open(&mut entry.parcel)?;
+        let (value, count) = open(&mut entry.value)?;
         entry.release(self.entry, &mut slab.free);
         drop(matching);
         (self.entry, self.world) = (NONE, None);
@@ -155,7 +155,7 @@ impl Handle {
                 let waits = matches!(
                     state,
                     EntryState::Posted
-                        | EntryState::Coming
+                        | EntryState::Arriving
                         | EntryState::Held
                         | EntryState::Accessing
                 ) && !is_over;
@@ -179,20 +179,20 @@ impl Handle {
     }
 
     /// Cancels a send whose message was not received. Returns true if it was in time.
-    fn unsend(&mut self) -> bool {
+    fn withdraw_send(&mut self) -> bool {
         let Some(world) = &self.world else {
             return false;
         };
         if self.entry == NONE {
             return false;
         }
-        let unsent = world.change(|matching| matching.unsend(self.entry));
-        let Some((parcel, word)) = unsent else {
+        let unsent = world.change(|matching| matching.withdraw_send(self.entry));
+        let Some((value, word)) = unsent else {
             return false;
         };
         world.unhook(self.entry, word);
         (self.entry, self.world) = (NONE, None);
-        drop(parcel);
+        drop(value);
         true
     }
 }
@@ -203,7 +203,7 @@ impl Drop for Handle {
         if self.entry != NONE
             && let Some(world) = &self.world
         {
-            world.give_up(self.entry);
+            world.withdraw(self.entry);
         }
     }
 }
@@ -295,7 +295,7 @@ impl Request for Sending {
     }
 
     fn cancel(mut self) -> bool {
-        self.0.unsend()
+        self.0.withdraw_send()
     }
 
     fn disarm(&mut self) {
@@ -359,14 +359,14 @@ impl Receiving<Packed> {
 impl<T: Value> Receiving<T> {
     #[inline(never)]
     fn poll_long(&mut self, context: &Context<'_>) -> Poll<Result<(T, Status), Error>> {
-        if let Some(outcome) = self.handle.poll_at_once(context, Parcel::open_at) {
+        if let Some(outcome) = self.handle.poll_at_once(context, Erased::open_at) {
             return outcome.map(Ok);
         }
         let world = self.handle.world.clone();
         self.handle.poll(context).map(|outcome| {
-            let Taken { parcel, status } = outcome?.ok_or(Error::Over)?;
+            let Taken { value, status } = outcome?.ok_or(Error::Over)?;
             let world = world.ok_or(Error::Over)?;
-            Ok((open(&world, parcel)?, status))
+            Ok((open(&world, value)?, status))
         })
     }
 }
@@ -376,7 +376,7 @@ impl<T: Value> Future for Receiving<T> {
 
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.handle.poll_at_once(context, Parcel::open_here) {
+        match self.handle.poll_at_once(context, Erased::open_here) {
             Some(outcome) => outcome.map(Ok),
             None => self.poll_long(context),
         }
@@ -409,8 +409,8 @@ impl<T: Value + Copy> Future for ReceivingInto<'_, T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let world = self.handle.world.clone();
         self.handle.poll(context).map(|outcome| {
-            let Taken { parcel, status } = outcome?.ok_or(Error::Over)?;
-            unpack(&*world.ok_or(Error::Over)?, parcel, self.room)?;
+            let Taken { value, status } = outcome?.ok_or(Error::Over)?;
+            unpack(&*world.ok_or(Error::Over)?, value, self.room)?;
             Ok(status)
         })
     }

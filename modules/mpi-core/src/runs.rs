@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_what_was_packed() {
+    fn packed_numbers_round_trip() {
         let mixed = |n: i64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed());
         let cases: [Vec<i64>; 7] = [
             vec![],

@@ -8,8 +8,8 @@ use super::call::{Brought, Call, CallOutcome, Combine, Data, Needs, Taker};
 use super::communicator::Communicator;
 use super::error::Error;
 use super::group::Group;
+use super::instance::begin;
 use super::recipe::Recipes;
-use super::round::begin;
 use super::runs::Rows;
 use super::state::CommunicatorState;
 

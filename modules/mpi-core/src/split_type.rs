@@ -50,6 +50,6 @@ impl Communicator {
     fn colour(&self, by: SplitType) -> u32 {
         let world = &self.shared().world;
         // The process of a rank of this scheduler is known, so the default is not used.
-        world.lowest(by, world.process_of(self.home()).unwrap_or_default())
+        world.lowest(by, world.process_of(self.member()).unwrap_or_default())
     }
 }

@@ -1,5 +1,5 @@
 //! State that the ranks of a scheduler, of a communicator and of a collective call share. The
-//! structures refer to each other. The operations are in `world.rs`, `communicator.rs`, `round.rs`
+//! structures refer to each other. Operations are in `world.rs`, `communicator.rs`, `instance.rs`
 //! and `distributed.rs`.
 
 use std::any::Any;
@@ -10,7 +10,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use super::call::{Call, Caller};
-use super::endpoint::{Desk, Endpoints};
+use super::endpoint::{Endpoints, ThreadTable};
 use super::error::Error;
 use super::group::Group;
 use super::matching::Matching;
@@ -42,7 +42,7 @@ pub(super) struct World {
     /// The endpoints that this scheduler knows.
     pub(super) endpoints: RefCell<Endpoints>,
     /// The threads that own ranks of this scheduler.
-    pub(super) desk: Desk,
+    pub(super) threads: ThreadTable,
     /// Messages sent so far, if the run is profiled.
     pub(super) traffic: Option<RefCell<Traffic>>,
     /// Messages that no rank can receive any more.
@@ -68,13 +68,13 @@ pub(super) struct CommunicatorState {
     /// Number of ranks in `group`.
     pub(super) size: u32,
     pub(super) name: String,
-    pub(super) rounds: RefCell<Rounds>,
+    pub(super) instances: RefCell<Instances>,
     /// Schedulers of the ranks, if not all ranks are here.
     pub(super) distribution: Option<Rc<Distribution>>,
 }
 
 /// A collective instance.
-pub(super) struct Round {
+pub(super) struct Instance {
     /// The call, the first rank here that made it, and its position. `None` before the first rank
     /// arrives.
     pub(super) call: Option<(Call, u32, &'static Location<'static>)>,
@@ -96,36 +96,36 @@ pub(super) struct Round {
 
 /// The active collective instances of a communicator.
 #[derive(Default)]
-pub(super) struct Rounds {
+pub(super) struct Instances {
     /// Number of the next instance of each rank here, by its index among them. Empty if it is
     /// `first` for all of them.
-    pub(super) turns: Vec<u32>,
+    pub(super) next_numbers: Vec<u32>,
     /// Number of the first instance in `open`.
     pub(super) first: u32,
-    pub(super) open: VecDeque<Round>,
+    pub(super) open: VecDeque<Instance>,
 }
 
 /// Message between schedulers about a collective instance.
-pub(super) enum Word {
+pub(super) enum CollectiveMessage {
     /// To the leader: all ranks of the sender have arrived. Contains the first call and their
     /// contributions.
     Arrived { caller: Caller, parts: Vec<u8> },
     /// To the leader: the call of a rank of the sender is an error.
-    Mistaken { error: Error },
+    Rejected { error: Error },
     /// Value of the root for the ranks of the receiver, in a call with this signature.
-    Root { sign: u64, outcome: Vec<u8> },
+    Root { signature: u64, outcome: Vec<u8> },
     /// From the leader: the result for the ranks of the receiver. Ends the instance.
-    Complete { sign: u64, outcome: Vec<u8> },
+    Complete { signature: u64, outcome: Vec<u8> },
     /// From the leader: the error that all ranks receive. Ends the instance.
     Failed { error: Error },
 }
 
 graphmap_executor::payload!(
-    enum Word {
+    enum CollectiveMessage {
         Arrived { caller, parts },
-        Mistaken { error },
-        Root { sign, outcome },
-        Complete { sign, outcome },
+        Rejected { error },
+        Root { signature, outcome },
+        Complete { signature, outcome },
         Failed { error },
     }
 );
@@ -152,7 +152,7 @@ pub(super) struct Distributed {
     /// Reads results. `None` before the first rank here arrives.
     pub(super) accept: Option<Accept>,
     /// Messages that arrived before `accept` was set.
-    pub(super) pending: Vec<Word>,
+    pub(super) pending: Vec<CollectiveMessage>,
     /// No more messages will arrive.
     pub(super) closed: bool,
 }

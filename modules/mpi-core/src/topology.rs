@@ -13,8 +13,8 @@ use super::cartesian::Cartesian;
 use super::collective::{part, shared};
 use super::communicator::Communicator;
 use super::error::Error;
+use super::instance::begin;
 use super::request::Sending;
-use super::round::begin;
 use super::value::Value;
 
 const DIFFERENT: Error = Error::topology(
@@ -133,7 +133,7 @@ impl Neighbours {
         &self,
         values: Vec<Option<T>>,
     ) -> impl Future<Output = Result<Vec<Option<T>>, Error>> + use<T> {
-        self.abandoned.take_what_came(self.sources.len());
+        self.abandoned.take_arrived(self.sources.len());
         let receives = self
             .sources
             .iter()

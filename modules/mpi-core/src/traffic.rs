@@ -21,26 +21,26 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    fn place(&mut self, (number, name): Known<'_>) -> u32 {
-        if let Some(&place) = self.by_number.get(&number) {
-            return place;
+    fn index(&mut self, (number, name): Known<'_>) -> u32 {
+        if let Some(&index) = self.by_number.get(&number) {
+            return index;
         }
-        let place = match self.by_name.get(name) {
-            Some(&place) => place,
+        let index = match self.by_name.get(name) {
+            Some(&index) => index,
             None => {
-                let place = self.communicators.len() as u32;
+                let index = self.communicators.len() as u32;
                 self.communicators.push((name.to_string(), 0));
-                self.by_name.insert(name.to_string(), place);
-                place
+                self.by_name.insert(name.to_string(), index);
+                index
             }
         };
-        self.by_number.insert(number, place);
-        place
+        self.by_number.insert(number, index);
+        index
     }
 
     /// Counts a message from one world rank to another.
     pub(super) fn message(&mut self, of: Known<'_>, from: u32, to: u32, bytes: u64) {
-        let pair = (self.place(of), from, to);
+        let pair = (self.index(of), from, to);
         let (messages, sum) = self.pairs.entry(pair).or_default();
         *messages += 1;
         *sum = sum.saturating_add(bytes);
@@ -48,8 +48,8 @@ impl Traffic {
 
     /// Counts a collective call of a rank.
     pub(super) fn call(&mut self, of: Known<'_>) {
-        let place = self.place(of);
-        if let Some((_, calls)) = self.communicators.get_mut(place as usize) {
+        let index = self.index(of);
+        if let Some((_, calls)) = self.communicators.get_mut(index as usize) {
             *calls += 1;
         }
     }

@@ -4,17 +4,17 @@ use std::panic::Location;
 
 use super::entry::EntryState;
 use super::envelope::Envelope;
+use super::erased::{Erased, RemoteValue, Wanted};
 use super::error::Error;
-use super::frame::Whose;
-use super::matching::{Matching, SendMode, Then};
-use super::parcel::{Far, Parcel, Wanted};
+use super::frame::ValueDestination;
+use super::matching::{Action, Matching, SendMode};
 
 /// Message from another scheduler.
 pub(super) struct Arrival {
     /// Receiving member.
-    pub(super) home: u32,
+    pub(super) member: u32,
     pub(super) envelope: Envelope,
-    pub(super) parcel: Parcel,
+    pub(super) value: Erased,
     /// Scheduler of the sender.
     pub(super) from: u32,
     /// Credit in bytes to return to the sender.
@@ -31,66 +31,70 @@ impl Matching {
         at: &'static Location<'static>,
     ) -> bool {
         let Arrival {
-            home,
+            member,
             envelope,
-            parcel,
+            value,
             from,
             credit,
         } = arrival;
-        let is_far = parcel.as_far().is_some();
-        if let Some((receive, entry)) = self.hand_at(home, envelope) {
-            (entry.parcel, entry.from, entry.credit) = (Some(parcel), from, credit);
-            if !is_far {
+        let is_remote = value.as_remote().is_some();
+        if let Some((receive, entry)) = self.take_posted_at(member, envelope) {
+            (entry.value, entry.from, entry.credit) = (Some(value), from, credit);
+            if !is_remote {
                 let word = std::mem::take(&mut entry.word);
-                self.then.push(Then::Wake(word));
+                self.actions.push(Action::Wake(word));
             }
             self.take_arrived(receive);
             return true;
         }
         if waits {
-            let message = self.add(EntryState::Unexpected, home, envelope, Some(parcel), at);
+            let message = self.add(EntryState::Unexpected, member, envelope, Some(value), at);
             let entry = &mut self.slab.entries[message as usize];
             (entry.from, entry.credit) = (from, credit);
-            self.leave(home, message);
+            self.queue_message(member, message);
         }
         waits
     }
 
     /// Requests the value of the entry at `at` from its sender.
-    pub(super) fn ask(&mut self, far: Far, at: u32) {
-        self.asked.insert((far.scheduler, far.entry), at);
-        if !far.asked {
-            self.slab.entries[at as usize].parcel = Some(Parcel::far(Far { asked: true, ..far }));
-            self.then.push(Then::ClearToSend(far.scheduler, far.entry));
+    pub(super) fn ask(&mut self, remote: RemoteValue, at: u32) {
+        self.asked.insert((remote.scheduler, remote.entry), at);
+        if !remote.asked {
+            self.slab.entries[at as usize].value = Some(Erased::remote(RemoteValue {
+                asked: true,
+                ..remote
+            }));
+            self.actions
+                .push(Action::ClearToSend(remote.scheduler, remote.entry));
         }
     }
 
     /// Stores a requested value in its entry. Returns the replaced value, or `value` itself if it
     /// is no longer needed.
-    pub(super) fn come(&mut self, from: u32, entry: u32, value: Parcel) -> Option<Parcel> {
+    pub(super) fn value_arrived(&mut self, from: u32, entry: u32, value: Erased) -> Option<Erased> {
         let Some(at) = self.asked.remove(&(from, entry)) else {
             return Some(value);
         };
         let entry = &mut self.slab.entries[at as usize];
-        if entry.state == EntryState::Coming {
+        if entry.state == EntryState::Arriving {
             entry.state = EntryState::Taken;
             let word = std::mem::take(&mut entry.word);
-            self.then.push(Then::Wake(word));
+            self.actions.push(Action::Wake(word));
         }
-        entry.parcel.replace(value)
+        entry.value.replace(value)
     }
 
     /// Returns the type that the receive of an arriving message expects.
-    pub(super) fn wanted(&self, from: u32, whose: Whose) -> Option<Wanted> {
-        let at = match whose {
-            Whose::Message(home, envelope) => {
-                let mailbox = self.mailboxes.get(home)?;
+    pub(super) fn wanted(&self, from: u32, destination: ValueDestination) -> Option<Wanted> {
+        let at = match destination {
+            ValueDestination::Message(member, envelope) => {
+                let mailbox = self.mailboxes.get(member)?;
                 mailbox
                     .posted
                     .first_that_takes(&self.slab.entries, envelope)?
             }
-            Whose::Asked(entry) => *self.asked.get(&(from, entry))?,
-            Whose::Nobody => return None,
+            ValueDestination::Asked(entry) => *self.asked.get(&(from, entry))?,
+            ValueDestination::None => return None,
         };
         self.slab.entries.get(at as usize)?.wanted
     }
@@ -98,28 +102,28 @@ impl Matching {
     /// Creates the entry for an access to the memory of a rank of a window.
     pub(super) fn access(
         &mut self,
-        home: u32,
+        member: u32,
         (context, target): (u32, u32),
         what: i32,
         at: &'static Location<'static>,
     ) -> u32 {
         let envelope = Envelope::new(context, Some(target), Some(what));
-        self.add(EntryState::Accessing, home, envelope, None, at)
+        self.add(EntryState::Accessing, member, envelope, None, at)
     }
 
     /// Stores the answer to an access. Returns it if it is no longer needed.
-    pub(super) fn answered(&mut self, at: u32, answer: Parcel) -> Option<Parcel> {
+    pub(super) fn answered(&mut self, at: u32, answer: Erased) -> Option<Erased> {
         let Some(entry) = self.slab.entries.get_mut(at as usize) else {
             return Some(answer);
         };
         match entry.state {
             EntryState::Accessing => {
-                (entry.state, entry.parcel) = (EntryState::Answered, Some(answer));
+                (entry.state, entry.value) = (EntryState::Answered, Some(answer));
                 let word = std::mem::take(&mut entry.word);
-                self.then.push(Then::Wake(word));
+                self.actions.push(Action::Wake(word));
                 None
             }
-            EntryState::Forgotten => {
+            EntryState::Abandoned => {
                 self.slab.remove(at);
                 Some(answer)
             }
@@ -130,9 +134,9 @@ impl Matching {
     /// Keeps a message until another scheduler requests it. Returns its entry.
     pub(super) fn keep(
         &mut self,
-        home: u32,
+        member: u32,
         envelope: Envelope,
-        parcel: Parcel,
+        value: Erased,
         mode: SendMode,
         at: &'static Location<'static>,
     ) -> u32 {
@@ -141,18 +145,18 @@ impl Matching {
             SendMode::Buffered => EntryState::Unexpected,
             _ => EntryState::Held,
         };
-        self.add(state, home, envelope, Some(parcel), at)
+        self.add(state, member, envelope, Some(value), at)
     }
 
     /// Returns true if an entry can be a message that is kept for another scheduler, which means
     /// that its receiver is not here.
     fn may_be_kept(&self, at: u32) -> bool {
         let entry = self.slab.entries.get(at as usize);
-        entry.is_some_and(|entry| self.mailboxes.get(entry.home).is_none())
+        entry.is_some_and(|entry| self.mailboxes.get(entry.member).is_none())
     }
 
     /// Removes a kept message that another scheduler requests. Returns `None` if it does not exist.
-    pub(super) fn release(&mut self, at: u32) -> Option<Parcel> {
+    pub(super) fn release(&mut self, at: u32) -> Option<Erased> {
         if !self.may_be_kept(at) {
             return None;
         }
@@ -161,13 +165,13 @@ impl Matching {
             EntryState::Held => {
                 entry.state = EntryState::Done;
                 let word = std::mem::take(&mut entry.word);
-                self.then.push(Then::Wake(word));
-                entry.parcel.take()
+                self.actions.push(Action::Wake(word));
+                entry.value.take()
             }
             EntryState::Unexpected => {
-                let parcel = entry.parcel.take();
+                let value = entry.value.take();
                 self.slab.remove(at);
-                parcel
+                value
             }
             _ => None,
         }
@@ -175,7 +179,7 @@ impl Matching {
 
     /// Completes a ready send with [`Error::NotReady`], because another scheduler has no receive
     /// for it. Returns the message.
-    pub(super) fn refused(&mut self, at: u32) -> Option<Parcel> {
+    pub(super) fn refused(&mut self, at: u32) -> Option<Erased> {
         if !self.may_be_kept(at) {
             return None;
         }
@@ -185,8 +189,8 @@ impl Matching {
         }
         entry.state = EntryState::Done;
         let word = std::mem::take(&mut entry.word);
-        self.then.push(Then::Wake(word));
-        entry.parcel.replace(Parcel::error(Error::NotReady))
+        self.actions.push(Action::Wake(word));
+        entry.value.replace(Erased::error(Error::NotReady))
     }
 
     /// Completes the match of a receive with a message of another scheduler: returns credit, and
@@ -195,11 +199,11 @@ impl Matching {
         let entry = &mut self.slab.entries[message as usize];
         let credit = std::mem::take(&mut entry.credit);
         if credit > 0 {
-            self.then.push(Then::Credit(entry.from, credit));
+            self.actions.push(Action::Credit(entry.from, credit));
         }
-        if let Some(far) = entry.parcel.as_ref().and_then(Parcel::as_far) {
-            entry.state = EntryState::Coming;
-            self.ask(far, message);
+        if let Some(remote) = entry.value.as_ref().and_then(Erased::as_remote) {
+            entry.state = EntryState::Arriving;
+            self.ask(remote, message);
         }
     }
 }

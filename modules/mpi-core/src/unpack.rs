@@ -1,15 +1,15 @@
-//! Conversion of received parcels to values.
+//! Conversion of received type-erased values to values.
 
+use super::erased::{Erased, Unopened, name};
 use super::error::Error;
-use super::parcel::{Parcel, Unopened, name};
 use super::state::World;
 use super::value::Value;
 
-/// Returns the value in a parcel, or an error if its type is not `T`.
-pub(super) fn open<T: Value>(world: &World, parcel: Parcel) -> Result<T, Error> {
-    parcel.open().map_err(|unopened| match unopened {
-        Unopened::Other(parcel) => Error::Type {
-            sent: match parcel.type_name() {
+/// Returns the value in an erased value, or an error if its type is not `T`.
+pub(super) fn open<T: Value>(world: &World, value: Erased) -> Result<T, Error> {
+    value.open().map_err(|unopened| match unopened {
+        Unopened::Other(value) => Error::Type {
+            sent: match value.type_name() {
                 Ok(name) => name.into(),
                 Err(number) => world.type_name(number).into(),
             },
@@ -22,20 +22,20 @@ pub(super) fn open<T: Value>(world: &World, parcel: Parcel) -> Result<T, Error> 
 /// Copies received elements into `room`.
 pub(super) fn unpack<T: Value + Copy>(
     world: &World,
-    parcel: Parcel,
+    value: Erased,
     room: &mut [T],
 ) -> Result<(), Error> {
-    let sent = parcel.count();
+    let sent = value.count();
     let copied = sent.min(room.len());
-    match parcel.open::<Vec<T>>() {
+    match value.open::<Vec<T>>() {
         Ok(values) => {
             // The count of encoded elements comes from the sender and may differ from their number.
             let copied = copied.min(values.len());
             room[..copied].copy_from_slice(&values[..copied]);
         }
         Err(Unopened::Unreadable(error)) => return Err(Error::Unreadable(error.to_string())),
-        Err(Unopened::Other(parcel)) => {
-            let value = open::<T>(world, parcel)?;
+        Err(Unopened::Other(value)) => {
+            let value = open::<T>(world, value)?;
             room.iter_mut().take(1).for_each(|room| *room = value);
         }
     }

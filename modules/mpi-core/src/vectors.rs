@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 
 use super::communicator::Communicator;
 use super::envelope::{Source, TagOf};
+use super::erased::Erased;
 use super::matching::SendMode;
 use super::packed::Packed;
-use super::parcel::Parcel;
 use super::receive_buffer::ReceiveBuffer;
 use super::request::{Receiving, Sending};
 use super::value::Value;
@@ -25,7 +25,7 @@ impl Communicator {
     pub fn send_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let mode = SendMode::Standard.of_bytes(size_of_val(&values[..]));
         self.send_by(
-            |_| Parcel::many(values),
+            |_| Erased::many(values),
             dest,
             tag,
             mode,
@@ -39,8 +39,8 @@ impl Communicator {
     /// The errors of [`ssend`](Self::ssend).
     #[track_caller]
     pub fn ssend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
-        let (parcel, at) = (Parcel::many(values), Location::caller());
-        self.post(parcel, dest, tag, SendMode::Synchronous, at)
+        let (value, at) = (Erased::many(values), Location::caller());
+        self.post(value, dest, tag, SendMode::Synchronous, at)
     }
 
     /// Sends a vector as [`bsend`](Self::bsend).
@@ -49,8 +49,8 @@ impl Communicator {
     /// The errors of [`bsend`](Self::bsend).
     #[track_caller]
     pub fn bsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
-        let (parcel, at) = (Parcel::many(values), Location::caller());
-        self.post(parcel, dest, tag, SendMode::Buffered, at)
+        let (value, at) = (Erased::many(values), Location::caller());
+        self.post(value, dest, tag, SendMode::Buffered, at)
     }
 
     /// Sends a vector as [`rsend`](Self::rsend).
@@ -59,8 +59,8 @@ impl Communicator {
     /// The errors of [`rsend`](Self::rsend).
     #[track_caller]
     pub fn rsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
-        let (parcel, at) = (Parcel::many(values), Location::caller());
-        self.post(parcel, dest, tag, SendMode::Ready, at)
+        let (value, at) = (Erased::many(values), Location::caller());
+        self.post(value, dest, tag, SendMode::Ready, at)
     }
 
     /// Sends bytes that are already packed, as [`send_slice`](Self::send_slice). They are received
@@ -73,11 +73,11 @@ impl Communicator {
     #[inline]
     pub fn send_bytes(&self, bytes: &[u8], dest: usize, tag: i32, mode: SendMode) -> Sending {
         let mode = mode.of_bytes(bytes.len());
-        let parcel = |buffer: Option<&mut ReceiveBuffer>| {
+        let value = |buffer: Option<&mut ReceiveBuffer>| {
             let placed = buffer.and_then(|buffer| buffer.put(bytes));
-            placed.unwrap_or_else(|| Parcel::one(Packed::from(bytes)))
+            placed.unwrap_or_else(|| Erased::one(Packed::from(bytes)))
         };
-        self.send_by(parcel, dest, tag, mode, Location::caller())
+        self.send_by(value, dest, tag, mode, Location::caller())
     }
 
     /// Receives packed bytes as [`recv`](Self::recv), or directly into a buffer. The buffer is used
@@ -115,6 +115,6 @@ impl Communicator {
     #[inline]
     pub fn send_packed(&self, packed: Packed, dest: usize, tag: i32, mode: SendMode) -> Sending {
         let mode = mode.of_bytes(packed.len());
-        self.send_by(|_| Parcel::one(packed), dest, tag, mode, Location::caller())
+        self.send_by(|_| Erased::one(packed), dest, tag, mode, Location::caller())
     }
 }

@@ -11,36 +11,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 
 use super::call::place;
-use super::endpoint::{Desk, Endpoints, Knock, OUTSIDE, TASK, THREAD};
+use super::endpoint::{Endpoints, NOT_A_PROCESS, RequestsQueued, TASK, THREAD, ThreadTable};
 use super::entry::{EntryState, NONE};
 use super::error::Error;
 use super::frame::Frame;
 use super::group::Group;
-use super::matching::{Lost, Matching, Then};
+use super::matching::{Action, Lost, Matching};
 use super::numbering::Known;
 use super::others::Others;
-use super::state::{CommunicatorState, Rounds, World};
+use super::state::{CommunicatorState, Instances, World};
 use super::window::{NAMES, RECEIVERS};
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::frames::Outside;
+use graphmap_executor::exec::frames::Remote;
 use graphmap_executor::exec::hooks::Owner;
 use graphmap_executor::exec::report::UnreceivedMessages;
 use graphmap_executor::exec::shared::Shared as Run;
 use graphmap_executor::exec::statistics::RankTraffic;
-use graphmap_executor::exec::upper_layer::{Floor, TellWait};
+use graphmap_executor::exec::upper_layer::{ReportWait, UpperLayer};
 use graphmap_executor::exec::user_code;
 use graphmap_executor::link::between::Header;
-use graphmap_executor::link::inbox::Letter;
+use graphmap_executor::link::inbox::SchedulerRequest;
 use graphmap_executor::link::waiter::{ARMED, ID};
 use graphmap_executor::placement::SchedulerId;
 
-/// Creates the world of the ranks of `scheduler`. `outside` is the link to other OS processes.
-pub fn floor(
+/// Creates the world of the ranks of `scheduler`. `remote` is the link to other OS processes.
+pub fn upper_layer(
     run: &Arc<Run>,
     scheduler: SchedulerId,
-    outside: Option<&Rc<Outside>>,
-) -> Rc<dyn Floor> {
-    World::new(Arc::clone(run), Others::of(run, scheduler, outside))
+    remote: Option<&Rc<Remote>>,
+) -> Rc<dyn UpperLayer> {
+    World::new(Arc::clone(run), Others::of(run, scheduler, remote))
 }
 
 impl World {
@@ -65,7 +65,7 @@ impl World {
             all: RefCell::default(),
             known: RefCell::default(),
             endpoints: RefCell::new(Endpoints::new(ranks, me, count)),
-            desk: Desk::default(),
+            threads: ThreadTable::default(),
             traffic: profiled.then(RefCell::default),
             unreceived: RefCell::default(),
             early: RefCell::default(),
@@ -93,15 +93,15 @@ impl World {
         }
     }
 
-    /// Returns the process that member `who` waits for when it waits for member `whom`. Returns
+    /// Returns the process that `waiter` waits for when it waits for member `target`. Returns
     /// `None` if that can be any of several processes. It is also `None` between members of one
     /// process of which at least one is an endpoint, because the other waits of that process may
     /// end this wait.
-    pub(super) fn awaited(&self, who: Option<u32>, whom: Option<u32>) -> Option<u32> {
-        let process = self.process_of(whom?)?;
+    pub(super) fn awaited(&self, waiter: Option<u32>, target: Option<u32>) -> Option<u32> {
+        let process = self.process_of(target?)?;
         let is_process = |member: Option<u32>| member.is_none_or(|member| member < self.ranks);
-        let own = who.and_then(|who| self.process_of(who));
-        (is_process(who) && is_process(whom) || own != Some(process)).then_some(process)
+        let own = waiter.and_then(|waiter| self.process_of(waiter));
+        (is_process(waiter) && is_process(target) || own != Some(process)).then_some(process)
     }
 
     /// Describes a member whose communicator no longer exists.
@@ -179,7 +179,7 @@ impl World {
             size: group.len(),
             group,
             name,
-            rounds: RefCell::default(),
+            instances: RefCell::default(),
             distribution,
         });
         let weak = Rc::downgrade(&shared);
@@ -209,7 +209,7 @@ impl World {
         // the others.
         let dropped = lost
             .into_iter()
-            .map(|lost| user_code::caught(|| drop(lost.parcel)));
+            .map(|lost| user_code::caught(|| drop(lost.value)));
         let dropped: Vec<_> = dropped.filter_map(Result::err).collect();
         if let Some(text) = dropped.first()
             && !std::thread::panicking()
@@ -226,15 +226,15 @@ impl World {
         let mut unreceived = self.unreceived.borrow_mut();
         unreceived.0 += lost.len() as u64;
         if unreceived.1.is_none() {
-            let unasked = || self.unasked(first.envelope.context, first.home);
+            let reserved_name = || self.reserved_name(first.envelope.context, first.member);
             let (name, to) = match shared {
                 Some(shared) => {
-                    let to = shared.group().rank_of(first.home);
+                    let to = shared.group().rank_of(first.member);
                     (shared.name().to_string(), to)
                 }
-                None => unasked().unwrap_or_else(|| ("a dropped communicator".into(), None)),
+                None => reserved_name().unwrap_or_else(|| ("a dropped communicator".into(), None)),
             };
-            let to = to.map_or_else(|| self.named(first.home), |to| format!("rank {to}"));
+            let to = to.map_or_else(|| self.named(first.member), |to| format!("rank {to}"));
             let (from, tag) = (first.envelope.source(), first.envelope.tag());
             let others = self.others.as_ref().filter(|_| first.from != NONE);
             let sent = match others {
@@ -258,22 +258,22 @@ impl World {
     pub(super) fn change<R>(&self, f: impl FnOnce(&mut Matching) -> R) -> R {
         let mut matching = self.matching.borrow_mut();
         let answer = f(&mut matching);
-        if !matching.then.is_empty() {
-            let then = std::mem::take(&mut matching.then);
+        if !matching.actions.is_empty() {
+            let actions = std::mem::take(&mut matching.actions);
             drop(matching);
-            self.act(then);
+            self.act(actions);
         }
         answer
     }
 
     /// Performs the actions that follow from a change of the matching state.
     #[inline(never)]
-    fn act(&self, then: Vec<Then>) {
-        for then in then {
-            match (then, &self.others) {
-                (Then::Wake(word), _) => wake(word),
-                (Then::Credit(of, bytes), Some(others)) => others.free_credit(of, bytes),
-                (Then::ClearToSend(whose, entry), Some(others)) => {
+    fn act(&self, actions: Vec<Action>) {
+        for action in actions {
+            match (action, &self.others) {
+                (Action::Wake(word), _) => wake(word),
+                (Action::Credit(of, bytes), Some(others)) => others.free_credit(of, bytes),
+                (Action::ClearToSend(whose, entry), Some(others)) => {
                     others.send(whose, Frame::ClearToSend { entry });
                 }
                 (_, None) => {}
@@ -328,11 +328,11 @@ impl World {
     }
 
     /// Cancels a receive, probe or send that is no longer awaited.
-    pub(super) fn give_up(&self, at: u32) {
-        let (parcel, word) = self.change(|matching| matching.give_up(at));
+    pub(super) fn withdraw(&self, at: u32) {
+        let (value, word) = self.change(|matching| matching.withdraw(at));
         self.unhook(at, word);
         // This drop runs user code, so it comes last.
-        drop(parcel);
+        drop(value);
     }
 }
 
@@ -352,8 +352,8 @@ pub(super) fn wake_next(word: u32) {
     }
 }
 
-impl Floor for World {
-    fn calls(&self, tell: TellWait<'_>) {
+impl UpperLayer for World {
+    fn calls(&self, report: ReportWait<'_>) {
         let communicators = self.communicators.borrow();
         let of = |number: u32| communicators.get(&number).and_then(Weak::upgrade);
         let windows = self.windows.borrow();
@@ -366,51 +366,55 @@ impl Floor for World {
             let group = shared.as_ref().map(|shared| shared.group());
             let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
             // In the communicator of a window, only calls of the window receive messages.
-            let window = (entry.envelope.context, entry.home);
+            let window = (entry.envelope.context, entry.member);
             let is_receive = entry.state == EntryState::Posted && windows.contains_key(&window);
             let of_window = tag.filter(|_| is_receive);
             let of_window = of_window.and_then(|tag| RECEIVERS.get(tag as usize).copied());
-            let (peer, call, whom) = match entry.state {
+            let (peer, call, peer_name) = match entry.state {
                 EntryState::Held => {
-                    let to = group.and_then(|group| group.rank_of(entry.home));
-                    let whom = to.map_or_else(
-                        || format!("to {}", self.named(entry.home)),
+                    let to = group.and_then(|group| group.rank_of(entry.member));
+                    let peer_name = to.map_or_else(
+                        || format!("to {}", self.named(entry.member)),
                         |to| format!("to rank {to}"),
                     );
                     let from = source
                         .zip(group)
                         .and_then(|(source, group)| group.at(source));
-                    (self.awaited(from, Some(entry.home)), "send", Some(whom))
+                    (
+                        self.awaited(from, Some(entry.member)),
+                        "send",
+                        Some(peer_name),
+                    )
                 }
                 EntryState::Posted | EntryState::Probing => {
                     let peer = source
                         .zip(group)
                         .and_then(|(source, group)| group.at(source));
-                    let peer = self.awaited(Some(entry.home), peer);
+                    let peer = self.awaited(Some(entry.member), peer);
                     let call = match (of_window, entry.state) {
                         (Some(call), _) => call,
                         (None, EntryState::Posted) => "receive",
                         (None, _) => "probe",
                     };
                     let from = if of_window.is_some() { "" } else { "from " };
-                    let whom = source.map(|source| format!("{from}rank {source}"));
-                    (peer, call, whom)
+                    let peer_name = source.map(|source| format!("{from}rank {source}"));
+                    (peer, call, peer_name)
                 }
                 EntryState::Accessing => {
                     let call = tag.and_then(|what| NAMES.get(what as usize));
                     let (peer, call) = match (tag, call.copied().unwrap_or("access")) {
-                        (Some(THREAD), _) => (Some(OUTSIDE), "thread join"),
+                        (Some(THREAD), _) => (Some(NOT_A_PROCESS), "thread join"),
                         // The task reports the peer in its own waits.
                         (Some(TASK), _) => (None, "join"),
                         // Only the scheduler of the target knows the holder of a lock.
                         (_, "lock") => (None, "lock"),
-                        (_, call) => (self.awaited(None, Some(entry.home)), call),
+                        (_, call) => (self.awaited(None, Some(entry.member)), call),
                     };
                     (peer, call, source.map(|rank| format!("rank {rank}")))
                 }
                 _ => continue,
             };
-            let whom = whom.unwrap_or_else(|| "from any rank".to_string());
+            let peer_name = peer_name.unwrap_or_else(|| "from any rank".to_string());
             let name = shared
                 .as_ref()
                 .map_or("a dropped communicator", |shared| shared.name());
@@ -420,13 +424,18 @@ impl Floor for World {
                 (_, None) => ", any tag".to_string(),
                 (_, Some(tag)) => format!(", tag {tag}"),
             };
-            let what = || (format!("{call} ({name}, {whom}{tag})"), place(entry.at));
-            tell(entry.word, peer, &what);
+            let what = || {
+                (
+                    format!("{call} ({name}, {peer_name}{tag})"),
+                    place(entry.at),
+                )
+            };
+            report(entry.word, peer, &what);
         }
         for shared in communicators.values().filter_map(Weak::upgrade) {
-            Rounds::calls(&shared.rounds, &shared, tell);
+            Instances::calls(&shared.instances, &shared, report);
         }
-        self.threads(tell);
+        self.report_threads(report);
     }
 
     fn close(&self) -> UnreceivedMessages {
@@ -442,7 +451,7 @@ impl Floor for World {
         self.count(&lost, shared.as_deref());
         drop(shared);
         for lost in lost {
-            user_code::quietly(|| drop(lost.parcel));
+            user_code::quietly(|| drop(lost.value));
         }
         user_code::quietly(|| drop((all, early)));
         let kept = known.into_values().chain(busy.into_values());
@@ -455,11 +464,11 @@ impl Floor for World {
         counted.map_or_else(RankTraffic::default, |counted| counted.borrow_mut().take())
     }
 
-    fn letter(&self, (from, frame): Letter) {
+    fn handle_request(&self, (from, frame): SchedulerRequest) {
         match frame.downcast::<Frame>() {
             // Frames from this OS process need no validation.
             Ok(frame) => drop(self.arrive(from, *frame)),
-            Err(other) if other.is::<Knock>() => self.serve(),
+            Err(other) if other.is::<RequestsQueued>() => self.serve(),
             Err(_) => {}
         }
     }
@@ -468,7 +477,7 @@ impl Floor for World {
         let wanted = self
             .matching
             .borrow()
-            .wanted(from, Frame::whose(header, bytes));
+            .wanted(from, Frame::value_destination(header, bytes));
         let frame = Frame::from_bytes(header, bytes, wanted);
         let arrived = frame.and_then(|frame| self.arrive(from, frame));
         arrived.ok_or_else(|| {

@@ -34,7 +34,7 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
                        has one datatype";
         return Err(Error::new_spanned(&input.generics, message));
     }
-    let mpi = path_of_mpi(&input.attrs)?;
+    let mpi = mpi_path(&input.attrs)?;
     let mut wrong: Option<Error> = None;
     let fields: Vec<TokenStream> = (data.fields.iter().enumerate())
         .filter_map(|(at, field)| {
@@ -43,7 +43,7 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
                 None => Member::Unnamed(Index::from(at)),
             };
             let ty = &field.ty;
-            match of_field(&mpi, field) {
+            match field_datatype(&mpi, field) {
                 // Checks that the field has the described type, because another macro may have
                 // changed the field since this one read it.
                 Ok(of) => Some(quote!({
@@ -77,14 +77,14 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
 
             fn equivalent_datatype() -> Self::Out {
                 static __EQUIVALENT_DATATYPE: #mpi::internal::Derived = #mpi::internal::Derived::new();
-                __EQUIVALENT_DATATYPE.get(#text, || #mpi::internal::of_fields::<Self>(&[#(#fields),*]))
+                __EQUIVALENT_DATATYPE.get(#text, || #mpi::internal::struct_datatype::<Self>(&[#(#fields),*]))
             }
         }
     })
 }
 
 /// Returns an expression for the datatype of a field.
-fn of_field(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
+fn field_datatype(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
     match field.attrs.iter().find(|a| a.path().is_ident("mpi")) {
         Some(attribute) => {
             let message = "the attribute `mpi` is for structs, not for fields";
@@ -97,12 +97,12 @@ fn of_field(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
 /// Returns an expression for the datatype of a type.
 fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
     match of {
-        Type::Path(_) => Ok(quote!(#mpi::internal::of_type::<#of>())),
+        Type::Path(_) => Ok(quote!(#mpi::internal::type_datatype::<#of>())),
         Type::Array(array) => {
             let of = datatype(mpi, &array.elem)?;
             // The length comes from the type, because an expression might have another value at run
             // time.
-            Ok(quote!(#mpi::internal::of_array(::core::marker::PhantomData::<#array>, #of)))
+            Ok(quote!(#mpi::internal::array_datatype(::core::marker::PhantomData::<#array>, #of)))
         }
         Type::Tuple(tuple) => {
             let fields: Result<Vec<TokenStream>, Error> = (tuple.elems.iter().enumerate())
@@ -112,7 +112,7 @@ fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
                 })
                 .collect();
             let fields = fields?;
-            Ok(quote!(#mpi::internal::of_fields::<#tuple>(&[#(#fields),*])))
+            Ok(quote!(#mpi::internal::struct_datatype::<#tuple>(&[#(#fields),*])))
         }
         // Macros pass `$field:ty` as a group.
         Type::Group(group) => datatype(mpi, &group.elem),
@@ -129,7 +129,7 @@ fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
 }
 
 /// Returns the path of the `mpi` crate, from `#[mpi(crate = "...")]` if present.
-fn path_of_mpi(attributes: &[Attribute]) -> Result<Path, Error> {
+fn mpi_path(attributes: &[Attribute]) -> Result<Path, Error> {
     let mut found: Option<Path> = None;
     for attribute in attributes.iter().filter(|a| a.path().is_ident("mpi")) {
         let settings =
@@ -166,34 +166,37 @@ mod tests {
     use super::*;
 
     /// Returns the messages of the errors for a struct, in source order.
-    fn told(input: &DeriveInput) -> Vec<String> {
+    fn errors_of(input: &DeriveInput) -> Vec<String> {
         let errors = derive(input).expect_err("it is wrong").into_iter();
         errors.map(|error| error.to_string()).collect()
     }
 
     #[test]
-    fn what_has_no_datatype_is_told() {
+    fn types_without_datatype_are_errors() {
         let structs = "`Equivalence` can be derived only for structs: a datatype cannot record the \
                        variant of an enum";
         assert_eq!(
-            told(&parse_quote!(
+            errors_of(&parse_quote!(
                 enum Which {
                     This,
                 }
             )),
             [structs]
         );
-        assert_eq!(told(&parse_quote!(union Which { this: u8 })), [structs]);
+        assert_eq!(
+            errors_of(&parse_quote!(union Which { this: u8 })),
+            [structs]
+        );
         let plain = "`Equivalence` cannot be derived for a struct with parameters, because it has \
                      one datatype";
         assert_eq!(
-            told(&parse_quote!(
+            errors_of(&parse_quote!(
                 struct Of<T>(T);
             )),
             [plain]
         );
         assert_eq!(
-            told(&parse_quote!(
+            errors_of(&parse_quote!(
                 struct Of<'a>(u8, Also<'a>);
             )),
             [plain]
@@ -214,28 +217,28 @@ mod tests {
             }
         );
         let nothing = "the attribute `mpi` is for structs, not for fields";
-        assert_eq!(told(&skipped), [nothing]);
+        assert_eq!(errors_of(&skipped), [nothing]);
         assert_eq!(
-            told(&all),
+            errors_of(&all),
             [of("& 'static str"), of("* const u8"), of("fn (u8)")]
         );
     }
 
     #[test]
-    fn the_crate_is_named_once() {
+    fn invalid_crate_paths_are_errors() {
         let twice: DeriveInput = parse_quote! {
             #[mpi(crate = "a")] #[mpi(crate = "b::mpi")] struct Word(u8);
         };
-        assert_eq!(told(&twice), ["`crate` is given twice"]);
+        assert_eq!(errors_of(&twice), ["`crate` is given twice"]);
         let other: DeriveInput = parse_quote!(
             #[mpi(path = "a")]
             struct Word(u8);
         );
-        assert_eq!(told(&other), ["expected `crate = \"path::to::mpi\"`"]);
+        assert_eq!(errors_of(&other), ["expected `crate = \"path::to::mpi\"`"]);
         let no_path: DeriveInput = parse_quote!(
             #[mpi(crate = "a b")]
             struct Word(u8);
         );
-        assert_eq!(told(&no_path).len(), 1);
+        assert_eq!(errors_of(&no_path).len(), 1);
     }
 }

@@ -116,7 +116,7 @@ fn values_arrays_and_slices_of_structs_are_what_was_sent() {
 
 /// Sends bytes that are not valid values to an array.
 #[test]
-fn a_byte_that_is_no_bool_is_an_error() {
+fn invalid_bool_bytes_are_errors() {
     let told = alone(|world| {
         let me = world.this_process();
         me.send(&[1_u8, 2]);
@@ -153,7 +153,7 @@ struct Lengths(
 );
 
 #[test]
-fn arrays_are_as_long_as_their_type_says() {
+fn array_length_is_taken_from_the_type() {
     alone(|world| {
         let me = world.this_process();
         let odd = Odd([1; length()]);
@@ -186,7 +186,7 @@ unsafe impl Equivalence for Short {
 struct Shorts([Short; 2]);
 
 #[test]
-fn an_array_of_what_is_not_as_large_as_its_type_is_refused() {
+fn array_of_elements_with_another_extent_panics() {
     let told = alone(|world| world.this_process().send(&Shorts([Short(1); 2]))).unwrap_err();
     assert!(
         told.contains("Short has 8 bytes, but the extent of its datatype is 4"),

@@ -37,18 +37,18 @@ fn caught<T>(f: impl FnOnce() -> T) -> Option<T> {
 
 /// The payload of the first panic of user code, if any.
 #[must_use]
-pub(crate) struct Panicked(Option<Payload>);
+pub(crate) struct PanicPayload(Option<Payload>);
 
-impl Panicked {
-    pub(crate) const NO: Panicked = Panicked(None);
+impl PanicPayload {
+    pub(crate) const NO: PanicPayload = PanicPayload(None);
 
     /// Takes the payload that the last attribute function stored.
-    fn take() -> Panicked {
-        Panicked(PANICKED.take().map(ManuallyDrop::into_inner))
+    fn take() -> PanicPayload {
+        PanicPayload(PANICKED.take().map(ManuallyDrop::into_inner))
     }
 
     /// Returns the first of two payloads, and discards the second if both exist.
-    pub(crate) fn or(self, other: Panicked) -> Panicked {
+    pub(crate) fn or(self, other: PanicPayload) -> PanicPayload {
         match self.0 {
             None => other,
             Some(_) => {
@@ -68,7 +68,7 @@ impl Panicked {
 
     /// Resumes the panic, unless the stack is unwinding already: a second panic would end the OS
     /// process with all its ranks.
-    pub(crate) fn go_on(self) {
+    pub(crate) fn resume(self) {
         match self.0 {
             Some(payload) if !thread::panicking() => resume_unwind(payload),
             _ => self.discard(),
@@ -222,7 +222,7 @@ impl Attributes {
 
     /// Returns the attributes for a duplicate of a communicator.
     pub(crate) fn duplicate(&self, of: MPI_Comm) -> Attributes {
-        let (mut copies, mut panicked) = (Vec::new(), Panicked::NO);
+        let (mut copies, mut panicked) = (Vec::new(), PanicPayload::NO);
         // No borrow is held during the copies, because they run user code, which may access
         // attributes.
         let count = self.0.borrow().len();
@@ -236,7 +236,7 @@ impl Attributes {
             // SAFETY: the value has the type of these functions, and is freed only with the
             // communicator. The other pointers refer to local variables.
             unsafe { copy(of, key, std::ptr::null_mut(), value, to, &raw mut flag) };
-            panicked = panicked.or(Panicked::take());
+            panicked = panicked.or(PanicPayload::take());
             if flag != 0 {
                 copies.push(Attribute {
                     key,
@@ -250,21 +250,21 @@ impl Attributes {
         }
         let copies = Attributes(RefCell::new(copies));
         if panicked.0.is_some() {
-            panicked.or(copies.clear(of)).go_on();
+            panicked.or(copies.clear(of)).resume();
         }
         copies
     }
 
     /// Drops all values, none of which may be borrowed. If a destructor panics, the others still
     /// run. Returns the payload of the first panic.
-    pub(crate) fn clear(&self, of: MPI_Comm) -> Panicked {
-        let mut panicked = Panicked::NO;
+    pub(crate) fn clear(&self, of: MPI_Comm) -> PanicPayload {
+        let mut panicked = PanicPayload::NO;
         let attributes = self.0.take();
         for one in attributes {
             // SAFETY: the value has the type of this function, and is owned, because it was taken
             // from the list.
             unsafe { (one.delete)(of, one.key, one.value, std::ptr::null_mut()) };
-            panicked = panicked.or(Panicked::take());
+            panicked = panicked.or(PanicPayload::take());
         }
         panicked
     }

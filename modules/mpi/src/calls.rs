@@ -13,11 +13,11 @@ use std::rc::Rc;
 use graphmap_runtime::mpi as core;
 
 use crate::abi::{MPI_Comm, MPI_Fint, MPI_Info, MPI_SUCCESS, RSMPI_COMM_NULL};
+use crate::buffer_range::{BufferRange, packed_at};
 use crate::collective::begin::barrier;
 use crate::datatype::layout::MPI_Datatype;
 use crate::done;
 use crate::fiber::wait;
-use crate::place::{Place, packed_at};
 use crate::request::complete;
 use crate::shared::Shared;
 
@@ -108,11 +108,11 @@ pub unsafe fn RSMPI_Comm_c2f(comm: MPI_Comm) -> MPI_Fint {
     }
     NUMBERED.with_borrow_mut(|numbered| {
         let known = numbered.iter().position(|&one| one == comm);
-        let place = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             numbered.push(comm);
             numbered.len() - 1
         });
-        MPI_Fint::try_from(place + 1).expect("there are fewer communicators than numbers")
+        MPI_Fint::try_from(index + 1).expect("there are fewer communicators than numbers")
     })
 }
 
@@ -123,9 +123,9 @@ pub unsafe fn RSMPI_Comm_c2f(comm: MPI_Comm) -> MPI_Fint {
 /// There are no conditions. It is `unsafe` only because the C function is. The communicator may
 /// have been dropped since its handle was requested.
 pub unsafe fn RSMPI_Comm_f2c(comm: MPI_Fint) -> MPI_Comm {
-    let place = usize::try_from(comm).ok().and_then(|at| at.checked_sub(1));
+    let index = usize::try_from(comm).ok().and_then(|at| at.checked_sub(1));
     NUMBERED.with_borrow(|numbered| {
-        let found = place.and_then(|place| numbered.get(place));
+        let found = index.and_then(|index| numbered.get(index));
         found.copied().unwrap_or(RSMPI_COMM_NULL)
     })
 }
@@ -332,9 +332,9 @@ unsafe fn exchange(
     let received = received(graph.sources().count());
     for ((first, count), bytes) in received.into_iter().zip(come) {
         if let Some(bytes) = bytes {
-            let place = Place::at(to.cast(), first, count, to_type.0);
+            let range = BufferRange::at(to.cast(), first, count, to_type.0);
             // SAFETY: by the contract of this function.
-            done(unsafe { place.fill_exactly(&bytes) });
+            done(unsafe { range.fill_exactly(&bytes) });
         }
     }
     MPI_SUCCESS

@@ -5,11 +5,11 @@ use std::any::type_name;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-use crate::datatype::equivalence::alone;
+use crate::datatype::equivalence::single_datatype;
 use crate::datatype::layout::{Block, Extent, Layout, MPI_Datatype};
 use crate::datatype::{DatatypeRef, Equivalence};
-use crate::life::Phase;
-use crate::rank::{elsewhere, is_own_thread, phase};
+use crate::phase::Phase;
+use crate::rank::{initialized_ranks, is_own_thread, phase};
 use crate::raw::{AsRaw, FromRaw};
 use crate::threading::Threading;
 
@@ -37,7 +37,7 @@ impl Derived {
         let datatype = match self.0.get() {
             Some(&datatype) => datatype,
             None => {
-                check_that_it_may_be_made(name);
+                check_may_create(name);
                 // No lock is held, because `make` runs user code, which may let another rank run.
                 // If the datatype is created twice, both are equal.
                 let made = MPI_Datatype(make().0);
@@ -54,8 +54,8 @@ impl Derived {
 /// # Panics
 /// If the datatype extends beyond the value.
 #[track_caller]
-pub fn of_type<T: Equivalence>() -> Field {
-    Field(alone::<T>().as_raw().0)
+pub fn type_datatype<T: Equivalence>() -> Field {
+    Field(single_datatype::<T>().as_raw().0)
 }
 
 /// Returns the datatype of an array, whose elements have the datatype `of`.
@@ -64,7 +64,7 @@ pub fn of_type<T: Equivalence>() -> Field {
 /// If there are several elements and the extent of `of` is not their size, because then other bytes
 /// than those of the elements would be accessed.
 #[track_caller]
-pub fn of_array<Element, const LENGTH: usize>(
+pub fn array_datatype<Element, const LENGTH: usize>(
     _: PhantomData<[Element; LENGTH]>,
     of: Field,
 ) -> Field {
@@ -76,17 +76,17 @@ pub fn of_array<Element, const LENGTH: usize>(
         size_of::<Element>(),
         of.0.extent
     );
-    of_blocks(vec![(0, LENGTH, of)], size_of::<[Element; LENGTH]>())
+    blocks_datatype(vec![(0, LENGTH, of)], size_of::<[Element; LENGTH]>())
 }
 
 /// Returns the datatype of a struct or tuple from the offsets of its fields in bytes.
 #[track_caller]
-pub fn of_fields<T>(fields: &[(usize, Field)]) -> Field {
+pub fn struct_datatype<T>(fields: &[(usize, Field)]) -> Field {
     let blocks = fields.iter().map(|&(at, of)| (at, 1, of));
-    of_blocks(blocks.collect(), size_of::<T>())
+    blocks_datatype(blocks.collect(), size_of::<T>())
 }
 
-fn of_blocks(blocks: Vec<(usize, usize, Field)>, size: usize) -> Field {
+fn blocks_datatype(blocks: Vec<(usize, usize, Field)>, size: usize) -> Field {
     let block = |(displacement, count, of): (usize, usize, Field)| {
         Block::new(displacement.cast_signed(), count, of.0)
     };
@@ -100,7 +100,7 @@ fn of_blocks(blocks: Vec<(usize, usize, Field)>, size: usize) -> Field {
 /// If it may not: before `initialize`, after the end of the rank, or on another thread without
 /// `Threading::Multiple`.
 #[track_caller]
-fn check_that_it_may_be_made(type_name: &str) {
+fn check_may_create(type_name: &str) {
     let threading = match phase() {
         Some(Phase::Initialized(_)) if is_own_thread() => return,
         Some(Phase::Finalized(_)) => panic!(
@@ -113,7 +113,7 @@ fn check_that_it_may_be_made(type_name: &str) {
         ),
         Some(Phase::Initialized(threading)) => threading,
         // The thread was started by a rank, but it is unknown by which one.
-        None => match elsewhere() {
+        None => match initialized_ranks() {
             (_, true) => Threading::Multiple,
             (true, false) => Threading::Single,
             (false, _) => panic!(

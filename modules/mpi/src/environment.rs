@@ -5,7 +5,7 @@ use std::string::FromUtf8Error;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::life::Phase;
+use crate::phase::Phase;
 use crate::rank::{NO_RANK, RankId, finalize_current, phase};
 pub use crate::threading::Threading;
 use crate::topology::SimpleCommunicator;

@@ -48,8 +48,8 @@ pub(crate) struct Fiber {
 enum Stage {
     /// The function that will be called.
     New(Box<dyn FnOnce() -> Ended>),
-    Begun(Pin<Box<graphmap_fiber::Fiber<Ended>>>),
-    Over,
+    Running(Pin<Box<graphmap_fiber::Fiber<Ended>>>),
+    Ended,
 }
 
 impl Fiber {
@@ -73,9 +73,9 @@ impl Fiber {
     /// Allocates a stack for the function, if it has none.
     #[inline(never)]
     fn begin(&mut self) -> Result<(), String> {
-        if let Stage::New(main) = std::mem::replace(&mut self.stage, Stage::Over) {
+        if let Stage::New(main) = std::mem::replace(&mut self.stage, Stage::Ended) {
             let fiber = fiber(self.name.as_deref(), main)?;
-            self.stage = Stage::Begun(Box::pin(fiber));
+            self.stage = Stage::Running(Box::pin(fiber));
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Future for Fiber {
             return Poll::Ready(Err(why));
         }
         match &mut this.stage {
-            Stage::Begun(fiber) => fiber.as_mut().poll(context),
+            Stage::Running(fiber) => fiber.as_mut().poll(context),
             _ => Poll::Pending,
         }
     }
@@ -104,7 +104,7 @@ impl Drop for Fiber {
     fn drop(&mut self) {
         // The destructors of values on the stack run as the rank.
         let _entered = Entered::new(&self.rank);
-        self.stage = Stage::Over;
+        self.stage = Stage::Ended;
     }
 }
 

@@ -12,9 +12,9 @@
 //!     immediate_all_reduce_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
 //!     where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
 //!     {
-//!         let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
+//!         let (reduction, range) = (Reduction::new(sendbuf, &op), BufferRange::of(recvbuf));
 //!         // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
-//!         unsafe { begin::all_reduce(self.as_handle().groups(), reduction, place) }
+//!         unsafe { begin::all_reduce(self.as_handle().groups(), reduction, range) }
 //!     }
 //! }
 //! ```
@@ -199,7 +199,7 @@ macro_rules! forms {
             where $($T:ident: $bound:ident $(+ ?$sized:ident)?),+
         ]
         ($self:ident $(, $parameter:ident: $Type:ty)+) -> $Data:ident
-        $begun:block
+        $started:block
     ) => {
         #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), as a request.")]
         #[doc = ""]
@@ -214,9 +214,9 @@ macro_rules! forms {
             $($T: 'a + $bound $(+ ?$sized)?,)+
             Sc: $crate::request::Scope<'a>,
         {
-            let (data, begun) = $begun;
+            let (data, started) = $started;
             // SAFETY: the data are borrowed for `'a`, exclusively if they are received into.
-            unsafe { $crate::request::Request::begin(begun, data, scope) }
+            unsafe { $crate::request::Request::begin(started, data, scope) }
         }
     };
 }

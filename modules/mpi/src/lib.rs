@@ -77,7 +77,7 @@ use std::os::raw::c_int;
 
 mod abi;
 pub mod attribute;
-mod begun;
+mod buffer_range;
 mod calls;
 pub mod collective;
 pub mod datatype;
@@ -87,9 +87,9 @@ pub mod environment;
 pub mod ffi;
 mod fiber;
 mod forms;
-mod life;
+mod nonblocking;
 mod operation;
-mod place;
+mod phase;
 pub mod point_to_point;
 mod process;
 mod rank;
@@ -119,7 +119,7 @@ pub mod traits {
 #[cfg(feature = "derive")]
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::derived::{Derived, Field, of_array, of_fields, of_type};
+    pub use crate::derived::{Derived, Field, array_datatype, struct_datatype, type_datatype};
 }
 #[cfg(feature = "derive")]
 mod derived;

@@ -13,7 +13,7 @@ pub(crate) struct Process {
     rank: RankState,
     /// Tasks that the rank has started. Declared before the function, whose stack has the rank's
     /// `Universe`, so that the tasks are dropped first and find the rank initialized.
-    beside: TaskSet<'static, Ended>,
+    tasks: TaskSet<'static, Ended>,
     /// Function of the rank, or `None` if it has returned.
     main: Option<Fiber>,
 }
@@ -23,8 +23,8 @@ impl Process {
     pub(crate) fn new(main: impl FnOnce() -> Ended + 'static) -> Self {
         let rank = RankState::new();
         let main = Some(Fiber::new(rank.clone(), main));
-        let beside = TaskSet::new();
-        Process { rank, beside, main }
+        let tasks = TaskSet::new();
+        Process { rank, tasks, main }
     }
 }
 
@@ -32,7 +32,7 @@ impl Future for Process {
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
-        let Process { rank, beside, main } = &mut *self;
+        let Process { rank, tasks, main } = &mut *self;
         let _polled = rank.polled();
         if let Some(fiber) = main
             && let Poll::Ready(ended) = Pin::new(fiber).poll(context)
@@ -43,16 +43,16 @@ impl Future for Process {
             }
         }
         // Fast path: the rank has no tasks.
-        if main.is_some() && beside.is_empty() && !rank.has_begun() {
+        if main.is_some() && tasks.is_empty() && !rank.has_new_tasks() {
             return Poll::Pending;
         }
         loop {
             // New tasks are polled now, because no waker would poll the process for them.
-            rank.take_begun(beside);
-            match beside.poll_join_next(context) {
+            rank.take_new_tasks(tasks);
+            match tasks.poll_join_next(context) {
                 Poll::Ready(Some(Ok(()))) => {}
                 Poll::Ready(Some(ended)) => return Poll::Ready(ended),
-                Poll::Ready(None) | Poll::Pending if rank.has_begun() => {}
+                Poll::Ready(None) | Poll::Pending if rank.has_new_tasks() => {}
                 Poll::Ready(None) if main.is_none() => return Poll::Ready(Ok(())),
                 Poll::Ready(None) | Poll::Pending => return Poll::Pending,
             }

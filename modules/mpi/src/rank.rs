@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use graphmap_runtime::{TaskSet, mpi as core};
 
-use crate::attribute::Panicked;
-use crate::life::{Life, Phase};
+use crate::attribute::PanicPayload;
+use crate::phase::{Phase, PhaseHandle};
 use crate::shared::{Kind, Shared};
 use crate::threading::Threading;
 
@@ -42,11 +42,11 @@ impl RankId {
 }
 
 /// A task of a rank. It runs beside the rank's function until it ends or fails.
-pub(crate) type Part = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+pub(crate) type Task = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
 /// Whether a rank may start tasks.
 #[derive(Clone, Copy)]
-enum Beginning {
+enum TaskStart {
     /// It may not now: its process is not being polled, and would not notice a new task.
     NotNow,
     /// It may.
@@ -65,10 +65,10 @@ struct State {
     #[cfg(feature = "derive")]
     thread: std::thread::ThreadId,
     world: OnceCell<Rc<Shared>>,
-    itself: OnceCell<Rc<Shared>>,
-    beginning: Cell<Beginning>,
+    self_comm: OnceCell<Rc<Shared>>,
+    task_start: Cell<TaskStart>,
     /// Tasks that were started and have not been polled yet.
-    begun: RefCell<Vec<Part>>,
+    new_tasks: RefCell<Vec<Task>>,
 }
 
 impl RankState {
@@ -79,15 +79,15 @@ impl RankState {
             #[cfg(feature = "derive")]
             thread: std::thread::current().id(),
             world: OnceCell::new(),
-            itself: OnceCell::new(),
-            beginning: Cell::new(Beginning::NotNow),
-            begun: RefCell::default(),
+            self_comm: OnceCell::new(),
+            task_start: Cell::new(TaskStart::NotNow),
+            new_tasks: RefCell::default(),
         }))
     }
 
     /// Marks the process of the rank as being polled until the guard is dropped.
     pub(crate) fn polled(&self) -> Polled<'_> {
-        self.0.beginning.set(Beginning::Now);
+        self.0.task_start.set(TaskStart::Now);
         Polled(&self.0)
     }
 
@@ -97,40 +97,40 @@ impl RankState {
     /// # Panics
     /// If the caller is not a rank, or is not on a stack of its process.
     #[track_caller]
-    pub(crate) fn beginning() -> Option<RankState> {
+    pub(crate) fn current_for_task() -> Option<RankState> {
         let rank = current().expect("the caller is not a rank: only ranks start endpoints");
-        match rank.0.beginning.get() {
-            Beginning::Now => Some(rank),
+        match rank.0.task_start.get() {
+            TaskStart::Now => Some(rank),
             // A second panic, in a destructor, would end the OS process.
-            Beginning::NotNow if std::thread::panicking() => None,
-            Beginning::NotNow => panic!(
+            TaskStart::NotNow if std::thread::panicking() => None,
+            TaskStart::NotNow => panic!(
                 "an endpoint must be started on the stack of its rank, not from `ThreadRank::call`"
             ),
-            Beginning::Never => None,
+            TaskStart::Never => None,
         }
     }
 
     /// Starts a task.
-    pub(crate) fn begin(&self, part: Part) {
-        self.0.begun.borrow_mut().push(part);
+    pub(crate) fn start_task(&self, task: Task) {
+        self.0.new_tasks.borrow_mut().push(task);
     }
 
     /// Moves the tasks that were started since the last call into `all`.
-    pub(crate) fn take_begun(&self, all: &mut TaskSet<'static, Result<(), String>>) {
-        for part in self.0.begun.borrow_mut().drain(..) {
-            all.push(part);
+    pub(crate) fn take_new_tasks(&self, all: &mut TaskSet<'static, Result<(), String>>) {
+        for task in self.0.new_tasks.borrow_mut().drain(..) {
+            all.push(task);
         }
     }
 
-    /// Returns whether tasks were started since the last call of [`take_begun`](Self::take_begun).
-    pub(crate) fn has_begun(&self) -> bool {
-        !self.0.begun.borrow().is_empty()
+    /// Returns whether tasks were started after the last [`take_new_tasks`](Self::take_new_tasks).
+    pub(crate) fn has_new_tasks(&self) -> bool {
+        !self.0.new_tasks.borrow().is_empty()
     }
 
     /// Prevents the rank from starting tasks. Returns the tasks that have not been polled.
-    pub(crate) fn close(&self) -> Vec<Part> {
-        self.0.beginning.set(Beginning::Never);
-        self.0.begun.take()
+    pub(crate) fn close(&self) -> Vec<Task> {
+        self.0.task_start.set(TaskStart::Never);
+        self.0.new_tasks.take()
     }
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct Polled<'a>(&'a State);
 
 impl Drop for Polled<'_> {
     fn drop(&mut self) {
-        self.0.beginning.set(Beginning::NotNow);
+        self.0.task_start.set(TaskStart::NotNow);
     }
 }
 
@@ -236,8 +236,8 @@ fn finalize(state: &State) {
     let Phase::Initialized(threading) = state.phase.get() else {
         return;
     };
-    let mut panicked = Panicked::NO;
-    for shared in [state.itself.get(), state.world.get()]
+    let mut panicked = PanicPayload::NO;
+    for shared in [state.self_comm.get(), state.world.get()]
         .into_iter()
         .flatten()
     {
@@ -251,13 +251,13 @@ fn finalize(state: &State) {
     if threading == Threading::Multiple {
         MULTIPLE.fetch_sub(1, Ordering::Relaxed);
     }
-    panicked.go_on();
+    panicked.resume();
 }
 
 /// Returns whether ranks of this OS process are initialized, and whether one is with
 /// [`Threading::Multiple`].
 #[cfg(feature = "derive")]
-pub(crate) fn elsewhere() -> (bool, bool) {
+pub(crate) fn initialized_ranks() -> (bool, bool) {
     let any = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
     (any(&INITIALIZED), any(&MULTIPLE))
 }
@@ -281,17 +281,17 @@ pub(crate) fn communicator(kind: Kind) -> Rc<Shared> {
         Phase::Initialized(_) => {}
     }
     let world = || core::world().unwrap_or_else(|error| panic!("{error}"));
-    let life = Life::new(&state.phase);
+    let phase = PhaseHandle::new(&state.phase);
     let (cell, name) = match kind {
-        Kind::Itself => (&state.itself, "MPI_COMM_SELF"),
+        Kind::SelfComm => (&state.self_comm, "MPI_COMM_SELF"),
         _ => (&state.world, "MPI_COMM_WORLD"),
     };
     let shared = cell.get_or_init(|| {
         let communicator = match kind {
-            Kind::Itself => world().alone().unwrap_or_else(|error| panic!("{error}")),
+            Kind::SelfComm => world().alone().unwrap_or_else(|error| panic!("{error}")),
             _ => world(),
         };
-        Rc::new(Shared::new(communicator, name.to_string(), life))
+        Rc::new(Shared::new(communicator, name.to_string(), phase))
     });
     Rc::clone(shared)
 }

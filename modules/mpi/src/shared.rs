@@ -7,7 +7,7 @@ use graphmap_runtime::mpi as core;
 
 use crate::abi::MPI_Comm;
 use crate::attribute::Attributes;
-use crate::life::Life;
+use crate::phase::PhaseHandle;
 use crate::raw::AsRaw;
 
 /// Communicators that each rank has from the beginning.
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     /// The communicator of all ranks (`MPI_COMM_WORLD`).
     World,
     /// The communicator of the rank alone (`MPI_COMM_SELF`).
-    Itself,
+    SelfComm,
 }
 
 /// One or two groups of a communicator, as the runtime represents them.
@@ -103,24 +103,24 @@ pub(crate) struct Shared {
     /// Sources and destinations of the rank, if the communicator has a distributed graph.
     pub(crate) graph: Option<core::Neighbours>,
     pub(crate) attributes: Attributes,
-    pub(crate) life: Life,
+    pub(crate) phase: PhaseHandle,
 }
 
 impl Shared {
-    pub(crate) fn new(groups: impl Into<Groups>, name: String, life: Life) -> Self {
+    pub(crate) fn new(groups: impl Into<Groups>, name: String, phase: PhaseHandle) -> Self {
         Shared {
             groups: groups.into(),
             name: RefCell::new(name),
             grid: None,
             graph: None,
             attributes: Attributes::default(),
-            life,
+            phase,
         }
     }
 
     /// Returns the state of a communicator that is made from this one.
     pub(crate) fn derived(&self, groups: impl Into<Groups>) -> Shared {
-        Shared::new(groups, String::new(), self.life.clone())
+        Shared::new(groups, String::new(), self.phase.clone())
     }
 
     /// Returns the groups, for a call that communicates.
@@ -130,7 +130,7 @@ impl Shared {
     #[track_caller]
     #[inline]
     pub(crate) fn groups(&self) -> &Groups {
-        self.life.check();
+        self.phase.check();
         &self.groups
     }
 
@@ -175,7 +175,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.attributes.clear(self.handle()).go_on();
+        self.attributes.clear(self.handle()).resume();
     }
 }
 

@@ -48,7 +48,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn parts_of_different_lengths_go_where_they_belong(
+    fn parts_of_different_lengths_match_the_model(
         counts in (1..5_usize).prop_flat_map(|n| prop::collection::vec(prop::collection::vec(0..4_i32, n), n)),
         immediate: bool,
         root in 0..5_usize,
@@ -217,7 +217,7 @@ fn operations_of_functions() {
 }
 
 #[test]
-fn ranks_that_do_not_agree_are_all_told() {
+fn mismatched_calls_fail_on_all_ranks() {
     ranks(3, |world| {
         let mut room = [0; 3];
         let different = match world.rank() {
@@ -309,7 +309,7 @@ fn attributes(of: &mut SimpleCommunicator) {
 }
 
 #[test]
-fn an_attribute_that_is_replaced_may_be_looked_at_still() {
+fn replaced_attribute_stays_borrowed() {
     ranks(1, |world| {
         let mut other = SimpleCommunicator::world();
         other.set_attr(Mark(1));
@@ -345,7 +345,7 @@ impl CommAttribute for Odd {
 
 /// Panics in an attribute, which used to abort the OS process with all its ranks.
 #[test]
-fn an_attribute_that_panics_is_told_of_its_rank() {
+fn panic_of_an_attribute_fails_its_rank() {
     type OfRank = fn(SimpleCommunicator);
     let told = |rank: OfRank| {
         let ended = mpi::run(3, move || {
@@ -433,7 +433,7 @@ fn grids() {
 /// Waits in an operation. This is an error, because the rank that owns the operation could end
 /// first.
 #[test]
-fn an_operation_that_waits_is_told() {
+fn operation_that_waits_is_an_error() {
     let ended = mpi::run(3, || {
         let universe = mpi::initialize().unwrap();
         let operation = UserOperation::commutative(|_, _| SimpleCommunicator::world().barrier());
@@ -447,7 +447,7 @@ fn an_operation_that_waits_is_told() {
 /// Forgets a reduction that borrows its operation. On several schedulers, the last rank to arrive
 /// computes the result with the operation of an earlier rank, which may no longer exist.
 #[test]
-fn a_reduction_that_is_forgotten_lends_its_operation_no_longer_than_its_scope() {
+fn forgotten_reduction_ends_its_loan_with_the_scope() {
     for shrinks in [false, true] {
         let options = mpi::Options::new().os_processes(2).threads(2);
         let ended = mpi::run_with(&options, 2, move || {

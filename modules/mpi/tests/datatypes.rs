@@ -222,7 +222,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn elements_are_packed_and_unpacked_as_the_model_says(made in made(), count in 0..4_i32) {
+    fn pack_and_unpack_match_the_model(made in made(), count in 0..4_i32) {
         let model = made.model();
         let element = |at: i32| at as isize * model.extent();
         let places: Vec<isize> = (0..count)
@@ -268,7 +268,7 @@ proptest! {
 }
 
 #[test]
-fn types_made_alike_are_the_same() {
+fn equal_constructions_give_the_same_type() {
     let made = || UserDatatype::vector(3, 2, 4, &u16::equivalent_datatype());
     let (one, other) = (made(), made());
     assert!(one.as_raw() == other.as_raw());
@@ -293,7 +293,7 @@ fn buffers_of_types_known_at_run_time() {
 }
 
 #[test]
-fn what_is_no_datatype_is_told() {
+fn invalid_datatypes_panic() {
     let byte = u8::equivalent_datatype;
     let wrong: [&dyn Fn() -> UserDatatype; 4] = [
         &|| UserDatatype::contiguous(-1, &byte()),
@@ -464,7 +464,7 @@ fn panics<R>(f: impl FnOnce() -> R) -> bool {
 /// Sends arrays of values whose size differs from the extent of their datatype. This is refused,
 /// because other bytes than those of the elements would be read and written.
 #[test]
-fn values_that_are_not_as_far_apart_as_their_datatype_says_go_one_by_one() {
+fn values_with_another_extent_are_sent_one_by_one() {
     alone(|world| {
         let me = world.this_process();
         me.send(&Packed(1, 2));

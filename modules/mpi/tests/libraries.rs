@@ -92,7 +92,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn neighbours_exchange_what_libraries_send_past_rsmpi(
+    fn neighbours_exchange_by_direct_mpi_calls(
         count in 1_usize..7,
         schedulers in 1_usize..3,
         ends in prop::collection::btree_map((0_usize..7, 0_usize..7), 0_usize..5, 0..20),
@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
-    fn messages_and_reductions_are_begun_past_rsmpi(
+    fn direct_mpi_calls_match_the_model(
         count in 1_usize..6,
         schedulers in 1_usize..3,
         elements in 0_usize..5,
@@ -230,7 +230,7 @@ proptest! {
 }
 
 #[test]
-fn messages_to_no_rank_and_from_none_are_begun_past_rsmpi() {
+fn direct_mpi_calls_accept_the_null_rank() {
     ranks_on(1, 2, |world| {
         let (comm, none, of_values) = (world.as_raw(), ffi::RSMPI_PROC_NULL, ffi::RSMPI_UINT64_T);
         let mut value = 5_u64;
@@ -247,7 +247,7 @@ fn messages_to_no_rank_and_from_none_are_begun_past_rsmpi() {
 }
 
 #[test]
-fn what_was_begun_past_rsmpi_and_is_wrong_is_told() {
+fn errors_of_direct_mpi_calls_panic() {
     let truncated = failure(2, |world| {
         let (rank, comm, of_values) = (world.rank(), world.as_raw(), ffi::RSMPI_INT32_T);
         let mut values = [rank; 2];
@@ -313,7 +313,7 @@ fn failure(count: usize, rank: impl Fn(SimpleCommunicator) + Send + Sync + 'stat
 }
 
 #[test]
-fn what_has_no_graph_or_no_such_edge_is_told() {
+fn missing_graph_or_edge_panics() {
     let none = failure(1, |world| assert_eq!(degrees(&world), (0, 0)));
     assert!(none.contains("the communicator has no graph"), "{none}");
     let half = failure(2, |world| drop(graph(&world, &[], &[1 - world.rank()])));
@@ -339,7 +339,7 @@ fn a_universe_is_kept_in_a_static() {
 }
 
 #[test]
-fn a_universe_of_another_rank_is_told() {
+fn universe_of_another_rank_panics() {
     static FIRST: Mutex<Option<Universe>> = Mutex::new(None);
     let options = mpi::Options::new().schedulers(1).threads(1);
     let of_another = |then: fn(Option<Universe>)| {
@@ -419,7 +419,7 @@ fn a_universe_is_kept_in_a_thread_local() {
 /// Calls from a thread that is not a rank, such as a thread of a library's pool. The library has
 /// declared its communicator `Send`.
 #[test]
-fn a_call_by_a_thread_that_is_no_rank_is_told() {
+fn call_by_a_foreign_thread_panics() {
     struct Sent(SimpleCommunicator);
     // SAFETY: the rank waits in `join` while the thread uses the communicator.
     unsafe impl Send for Sent {}
@@ -435,7 +435,7 @@ fn a_call_by_a_thread_that_is_no_rank_is_told() {
 }
 
 #[test]
-fn a_thread_that_is_no_rank_is_told() {
+fn universe_on_a_foreign_thread_panics() {
     let options = mpi::Options::new().schedulers(1).threads(1);
     mpi::run_with(&options, 1, || {
         let universe = mpi::initialize().unwrap();

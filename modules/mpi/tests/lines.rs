@@ -59,7 +59,7 @@ const CALLS: &[Call] = &[
 ];
 
 #[test]
-fn what_is_told_of_a_call_has_the_line_of_who_makes_it() {
+fn reports_have_the_line_of_the_caller() {
     let mut wrong = Vec::new();
     for call in CALLS {
         let run = mpi::run(2, move || {
@@ -81,7 +81,7 @@ fn what_is_told_of_a_call_has_the_line_of_who_makes_it() {
 
 /// Makes a call that panics, and records the location of the panic.
 #[test]
-fn a_call_that_fails_panics_at_the_line_of_who_makes_it() {
+fn failed_calls_panic_at_the_line_of_the_caller() {
     static FILE: Mutex<Option<String>> = Mutex::new(None);
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -120,7 +120,7 @@ fn sending_and_receiving_in_one_call() {
 }
 
 #[test]
-fn what_is_wrong_is_returned() {
+fn try_calls_return_errors() {
     ranks(2, |world| {
         let other = world.process_at_rank(1 - world.rank());
         other.send(&[1_u8, 2, 3]);
@@ -207,7 +207,7 @@ where
 }
 
 #[test]
-fn a_buffer_is_filled_by_who_sends_or_by_who_receives() {
+fn buffer_is_filled_by_sender_or_receiver() {
     #[derive(Debug, Clone, Copy, PartialEq)]
     struct Unit;
     // SAFETY: `Unit` has no bytes, and neither has its datatype.
@@ -273,7 +273,7 @@ fn a_cancelled_receive_leaves_its_message_to_others() {
 }
 
 #[test]
-fn a_request_that_is_dropped_is_a_panic_and_writes_nothing() {
+fn dropped_request_panics_and_leaves_the_buffer() {
     ranks(1, |world| {
         let itself = world.this_process();
         let mut room = 0_u8;
@@ -350,7 +350,7 @@ fn a_rank_that_panics_ends_the_run_and_guards_do_not_wait() {
 }
 
 #[test]
-fn ranks_that_wait_for_each_other_are_told_with_their_lines() {
+fn deadlock_report_has_the_lines_of_the_calls() {
     let line = line!() + 5;
     let ended = mpi::run(2, || {
         let universe = mpi::initialize().unwrap();
@@ -370,7 +370,7 @@ fn ranks_that_wait_for_each_other_are_told_with_their_lines() {
 }
 
 #[test]
-fn a_test_lets_others_go_on() {
+fn failed_test_yields_to_other_ranks() {
     ranks(2, |world| {
         let other = world.process_at_rank(1 - world.rank());
         if world.rank() == 0 {
@@ -431,7 +431,7 @@ fn calls_at_the_wrong_time_are_reported() {
 }
 
 #[test]
-fn messages_longer_than_what_goes_at_once() {
+fn messages_above_the_eager_limit_arrive() {
     ranks(2, |world| {
         let other = world.process_at_rank(1 - world.rank());
         let long: Vec<u64> = (0..1 << 17).collect();

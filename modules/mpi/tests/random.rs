@@ -283,9 +283,9 @@ fn rsmpi_over_mpich_sees_the_same() {
     for (ranks, specs) in programs() {
         let seen = run(&reference, ranks, &specs);
         match compare((&reference, &seen), &ALONE, ranks, &specs) {
-            Ok(count) => {
-                graphmap_testing::tell(&format!("{count} programs at {ranks} ranks are the same"))
-            }
+            Ok(count) => graphmap_testing::print_line(&format!(
+                "{count} programs at {ranks} ranks are the same"
+            )),
             Err(told) => panic!("first rsmpi over MPICH, then ours: {told}"),
         }
     }

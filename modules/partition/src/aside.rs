@@ -115,7 +115,7 @@ impl<'a> Aside<'a> {
         let level = self.level();
         let room = |b: usize| bound(level * self.speed[b], self.imbalance) as f64;
         let (mut most, mut found) = (1.0, None);
-        let mut meets = |factor: f64, what: What| {
+        let mut meets = |factor: f64, what: Overload| {
             if factor > most {
                 (most, found) = (factor, Some(what));
             }
@@ -139,18 +139,18 @@ impl<'a> Aside<'a> {
             if let (Some(&v), Some(b)) = (set.vertices.last(), fastest)
                 && open().nth(1).is_some()
             {
-                meets(self.inst.load(v) as f64 / room(b), What::Vertex(s, b));
+                meets(self.inst.load(v) as f64 / room(b), Overload::Vertex(s, b));
             }
             // A set of all blocks need not be checked while a block is free, because all remaining
             // load fits into the free blocks.
             if set.open.contains(&false) || fastest.is_none() {
                 let rooms: f64 = free().map(room).sum();
-                meets(self.held(s) / rooms, What::Set(s));
+                meets(self.held(s) / rooms, Overload::Set(s));
             }
         }
         match found {
             None => return false,
-            Some(What::Vertex(s, b)) => {
+            Some(Overload::Vertex(s, b)) => {
                 let v = self.sets[s].vertices.pop().expect("it has a heaviest");
                 let load = self.inst.load(v);
                 self.sets[s].load -= load;
@@ -158,7 +158,7 @@ impl<'a> Aside<'a> {
                 self.free[b] = false;
                 self.heavy.push((v, b as u32, None));
             }
-            Some(What::Set(s)) => self.set_aside(s),
+            Some(Overload::Set(s)) => self.set_aside(s),
         }
         true
     }
@@ -200,7 +200,8 @@ impl<'a> Aside<'a> {
             self.free[b] = false;
             self.forced[b] = level * self.speed[b];
         }
-        let inside = |v: u32| (0..open.len()).all(|b| open[b] || !self.inst.may_lie(v, b as u32));
+        let inside =
+            |v: u32| (0..open.len()).all(|b| open[b] || !self.inst.is_allowed(v, b as u32));
         for (v, b, own) in &mut self.heavy {
             if open[*b as usize] && own.is_none() && inside(*v) {
                 // All blocks of the set have the same level, so the vertex may be in any of them.
@@ -261,7 +262,7 @@ impl<'a> Aside<'a> {
             }
             let fits = |b: usize| {
                 let upper = |i: usize| inst.shared.upper[inst.shared.at(b, i)];
-                inst.may_lie(v, b as u32) && (1..d).all(|i| inst.size_of(v)[i] <= upper(i))
+                inst.is_allowed(v, b as u32) && (1..d).all(|i| inst.size_of(v)[i] <= upper(i))
             };
             let others = (0..self.free.len()).filter(|&b| {
                 self.free[b] && self.speed[b] == self.speed[own] && self.most[b] < self.most[own]
@@ -278,7 +279,7 @@ impl<'a> Aside<'a> {
 }
 
 /// A vertex or set of blocks that exceeds its share.
-enum What {
+enum Overload {
     /// The heaviest vertex of a set, and a block for it.
     Vertex(usize, usize),
     /// The load confined to a set of blocks.
@@ -303,7 +304,7 @@ fn confined(inst: &Instance, is_held: impl Fn(u32) -> bool) -> Vec<Confined> {
                 .map(|b| (1..d).any(|i| size[i] > upper(b, i)))
                 .collect(),
         };
-        let open = |b: usize| inst.may_lie(v, b as u32) && !unfit.get(b).is_some_and(|&u| u);
+        let open = |b: usize| inst.is_allowed(v, b as u32) && !unfit.get(b).is_some_and(|&u| u);
         let next = sets.len();
         let at = *number.entry((own, unfit.clone())).or_insert(next);
         if at == next {

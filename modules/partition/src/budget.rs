@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use crate::tuning::time::SETTLED;
+use crate::tuning::time::SETTLING_SHARE;
 use crate::watch::Watch;
 
 /// Budget of a strategy: a time, or a number of steps (proposed moves).
@@ -73,15 +73,16 @@ impl Budget<'_> {
     }
 
     /// Returns the time until which the load bounds may be settled: after a share of the time
-    /// limit, but not before the share `SETTLED` of it.
-    pub(crate) fn settled_by(&self, share: f64) -> Option<Instant> {
-        self.time
-            .map(|t| (Instant::now() + t.mul_f64(share)).max(self.start + t.mul_f64(SETTLED)))
+    /// limit, but not before the share `SETTLING_SHARE` of it.
+    pub(crate) fn settling_deadline(&self, share: f64) -> Option<Instant> {
+        self.time.map(|t| {
+            (Instant::now() + t.mul_f64(share)).max(self.start + t.mul_f64(SETTLING_SHARE))
+        })
     }
 
     /// Returns true if the search was cancelled or the deadline has passed.
     pub(crate) fn ended(&self) -> bool {
-        self.watch.is_some_and(Watch::enough) || is_past(self.deadline)
+        self.watch.is_some_and(Watch::is_cancelled) || is_past(self.deadline)
     }
 
     /// Returns true if the time is used up, the search was cancelled, or the deadline has passed.
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_is_looked_at_when_enough_was_done() {
+    fn clock_is_read_after_enough_work() {
         let mut clock = Clock::new(Some(Instant::now()));
         assert!(!clock.is_late(Clock::WORK - 1));
         assert!(clock.is_late(1));

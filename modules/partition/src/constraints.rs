@@ -1,7 +1,7 @@
 //! Translates constraints into groups of vertices, and finds contradictions that need no search.
 
 use crate::clusters::{distinct, in_order, lifted, lowered, marks, number};
-use crate::draft::{Clash, Draft, OUTSIDE, layer, twice};
+use crate::draft::{Clash, Draft, NO_PLACE, layer, repeated_roots};
 use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
 use crate::quota::{Quota, by_pairs};
@@ -96,7 +96,7 @@ impl Groups {
 pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
     let empty = |&set: &u32| draft.sets[set as usize].is_empty();
     if let Some(nowhere) = draft.set.iter().position(empty) {
-        return Some(Clash::Nowhere(nowhere as u32));
+        return Some(Clash::NoBlock(nowhere as u32));
     }
     let k = problem.machine.len();
     let mut rules = active.iter().map(|&i| (i, &problem.constraints[i]));
@@ -132,15 +132,18 @@ fn crowded(
     // Groups that are allowed outside all places do not take one.
     let inside = |&root: &u32| {
         let mut open = draft.open(root).iter();
-        open.all(|&b| layer[b as usize] != OUTSIDE)
+        open.all(|&b| layer[b as usize] != NO_PLACE)
     };
-    if let Some(&root) = twice(vertices, &draft.root).iter().find(|r| inside(r)) {
+    if let Some(&root) = repeated_roots(vertices, &draft.root)
+        .iter()
+        .find(|r| inside(r))
+    {
         return Some(Clash::ApartTogether(index, root));
     }
     let mut roots = distinct(&lowered(vertices, &draft.root));
     roots.retain(inside);
     let mut there = distinct(&layer);
-    there.retain(|&p| p != OUTSIDE);
+    there.retain(|&p| p != NO_PLACE);
     let (pinned, free): (Vec<u32>, Vec<u32>) =
         roots.iter().partition(|&&r| draft.set[r as usize] != 0);
     let full = pinned.len() + free.len() > there.len();

@@ -33,7 +33,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_left_is_a_smallest_conflict(
+        fn result_is_a_minimal_conflict(
             n in 1_u32..40,
             conflicts in prop::collection::vec(prop::collection::btree_set(0_u32..40, 1..5), 1..5),
         ) {

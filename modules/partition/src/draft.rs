@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use crate::clusters::{distinct, lowered};
 use crate::problem::{Constraint, Problem};
-use crate::quota::Of;
+use crate::quota::Quantity;
 
 /// Value of a layer for blocks outside all places.
-pub(crate) const OUTSIDE: u32 = u32::MAX;
+pub(crate) const NO_PLACE: u32 = u32::MAX;
 
 /// A contradiction as it was found, not yet reduced to a minimal one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Clash {
     /// The pins of this group leave no block.
-    Nowhere(u32),
+    NoBlock(u32),
     /// An `Apart` constraint contains two vertices of this group.
     ApartTogether(usize, u32),
     /// An `Apart` constraint has more groups than there are places for them.
@@ -22,11 +22,11 @@ pub(crate) enum Clash {
     /// A `Count` constraint cannot be satisfied with the number of its vertices.
     Number(usize),
     /// The vertices that must be in these blocks exceed their limit.
-    Over(Of, Vec<u32>),
+    OverLimit(Quantity, Vec<u32>),
     /// A place of a `Count` constraint needs more vertices than are allowed in it.
-    Under(usize, Vec<u32>),
+    BelowLimit(usize, Vec<u32>),
     /// This group alone exceeds the limit of every place that it is allowed in.
-    Large(Of, u32),
+    TooLarge(Quantity, u32),
 }
 
 /// Groups, identified by their first vertex, with the blocks that pins leave to them.
@@ -54,7 +54,7 @@ impl Draft {
                 };
                 last = Some((blocks.as_ptr(), here));
                 let place = &mut set[root[*vertex as usize] as usize];
-                *place = sets.meet(*place, here);
+                *place = sets.intersection(*place, here);
             }
         }
         for &index in active {
@@ -63,15 +63,15 @@ impl Draft {
             };
             // Two vertices of a group are in one block. It must be outside these places.
             let layer = layer(places, k);
-            let outside = (0..k as u32).filter(|&b| layer[b as usize] == OUTSIDE);
+            let outside = (0..k as u32).filter(|&b| layer[b as usize] == NO_PLACE);
             let outside: Vec<u32> = outside.collect();
             if outside.is_empty() {
                 continue;
             }
             let outside = sets.number(&outside);
-            for root in twice(vertices, &root) {
+            for root in repeated_roots(vertices, &root) {
                 let place = &mut set[root as usize];
-                *place = sets.meet(*place, outside);
+                *place = sets.intersection(*place, outside);
             }
         }
         Self {
@@ -88,7 +88,7 @@ impl Draft {
 }
 
 /// Returns, in ascending order, the roots that several of the vertices have.
-pub(crate) fn twice(vertices: &[u32], root: &[u32]) -> Vec<u32> {
+pub(crate) fn repeated_roots(vertices: &[u32], root: &[u32]) -> Vec<u32> {
     let mut roots = lowered(&distinct(vertices), root);
     roots.sort_unstable();
     let runs = roots.chunk_by(|a, b| a == b).filter(|run| run.len() > 1);
@@ -100,7 +100,7 @@ pub(crate) fn layer(places: &[Vec<u32>], k: usize) -> Vec<u32> {
     if places.is_empty() {
         return (0..k as u32).collect();
     }
-    let mut layer = vec![OUTSIDE; k];
+    let mut layer = vec![NO_PLACE; k];
     for place in places {
         let first = place.iter().min();
         for &b in place {
@@ -139,7 +139,7 @@ impl Sets {
     }
 
     /// Returns the number of the intersection of two sets.
-    fn meet(&mut self, a: u32, b: u32) -> u32 {
+    fn intersection(&mut self, a: u32, b: u32) -> u32 {
         if a == 0 || a == b {
             return b;
         }

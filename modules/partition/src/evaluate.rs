@@ -158,8 +158,8 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
         for (v, (&was, &price)) in old.block_of.iter().zip(old.cost).enumerate() {
             if let Some(was) = was.filter(|&was| was != block_of[v]) {
                 moved += 1;
-                let far = machine.distance(was, block_of[v]) - machine.collocated();
-                migration += price * u64::from(far);
+                let distance = machine.distance(was, block_of[v]) - machine.collocated();
+                migration += price * u64::from(distance);
             }
         }
     }

@@ -6,12 +6,12 @@
 use crate::clusters::marks;
 use crate::constraints;
 use crate::delta_debugging::reduce;
-use crate::draft::{Clash, Draft, twice};
+use crate::draft::{Clash, Draft, repeated_roots};
 use crate::error::{Conflict, Part};
 use crate::graph::Graph;
 use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
-use crate::quota::{Of, Quota};
+use crate::quota::{Quantity, Quota};
 
 /// Most constraints that are tried one by one.
 const REDUCIBLE: usize = 5000;
@@ -41,19 +41,19 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
         _ => None,
     };
     // Returns the limits of the blocks themselves.
-    let own = |of: Of, blocks: &[u32]| -> Vec<Part> {
+    let own = |of: Quantity, blocks: &[u32]| -> Vec<Part> {
         let part = match of {
-            Of::Slots => Part::Slots,
-            Of::Load => Part::Balance,
-            Of::Memory => Part::Memory,
-            Of::Shared | Of::Vertices(_) => return Vec::new(),
+            Quantity::Slots => Part::Slots,
+            Quantity::Load => Part::Balance,
+            Quantity::Memory => Part::Memory,
+            Quantity::Shared | Quantity::Vertices(_) => return Vec::new(),
         };
         let all = problem.machine.blocks();
-        let limited = |b: &&u32| of != Of::Memory || all[**b as usize].memory.is_some();
+        let limited = |b: &&u32| of != Quantity::Memory || all[**b as usize].memory.is_some();
         blocks.iter().filter(limited).map(|&b| part(b)).collect()
     };
     let reason = match clash {
-        Clash::Nowhere(v) => {
+        Clash::NoBlock(v) => {
             format!(
                 "no block satisfies all pins of vertex {v} and of the vertices kept together with it"
             )
@@ -61,29 +61,31 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
         Clash::ApartTogether(..) => "vertices must be both apart and together".to_owned(),
         Clash::TooFew(i) => apart(i).unwrap_or_default(),
         Clash::Number(i) => number(&problem.constraints[i]),
-        Clash::Over(of, full) => {
+        Clash::OverLimit(of, full) => {
             parts.extend(own(of, &full));
             let there = blocks(&full);
             match of {
-                Of::Vertices(i) => apart(i).unwrap_or_else(|| {
+                Quantity::Vertices(i) => apart(i).unwrap_or_else(|| {
                     format!("more vertices must be in {there} than are allowed there")
                 }),
-                Of::Slots => format!("more vertices must be in {there} than there are slots"),
-                Of::Load => format!("the load that must be in {there} exceeds the balance limit"),
-                Of::Memory | Of::Shared => {
+                Quantity::Slots => format!("more vertices must be in {there} than there are slots"),
+                Quantity::Load => {
+                    format!("the load that must be in {there} exceeds the balance limit")
+                }
+                Quantity::Memory | Quantity::Shared => {
                     format!(
                         "the vertices that must be in {there} need more memory than is available there"
                     )
                 }
             }
         }
-        Clash::Under(_, there) => {
+        Clash::BelowLimit(_, there) => {
             format!(
                 "fewer vertices can be in {} than are required there",
                 blocks(&there)
             )
         }
-        Clash::Large(of, v) => {
+        Clash::TooLarge(of, v) => {
             parts.push(Part::Vertex(v));
             let draft = Draft::new(problem, &active);
             parts.extend(own(of, draft.open(v)));
@@ -97,10 +99,10 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
                 _ => format!("vertex {v} and the vertices kept together with it need"),
             };
             match of {
-                Of::Memory | Of::Shared | Of::Load => {
+                Quantity::Memory | Quantity::Shared | Quantity::Load => {
                     format!("{group} more memory than is available in any allowed block")
                 }
-                Of::Slots | Of::Vertices(_) => format!(
+                Quantity::Slots | Quantity::Vertices(_) => format!(
                     "the vertices kept together with vertex {v} are more than any allowed block may hold"
                 ),
             }
@@ -145,14 +147,16 @@ impl Core {
             }
         };
         let (mut active, roots) = match met {
-            Clash::Nowhere(root) => (Vec::new(), vec![*root]),
+            Clash::NoBlock(root) => (Vec::new(), vec![*root]),
             Clash::ApartTogether(i, root) => (vec![*i], vec![*root]),
-            Clash::TooFew(i) | Clash::Number(i) | Clash::Under(i, _) => (vec![*i], roots_of(*i)),
-            Clash::Over(of, blocks) => (
+            Clash::TooFew(i) | Clash::Number(i) | Clash::BelowLimit(i, _) => {
+                (vec![*i], roots_of(*i))
+            }
+            Clash::OverLimit(of, blocks) => (
                 limits(problem, *of, blocks),
                 most_of(problem, &draft, *of, blocks),
             ),
-            Clash::Large(of, root) => (limits(problem, *of, draft.open(*root)), vec![*root]),
+            Clash::TooLarge(of, root) => (limits(problem, *of, draft.open(*root)), vec![*root]),
         };
         let mut rank = vec![u32::MAX; draft.root.len()];
         for (i, &root) in roots.iter().enumerate() {
@@ -170,8 +174,8 @@ impl Core {
                 Constraint::Apart { vertices, places }
                     if !places.is_empty() && !active.contains(&i) =>
                 {
-                    let twice = twice(vertices, &draft.root);
-                    twice.iter().map(rank_of).min().unwrap_or(u32::MAX)
+                    let repeated_roots = repeated_roots(vertices, &draft.root);
+                    repeated_roots.iter().map(rank_of).min().unwrap_or(u32::MAX)
                 }
                 _ => u32::MAX,
             };
@@ -191,10 +195,10 @@ impl Core {
 }
 
 /// Returns the constraints that limit this quantity in some blocks.
-fn limits(problem: &Problem<'_>, of: Of, blocks: &[u32]) -> Vec<usize> {
+fn limits(problem: &Problem<'_>, of: Quantity, blocks: &[u32]) -> Vec<usize> {
     match of {
-        Of::Vertices(i) => vec![i],
-        Of::Shared => {
+        Quantity::Vertices(i) => vec![i],
+        Quantity::Shared => {
             let here = marks(blocks, problem.machine.len());
             let limits = |i: &usize| match &problem.constraints[*i] {
                 Constraint::Memory { blocks, .. } => blocks.iter().any(|&b| here[b as usize]),
@@ -202,13 +206,13 @@ fn limits(problem: &Problem<'_>, of: Of, blocks: &[u32]) -> Vec<usize> {
             };
             (0..problem.constraints.len()).filter(limits).collect()
         }
-        Of::Load | Of::Memory | Of::Slots => Vec::new(),
+        Quantity::Load | Quantity::Memory | Quantity::Slots => Vec::new(),
     }
 }
 
 /// Returns groups that are confined to some blocks, the largest first: just enough to exceed the
 /// limit.
-fn most_of(problem: &Problem<'_>, draft: &Draft, of: Of, blocks: &[u32]) -> Vec<u32> {
+fn most_of(problem: &Problem<'_>, draft: &Draft, of: Quantity, blocks: &[u32]) -> Vec<u32> {
     let active: Vec<usize> = (0..problem.constraints.len()).collect();
     let quotas = Quota::all(problem, &active);
     let here = marks(blocks, problem.machine.len());
@@ -241,7 +245,7 @@ fn most_of(problem: &Problem<'_>, draft: &Draft, of: Of, blocks: &[u32]) -> Vec<
 /// them in a problem that contains only the core.
 fn reduced(problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash) {
     let vertices = &core.vertices;
-    let of_load = matches!(met, Clash::Over(Of::Load, _));
+    let of_load = matches!(met, Clash::OverLimit(Quantity::Load, _));
     let mut load: Vec<u64> = vertices.iter().map(|&v| problem.graph.load(v)).collect();
     let mut memory: Vec<u64> = vertices.iter().map(|&v| problem.graph.memory(v)).collect();
     if of_load {
@@ -256,7 +260,7 @@ fn reduced(problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash
     }
     // Only for these contradictions does the core contain all vertices of a `Count` constraint. For
     // others, the missing vertices would violate `least`.
-    let few = matches!(met, Clash::Number(_) | Clash::Under(..));
+    let few = matches!(met, Clash::Number(_) | Clash::BelowLimit(..));
     let number = |v: &u32| vertices.binary_search(v).ok().map(|i| i as u32);
     let some = |list: &[u32]| list.iter().filter_map(number).collect::<Vec<u32>>();
     let constraints = core.active.iter().map(|&i| {
@@ -317,16 +321,16 @@ fn reduced(problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash
 
 /// Returns the contradiction with the vertices and constraints of the whole problem.
 fn renumbered(mut clash: Clash, core: &Core) -> Clash {
-    if let Clash::Nowhere(v) | Clash::ApartTogether(_, v) | Clash::Large(_, v) = &mut clash {
+    if let Clash::NoBlock(v) | Clash::ApartTogether(_, v) | Clash::TooLarge(_, v) = &mut clash {
         *v = core.vertices[*v as usize];
     }
     match &mut clash {
         Clash::ApartTogether(i, _)
         | Clash::TooFew(i)
         | Clash::Number(i)
-        | Clash::Over(Of::Vertices(i), _)
-        | Clash::Under(i, _)
-        | Clash::Large(Of::Vertices(i), _) => *i = core.active[*i],
+        | Clash::OverLimit(Quantity::Vertices(i), _)
+        | Clash::BelowLimit(i, _)
+        | Clash::TooLarge(Quantity::Vertices(i), _) => *i = core.active[*i],
         _ => {}
     }
     clash

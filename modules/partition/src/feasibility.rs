@@ -3,16 +3,16 @@
 use crate::instance::Instance;
 
 /// Returns true if a mapping satisfies all rules of the instance, including the load bounds.
-pub(crate) fn keeps(inst: &Instance, block: &[u32]) -> bool {
-    keeps_within(inst, block, true)
+pub(crate) fn is_feasible(inst: &Instance, block: &[u32]) -> bool {
+    satisfies(inst, block, true)
 }
 
 /// Returns true if a mapping satisfies all rules of the instance except the load bounds.
-pub(crate) fn keeps_rules(inst: &Instance, block: &[u32]) -> bool {
-    keeps_within(inst, block, false)
+pub(crate) fn satisfies_rules(inst: &Instance, block: &[u32]) -> bool {
+    satisfies(inst, block, false)
 }
 
-fn keeps_within(inst: &Instance, block: &[u32], bounded: bool) -> bool {
+fn satisfies(inst: &Instance, block: &[u32], bounded: bool) -> bool {
     let (shared, load) = (&inst.shared, inst.sums(block));
     let clash = |v: usize| inst.clashes(v as u32, block[v], block) > 0;
     let within = |i: usize| {
@@ -22,5 +22,5 @@ fn keeps_within(inst: &Instance, block: &[u32], bounded: bool) -> bool {
             && (shared.lower.is_empty() || load[i] >= shared.lower[i])
     };
     (0..load.len()).all(within)
-        && (0..inst.len()).all(|v| inst.may_lie(v as u32, block[v]) && !clash(v))
+        && (0..inst.len()).all(|v| inst.is_allowed(v as u32, block[v]) && !clash(v))
 }

@@ -40,7 +40,7 @@ pub struct Graph {
     total_load: u64,
     total_traffic: u64,
     /// True if some edges have no traffic.
-    silent: bool,
+    has_zero_traffic: bool,
 }
 
 /// Largest accepted sum of loads, of memory sizes, and of traffic. Products with distances and
@@ -119,7 +119,7 @@ impl Graph {
         Ok(Self {
             total_load,
             total_traffic: weights.iter().sum::<i64>() as u64 / 2,
-            silent: weights.contains(&0),
+            has_zero_traffic: weights.contains(&0),
             rows: Csr::new(start, targets, weights),
             channels,
             load: Arc::new(load.into_iter().map(|l| l as i64).collect()),
@@ -175,7 +175,7 @@ impl Graph {
 
     /// Returns the edges that have traffic. Shares the rows if all edges have some.
     pub(crate) fn rows(&self) -> Csr {
-        if !self.silent {
+        if !self.has_zero_traffic {
             return self.rows.clone();
         }
         let heard = |v: u32| self.rows.row(v).filter(|e| e.1 != 0);

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crate::clusters::{lifted, number, summed, united};
 use crate::constraints::Groups;
 use crate::csr::Csr;
-use crate::draft::{Clash, OUTSIDE};
+use crate::draft::{Clash, NO_PLACE};
 use crate::machine::{Machine, Tree};
 use crate::problem::{Constraint, Objective, Problem};
 pub(crate) use crate::quota::NO_LIMIT;
-use crate::quota::{Of, Quota};
+use crate::quota::{Quantity, Quota};
 
 /// The part of an instance that is the same for fine and coarse instances.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Shared {
     #[inline]
     pub(crate) fn same(&self, layer: u32, a: u32, b: u32) -> bool {
         let places = &self.layers[layer as usize];
-        places[a as usize] == places[b as usize] && places[a as usize] != OUTSIDE
+        places[a as usize] == places[b as usize] && places[a as usize] != NO_PLACE
     }
 
     /// Returns the number of layers. Each is a division into places by which vertices are kept
@@ -70,7 +70,7 @@ impl Shared {
     /// Returns the place of a block in a layer, identified by its first block, or `None` outside
     /// all places.
     pub(crate) fn place(&self, layer: usize, block: u32) -> Option<u32> {
-        Some(self.layers[layer][block as usize]).filter(|&p| p != OUTSIDE)
+        Some(self.layers[layer][block as usize]).filter(|&p| p != NO_PLACE)
     }
 }
 
@@ -113,7 +113,7 @@ impl Instance {
         let mut dims = Quota::all(problem, &active);
         // Limits that cannot be exceeded would only cost time. The load stays because all code uses
         // it.
-        dims.retain(|q| q.of == Of::Load || !q.idle(problem));
+        dims.retain(|q| q.of == Quantity::Load || !q.is_never_exceeded(problem));
         let (d, k, m) = (dims.len(), machine.len(), groups.count);
 
         let group = |v: u32| groups.of.get(v as usize).map_or(v, |&g| g) as usize;
@@ -249,7 +249,7 @@ impl Instance {
 
     /// Confines a vertex to the marked blocks, within the blocks that it was already confined to.
     pub(crate) fn confine(&mut self, v: u32, to: &[bool]) {
-        let open = |(b, &to): (u32, &bool)| to && self.may_lie(v, b);
+        let open = |(b, &to): (u32, &bool)| to && self.is_allowed(v, b);
         let open: Vec<bool> = (0..).zip(to).map(open).collect();
         let sets = &mut Arc::make_mut(&mut self.shared).sets;
         let set = number(sets, open) as u32;
@@ -371,7 +371,7 @@ impl Instance {
     }
 
     #[inline]
-    pub(crate) fn may_lie(&self, v: u32, block: u32) -> bool {
+    pub(crate) fn is_allowed(&self, v: u32, block: u32) -> bool {
         self.set.is_empty() || self.shared.sets[self.set[v as usize] as usize][block as usize]
     }
 

@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_table_the_tree_says_the_same() {
+    fn distances_are_equal_without_a_table() {
         let mut machine = Machine::regular(&[(3, 2), (2, 5), (2, 9)]).unwrap();
         let copy = machine.clone();
         machine.table = Arc::default();
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_of_the_spans_of_two_blocks_neither_is_farther() {
+    fn blocks_outside_the_spans_are_equally_far_from_both() {
         let host = |cores| Tree::Group {
             distance: 1,
             members: vec![Tree::Block(Block::default()); cores],

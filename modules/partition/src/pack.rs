@@ -56,7 +56,7 @@ impl<'a> Ledger<'a> {
             let at = inst.shared.at(b as usize, i);
             self.load[at] + inst.size_of(v)[i] <= inst.shared.upper[at]
         });
-        room && inst.clashes(v, b, &self.block) == 0 && inst.may_lie(v, b)
+        room && inst.clashes(v, b, &self.block) == 0 && inst.is_allowed(v, b)
     }
 
     fn put(&mut self, v: u32, b: u32) -> u32 {
@@ -81,7 +81,7 @@ impl<'a> Ledger<'a> {
     fn put_in_turn<I: Iterator<Item = u32>>(&mut self, v: u32, blocks: impl Fn() -> I) -> u32 {
         let b = blocks()
             .find(|&b| self.allowed(v, b))
-            .or_else(|| blocks().find(|&b| self.inst.may_lie(v, b)))
+            .or_else(|| blocks().find(|&b| self.inst.is_allowed(v, b)))
             .or_else(|| blocks().next())
             .unwrap_or(0);
         self.put(v, b)
@@ -97,7 +97,7 @@ impl<'a> Ledger<'a> {
         let b = (0..inst.k() as u32)
             .filter(|&b| self.allowed(v, b))
             .min_by(|a, b| fill(a).total_cmp(&fill(b)))
-            .or_else(|| (0..inst.k() as u32).find(|&b| inst.may_lie(v, b)))
+            .or_else(|| (0..inst.k() as u32).find(|&b| inst.is_allowed(v, b)))
             .unwrap_or(0);
         self.put(v, b);
     }
@@ -111,7 +111,11 @@ impl<'a> Ledger<'a> {
 pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
     let bare = inst.edgeless();
     let mut order: Vec<u32> = (0..inst.len() as u32).collect();
-    let freedom = |v: u32| (0..inst.k() as u32).filter(|&b| inst.may_lie(v, b)).count();
+    let freedom = |v: u32| {
+        (0..inst.k() as u32)
+            .filter(|&b| inst.is_allowed(v, b))
+            .count()
+    };
     order.sort_by_cached_key(|&v| {
         let few = if inst.set.is_empty() { 0 } else { freedom(v) };
         (few, std::cmp::Reverse(inst.load(v)), v)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::clusters::distinct;
 use crate::draft::{Clash, Draft};
 use crate::problem::{Constraint, Problem};
-use crate::quota::{NO_LIMIT, Of, Quota};
+use crate::quota::{NO_LIMIT, Quantity, Quota};
 
 /// Most sets of several blocks that are compared pairwise.
 const COMPARED: usize = 1000;
@@ -31,7 +31,7 @@ pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> O
         let large = confined.large(draft, quota, &met, &sizes);
         met.iter().for_each(|&root| sizes[root as usize] = 0);
         large
-            .map(|root| Clash::Large(quota.of, root))
+            .map(|root| Clash::TooLarge(quota.of, root))
             .or_else(|| confined.over(draft, quota, &own))
             .or_else(|| under(draft, problem, quota, &own))
     })
@@ -51,7 +51,7 @@ pub(crate) fn overload(draft: &Draft, problem: &Problem<'_>) -> Option<(Clash, f
         confined.needed(set, &own) as f64 / room.max(1) as f64
     };
     let most = (1..draft.sets.len()).max_by(|&a, &b| factor(a).total_cmp(&factor(b)))?;
-    let over = || Clash::Over(Of::Load, draft.sets[most].clone());
+    let over = || Clash::OverLimit(Quantity::Load, draft.sets[most].clone());
     (factor(most) > 1.0).then(|| (over(), factor(most)))
 }
 
@@ -144,7 +144,7 @@ impl Confined {
             room.is_some_and(|room| self.needed(set, own) > room)
         };
         if let Some(set) = (0..draft.sets.len()).find(too_full) {
-            return Some(Clash::Over(quota.of, draft.sets[set].clone()));
+            return Some(Clash::OverLimit(quota.of, draft.sets[set].clone()));
         }
         // Sums vertices that are pinned to different blocks of one place, such as a host. The place
         // itself need not be the set of a pin.
@@ -159,7 +159,7 @@ impl Confined {
         let (place, _) = inside.iter().find(|e| full(*e))?;
         let all = 0..quota.place.len() as u32;
         let blocks = all.filter(|&b| quota.place[b as usize] == *place);
-        Some(Clash::Over(quota.of, blocks.collect()))
+        Some(Clash::OverLimit(quota.of, blocks.collect()))
     }
 
     /// Returns a group that is too large for every place that it is allowed in.
@@ -177,7 +177,7 @@ impl Confined {
 
 /// Returns a clash if a place requires more vertices than are allowed in it.
 fn under(draft: &Draft, problem: &Problem<'_>, quota: &Quota, own: &[i64]) -> Option<Clash> {
-    let Of::Vertices(index) = quota.of else {
+    let Quantity::Vertices(index) = quota.of else {
         return None;
     };
     let Constraint::Count { places, least, .. } = &problem.constraints[index] else {
@@ -197,5 +197,5 @@ fn under(draft: &Draft, problem: &Problem<'_>, quota: &Quota, own: &[i64]) -> Op
         let near = first.and_then(|first| reach.get(first)).unwrap_or(&0);
         *near < i64::from(*least)
     })?;
-    Some(Clash::Under(index, short.clone()))
+    Some(Clash::BelowLimit(index, short.clone()))
 }

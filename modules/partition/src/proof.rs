@@ -98,7 +98,7 @@ mod tests {
     use crate::Graph;
 
     #[test]
-    fn nothing_is_proved_when_somebody_has_had_enough() {
+    fn cancelled_proof_proves_nothing() {
         // The total is 3 q + 1 tens, so one of three blocks must hold q + 1 tens. The proof needs a
         // search, because three bounds of just below q + 1 tens exceed the total.
         let mut loads: Vec<u64> = (0..16).map(|v| 10 * (37 + v * v * 7 % 41)).collect();

@@ -16,7 +16,7 @@ const PAIRS: usize = 64;
 /// Limits on one quantity.
 #[derive(Debug)]
 pub(crate) struct Quota {
-    pub(crate) of: Of,
+    pub(crate) of: Quantity,
     /// First block of the place of each block.
     pub(crate) place: Vec<u32>,
     /// Upper limit of each place, at its first block. 0 at its other blocks.
@@ -29,7 +29,7 @@ pub(crate) struct Quota {
 
 /// A limited quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum Quantity {
     Load,
     /// Memory of single blocks.
     Memory,
@@ -43,21 +43,21 @@ pub(crate) enum Of {
 impl Quota {
     /// Returns all quotas of the active constraints, the load first.
     pub(crate) fn all(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
-        let mut load = Self::free(Of::Load, problem.machine.len());
+        let mut load = Self::free(Quantity::Load, problem.machine.len());
         load.upper = problem.load_bounds().into_iter().map(whole).collect();
         let mut quotas = vec![load];
         let memory = |b: &Block| b.memory.filter(|_| problem.graph.has_memory());
-        quotas.extend(Self::own(Of::Memory, problem, memory));
+        quotas.extend(Self::own(Quantity::Memory, problem, memory));
         quotas.extend(Self::shared(problem, active));
         let slots = |b: &Block| b.slots.map(u64::from);
-        quotas.extend(Self::own(Of::Slots, problem, slots));
+        quotas.extend(Self::own(Quantity::Slots, problem, slots));
         let vertices = active.iter().filter_map(|&i| Self::vertices(problem, i));
         quotas.extend(vertices);
         quotas
     }
 
     /// Returns a quota without limits.
-    fn free(of: Of, k: usize) -> Self {
+    fn free(of: Quantity, k: usize) -> Self {
         Self {
             of,
             place: (0..k as u32).collect(),
@@ -84,7 +84,11 @@ impl Quota {
     }
 
     /// Returns the quota of limits of single blocks, or `None` if no block has one.
-    fn own(of: Of, problem: &Problem<'_>, most: impl Fn(&Block) -> Option<u64>) -> Option<Self> {
+    fn own(
+        of: Quantity,
+        problem: &Problem<'_>,
+        most: impl Fn(&Block) -> Option<u64>,
+    ) -> Option<Self> {
         let blocks = problem.machine.blocks();
         let upper = blocks.iter().map(|b| most(b).map_or(NO_LIMIT, whole));
         blocks.iter().any(|b| most(b).is_some()).then(|| Self {
@@ -105,7 +109,7 @@ impl Quota {
             };
             let free = |q: &Self| blocks.iter().all(|&b| q.upper[b as usize] == NO_LIMIT);
             let at = quotas.iter().position(free).unwrap_or_else(|| {
-                quotas.push(Self::free(Of::Shared, problem.machine.len()));
+                quotas.push(Self::free(Quantity::Shared, problem.machine.len()));
                 quotas.len() - 1
             });
             quotas[at].limit(blocks, 0, whole(*most));
@@ -114,7 +118,7 @@ impl Quota {
     }
 
     fn vertices(problem: &Problem<'_>, index: usize) -> Option<Self> {
-        let mut quota = Self::free(Of::Vertices(index), problem.machine.len());
+        let mut quota = Self::free(Quantity::Vertices(index), problem.machine.len());
         let vertices = match &problem.constraints[index] {
             Constraint::Count {
                 vertices,
@@ -147,15 +151,17 @@ impl Quota {
         let graph = problem.graph;
         let all = 0..graph.vertices() as u32;
         match self.of {
-            Of::Load => all.for_each(|v| visit(v, whole(graph.load(v)))),
-            Of::Memory | Of::Shared => all.for_each(|v| visit(v, whole(graph.memory(v)))),
-            Of::Slots => all.for_each(|v| visit(v, 1)),
-            Of::Vertices(_) => self.among.iter().for_each(|&v| visit(v, 1)),
+            Quantity::Load => all.for_each(|v| visit(v, whole(graph.load(v)))),
+            Quantity::Memory | Quantity::Shared => {
+                all.for_each(|v| visit(v, whole(graph.memory(v))))
+            }
+            Quantity::Slots => all.for_each(|v| visit(v, 1)),
+            Quantity::Vertices(_) => self.among.iter().for_each(|&v| visit(v, 1)),
         }
     }
 
     pub(crate) fn total(&self, problem: &Problem<'_>) -> i64 {
-        if self.of == Of::Load {
+        if self.of == Quantity::Load {
             return whole(problem.graph.total_load());
         }
         let mut total = 0;
@@ -164,7 +170,7 @@ impl Quota {
     }
 
     /// Returns true if every mapping satisfies the limits.
-    pub(crate) fn idle(&self, problem: &Problem<'_>) -> bool {
+    pub(crate) fn is_never_exceeded(&self, problem: &Problem<'_>) -> bool {
         let firsts = (0..).zip(&self.place).filter(|(b, place)| b == *place);
         let least = firsts.map(|(b, _)| self.upper[b as usize]).min();
         self.lower.is_empty() && least.is_none_or(|upper| self.total(problem) <= upper)

@@ -99,7 +99,7 @@ mod tests {
     const MOST: f64 = LARGEST_TOTAL as f64;
 
     #[test]
-    fn what_has_few_decimals_is_exact() {
+    fn few_decimals_are_exact() {
         let scaled = |values: &[f64]| {
             let scale = scale(values.iter().copied(), &[], MOST).unwrap();
             let units: Vec<u64> = values.iter().map(|&v| scale.units(v)).collect();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_more_is_rounded_and_the_error_told() {
+    fn many_decimals_are_rounded_and_the_error_reported() {
         let values = [1.0 / 3.0, 2.0 / 3.0, 1e6];
         let found = scale(values.into_iter(), &[], MOST).unwrap();
         let off = |&v: &f64| (v - found.units(v) as f64 / found.factor).abs();
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_sum_stays_within_what_is_counted(
+        fn sum_stays_within_the_limit(
             values in prop::collection::vec(prop_oneof![0.0..1e18, 0.0..1.0, 1e-300..1e-290], 0..20)
         ) {
             let found = scale(values.iter().copied(), &[], MOST).unwrap();

@@ -28,10 +28,10 @@ pub(crate) mod small {
     /// Mappings that are kept to be combined with the best one.
     pub(crate) const KEPT: usize = 6;
     /// Most initial solutions before `OPENING`.
-    pub(crate) const STARTS: usize = 64;
+    pub(crate) const MOST_INITIAL: usize = 64;
     /// Fewest initial solutions.
-    pub(crate) const FEWEST: usize = 3;
-    /// Share of the budget in which initial solutions beyond `FEWEST` are made.
+    pub(crate) const FEWEST_INITIAL: usize = 3;
+    /// Share of the budget in which initial solutions beyond `FEWEST_INITIAL` are made.
     pub(crate) const OPENING: f64 = 0.35;
     /// The budget is divided by this number for the repair of infeasible initial solutions.
     pub(crate) const REPAIR: u64 = 2;
@@ -83,7 +83,7 @@ pub(crate) mod small {
     /// In these rounds, the steps of making an initial solution count this many times. It takes
     /// longer by the clock than its steps without a time limit suggest. Otherwise, some networks
     /// would spend most of a short time on initial solutions.
-    pub(crate) const START_COST: u64 = 6;
+    pub(crate) const INITIAL_COST: u64 = 6;
     /// Share of a time limit after which a proof is tried if `structure::is_near` holds. The proof
     /// gets the same share.
     pub(crate) const PROVED: f64 = 0.25;
@@ -311,17 +311,17 @@ pub(crate) mod large {
     pub(crate) const LENGTH: usize = 10;
     // large/refine.rs
     /// When overfull parts are relieved, vertices with more neighbours than this are only evaluated
-    /// again until `ANEW` is reached. Otherwise, each move beside a hub would visit all of its
+    /// again until `VISITS` is reached. Otherwise, each move beside a hub would visit all of its
     /// edges.
     pub(crate) const FEW: usize = 64;
     /// Visits of all vertices and edges after which this rule applies.
-    pub(crate) const ANEW: usize = 8;
+    pub(crate) const VISITS: usize = 8;
     // large/repair.rs
     /// Rounds of repair. A vertex that is moved away can overfill another part, which must then
     /// lose a vertex too.
     pub(crate) const ROUNDS: usize = 4;
     /// Vertices that are considered for a part that lacks some.
-    pub(crate) const ASKED: usize = 4096;
+    pub(crate) const CANDIDATES: usize = 4096;
     // large/groups.rs
     /// Most blocks of a group: a number that is mapped at once with little effort.
     pub(crate) const TOGETHER: usize = 512;
@@ -376,7 +376,7 @@ pub(crate) mod time {
     pub(crate) const STEP: u128 = 12;
     /// Share of a time limit, from its start, in which the load bounds may always be settled, even
     /// if that exceeds the share for packing. This work does not grow with the time limit.
-    pub(crate) const SETTLED: f64 = 0.25;
+    pub(crate) const SETTLING_SHARE: f64 = 0.25;
     // solve/stages.rs
     /// Share of the time or steps after which a search without a feasible mapping ends.
     pub(crate) const PATIENCE: f64 = 0.25;
@@ -396,7 +396,7 @@ pub(crate) mod time {
     pub(crate) const BASELINE: f64 = 0.05;
     /// Most vertices and ends of edges for which METIS is called. For larger networks it takes
     /// longer than our own search, which gave better mappings in all measurements.
-    pub(crate) const ASKED: usize = 200_000;
+    pub(crate) const METIS_ENTRIES: usize = 200_000;
     /// Duration of the work after the search, relative to the setup and the plain rules before it.
     pub(crate) const AFTER: u32 = 3;
     /// Duration of that work for each vertex and end of an edge: gathering equal parts, evaluation,
@@ -414,10 +414,10 @@ pub(crate) mod time {
     /// Share of a time limit for that.
     pub(crate) const FEASIBLE: f64 = 0.05;
     /// Share of a time limit to find the constraints in conflict.
-    pub(crate) const TOLD: f64 = 0.5;
+    pub(crate) const DIAGNOSING: f64 = 0.5;
     /// Most repetitions in which overfull blocks are set aside, so that other bounds are raised
     /// less.
-    pub(crate) const HELD: usize = 4;
+    pub(crate) const SET_ASIDE_ROUNDS: usize = 4;
     // solve/prices.rs
     /// Factors of the prices to try, as numerator and denominator.
     pub(crate) const PRICES: [(u64, u64); 3] = [(0, 1), (1, 8), (8, 1)];

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Shows the progress of one search to another thread, and lets it end the search.
 #[derive(Debug)]
 pub struct Watch {
-    enough: Arc<AtomicBool>,
+    cancelled: Arc<AtomicBool>,
     /// Objective of the best mapping so far, as the bits of an `f64`. NaN if there is none.
     best: AtomicU64,
     /// Constant part of the objective, which the search omits.
@@ -18,9 +18,9 @@ impl Watch {
     /// Creates a watch that ends the search once the flag is set. The result is then the best
     /// mapping so far.
     #[must_use]
-    pub fn new(enough: Arc<AtomicBool>) -> Self {
+    pub fn new(cancelled: Arc<AtomicBool>) -> Self {
         Self {
-            enough,
+            cancelled,
             best: AtomicU64::new(f64::NAN.to_bits()),
             base: AtomicU64::new(0),
             unit: AtomicU64::new(1_f64.to_bits()),
@@ -35,12 +35,12 @@ impl Watch {
     }
 
     /// Returns a watch that is cancelled by the same flag, but whose progress is not shown.
-    pub(crate) fn unseen(&self) -> Self {
-        Self::new(Arc::clone(&self.enough))
+    pub(crate) fn hidden(&self) -> Self {
+        Self::new(Arc::clone(&self.cancelled))
     }
 
-    pub(crate) fn enough(&self) -> bool {
-        self.enough.load(Ordering::Relaxed)
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_base(&self, base: u64) {

@@ -273,7 +273,7 @@ fn a_heavy_vertex_takes_the_block_that_limits_leave_least_room() {
 /// Covers a bug: the block of a pinned heavy vertex had room for the whole tolerance, so that all
 /// other vertices were put there.
 #[test]
-fn little_lies_beside_a_heavy_vertex_that_is_pinned() {
+fn pinned_heavy_vertex_leaves_little_room_in_its_block() {
     let pins = [Constraint::Pin {
         vertex: 0,
         blocks: vec![0].into(),

@@ -106,7 +106,7 @@ fn metis_gives_the_same_beside_others() {
 /// Covers a network on which no pass of this crate finds a mapping within the bounds, but METIS
 /// does. The packed mapping costs less than that of METIS.
 #[test]
-fn what_metis_finds_spares_no_packing() {
+fn packing_runs_even_if_metis_is_feasible() {
     let seed = 6_062_809_201_548_047_276;
     none_is_cheaper(&sized(&mut Dice(seed), 21_610), 100_000, seed % 4).unwrap();
 }

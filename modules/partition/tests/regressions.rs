@@ -291,7 +291,7 @@ fn high_prices_of_moving_do_not_hide_what_other_prices_find() {
 
 /// Checks that rules that count vertices determine the raised bound without a search.
 #[test]
-fn what_rules_count_raises_the_bound_before_the_search() {
+fn counting_rules_raise_the_bound_before_the_search() {
     let n = 3602;
     let channels: Vec<Channel> = (1..n)
         .map(|to| Channel {
@@ -335,7 +335,7 @@ fn what_rules_count_raises_the_bound_before_the_search() {
 /// Covers a bug: packing used a table of distances, which does not exist for more than 2,048
 /// blocks.
 #[test]
-fn what_is_heavier_than_its_share_is_packed_onto_more_blocks_than_there_is_a_table_for() {
+fn heavy_vertices_are_packed_without_a_distance_table() {
     let graph = Graph::new(vec![5, 5, 5, 5, 5, 5, 5, 5, 5, 4], &[]).unwrap();
     let machine = Machine::regular(&[(70, 1), (30, 10)]).unwrap();
     let options = Options {

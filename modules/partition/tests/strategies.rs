@@ -49,7 +49,7 @@ fn run(problem: &Problem<'_>, strategy: &str) -> Solution {
 }
 
 #[test]
-fn auto_does_not_lose_to_the_order_of_the_drawing_on_a_long_chain() {
+fn auto_is_not_worse_than_source_order_on_a_long_chain() {
     let machine = Machine::regular(&[(8, 1), (8, 10)]).unwrap();
     let n = 50_000;
     let channels: Vec<Channel> = (1..n)
@@ -122,7 +122,7 @@ fn the_integer_program_and_the_search_agree_on_the_optimum() {
 }
 
 #[test]
-fn a_solver_that_is_missing_or_unknown_is_told() {
+fn missing_or_unknown_solver_is_an_error() {
     let machine = Machine::regular(&[(2, 1)]).unwrap();
     let graph = layered(8, 1);
     let problem = Problem::new(&graph, &machine);
@@ -254,7 +254,7 @@ fn other_objectives_are_better_in_what_they_are_for() {
 }
 
 #[test]
-fn a_raise_that_could_not_be_helped_is_told_from_one_that_was_not_ruled_out() {
+fn unavoidable_is_set_only_if_the_raise_is_proved_necessary() {
     // The best division of 9, 9 and 1 is 10 and 9. The share 9.5 is rounded up to 10, so this is
     // within the bound.
     let machine = Machine::regular(&[(2, 1)]).unwrap();
@@ -287,7 +287,7 @@ fn bounds_do_not_depend_on_the_unit_of_the_loads() {
 }
 
 #[test]
-fn what_is_proved_of_other_objectives_is_so() {
+fn proofs_for_other_objectives_are_correct() {
     // Four hosts with one OS process each, so that the busiest host does not follow from the cut.
     let machine = Machine::regular(&[(1, 1), (4, 10)]).unwrap();
     for objective in [Objective::LargestLoad, Objective::Bottleneck] {
@@ -383,8 +383,8 @@ fn mappings_of(n: u32, k: usize) -> impl Iterator<Item = Vec<u32>> {
 
 /// Searches until a watch has seen a mapping whose cost is at most `wanted`, without another limit.
 fn watched(problem: &Problem<'_>, threads: usize, wanted: u64) -> (Solution, Arc<Watch>) {
-    let enough = Arc::new(AtomicBool::new(false));
-    let watch = Arc::new(Watch::new(Arc::clone(&enough)));
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let watch = Arc::new(Watch::new(Arc::clone(&cancelled)));
     let options = Options {
         time: Some(Duration::from_secs(3600)),
         threads: NonZeroUsize::new(threads).unwrap(),
@@ -396,7 +396,7 @@ fn watched(problem: &Problem<'_>, threads: usize, wanted: u64) -> (Solution, Arc
         while seen.best().is_none_or(|best| best > wanted as f64) {
             thread::sleep(Duration::from_millis(1));
         }
-        enough.store(true, Ordering::Relaxed);
+        cancelled.store(true, Ordering::Relaxed);
     });
     let found = solve(problem, &options).unwrap();
     waiter.join().unwrap();
@@ -405,7 +405,7 @@ fn watched(problem: &Problem<'_>, threads: usize, wanted: u64) -> (Solution, Arc
 
 /// Checks that several threads start from the same mappings as one thread.
 #[test]
-fn threads_keep_the_bounds_and_lose_nothing_to_the_first_start() {
+fn threads_are_feasible_and_not_worse_than_the_first_initial_solution() {
     let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
     let graph = layered(300, 8);
     let problem = Problem::new(&graph, &machine);
@@ -439,7 +439,7 @@ fn without_a_time_the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn a_watch_that_has_enough_ends_all_threads() {
+fn cancelled_watch_ends_all_threads() {
     let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
     let graph = layered(300, 8);
     // The search ends as soon as the watch has seen a mapping.
@@ -453,7 +453,7 @@ fn a_watch_that_has_enough_ends_all_threads() {
 /// strategy is not listed.
 #[cfg(not(feature = "metis"))]
 #[test]
-fn what_is_not_compiled_in_is_called_so() {
+fn strategy_that_is_not_compiled_in_names_its_feature() {
     for name in ["metis", "metis-kway", "metis-recursive"] {
         let error = Strategy::named(name).unwrap_err();
         assert_eq!(
@@ -464,18 +464,18 @@ fn what_is_not_compiled_in_is_called_so() {
     }
 }
 
-/// Creates a strategy that puts all vertices but the first into the block `odd`.
-fn own(odd: u32) -> Strategy {
+/// Creates a strategy that puts all vertices but the first into the block `target`.
+fn own(target: u32) -> Strategy {
     Strategy::new("own", "all but one in one block", move |problem, limits| {
         assert_eq!(limits.seed, 7);
-        let mut block_of = vec![odd; problem.graph.vertices()];
+        let mut block_of = vec![target; problem.graph.vertices()];
         block_of[0] = 0;
         Ok(block_of)
     })
 }
 
 #[test]
-fn a_strategy_of_ones_own_is_judged_as_all_are() {
+fn user_strategy_is_evaluated_like_any_other() {
     let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
     let graph = layered(8, 0);
     let n = graph.vertices() as u32;
@@ -520,13 +520,13 @@ fn a_strategy_of_ones_own_is_judged_as_all_are() {
     // name.
     let none = Strategy::new("none", "nothing", |_, _| Ok(Vec::new()));
     let fails = Strategy::new("fails", "", |_, _| Err(Error::Solver("lost".into())));
-    for (strategy, told) in [
+    for (strategy, expected) in [
         (own(9), "the strategy `own` failed: "),
         (none, "the strategy `none` failed: "),
         (fails, "the strategy `fails` failed: lost"),
     ] {
         let error = solve(&plain, &with(strategy)).unwrap_err();
         assert!(matches!(error, Error::Strategy { .. }), "{error:?}");
-        assert!(error.to_string().starts_with(told), "{error}");
+        assert!(error.to_string().starts_with(expected), "{error}");
     }
 }

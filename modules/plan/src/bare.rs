@@ -2,8 +2,8 @@
 
 use crate::codes;
 use crate::failure::{count, of_engine};
+use crate::placement::Placement;
 use crate::raised::raised;
-use crate::spots::Spots;
 use crate::translate::{distance_factor, machine, shares};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -86,9 +86,9 @@ pub struct Judged {
 const PART: u32 = 50;
 
 /// METIS is not run for comparison on graphs with more vertices and ends of edges than this, or if
-/// it would take more than 1/`PASSING` of the time limit.
+/// it would take more than 1/`METIS_DIVISOR` of the time limit.
 const LARGE: usize = 1_000_000;
-const PASSING: u32 = 20;
+const METIS_DIVISOR: u32 = 20;
 
 /// Maps a graph. Diagnostics have no positions, because the graph has no source text.
 ///
@@ -106,27 +106,27 @@ pub fn plan_bare(
         ("blocks", "vertices"),
         "a block without a vertex has no use",
     );
-    let onto = Onto::of(request.platform, k).map_err(|e| failure(&e))?;
+    let target = Target::of(request.platform, k).map_err(|e| failure(&e))?;
     let problem = Problem {
         objective: request.objective,
         imbalance: request.imbalance,
-        ..Problem::new(graph, &onto.machine)
+        ..Problem::new(graph, &target.machine)
     };
     let unit = match request.objective {
         Objective::RemoteChannels => 1.0,
-        _ => onto.distance,
+        _ => target.distance,
     };
     if let Some(watch) = &request.options.watch {
         watch.set_unit(unit);
     }
     let solution = solve(&problem, &request.options).map_err(|e| failure(&e))?;
     if solution.raised.is_some() {
-        let finding = raised(&solution, request.imbalance, ("partition", "block"));
+        let diagnostic = raised(&solution, request.imbalance, ("partition", "block"));
         found.push(match solution.limits.loads.is_empty() {
-            true => finding
+            true => diagnostic
                 .with_note("a vertex cannot be split")
                 .help("use fewer blocks, or a larger `--imbalance`"),
-            false => finding
+            false => diagnostic
                 .with_note(
                     "a vertex is heavier than an even share and cannot be split; the other blocks share the remaining load",
                 )
@@ -140,7 +140,7 @@ pub fn plan_bare(
     let block_of: Vec<u32> = solution
         .block_of
         .iter()
-        .map(|&b| onto.os_process_of[b as usize].index() as u32)
+        .map(|&b| target.os_process_of[b as usize].index() as u32)
         .collect();
     for (v, &b) in block_of.iter().enumerate() {
         vertices[b as usize] += 1;
@@ -149,8 +149,8 @@ pub fn plan_bare(
     let weights: Vec<f64> = loads.iter().map(|&l| l as f64).collect();
     let plan = BarePlan {
         shares: shares(
-            &onto.machine,
-            &onto.os_process_of,
+            &target.machine,
+            &target.os_process_of,
             graph.total_load() as f64,
             &weights,
         ),
@@ -158,10 +158,10 @@ pub fn plan_bare(
             &request.options.strategy.name,
             &solution.evaluation,
             solution.admits(graph, &solution.block_of, &solution.evaluation),
-            onto.distance,
+            target.distance,
         ),
-        others: others(&problem, request, &solution, onto.distance),
-        bindings: onto.bindings,
+        others: others(&problem, request, &solution, target.distance),
+        bindings: target.bindings,
         block_of,
         loads,
         vertices,
@@ -176,7 +176,7 @@ pub fn plan_bare(
 }
 
 /// Blocks onto which a graph is mapped.
-struct Onto {
+struct Target {
     machine: Machine,
     /// Number of each block of the machine, as users see it. With hosts, it is the number of the OS
     /// process.
@@ -186,10 +186,10 @@ struct Onto {
     distance: f64,
 }
 
-impl Onto {
-    fn of(platform: Option<&Platform>, k: usize) -> Result<Onto, Error> {
+impl Target {
+    fn of(platform: Option<&Platform>, k: usize) -> Result<Target, Error> {
         let Some(platform) = platform else {
-            return Ok(Onto {
+            return Ok(Target {
                 machine: Machine::regular(&[(k, 1)])?,
                 os_process_of: (0..k).map(OsProcessId::from_index).collect(),
                 bindings: vec![Binding::default(); k],
@@ -197,11 +197,11 @@ impl Onto {
             });
         };
         let distance = distance_factor(platform);
-        let spots = Spots::of(platform, k, true, k);
-        Ok(Onto {
-            machine: machine(&spots, &vec![None; k], distance)?,
-            bindings: spots.bindings(),
-            os_process_of: spots.os_process_of,
+        let placement = Placement::of(platform, k, true, k);
+        Ok(Target {
+            machine: machine(&placement, &vec![None; k], distance)?,
+            bindings: placement.bindings(),
+            os_process_of: placement.os_process_of,
             distance,
         })
     }
@@ -227,7 +227,10 @@ fn others(
     let (vertices, ends) = (problem.graph.vertices(), 2 * problem.graph.edges());
     let size = vertices + ends;
     let metis = metis_takes(vertices, ends, problem.machine.blocks().len());
-    let brief = request.options.time.is_none_or(|t| metis < t / PASSING);
+    let brief = request
+        .options
+        .time
+        .is_none_or(|t| metis < t / METIS_DIVISOR);
     let passing = |s: &&Strategy| s.kind == Kind::Rule || (size <= LARGE && brief);
     let own = &request.options.strategy.name;
     let compared = strategies().filter(|s| s.compared && s.name != *own);

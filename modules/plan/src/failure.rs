@@ -99,19 +99,19 @@ pub(crate) fn count(
         let message = format!(
             "{n} {blocks} are mapped onto {slots} slots; hosts are used again from the first"
         );
-        let finding = Diagnostic::warning(codes::OVERCOMMITTED, message);
-        found.push(finding.help("give the hosts more slots, or use a smaller `-n`"));
+        let diagnostic = Diagnostic::warning(codes::OVERCOMMITTED, message);
+        found.push(diagnostic.help("give the hosts more slots, or use a smaller `-n`"));
     }
     (n, found)
 }
 
 /// Formats errors of the engine in terms of the graph.
-pub(crate) struct Teller<'a> {
+pub(crate) struct Reporter<'a> {
     pub(crate) rules: &'a Rules<'a>,
     pub(crate) numbers: &'a Numbers<'a>,
 }
 
-impl Teller<'_> {
+impl Reporter<'_> {
     pub(crate) fn failure(&self, error: &Error) -> Diagnostic {
         match error {
             Error::Infeasible(conflict) => self.infeasible(conflict),
@@ -124,8 +124,8 @@ impl Teller<'_> {
             true => "there is no feasible mapping",
             false => "no feasible mapping was found",
         };
-        let why = self.words(&conflict.reason);
-        let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
+        let why = self.translate(&conflict.reason);
+        let mut diagnostic = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
         let mut places: BTreeMap<Span, Vec<&Constraint>> = BTreeMap::new();
         let mut heavy = Vec::new();
         let mut bounds = ["memory", "slots", "balance limit"].map(|what| (what, Vec::new()));
@@ -133,7 +133,7 @@ impl Teller<'_> {
             match *part {
                 // A constraint of the platform has no position in a text.
                 Part::Constraint(c) if self.rules.spans[c] == Span::NONE => {
-                    finding = finding.with_note(self.says(&[&self.rules.constraints[c]]));
+                    diagnostic = diagnostic.with_note(self.describe(&[&self.rules.constraints[c]]));
                 }
                 Part::Constraint(c) => {
                     let list = places.entry(self.rules.spans[c]).or_default();
@@ -149,29 +149,32 @@ impl Teller<'_> {
             }
         }
         let said = places.into_iter();
-        let said = said.map(|(span, list)| (span, self.says(&list)));
+        let said = said.map(|(span, list)| (span, self.describe(&list)));
         let all: Vec<(Span, String)> = said.chain(heavy).collect();
         for (i, (span, text)) in all.iter().take(SHOWN).enumerate() {
-            finding = match i {
-                0 => finding.at(*span, text),
-                _ => finding.also(*span, text),
+            diagnostic = match i {
+                0 => diagnostic.at(*span, text),
+                _ => diagnostic.also(*span, text),
             };
         }
         if all.len() > SHOWN {
             let more = all.len() - SHOWN;
-            finding = finding.with_note(format!("the conflict involves {more} more constraints"));
+            diagnostic =
+                diagnostic.with_note(format!("the conflict involves {more} more constraints"));
         }
         let even = !bounds[2].1.is_empty();
         for (what, blocks) in bounds.iter().filter(|(_, blocks)| !blocks.is_empty()) {
             let whose = self.os_processes(blocks);
-            finding = finding.with_note(format!("the conflict involves the {what} of {whose}"));
+            diagnostic =
+                diagnostic.with_note(format!("the conflict involves the {what} of {whose}"));
         }
         if conflict.proved && !conflict.minimal && all.len() > 1 {
-            finding = finding.with_note("some of these may not be necessary for the conflict");
+            diagnostic =
+                diagnostic.with_note("some of these may not be necessary for the conflict");
         }
         if !conflict.proved {
             let note = "it is not proved that none exists; more `--time` may find one";
-            finding = finding.with_note(note);
+            diagnostic = diagnostic.with_note(note);
         }
         let constrained = conflict
             .parts
@@ -185,7 +188,7 @@ impl Teller<'_> {
             ),
             _ => false,
         });
-        finding.help(match (even, constrained) {
+        diagnostic.help(match (even, constrained) {
             (false, _) if is_contradiction => "remove one of these constraints",
             (false, _) => "remove a constraint, or use more or larger hosts",
             (true, true) => {
@@ -200,7 +203,7 @@ impl Teller<'_> {
     }
 
     /// Replaces vertices and blocks in a text of the engine by processes and OS processes.
-    fn words(&self, reason: &str) -> String {
+    fn translate(&self, reason: &str) -> String {
         let mut said: Vec<String> = Vec::new();
         let mut words = reason.split(' ').peekable();
         while let Some(word) = words.next() {
@@ -213,7 +216,7 @@ impl Teller<'_> {
                 }
                 ("block", Some(b)) if (b as usize) < self.numbers.machine.len() => {
                     words.next();
-                    self.numbers.spots.name(b)
+                    self.numbers.placement.name(b)
                 }
                 ("vertex", _) => "process".to_owned(),
                 ("vertices", _) => "processes".to_owned(),
@@ -247,7 +250,7 @@ impl Teller<'_> {
 
     /// Formats the numbers of OS processes: "OS processes 0, 2-4 and 7".
     pub(crate) fn os_processes(&self, blocks: &[u32]) -> String {
-        let os_process_of = &self.numbers.spots.os_process_of;
+        let os_process_of = &self.numbers.placement.os_process_of;
         let numbers = blocks.iter().map(|&b| os_process_of[b as usize].index());
         let mut numbers: Vec<usize> = numbers.collect();
         numbers.sort_unstable();
@@ -267,18 +270,25 @@ impl Teller<'_> {
     /// Returns the host of these OS processes, in backticks. There must be at least one, and all
     /// must be on one host.
     fn host(&self, blocks: &[u32]) -> String {
-        let spots = &self.numbers.spots;
-        format!("`{}`", spots.platform[spots.slot(blocks[0]).host].name)
+        let placement = &self.numbers.placement;
+        format!(
+            "`{}`",
+            placement.platform[placement.slot(blocks[0]).host].name
+        )
     }
 
     /// Returns the host, in backticks, if these are all OS processes on it. Returns `None` if it
     /// has only one OS process, or if all OS processes are on it.
     fn whole_host(&self, blocks: &[u32]) -> Option<String> {
-        let spots = &self.numbers.spots;
-        let host = spots.slot(blocks[0]).host;
-        let here = spots.slots.iter().filter(|slot| slot.host == host).count();
-        let whole = blocks.len() == here && blocks.iter().all(|&b| spots.slot(b).host == host);
-        (whole && here > 1 && here < spots.slots.len()).then(|| self.host(blocks))
+        let placement = &self.numbers.placement;
+        let host = placement.slot(blocks[0]).host;
+        let here = placement
+            .slots
+            .iter()
+            .filter(|slot| slot.host == host)
+            .count();
+        let whole = blocks.len() == here && blocks.iter().all(|&b| placement.slot(b).host == host);
+        (whole && here > 1 && here < placement.slots.len()).then(|| self.host(blocks))
     }
 
     /// Formats where a rule holds: "in each OS process", "on one of `node1`, `node2`".
@@ -293,14 +303,16 @@ impl Teller<'_> {
         }
         let blocks = places.concat();
         match blocks.len() {
-            n if n == self.numbers.spots.os_process_of.len() => format!("in {which} OS process"),
+            n if n == self.numbers.placement.os_process_of.len() => {
+                format!("in {which} OS process")
+            }
             0 | 1 => format!("in {}", self.os_processes(&blocks)),
             _ => format!("in {which} of {}", self.os_processes(&blocks)),
         }
     }
 
     /// Describes the constraints that were written at one position.
-    fn says(&self, constraints: &[&Constraint]) -> String {
+    fn describe(&self, constraints: &[&Constraint]) -> String {
         let mut pinned: Vec<(&[u32], Vec<u32>)> = Vec::new();
         let mut said = Vec::new();
         for constraint in constraints {
@@ -315,10 +327,10 @@ impl Teller<'_> {
                     said.push(format!("{} must be together", self.names(vertices)));
                 }
                 Constraint::Apart { vertices, places } => {
-                    let whom = self.names(vertices);
+                    let list = self.names(vertices);
                     said.push(match &places[..] {
-                        [] => format!("{whom} must be apart"),
-                        _ => format!("no two of {whom} may be {}", self.there("one", places)),
+                        [] => format!("{list} must be apart"),
+                        _ => format!("no two of {list} may be {}", self.there("one", places)),
                     });
                 }
                 Constraint::Memory { blocks, most } => {
@@ -340,10 +352,10 @@ impl Teller<'_> {
                         (least, &u32::MAX) => format!("at least {least}"),
                         (least, most) => format!("{least} to {most}"),
                     };
-                    let whom = self.names(vertices);
+                    let list = self.names(vertices);
                     let place = self.there("each", places);
                     let be = if *least == 0 { "may" } else { "must" };
-                    said.push(format!("{many} of {whom} {be} be {place}"));
+                    said.push(format!("{many} of {list} {be} be {place}"));
                 }
             }
         }

@@ -35,22 +35,22 @@ pub const RULES: [&str; 8] = [
 /// A rule and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    pub(crate) said: Said,
+    pub(crate) kind: RuleKind,
     pub(crate) span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
-    Pin(Vec<Term>, Vec<Where>),
+pub(crate) enum RuleKind {
+    Pin(Vec<Term>, Vec<OsProcessSet>),
     Together(Vec<Term>),
     /// Places follow. If there are none, the rule holds for each OS process.
-    Apart(Vec<Term>, Vec<Where>),
+    Apart(Vec<Term>, Vec<OsProcessSet>),
     /// Minimum, maximum, and places. If there are no places, the rule holds for each OS process.
-    Hold(Vec<Term>, u32, u32, Vec<Where>),
+    Hold(Vec<Term>, u32, u32, Vec<OsProcessSet>),
     Whole(Vec<Pattern>),
     Prefer(Vec<Pattern>, f64),
     /// Limit in bytes.
-    Memory(Vec<Where>, u64),
+    Memory(Vec<OsProcessSet>, u64),
     Move(Vec<Term>, Price),
 }
 
@@ -65,7 +65,7 @@ pub(crate) enum Price {
 
 /// Type of the element that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum NameKind {
     Process,
     Kind,
     Module,
@@ -74,13 +74,13 @@ pub(crate) enum Of {
 /// A set of processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Term {
-    pub(crate) of: Of,
+    pub(crate) of: NameKind,
     pub(crate) name: Pattern,
 }
 
 /// A set of OS processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Where {
+pub(crate) enum OsProcessSet {
     /// OS processes on the hosts with a matching name.
     Host(Pattern),
     /// OS processes from one number to another, both inclusive.
@@ -96,7 +96,7 @@ pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
 }
 
 /// Reads a list of places from `text`, which is at `span` of a source.
-pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Where>, Box<Diagnostic>> {
+pub(crate) fn places(text: &str, span: Span) -> Result<Vec<OsProcessSet>, Box<Diagnostic>> {
     let help = "write hosts or OS processes, such as `node*` or `0-3`; `*` means all hosts";
     let mut reader = Reader::new(text, 0);
     let places = reader.places().ok();
@@ -105,8 +105,8 @@ pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Where>, Box<Diagnosti
     };
     for place in &mut places {
         match place {
-            Where::Host(name) => name.span = span,
-            Where::OsProcess(_, _, own) => *own = span,
+            OsProcessSet::Host(name) => name.span = span,
+            OsProcessSet::OsProcess(_, _, own) => *own = span,
         }
     }
     Ok(places)
@@ -144,7 +144,7 @@ fn comment(line: &str) -> usize {
 }
 
 /// A diagnostic, boxed because it is large and the result is usually not an error.
-type Wrong = Box<Diagnostic>;
+type BoxedDiagnostic = Box<Diagnostic>;
 
 struct Reader<'a> {
     text: &'a str,
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns a diagnostic at the next character.
-    fn wrong(&mut self, label: &str) -> Wrong {
+    fn error_here(&mut self, label: &str) -> BoxedDiagnostic {
         self.blank();
         let start = self.at;
         self.at += self.rest().chars().next().map_or(0, char::len_utf8);
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the rest of a rule. `word` has already been consumed if it was part of the text.
-    fn rule(mut self, word: &str) -> Result<Rule, Wrong> {
+    fn rule(mut self, word: &str) -> Result<Rule, BoxedDiagnostic> {
         self.help = match word {
             "pin" => "write the rule as `pin WHAT=WHERE`, such as `worker*=node1` or `manager=0`",
             "together" => "write the rule as `together WHAT`, such as `source,sink`",
@@ -227,27 +227,28 @@ impl<'a> Reader<'a> {
             "move" => "write the rule as `move WHAT=PRICE`, such as `kind:table=1000` or `*=mem`",
             _ => "start the rule with a word such as `pin`",
         };
-        let said = match word {
-            "pin" => Said::Pin(self.terms()?, self.equals(Self::places)?),
-            "together" => Said::Together(self.terms()?),
-            "apart" => Said::Apart(self.terms()?, self.at_places()?),
+        let kind = match word {
+            "pin" => RuleKind::Pin(self.terms()?, self.equals(Self::places)?),
+            "together" => RuleKind::Together(self.terms()?),
+            "apart" => RuleKind::Apart(self.terms()?, self.at_places()?),
             "hold" => {
                 let what = self.terms()?;
                 let (least, most) = self.equals(Self::count)?;
-                Said::Hold(what, least, most, self.at_places()?)
+                RuleKind::Hold(what, least, most, self.at_places()?)
             }
-            "whole" => Said::Whole(self.modules()?),
-            "prefer" => Said::Prefer(self.modules()?, self.equals(Self::traffic)?),
-            "memory" => Said::Memory(self.places()?, self.equals(Self::bytes)?),
-            "move" => Said::Move(self.terms()?, self.equals(Self::price)?),
-            "" => return Err(self.wrong("")),
+            "whole" => RuleKind::Whole(self.modules()?),
+            "prefer" => RuleKind::Prefer(self.modules()?, self.equals(Self::traffic)?),
+            "memory" => RuleKind::Memory(self.places()?, self.equals(Self::bytes)?),
+            "move" => RuleKind::Move(self.terms()?, self.equals(Self::price)?),
+            "" => return Err(self.error_here("")),
             other => {
                 let start = self.at - other.len().min(self.at);
                 let message = format!("there is no rule `{other}`");
-                let finding = Diagnostic::error(codes::BAD_RULE, message).at(self.span(start), "");
+                let diagnostic =
+                    Diagnostic::error(codes::BAD_RULE, message).at(self.span(start), "");
                 return Err(Box::new(match nearest(other, RULES) {
-                    Some(near) => finding.help(format!("did you mean `{near}`?")),
-                    None => finding.help(format!("use one of: {}", RULES.join(", "))),
+                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                    None => diagnostic.help(format!("use one of: {}", RULES.join(", "))),
                 }));
             }
         };
@@ -259,19 +260,22 @@ impl<'a> Reader<'a> {
         }
         self.at = 0;
         let (_, span) = self.last();
-        Ok(Rule { said, span })
+        Ok(Rule { kind, span })
     }
 
     /// Reads `=` and the value after it.
-    fn equals<T>(&mut self, value: fn(&mut Self) -> Result<T, Wrong>) -> Result<T, Wrong> {
+    fn equals<T>(
+        &mut self,
+        value: fn(&mut Self) -> Result<T, BoxedDiagnostic>,
+    ) -> Result<T, BoxedDiagnostic> {
         match self.sign('=') {
             true => value(self),
-            false => Err(self.wrong("expected `=`")),
+            false => Err(self.error_here("expected `=`")),
         }
     }
 
     /// Reads `@` and the places after it, or returns an empty list if there is no `@`.
-    fn at_places(&mut self) -> Result<Vec<Where>, Wrong> {
+    fn at_places(&mut self) -> Result<Vec<OsProcessSet>, BoxedDiagnostic> {
         match self.sign('@') {
             true => self.places(),
             false => Ok(Vec::new()),
@@ -279,7 +283,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a list with commas between its elements.
-    fn list<T>(&mut self, one: impl Fn(&mut Self) -> Result<T, Wrong>) -> Result<Vec<T>, Wrong> {
+    fn list<T>(
+        &mut self,
+        one: impl Fn(&mut Self) -> Result<T, BoxedDiagnostic>,
+    ) -> Result<Vec<T>, BoxedDiagnostic> {
         let mut list = Vec::new();
         loop {
             list.push(one(self)?);
@@ -289,27 +296,27 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn terms(&mut self) -> Result<Vec<Term>, Wrong> {
+    fn terms(&mut self) -> Result<Vec<Term>, BoxedDiagnostic> {
         let words = [
-            ("kind", Of::Kind),
-            ("module", Of::Module),
-            ("process", Of::Process),
+            ("kind", NameKind::Kind),
+            ("module", NameKind::Module),
+            ("process", NameKind::Process),
         ];
         self.list(|reader| {
-            let of = reader.prefix(&words).unwrap_or(Of::Process);
+            let of = reader.prefix(&words).unwrap_or(NameKind::Process);
             let name = reader.name()?;
             Ok(Term { of, name })
         })
     }
 
-    fn modules(&mut self) -> Result<Vec<Pattern>, Wrong> {
+    fn modules(&mut self) -> Result<Vec<Pattern>, BoxedDiagnostic> {
         self.list(|reader| {
             reader.prefix(&[("module", ())]);
             reader.name()
         })
     }
 
-    fn places(&mut self) -> Result<Vec<Where>, Wrong> {
+    fn places(&mut self) -> Result<Vec<OsProcessSet>, BoxedDiagnostic> {
         self.list(|reader| {
             let host = reader.prefix(&[("host", ())]).is_some();
             let name = reader.name()?;
@@ -317,13 +324,13 @@ impl<'a> Reader<'a> {
             let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
             let (first, last) = text.split_once('-').unwrap_or((text, text));
             if host || name.literal || !digits(first) || !digits(last) {
-                return Ok(Where::Host(name));
+                return Ok(OsProcessSet::Host(name));
             }
             let large = |_| bad(span, "this number is too large", help);
             let number = |t: &str| t.parse::<u32>().map_err(large);
             match (number(first)?, number(last)?) {
                 (first, last) if first > last => Err(bad(span, "this range is empty", help)),
-                (first, last) => Ok(Where::OsProcess(first, last, span)),
+                (first, last) => Ok(OsProcessSet::OsProcess(first, last, span)),
             }
         })
     }
@@ -342,7 +349,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a name, either in quotes or up to white space or a character of the syntax.
-    fn name(&mut self) -> Result<Pattern, Wrong> {
+    fn name(&mut self) -> Result<Pattern, BoxedDiagnostic> {
         self.blank();
         let start = self.at;
         let literal = self.sign('"');
@@ -354,7 +361,7 @@ impl<'a> Reader<'a> {
             return Err(bad(self.span(start), "this quote is not closed", self.help));
         }
         if !literal && text.is_empty() {
-            return Err(self.wrong("expected a name"));
+            return Err(self.error_here("expected a name"));
         }
         Ok(Pattern {
             text: text.to_owned(),
@@ -364,14 +371,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a range, and returns its minimum and maximum.
-    fn count(&mut self) -> Result<(u32, u32), Wrong> {
+    fn count(&mut self) -> Result<(u32, u32), BoxedDiagnostic> {
         self.blank();
         let start = self.at;
         let least = self.number()?;
         let range = self.sign('-');
         let most = if range { self.number()? } else { least };
         if least.or(most).is_none() {
-            return Err(self.wrong("expected a number"));
+            return Err(self.error_here("expected a number"));
         }
         let (least, most) = (least.unwrap_or(0), most.unwrap_or(u32::MAX));
         if least > most {
@@ -381,7 +388,7 @@ impl<'a> Reader<'a> {
         Ok((least, most))
     }
 
-    fn number(&mut self) -> Result<Option<u32>, Wrong> {
+    fn number(&mut self) -> Result<Option<u32>, BoxedDiagnostic> {
         self.blank();
         let start = self.at;
         let text = self.take(|c| !c.is_ascii_digit());
@@ -392,7 +399,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn price(&mut self) -> Result<Price, Wrong> {
+    fn price(&mut self) -> Result<Price, BoxedDiagnostic> {
         let start = self.at;
         if self.last().0 == "mem" {
             return Ok(Price::Mem);
@@ -401,7 +408,7 @@ impl<'a> Reader<'a> {
         self.traffic().map(Price::Traffic)
     }
 
-    fn traffic(&mut self) -> Result<f64, Wrong> {
+    fn traffic(&mut self) -> Result<f64, BoxedDiagnostic> {
         let (text, span) = self.last();
         match text.parse::<f64>() {
             Ok(traffic) if traffic >= 0.0 && traffic.is_finite() => Ok(traffic),
@@ -409,7 +416,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn bytes(&mut self) -> Result<u64, Wrong> {
+    fn bytes(&mut self) -> Result<u64, BoxedDiagnostic> {
         let (text, span) = self.last();
         let (number, unit) = size::split(text);
         let number = number.parse::<u64>().ok();
@@ -419,12 +426,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn bad(span: Span, label: &str, help: &str) -> Wrong {
-    let finding = Diagnostic::error(codes::BAD_RULE, "syntax error in a rule");
-    let finding = finding.at(span, label);
+fn bad(span: Span, label: &str, help: &str) -> BoxedDiagnostic {
+    let diagnostic = Diagnostic::error(codes::BAD_RULE, "syntax error in a rule");
+    let diagnostic = diagnostic.at(span, label);
     Box::new(match help {
-        "" => finding,
-        _ => finding.help(help),
+        "" => diagnostic,
+        _ => diagnostic.help(help),
     })
 }
 

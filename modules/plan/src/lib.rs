@@ -14,12 +14,12 @@ mod failure;
 mod language;
 mod names;
 mod pattern;
+mod placement;
 mod plan;
 mod previous;
 mod raised;
 mod request;
 mod rules;
-mod spots;
 mod translate;
 
 pub use bare::{BarePlan, BareRequest, Judged, plan_bare};

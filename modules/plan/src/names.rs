@@ -1,7 +1,7 @@
 //! Names in rules, and diagnostics for names without a match in the network.
 
 use crate::codes;
-use crate::language::Of;
+use crate::language::NameKind;
 use crate::pattern::Pattern;
 use graphmap_kpn::declared;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -10,7 +10,7 @@ use graphmap_kpn::network::{Module, Network};
 use std::collections::BTreeSet;
 
 /// Largest number of names that a diagnostic lists.
-const MOST_TOLD: usize = 8;
+const MOST_LISTED: usize = 8;
 /// Largest number of names that are compared for a hint, which does not justify a search through a
 /// million.
 const MOST_COMPARED: usize = 10_000;
@@ -31,16 +31,16 @@ fn without_cluster(name: &str) -> &str {
 }
 
 /// Returns the diagnostic for a name without a match, with a hint at similar names.
-pub(crate) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
+pub(crate) fn no_match(network: &Network, of: NameKind, name: &Pattern) -> Diagnostic {
     let kinds = || network.kinds.values().map(|k| network.name(k.name));
     let modules = || network.modules.values();
     let (word, mut known): (_, Vec<&str>) = match of {
-        Of::Process => {
+        NameKind::Process => {
             let ids = network.processes.ids();
             ("process", ids.map(|p| network.process_name(p)).collect())
         }
-        Of::Kind => ("kind of process", kinds().collect()),
-        Of::Module => {
+        NameKind::Kind => ("kind of process", kinds().collect()),
+        NameKind::Module => {
             let names = modules().flat_map(|m| {
                 let name = without_cluster(network.name(m.name));
                 [network.name(m.kind), name]
@@ -52,51 +52,55 @@ pub(crate) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
         true => format!("no {word} matches `{}`", name.text),
         false => format!("there is no {word} `{}`", name.text),
     };
-    let mut finding = Diagnostic::error(codes::NOBODY, message).at(name.span, "");
-    if of == Of::Process {
+    let mut diagnostic = Diagnostic::error(codes::NOBODY, message).at(name.span, "");
+    if of == NameKind::Process {
         let kind = kinds().any(|kind| name.matches(kind)).then_some("kind");
         let module = modules().any(|m| is_called(network, m, name));
         for word in kind.into_iter().chain(module.then_some("module")) {
-            finding = finding.help(format!(
+            diagnostic = diagnostic.help(format!(
                 "for the {word} of this name, write `{word}:{}`",
                 name.text
             ));
         }
     }
-    if !finding.help.is_empty() {
-        return finding;
+    if !diagnostic.help.is_empty() {
+        return diagnostic;
     }
     let mut seen = BTreeSet::new();
     known.retain(|name| seen.insert(*name));
     if let Some(said) = numbered(&name.text, &known) {
-        finding = finding.help(said);
+        diagnostic = diagnostic.help(said);
         let (base, _) = parts(&name.text).unwrap_or_default();
         let all = match of {
-            Of::Process => kinds().any(|kind| kind == base).then_some("kind"),
-            Of::Kind => None,
-            Of::Module => known.contains(&base).then_some("module"),
+            NameKind::Process => kinds().any(|kind| kind == base).then_some("kind"),
+            NameKind::Kind => None,
+            NameKind::Module => known.contains(&base).then_some("module"),
         };
         return match all {
-            Some(word) => finding.help(format!("for all of them, write `{word}:{base}`")),
-            None => finding,
+            Some(word) => diagnostic.help(format!("for all of them, write `{word}:{base}`")),
+            None => diagnostic,
         };
     }
     let compared = &known[..known.len().min(MOST_COMPARED)];
     if name.has_foreign_signs() {
-        finding = finding
+        diagnostic = diagnostic
             .help("use `*` for any characters and `?` for one; other characters match themselves");
     }
     if let Some((shorter, found)) = matching(name, compared) {
-        return finding.help(format!("did you mean `{shorter}`, as in `{found}`?"));
+        return diagnostic.help(format!("did you mean `{shorter}`, as in `{found}`?"));
     }
     if let Some(near) = nearest(&name.text, compared.iter().copied()) {
-        return finding.help(format!("did you mean `{near}`?"));
+        return diagnostic.help(format!("did you mean `{near}`?"));
     }
-    let more = if known.len() > MOST_TOLD { " ..." } else { "" };
-    known.truncate(MOST_TOLD);
+    let more = if known.len() > MOST_LISTED {
+        " ..."
+    } else {
+        ""
+    };
+    known.truncate(MOST_LISTED);
     match known.is_empty() {
-        true => finding.help(format!("the network has no {word}")),
-        false => finding.help(format!("use one of: {}{more}", known.join(", "))),
+        true => diagnostic.help(format!("the network has no {word}")),
+        false => diagnostic.help(format!("use one of: {}{more}", known.join(", "))),
     }
 }
 
@@ -146,9 +150,9 @@ fn numbered(name: &str, known: &[&str]) -> Option<String> {
     if alike.len() > 2 && last - first == alike.len() as u64 - 1 {
         return Some(format!("use one of `{low}` to `{high}`"));
     }
-    let names = alike.iter().take(MOST_TOLD);
+    let names = alike.iter().take(MOST_LISTED);
     let names: Vec<String> = names.map(|(_, name)| format!("`{name}`")).collect();
-    let more = match alike.len() > MOST_TOLD {
+    let more = match alike.len() > MOST_LISTED {
         true => " ...",
         false => "",
     };
@@ -165,7 +169,7 @@ mod tests {
     use graphmap_kpn::source::Span;
 
     #[test]
-    fn who_writes_a_pattern_of_nothing_is_told_one_of_something() {
+    fn unmatched_pattern_suggests_a_matching_one() {
         let known = ["manager", "worker1", "worker2", "wörk"];
         for (text, literal, said) in [
             ("workers*", false, Some(("worker*", "worker1"))),
@@ -192,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn who_names_a_number_that_is_not_there_is_told_those_that_are() {
+    fn unknown_number_suggests_existing_numbers() {
         let farms = ["farm", "farm1", "farm2", "farm3"];
         let many: Vec<String> = (0..40).map(|i| format!("w{}", i * 2)).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();

@@ -96,14 +96,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_pattern_means_what_it_says(p in "[ab*?é]{0,8}", name in "[abé*]{0,10}") {
+        fn glob_agrees_with_its_definition(p in "[ab*?é]{0,8}", name in "[abé*]{0,10}") {
             let (ps, ns): (Vec<char>, Vec<char>) = (p.chars().collect(), name.chars().collect());
             prop_assert_eq!(pattern(&p).matches(&name), naive(&ps, &ns));
         }
     }
 
     #[test]
-    fn quotes_take_the_meaning_from_stars() {
+    fn wildcards_in_quotes_are_literal() {
         let quoted = Pattern {
             literal: true,
             ..pattern("a*")

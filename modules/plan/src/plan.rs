@@ -2,12 +2,12 @@
 //! mapping.
 
 use crate::codes;
-use crate::failure::{Teller, count, of_mapping};
+use crate::failure::{Reporter, count, of_mapping};
+use crate::placement::Placement;
 use crate::previous::Since;
 use crate::raised::raised;
 use crate::request::{Modules, Request};
-use crate::rules::{Rules, beside};
-use crate::spots::Spots;
+use crate::rules::{Rules, extra_weights};
 use crate::translate::{Numbers, Rounded, Weights, machine, shares as relative};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -24,7 +24,7 @@ use graphmap_platform::{Class, Platform, Slot};
 const MOST_IMBALANCE: f64 = 1000.0;
 /// Divisor of the time limit. The quotient is the limit of each strategy that a plan is compared
 /// with.
-const BESIDE: u32 = 50;
+const COMPARISON_DIVISOR: u32 = 50;
 
 /// A mapping and facts about it. Costs and traffic are in the units of the graph and of the
 /// platform's distances.
@@ -155,24 +155,24 @@ fn numbers<'a>(
     n: usize,
     found: &mut Diagnostics,
 ) -> Result<(Numbers<'a>, Vec<(Constraint, Span)>), Diagnostics> {
-    said_in(request)?;
+    check_request(request)?;
     Weights::check(network)?;
-    let drawn = beside(network, request);
-    let weights = Weights::of(network, platform, &drawn).map_err(|e| of_mapping(&e))?;
-    let spots = Spots::of(platform, n, request.named_hosts, network.processes.len());
-    let (memory, hosts) = spots.memory(request.rules, found);
-    let machine = machine(&spots, &memory, weights.distance).map_err(|e| of_mapping(&e))?;
+    let extra = extra_weights(network, request);
+    let weights = Weights::of(network, platform, &extra).map_err(|e| of_mapping(&e))?;
+    let placement = Placement::of(platform, n, request.named_hosts, network.processes.len());
+    let (memory, hosts) = placement.memory(request.rules, found);
+    let machine = machine(&placement, &memory, weights.distance).map_err(|e| of_mapping(&e))?;
     let numbers = Numbers {
         network,
         weights,
-        spots,
+        placement,
         machine,
     };
     Ok((numbers, hosts))
 }
 
 /// Checks that the numbers of a request are valid.
-fn said_in(request: &Request<'_>) -> Result<(), Diagnostics> {
+fn check_request(request: &Request<'_>) -> Result<(), Diagnostics> {
     let prefer = match request.modules {
         Modules::Prefer(traffic) => traffic,
         Modules::Ignore | Modules::Atom => 0.0,
@@ -190,8 +190,8 @@ fn said_in(request: &Request<'_>) -> Result<(), Diagnostics> {
                 f64::MAX => "use a finite number of at least 0".to_owned(),
                 most => format!("use a number from 0 to {most}"),
             };
-            let finding = Diagnostic::error(codes::WEIGHTS, message);
-            return Err(finding.help(help).into());
+            let diagnostic = Diagnostic::error(codes::WEIGHTS, message);
+            return Err(diagnostic.help(help).into());
         }
     }
     Ok(())
@@ -213,8 +213,13 @@ pub fn plan(
     if found.has_errors() {
         return Err(found);
     }
-    let Numbers { weights, spots, .. } = &numbers;
-    let homes = request.previous.map(|p| p.homes(&numbers)).transpose()?;
+    let Numbers {
+        weights, placement, ..
+    } = &numbers;
+    let previous_blocks = request
+        .previous
+        .map(|p| p.previous_blocks(&numbers))
+        .transpose()?;
     let migration = request.previous.map_or(0.0, |p| p.migration);
     let price = |said: &Option<f64>| weights.traffic.units(said.unwrap_or(migration));
     let prices: Vec<u64> = rules.prices.iter().map(price).collect();
@@ -224,7 +229,7 @@ pub fn plan(
         constraints: &rules.constraints,
         objective: request.objective,
         imbalance: request.imbalance,
-        migration: homes.as_ref().map(|block_of| Migration {
+        migration: previous_blocks.as_ref().map(|block_of| Migration {
             block_of,
             cost: &prices,
         }),
@@ -235,46 +240,48 @@ pub fn plan(
             _ => weights.traffic.factor * weights.distance,
         });
     }
-    let teller = Teller {
+    let reporter = Reporter {
         rules: &rules,
         numbers: &numbers,
     };
-    let solution = solve(&problem, &request.options).map_err(|error| teller.failure(&error))?;
+    let solution = solve(&problem, &request.options).map_err(|error| reporter.failure(&error))?;
     if solution.raised.is_some() {
-        let finding = raised(&solution, request.imbalance, ("mapping", "OS process"));
-        found.push(teller.why_raised(finding, &problem, &solution));
+        let diagnostic = raised(&solution, request.imbalance, ("mapping", "OS process"));
+        found.push(reporter.why_raised(diagnostic, &problem, &solution));
     }
     for warning in &solution.warnings {
-        let mut finding = Diagnostic::warning(codes::UNFINISHED, warning.clone());
+        let mut diagnostic = Diagnostic::warning(codes::UNFINISHED, warning.clone());
         if request.options.strategy.kind == Kind::Program {
-            finding =
-                finding.help("use more `--time`, or `--strategy auto`, which needs no solver");
+            diagnostic =
+                diagnostic.help("use more `--time`, or `--strategy auto`, which needs no solver");
         }
-        found.push(finding);
+        found.push(diagnostic);
     }
     let judged = &solution.evaluation;
     let blocks = solution.block_of.iter();
-    let os_process: Vec<OsProcessId> = blocks.map(|&b| spots.os_process_of[b as usize]).collect();
+    let os_process: Vec<OsProcessId> = blocks
+        .map(|&b| placement.os_process_of[b as usize])
+        .collect();
     let mut loads = vec![0.0; n];
     for (process, o) in network.processes.values().zip(&os_process) {
         loads[o.index()] += process.load;
     }
-    let since = homes
+    let since = previous_blocks
         .as_ref()
         .map(|was| Since::of(&numbers, was, &solution.block_of, judged.migration));
     let mapping = Mapping {
         os_process,
-        bindings: spots.bindings(),
+        bindings: placement.bindings(),
         strategy: request.options.strategy.name.to_string(),
     };
     let mapped = Mapped::new(network.clone(), mapping)
         .expect("a block for each process, an OS process for each block");
-    let (traffic, traffic_of) = traffic_by_class(&mapped, &spots.slots);
+    let (traffic, traffic_of) = traffic_by_class(&mapped, &placement.slots);
     let limits = solution.limits.allowed(problem.graph, &solution.block_of);
-    let (shares, allowed) = shares(&loads, &limits, &problem, spots);
+    let (shares, allowed) = shares(&loads, &limits, &problem, placement);
     let prefer = |constraint: &Constraint| matches!(constraint, Constraint::Prefer { .. });
     let preferences = problem.constraints.iter().any(prefer)
-        || homes.is_some() && prices.iter().any(|&price| price > 0);
+        || previous_blocks.is_some() && prices.iter().any(|&price| price > 0);
     let in_users_units = |sum: u64| match request.objective {
         Objective::RemoteChannels => sum as f64,
         _ => weights.cost(sum),
@@ -304,7 +311,7 @@ pub fn plan(
         remote_channels: judged.remote_channels,
         since,
         others: others(&problem, &request.options, weights, &solution),
-        hosts: spots.hosts(),
+        hosts: placement.hosts(),
         log: solution.log,
         mapped,
     };
@@ -349,7 +356,7 @@ fn others(
         let options = Options {
             strategy: rule.clone(),
             // If the mapping of a strategy breaks a constraint, its repair runs after this time.
-            time: options.time.map(|t| t / BESIDE),
+            time: options.time.map(|t| t / COMPARISON_DIVISOR),
             ..options.clone()
         };
         let (block_of, judged) = evaluate_strategy(problem, &options).ok()?;
@@ -372,17 +379,17 @@ fn shares(
     loads: &[f64],
     limits: &[u64],
     problem: &Problem<'_>,
-    spots: &Spots<'_>,
+    placement: &Placement<'_>,
 ) -> (Vec<f64>, Vec<f64>) {
     let total: f64 = loads.iter().sum();
     let scaled = problem.graph.total_load();
     let mut allowed = vec![0.0; loads.len()];
-    for (bound, o) in limits.iter().zip(&spots.os_process_of) {
+    for (bound, o) in limits.iter().zip(&placement.os_process_of) {
         if scaled > 0 {
             allowed[o.index()] = total * *bound as f64 / scaled as f64;
         }
     }
-    let shares = relative(problem.machine, &spots.os_process_of, total, loads);
+    let shares = relative(problem.machine, &placement.os_process_of, total, loads);
     (shares, allowed)
 }
 

@@ -1,7 +1,7 @@
 //! Comparison with a previous mapping: processes that stay or move, and the costs of both.
 
 use crate::codes;
-use crate::spots::Spots;
+use crate::placement::Placement;
 use crate::translate::{Numbers, shares};
 use graphmap_kpn::arena::{Arena, Id};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -54,15 +54,15 @@ impl Previous {
     ///
     /// On named hosts, the n-th previous OS process of a host becomes the n-th current one of that
     /// host, or `None` if there are fewer. Otherwise the number of the OS process decides.
-    fn blocks(&self, spots: &Spots<'_>) -> Vec<Option<u32>> {
-        if !spots.named || self.bindings.values().any(|b| b.host.is_none()) {
-            let same = |o: OsProcessId| spots.block_of.get(o.index()).copied();
+    fn blocks(&self, placement: &Placement<'_>) -> Vec<Option<u32>> {
+        if !placement.named || self.bindings.values().any(|b| b.host.is_none()) {
+            let same = |o: OsProcessId| placement.block_of.get(o.index()).copied();
             return self.bindings.ids().map(same).collect();
         }
         let mut on: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
         // In reverse order, because `take` removes entries from the end.
-        for (slot, &block) in spots.slots.iter().zip(&spots.block_of).rev() {
-            let host = spots.platform[slot.host].name.as_str();
+        for (slot, &block) in placement.slots.iter().zip(&placement.block_of).rev() {
+            let host = placement.platform[slot.host].name.as_str();
             on.entry(host).or_default().push(block);
         }
         let take = |binding: &Binding| on.get_mut(binding.host.as_deref()?)?.pop();
@@ -70,7 +70,10 @@ impl Previous {
     }
 
     /// Returns the block of the current machine in which each process was.
-    pub(crate) fn homes(&self, numbers: &Numbers<'_>) -> Result<Vec<Option<u32>>, Diagnostics> {
+    pub(crate) fn previous_blocks(
+        &self,
+        numbers: &Numbers<'_>,
+    ) -> Result<Vec<Option<u32>>, Diagnostics> {
         let (was, is) = (self.os_process.len(), numbers.network.processes.len());
         let beyond = |o: &&OsProcessId| o.index() >= self.bindings.len();
         let wrong = if was != is {
@@ -80,14 +83,14 @@ impl Previous {
         } else if is > 0 && self.os_process.iter().all(Option::is_none) {
             "it contains none of the processes".to_owned()
         } else {
-            let blocks = self.blocks(&numbers.spots);
-            let home = |o: &Option<OsProcessId>| o.and_then(|o| blocks[o.index()]);
-            return Ok(self.os_process.iter().map(home).collect());
+            let blocks = self.blocks(&numbers.placement);
+            let previous_block = |o: &Option<OsProcessId>| o.and_then(|o| blocks[o.index()]);
+            return Ok(self.os_process.iter().map(previous_block).collect());
         };
         let message = format!("the previous mapping is for another network: {wrong}");
-        let finding = Diagnostic::error(codes::PREVIOUS, message);
+        let diagnostic = Diagnostic::error(codes::PREVIOUS, message);
         let help = "map without it, or use a mapping of this graph";
-        Err(finding.help(help).into())
+        Err(diagnostic.help(help).into())
     }
 }
 
@@ -98,10 +101,10 @@ impl Since {
         let Numbers {
             network,
             weights,
-            spots,
+            placement,
             machine,
         } = numbers;
-        let os_process_of = &spots.os_process_of;
+        let os_process_of = &placement.os_process_of;
         let (mut moves, mut placed) = (Vec::new(), Vec::new());
         let mut loads = vec![0.0; machine.len()];
         for (((process, said), was), &is) in network.processes.iter().zip(was).zip(is) {
@@ -123,9 +126,9 @@ impl Since {
         for (id, channel) in network.channels.iter() {
             let (from, to) = (network.writer(id).index(), network.reader(id).index());
             if let (Some(a), Some(b)) = (was[from], was[to]) {
-                let far = |a, b| f64::from(machine.distance(a, b)) / weights.distance;
-                staying += channel.traffic * far(a, b);
-                now += channel.traffic * far(is[from], is[to]);
+                let distance = |a, b| f64::from(machine.distance(a, b)) / weights.distance;
+                staying += channel.traffic * distance(a, b);
+                now += channel.traffic * distance(is[from], is[to]);
             }
         }
         let total = network.processes.values().map(|p| p.load).sum();

@@ -1,7 +1,7 @@
 //! The warning that the balance limit was raised, with its reason in terms of the graph.
 
 use crate::codes;
-use crate::failure::{Teller, process};
+use crate::failure::{Reporter, process};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{Constraint, Problem, Solution};
@@ -21,19 +21,21 @@ pub(crate) fn raised(
     };
     let over = (solution.evaluation.balance * 1000.0 - 1000.0).round() / 10.0;
     let message = format!("{how}: the fullest {block} is {over}% above its even share");
-    let finding = Diagnostic::warning(codes::IMBALANCE, message);
+    let diagnostic = Diagnostic::warning(codes::IMBALANCE, message);
     match solution.unavoidable {
-        true => finding,
-        false => finding.with_note("it is not proved that none exists; more `--time` may find one"),
+        true => diagnostic,
+        false => {
+            diagnostic.with_note("it is not proved that none exists; more `--time` may find one")
+        }
     }
 }
 
-impl Teller<'_> {
+impl Reporter<'_> {
     /// Adds the reason to the warning: the heavy process, group or rule, the OS processes whose
     /// limit was raised, and the limit of the others.
     pub(crate) fn why_raised(
         &self,
-        finding: Diagnostic,
+        diagnostic: Diagnostic,
         problem: &Problem<'_>,
         solution: &Solution,
     ) -> Diagnostic {
@@ -64,40 +66,40 @@ impl Teller<'_> {
             // The group is the reason even if it consists of one heavy process and some light ones.
             if load > most && heaviest.is_some_and(|p| load > p.load) {
                 let (load, most) = (limit(load), limit(most));
-                let whom = self.names(&vertices);
+                let list = self.names(&vertices);
                 let said = format!(
-                    "{whom} must be together; their load is {load}, but the balance limit is {most}"
+                    "{list} must be together; their load is {load}, but the balance limit is {most}"
                 );
-                let finding = match span {
-                    Span::NONE => finding.with_note(said),
-                    span => finding.at(span, said),
+                let diagnostic = match span {
+                    Span::NONE => diagnostic.with_note(said),
+                    span => diagnostic.at(span, said),
                 };
                 let note = format!(
                     "the other OS processes may have a load of at most {} each",
                     largest(&others)
                 );
-                let finding = match others.is_empty() {
-                    true => finding,
-                    false => finding.with_note(note),
+                let diagnostic = match others.is_empty() {
+                    true => diagnostic,
+                    false => diagnostic.with_note(note),
                 };
-                return finding
+                return diagnostic
                     .help("use fewer OS processes, or remove the rule that keeps these processes together");
             }
         }
         if let Some(process) = heaviest.filter(|p| p.load > most) {
             let (load, most) = (process.load, limit(most));
             let label = format!("its load is {load}, but the balance limit is {most}");
-            let finding = finding.at(process.span, label);
-            let note = self.beside_heavy(problem, solution, (&raised, &others), &largest);
-            let finding = note.into_iter().fold(finding, Diagnostic::with_note);
-            return finding
+            let diagnostic = diagnostic.at(process.span, label);
+            let note = self.note_on_heavy(problem, solution, (&raised, &others), &largest);
+            let diagnostic = note.into_iter().fold(diagnostic, Diagnostic::with_note);
+            return diagnostic
                 .help("use fewer OS processes, or divide its work among several processes");
         }
         match (raised.is_empty(), others.is_empty()) {
-            (true, _) => finding
+            (true, _) => diagnostic
                 .with_note(format!("an OS process may have a load of at most {}", largest(&others)))
                 .help("use fewer OS processes, or remove a rule that keeps processes together"),
-            (false, true) => finding
+            (false, true) => diagnostic
                 .with_note(format!(
                     "because of constraints or uneven loads, an OS process may have a load of {} instead of {}",
                     largest(&raised),
@@ -106,7 +108,7 @@ impl Teller<'_> {
                 .help(
                     "use fewer OS processes, remove a constraint, or use a larger `--imbalance`",
                 ),
-            (false, false) => finding
+            (false, false) => diagnostic
                 .with_note(format!(
                     "because of constraints or memory, {} may have a load of up to {}; the others \
                      may have at most {} each",
@@ -140,7 +142,7 @@ impl Teller<'_> {
 
     /// Returns a note on the OS processes that heavy processes occupy and on the limits of the
     /// others.
-    fn beside_heavy(
+    fn note_on_heavy(
         &self,
         problem: &Problem<'_>,
         solution: &Solution,

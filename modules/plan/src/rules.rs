@@ -1,11 +1,11 @@
 //! Constraints of a mapping. They come from the graph, from the request, and from its rules. Each
 //! has the position where it is written.
 
-use crate::language::{self, Of, Price, Rule, Said, Term};
-use crate::names::{is_called, nobody};
+use crate::language::{self, NameKind, Price, Rule, RuleKind, Term};
+use crate::names::{is_called, no_match};
 use crate::pattern::Pattern;
 use crate::request::{Modules, Request};
-use crate::translate::{Beside, Numbers};
+use crate::translate::{ExtraWeights, Numbers};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::Constraint as Declared;
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -27,39 +27,39 @@ pub(crate) struct Rules<'a> {
 
 /// Returns an upper bound on the sum of preferences and prices of moves at distance 1, and the
 /// single values. The unit is traffic.
-pub(crate) fn beside(network: &Verified, request: &Request<'_>) -> Beside {
-    let mut beside = Beside::default();
+pub(crate) fn extra_weights(network: &Verified, request: &Request<'_>) -> ExtraWeights {
+    let mut extra_weights = ExtraWeights::default();
     let all = network.processes.len();
     if let Modules::Prefer(traffic) = request.modules {
-        beside.add(traffic, all);
+        extra_weights.add(traffic, all);
     }
     for constraint in &network.constraints {
         if let Declared::Prefer(traffic) = constraint.declared.constraint {
-            beside.add(traffic, constraint.processes.len());
+            extra_weights.add(traffic, constraint.processes.len());
         }
     }
     for rule in request.rules {
-        if let Said::Prefer(_, traffic) = rule.said {
+        if let RuleKind::Prefer(_, traffic) = rule.kind {
             // A process belongs to each of the modules that contain it.
-            beside.add(traffic, all * (1 + deepest(network)));
+            extra_weights.add(traffic, all * (1 + deepest(network)));
         }
     }
     let Some(previous) = request.previous else {
-        return beside;
+        return extra_weights;
     };
-    beside.add(previous.migration, all);
+    extra_weights.add(previous.migration, all);
     for rule in request.rules {
-        match rule.said {
-            Said::Move(_, Price::Traffic(price)) => beside.add(price, all),
-            Said::Move(_, Price::Mem) => {
+        match rule.kind {
+            RuleKind::Move(_, Price::Traffic(price)) => extra_weights.add(price, all),
+            RuleKind::Move(_, Price::Mem) => {
                 let memory = network.processes.values().map(|p| p.mem);
-                beside.total += memory.clone().sum::<f64>();
-                beside.values.extend(memory);
+                extra_weights.total += memory.clone().sum::<f64>();
+                extra_weights.values.extend(memory);
             }
             _ => {}
         }
     }
-    beside
+    extra_weights
 }
 
 /// Returns the maximum nesting depth of modules, from 0.
@@ -102,27 +102,27 @@ impl<'a> Rules<'a> {
     }
 
     fn of_graph(&mut self, found: &mut Diagnostics) {
-        let (network, spots) = (self.numbers.network, &self.numbers.spots);
+        let (network, placement) = (self.numbers.network, &self.numbers.placement);
         let mut groups: Vec<(&Declared, Vec<u32>, Span)> = Vec::new();
         let mut held: BTreeSet<(usize, u32, u32)> = BTreeSet::new();
         let mut index: BTreeMap<(bool, &str), usize> = BTreeMap::new();
         for constraint in &network.constraints {
-            let (said, span) = (&constraint.declared.constraint, constraint.declared.span);
+            let (declared, span) = (&constraint.declared.constraint, constraint.declared.span);
             let vertices = vertices(&constraint.processes);
-            match said {
+            match declared {
                 Declared::Host(name) => {
                     let pattern = Pattern {
                         text: name.clone(),
                         literal: true,
                         span,
                     };
-                    if let Some(there) = spots.on(&pattern, &format!("`host={name}`"), found) {
+                    if let Some(there) = placement.on(&pattern, &format!("`host={name}`"), found) {
                         self.pin(vertices, there, span);
                     }
                 }
-                Declared::OsProcess(o) => match spots.block_of.get(*o as usize) {
+                Declared::OsProcess(o) => match placement.block_of.get(*o as usize) {
                     Some(&block) => self.pin(vertices, vec![block], span),
-                    None => found.push(spots.no_os_process(*o, span)),
+                    None => found.push(placement.no_os_process(*o, span)),
                 },
                 Declared::Whole => self.together(vertices, span),
                 Declared::Prefer(traffic) => self.prefer(vertices, *traffic, span),
@@ -132,24 +132,24 @@ impl<'a> Rules<'a> {
                         let kind = network.processes[*process].kind;
                         if held.insert((kind.index(), *least, *most)) {
                             let all = self::vertices(&network.kinds[kind].members);
-                            self.hold(all, (*least, *most), vec![spots.alone()], span);
+                            self.hold(all, (*least, *most), vec![placement.alone()], span);
                         }
                     }
                 }
                 Declared::Colocate(name) | Declared::Separate(name) => {
-                    let apart = matches!(said, Declared::Separate(_));
+                    let apart = matches!(declared, Declared::Separate(_));
                     let place = *index.entry((apart, name)).or_insert(groups.len());
                     if place == groups.len() {
-                        groups.push((said, Vec::new(), span));
+                        groups.push((declared, Vec::new(), span));
                     }
                     groups[place].1.extend(vertices);
                 }
             }
         }
-        for (said, mut vertices, span) in groups {
+        for (declared, mut vertices, span) in groups {
             vertices.sort_unstable();
             vertices.dedup();
-            match said {
+            match declared {
                 Declared::Separate(name) if vertices.len() > 1 => {
                     // `replicas@node*` is the group `replicas`, of which no two may be on the same
                     // such host.
@@ -159,7 +159,7 @@ impl<'a> Rules<'a> {
                     match places.transpose() {
                         Ok(places) => {
                             let places = places.unwrap_or_default();
-                            if let Some(there) = spots.each(&places, Vec::new(), found) {
+                            if let Some(there) = placement.each(&places, Vec::new(), found) {
                                 self.apart(vertices, there, span);
                             }
                         }
@@ -243,45 +243,45 @@ impl<'a> Rules<'a> {
 
     /// Adds the constraints of a rule of the request.
     fn add(&mut self, rule: &Rule, found: &mut Diagnostics) {
-        let (network, spots) = (self.numbers.network, &self.numbers.spots);
+        let (network, placement) = (self.numbers.network, &self.numbers.placement);
         let span = rule.span;
-        match &rule.said {
-            Said::Pin(what, places) => {
+        match &rule.kind {
+            RuleKind::Pin(what, places) => {
                 let what = self.processes(what, found);
-                if let (Some(what), Some(there)) = (what, spots.at(places, found)) {
+                if let (Some(what), Some(there)) = (what, placement.at(places, found)) {
                     self.pin(what, there, span);
                 }
             }
-            Said::Together(what) => {
+            RuleKind::Together(what) => {
                 if let Some(vertices) = self.processes(what, found) {
                     self.together(vertices, span);
                 }
             }
-            Said::Apart(what, places) => {
+            RuleKind::Apart(what, places) => {
                 let vertices = self.processes(what, found).filter(|v| v.len() > 1);
-                let there = spots.each(places, Vec::new(), found);
+                let there = placement.each(places, Vec::new(), found);
                 if let (Some(vertices), Some(there)) = (vertices, there) {
                     self.apart(vertices, there, span);
                 }
             }
-            Said::Hold(what, least, most, places) => {
+            RuleKind::Hold(what, least, most, places) => {
                 let vertices = self.processes(what, found);
-                let there = spots.each(places, spots.alone(), found);
+                let there = placement.each(places, placement.alone(), found);
                 if let (Some(vertices), Some(there)) = (vertices, there) {
                     self.hold(vertices, (*least, *most), there, span);
                 }
             }
-            Said::Whole(names) => {
+            RuleKind::Whole(names) => {
                 for vertices in self.modules(names, found) {
                     self.together(vertices, span);
                 }
             }
-            Said::Prefer(names, traffic) => {
+            RuleKind::Prefer(names, traffic) => {
                 for vertices in self.modules(names, found) {
                     self.prefer(vertices, *traffic, span);
                 }
             }
-            Said::Move(what, price) => {
+            RuleKind::Move(what, price) => {
                 for v in self.processes(what, found).into_iter().flatten() {
                     self.prices[v as usize] = Some(match price {
                         Price::Traffic(traffic) => *traffic,
@@ -290,7 +290,7 @@ impl<'a> Rules<'a> {
                 }
             }
             // A property of the machine, not a constraint.
-            Said::Memory(..) => {}
+            RuleKind::Memory(..) => {}
         }
     }
 
@@ -301,20 +301,20 @@ impl<'a> Rules<'a> {
         for Term { of, name } in what {
             let before = chosen.len();
             match of {
-                Of::Process => {
+                NameKind::Process => {
                     let ids = network.processes.ids();
                     let meant = ids.filter(|&p| name.matches(network.process_name(p)));
                     chosen.extend(meant.map(|p| p.index() as u32));
                 }
-                Of::Kind => {
+                NameKind::Kind => {
                     let kinds = network.kinds.values();
                     let meant = kinds.filter(|k| name.matches(network.name(k.name)));
                     chosen.extend(meant.flat_map(|kind| vertices(&kind.members)));
                 }
-                Of::Module => chosen.extend(self.members(slice::from_ref(name)).concat()),
+                NameKind::Module => chosen.extend(self.members(slice::from_ref(name)).concat()),
             }
             if chosen.len() == before {
-                found.push(nobody(network, *of, name));
+                found.push(no_match(network, *of, name));
                 sound = false;
             }
         }
@@ -327,7 +327,7 @@ impl<'a> Rules<'a> {
     fn modules(&self, names: &[Pattern], found: &mut Diagnostics) -> Vec<Vec<u32>> {
         for name in names {
             if self.members(slice::from_ref(name)).is_empty() {
-                found.push(nobody(self.numbers.network, Of::Module, name));
+                found.push(no_match(self.numbers.network, NameKind::Module, name));
             }
         }
         self.members(names)

@@ -1,7 +1,7 @@
 //! Converts a network and a platform into the integers of the engine.
 
 use crate::codes;
-use crate::spots::Spots;
+use crate::placement::Placement;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::OsProcessId;
@@ -30,7 +30,7 @@ pub struct Rounded {
 pub(crate) struct Numbers<'a> {
     pub(crate) network: &'a Verified,
     pub(crate) weights: Weights,
-    pub(crate) spots: Spots<'a>,
+    pub(crate) placement: Placement<'a>,
     pub(crate) machine: Machine,
 }
 
@@ -48,12 +48,12 @@ pub(crate) struct Weights {
 /// Weights in units of traffic that are not traffic of channels: preferences and prices of moves.
 /// They consist of a sum at distance 1, and the single values.
 #[derive(Default)]
-pub(crate) struct Beside {
+pub(crate) struct ExtraWeights {
     pub(crate) total: f64,
     pub(crate) values: Vec<f64>,
 }
 
-impl Beside {
+impl ExtraWeights {
     /// Adds the same traffic for each of `processes` processes.
     pub(crate) fn add(&mut self, traffic: f64, processes: usize) {
         self.total += traffic * processes as f64;
@@ -79,8 +79,8 @@ impl Weights {
         let label = format!("`{name}` needs the most, {mem:e} bytes");
         let message =
             format!("the memory of all processes is {total:e} bytes, which exceeds 4 PiB");
-        let finding = Diagnostic::error(codes::WEIGHTS, message).at(most.span, label);
-        Err(finding
+        let diagnostic = Diagnostic::error(codes::WEIGHTS, message).at(most.span, label);
+        Err(diagnostic
             .help("reduce `mem=`; the sum may be at most 4 PiB")
             .into())
     }
@@ -88,7 +88,7 @@ impl Weights {
     pub(crate) fn of(
         network: &Verified,
         platform: &Platform,
-        beside: &Beside,
+        extra_weights: &ExtraWeights,
     ) -> Result<Weights, Error> {
         let distances = platform.distances().as_array();
         let distance = distance_factor(platform);
@@ -99,11 +99,11 @@ impl Weights {
         let total: f64 = said.clone().sum();
         // Preferences and prices of moves use a part of the range of the engine's integers.
         let share = match total > 0.0 {
-            true => total / (total + beside.total),
+            true => total / (total + extra_weights.total),
             false => 1.0,
         };
         let most = (LARGEST_COST / diameter.max(1.0)).min(LARGEST / 2.0) * share;
-        let traffic = scale(said, &beside.values, most)?;
+        let traffic = scale(said, &extra_weights.values, most)?;
         let load = scale(loads.clone(), &[], LARGEST)?;
         let off = |d: f64| ((d * distance).round() / distance - d).abs();
         let farthest = distances.iter().copied().map(off).fold(0.0, f64::max);
@@ -179,16 +179,16 @@ pub(crate) fn shares(
 /// Returns the OS processes as a machine. `memory` is the memory limit of each block, and `unit`
 /// the number of engine units per unit of distance.
 pub(crate) fn machine(
-    spots: &Spots<'_>,
+    placement: &Placement<'_>,
     memory: &[Option<u64>],
     unit: f64,
 ) -> Result<Machine, Error> {
-    let (n, all) = (spots.slots.len(), spots.platform.slot_count());
+    let (n, all) = (placement.slots.len(), placement.platform.slot_count());
     // OS processes on the same slot share its speed. If slots are overcommitted, they are used
     // repeatedly in the same order.
     let uses = |o: usize| (n - o % all).div_ceil(all) as f64;
-    let speed = |o: &OsProcessId| spots.slots[o.index()].speed / uses(o.index());
-    let speeds: Vec<f64> = spots.os_process_of.iter().map(speed).collect();
+    let speed = |o: &OsProcessId| placement.slots[o.index()].speed / uses(o.index());
+    let speeds: Vec<f64> = placement.os_process_of.iter().map(speed).collect();
     let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
     let even = speeds.iter().all(|&s| s == slowest);
     let blocks = speeds.iter().zip(memory).map(|(speed, &memory)| Block {
@@ -200,11 +200,15 @@ pub(crate) fn machine(
         memory,
         slots: None,
     });
-    let placed: Vec<(&Slot, Block)> = spots.blocks().map(|b| spots.slot(b)).zip(blocks).collect();
-    let distances = spots.platform.distances().as_array();
+    let placed: Vec<(&Slot, Block)> = placement
+        .blocks()
+        .map(|b| placement.slot(b))
+        .zip(blocks)
+        .collect();
+    let distances = placement.platform.distances().as_array();
     let [collocated, distances @ ..] = distances.map(|d| (d * unit).round() as u32);
     let tree = tree(&placed, 4, &distances);
-    Machine::new(&tree, collocated)?.listed(spots.block_of.clone())
+    Machine::new(&tree, collocated)?.listed(placement.block_of.clone())
 }
 
 /// Builds the tree of some neighbours: groups of hosts at the outermost level, then hosts, sockets

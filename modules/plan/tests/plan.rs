@@ -1,6 +1,6 @@
 //! Maps networks onto hosts, and checks the plans and the diagnostics.
 
-use graphmap_dot::dialect::load;
+use graphmap_dot::language::load;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Code, Diagnostics};
 use graphmap_kpn::mapping::OsProcessId;
@@ -59,13 +59,13 @@ fn a_pipeline_is_cut_where_little_flows() {
     let (plan, found) = planned(PIPELINE, &hosts(&["x", "y"]), &quick());
     // One process per slot: `a` and `b` are on one host, `c` and `d` on the other.
     assert_eq!(plan.cost, 9.0 + 10.0 + 9.0);
-    let far: f64 = plan
+    let remote: f64 = plan
         .traffic
         .iter()
         .filter(|(c, _)| *c >= Class::Group)
         .map(|(_, t)| t)
         .sum();
-    assert_eq!(far, 1.0);
+    assert_eq!(remote, 1.0);
     assert_eq!(plan.loads, [1.0; 4]);
     assert_eq!(plan.hosts, ["x", "y"]);
     assert!(plan.lower_bound <= plan.cost);
@@ -109,10 +109,10 @@ fn modules_may_stay_whole() {
 fn contradictions_are_shown_where_they_are_written() {
     let text = "digraph { a -> b; a [osprocess=0, colocate=g]; b [osprocess=1, colocate=g]; }";
     let found = refused(text, &hosts(&["x"]), &quick());
-    let finding = found.iter().next().unwrap();
-    assert_eq!((found.len(), finding.code), (1, codes::INFEASIBLE));
-    let mut spans = vec![finding.primary.as_ref().unwrap().span];
-    spans.extend(finding.secondary.iter().map(|l| l.span));
+    let diagnostic = found.iter().next().unwrap();
+    assert_eq!((found.len(), diagnostic.code), (1, codes::INFEASIBLE));
+    let mut spans = vec![diagnostic.primary.as_ref().unwrap().span];
+    spans.extend(diagnostic.secondary.iter().map(|l| l.span));
     let shown = |word: &str| {
         let (start, end) = (
             text.find(word).unwrap(),
@@ -122,9 +122,12 @@ fn contradictions_are_shown_where_they_are_written() {
             .iter()
             .any(|s: &Span| (s.start as usize) < end && (s.end as usize) > start)
     };
-    assert!(shown("osprocess=0") && shown("osprocess=1"), "{finding:#?}");
+    assert!(
+        shown("osprocess=0") && shown("osprocess=1"),
+        "{diagnostic:#?}"
+    );
     // The message uses terms of the graph, not of the engine.
-    let said = &finding.message;
+    let said = &diagnostic.message;
     assert!(
         said.contains("process `") && !said.contains("vert"),
         "{said}"
@@ -132,24 +135,24 @@ fn contradictions_are_shown_where_they_are_written() {
 }
 
 #[test]
-fn what_does_not_exist_is_told_with_the_nearest_that_does() {
+fn unknown_names_get_a_suggestion() {
     let request = quick();
     let text = "digraph { a -> b; a [host=nodee1]; b [osprocess=7]; }";
     let found = refused(text, &hosts(&["node1"]), &request);
-    let mut told: Vec<_> = found.iter().map(|d| (d.code, d.help[0].clone())).collect();
-    told.sort();
+    let mut reported: Vec<_> = found.iter().map(|d| (d.code, d.help[0].clone())).collect();
+    reported.sort();
     assert_eq!(
-        told[0],
+        reported[0],
         (codes::UNKNOWN_HOST, "did you mean `node1`?".to_owned())
     );
-    assert_eq!(told[1].0, codes::NO_OS_PROCESS);
+    assert_eq!(reported[1].0, codes::NO_OS_PROCESS);
 
     let found = graphmap_plan::strategy("atuo", &[]).unwrap_err();
     assert_eq!(found.help, ["did you mean `auto`?"]);
 }
 
 #[test]
-fn odd_requests_are_met_with_a_warning() {
+fn unusual_requests_get_a_warning() {
     let request = Request {
         os_processes: Some(9),
         ..quick()
@@ -310,7 +313,7 @@ fn rules_are_kept() {
 }
 
 #[test]
-fn a_graph_says_what_each_os_process_holds_and_which_modules_are_whole() {
+fn hold_and_whole_of_a_graph_are_satisfied() {
     let text = "digraph { source -> worker [bundle=scatter]; worker [replicas=8, hold=\"1-2\"];
         subgraph cluster_log { replicas=3; whole=true; p -> q } }";
     let request = Request {
@@ -322,9 +325,9 @@ fn a_graph_says_what_each_os_process_holds_and_which_modules_are_whole() {
     let o = &plan.mapped.mapping().os_process;
     assert!(o[9] == o[10] && o[11] == o[12] && o[13] == o[14], "{o:?}");
     let found = refused(&text.replace("1-2", "-1"), &hosts(&["x", "y"]), &request);
-    let finding = found.iter().next().unwrap();
+    let diagnostic = found.iter().next().unwrap();
     assert_eq!(
-        finding.message,
+        diagnostic.message,
         "there is no feasible mapping: 8 processes are too many for at most 1 in each of 4 OS processes"
     );
 }
@@ -404,7 +407,7 @@ fn the_rules_in_conflict_are_shown_and_no_others() {
 }
 
 #[test]
-fn memory_is_that_of_the_host_shared_by_who_is_there() {
+fn os_processes_share_the_memory_of_their_host() {
     let text = "digraph { a [mem=6]; b [mem=6]; a -> b; }";
     // Two OS processes on `x` share its memory.
     let both = ruled(text, &quick(), "memory x = 12").unwrap();
@@ -441,7 +444,7 @@ fn fractions_are_counted_exactly() {
 }
 
 #[test]
-fn what_is_rounded_is_told_and_not_proved() {
+fn rounded_weights_are_reported_and_not_proved() {
     let third = 1.0 / 3.0;
     let text = format!(
         "digraph {{ a -> b [traffic={third}]; b -> c [traffic=1000000000]; c -> d [traffic={third}] }}"
@@ -451,10 +454,10 @@ fn what_is_rounded_is_told_and_not_proved() {
     assert!(
         plan.lower_bound <= plan.cost && plan.cost <= plan.lower_bound + 2.0 * plan.rounded.cost
     );
-    let far = |c: Class| if c >= Class::Group { 10.0 } else { 1.0 };
+    let distance = |c: Class| if c >= Class::Group { 10.0 } else { 1.0 };
     let costs = plan.traffic.iter().map(|(c, t)| match c {
         Class::Collocated => 0.0,
-        _ => t * far(*c),
+        _ => t * distance(*c),
     });
     assert_eq!(plan.cost, costs.sum::<f64>());
 }

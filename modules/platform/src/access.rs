@@ -23,7 +23,7 @@ impl Key {
     }
 
     /// Returns true if `value` can be written into any launch file without quotes.
-    pub(crate) fn takes(self, value: &str) -> bool {
+    pub(crate) fn accepts(self, value: &str) -> bool {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         let all = |more: &str| value.chars().all(|c| plain(c) || more.contains(c));
         let starts = !value.is_empty() && !value.starts_with('-');
@@ -36,7 +36,7 @@ impl Key {
     }
 
     /// Returns a sentence for messages that describes the allowed values.
-    pub(crate) fn takes_what(self) -> &'static str {
+    pub(crate) fn allowed_values(self) -> &'static str {
         match self {
             Key::User => "a user is made of letters, digits, `-`, `.`, `_` and `+`",
             Key::Port => "a port is a number from 1 to 65535",
@@ -47,8 +47,8 @@ impl Key {
 }
 
 /// Returns the first property whose value cannot be written into a launch file.
-pub(crate) fn odd(access: &Access) -> Option<Key> {
-    let fits = |key: Key, value: &Option<String>| value.as_ref().is_none_or(|v| key.takes(v));
+pub(crate) fn invalid_key(access: &Access) -> Option<Key> {
+    let fits = |key: Key, value: &Option<String>| value.as_ref().is_none_or(|v| key.accepts(v));
     let all = [
         (Key::User, fits(Key::User, &access.user)),
         (Key::Port, access.port != Some(0)),

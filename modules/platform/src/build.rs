@@ -2,10 +2,10 @@
 
 use crate::access::Key;
 use crate::codes;
-use crate::dialect::{Dialect, Foreign};
+use crate::host_access::HostAccess;
+use crate::hosts_format::{Foreign, HostsFormat};
 use crate::model::{Host, HostId, MAX_CORES, MAX_HOSTS, Platform, Run};
 use crate::report::Report;
-use crate::said::Said;
 use crate::text::Word;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -14,26 +14,26 @@ use rustc_hash::FxHashMap;
 
 /// A platform under construction. The order of its slots is the order of the lines that add them.
 pub(crate) struct Build<'a> {
-    pub(crate) dialect: Dialect,
+    pub(crate) format: HostsFormat,
     pub(crate) report: Report,
     pub(crate) hosts: Vec<Host>,
     order: Vec<Run>,
     index: FxHashMap<&'a str, HostId>,
-    said: FxHashMap<&'a str, Said>,
+    access: FxHashMap<&'a str, HostAccess>,
     slots: u64,
-    foreign: Vec<Dialect>,
+    foreign: Vec<HostsFormat>,
     full: bool,
 }
 
 impl<'a> Build<'a> {
-    pub(crate) fn new(dialect: Dialect) -> Build<'a> {
+    pub(crate) fn new(format: HostsFormat) -> Build<'a> {
         Build {
-            dialect,
+            format,
             report: Report::default(),
             hosts: Vec::new(),
             order: Vec::new(),
             index: FxHashMap::default(),
-            said: FxHashMap::default(),
+            access: FxHashMap::default(),
             slots: 0,
             foreign: Vec::new(),
             full: false,
@@ -41,7 +41,7 @@ impl<'a> Build<'a> {
     }
 
     /// Returns the host called `name` if an earlier line named it.
-    pub(crate) fn known(&self, name: &str) -> Option<HostId> {
+    pub(crate) fn host_named(&self, name: &str) -> Option<HostId> {
         self.index.get(name).copied()
     }
 
@@ -84,25 +84,25 @@ impl<'a> Build<'a> {
     }
 
     /// Records the user, port, interface or binding of a host.
-    pub(crate) fn say(&mut self, host: Word<'a>, key: Key, value: Word) {
-        let said = self.said.entry(host.text).or_default();
-        said.set(key, value, host, &mut self.report);
+    pub(crate) fn set_access(&mut self, host: Word<'a>, key: Key, value: Word) {
+        let access = self.access.entry(host.text).or_default();
+        access.set(key, value, host, &mut self.report);
     }
 
     /// Reports a word that belongs to another format, once for each format.
     pub(crate) fn foreign(&mut self, word: Word, foreign: &Foreign, instead: Option<String>) {
-        if self.foreign.contains(&foreign.dialect) {
+        if self.foreign.contains(&foreign.format) {
             return;
         }
-        self.foreign.push(foreign.dialect);
-        let (this, other) = (self.dialect, foreign.dialect);
+        self.foreign.push(foreign.format);
+        let (this, other) = (self.format, foreign.format);
         let what = format!(
             "{} belongs in {}, but this text is read as {}",
             foreign.what,
             other.about(),
             this.about()
         );
-        let mut found = Diagnostic::error(codes::WRONG_DIALECT, what).at(word.span(), "");
+        let mut found = Diagnostic::error(codes::WRONG_FORMAT, what).at(word.span(), "");
         if let Some(instead) = instead {
             found = found.help(format!("in {}, write `{instead}`", this.about()));
         }
@@ -119,8 +119,8 @@ impl<'a> Build<'a> {
             self.report.push(no_host(source));
         }
         for host in &mut self.hosts {
-            if let Some(said) = self.said.remove(host.name.as_str()) {
-                host.access = said.access();
+            if let Some(access) = self.access.remove(host.name.as_str()) {
+                host.access = access.access();
             }
         }
         let made = match self.report.failed() {

@@ -5,7 +5,7 @@ use graphmap_kpn::diagnostic::Code;
 /// A file that names no host.
 pub const NO_HOST: Code = Code(410);
 /// A line in a format other than the one in which the file is read.
-pub const WRONG_DIALECT: Code = Code(411);
+pub const WRONG_FORMAT: Code = Code(411);
 /// A host that occurs twice.
 pub const DUPLICATE_HOST: Code = Code(412);
 /// A count of zero.

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shrinks_or_is_no_number_is_refused() {
+    fn decreasing_or_invalid_distances_are_errors() {
         let shrinks = Distances::new([0.0, 1.0, 1.0, 0.5, 2.0, 2.0]).unwrap_err();
         assert_eq!(
             shrinks.to_string(),

@@ -15,7 +15,7 @@ impl Platform {
         let [os_process, cache, socket, host, group, platform] = self.distances().as_array();
         Hardware {
             os_processes,
-            hosts: self.hosts().iter().map(facts).collect(),
+            hosts: self.hosts().iter().map(convert_host).collect(),
             order: self.order().iter().map(run).collect(),
             distances: Distances {
                 os_process,
@@ -29,7 +29,7 @@ impl Platform {
     }
 }
 
-fn facts(host: &Host) -> hardware::Host {
+fn convert_host(host: &Host) -> hardware::Host {
     // The pattern has no `..`, so that a new field must be passed on or ignored explicitly.
     let Host {
         name,
@@ -70,21 +70,21 @@ mod tests {
     use graphmap_kpn::source::SourceMap;
 
     #[test]
-    fn all_that_a_mapping_goes_by_is_told() {
+    fn hardware_contains_all_inputs_of_a_mapping() {
         let text = "groups=2:hosts=1:sockets=2:caches=1:cores=2 distance=9:7:3:2:1 names=a,b slots=3 speed=1,2 memory=64G";
         let mut sources = SourceMap::new();
         let source = sources.add("words", text).unwrap();
         let mut found = Diagnostics::new();
         let platform = synthetic::read(&source, &mut found).unwrap();
-        let told = platform.hardware(Some(4));
-        assert_eq!(told.os_processes, Some(4));
-        let hosts = told.hosts.iter();
+        let hardware = platform.hardware(Some(4));
+        assert_eq!(hardware.os_processes, Some(4));
+        let hosts = hardware.hosts.iter();
         let hosts: Vec<_> = hosts
             .map(|h| (h.name.as_str(), h.slots, h.speed, h.memory, h.group))
             .collect();
         let memory = Some(64 << 30);
         assert_eq!(hosts, [("a", 3, 1.0, memory, 0), ("b", 3, 2.0, memory, 1)]);
-        let cores = told.hosts[1].cores.iter();
+        let cores = hardware.hosts[1].cores.iter();
         let cores: Vec<_> = cores
             .map(|c| (c.socket, c.cache, c.cpus.as_slice()))
             .collect();
@@ -93,9 +93,9 @@ mod tests {
             [(0, 0, &[0][..]), (0, 0, &[1]), (1, 1, &[2]), (1, 1, &[3])]
         );
         let slots = |host| Slots { host, slots: 3 };
-        assert_eq!(told.order, [slots(0), slots(1)]);
-        let d = told.distances;
-        let told = [d.os_process, d.cache, d.socket, d.host, d.group, d.platform];
-        assert_eq!(told, platform.distances().as_array());
+        assert_eq!(hardware.order, [slots(0), slots(1)]);
+        let d = hardware.distances;
+        let hardware = [d.os_process, d.cache, d.socket, d.host, d.group, d.platform];
+        assert_eq!(hardware, platform.distances().as_array());
     }
 }

@@ -24,8 +24,8 @@ use std::fmt::Write;
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut report = Report::default();
     let text = Word::all(source);
-    if let Some(odd) = odd_xml(text) {
-        report.push(odd);
+    if let Some(error) = unsupported_xml(text) {
+        report.push(error);
         return report.finish(None, out);
     }
     // hwloc names its DTD, so the parser must allow declarations. It fetches no DTD. A file of
@@ -56,7 +56,7 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
 ///
 /// This is the case for entities, and for tags with many attributes, because the parser compares
 /// each attribute with all others.
-fn odd_xml(text: Word) -> Option<Diagnostic> {
+fn unsupported_xml(text: Word) -> Option<Diagnostic> {
     let refuse = |at: Word, what: &str| {
         let found = Diagnostic::error(codes::TOPOLOGY, what).at(at.span(), "");
         Some(found.help("write the file again: `lstopo --of xml host.xml`"))

@@ -5,7 +5,7 @@
 //! from an MPICH hostfile, so the caller must name the format. The launcher of 2021.18 accepts
 //! `bob@node1:2`, ignores `user=`, and rejects `ifhn=` and `binding=`, which older versions accept.
 
-use crate::dialect::Dialect;
+use crate::hosts_format::HostsFormat;
 use crate::model::Platform;
 use crate::mpich;
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -18,7 +18,7 @@ const KEYS: &[&str] = &["ifhn", "user", "binding"];
 ///
 /// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
-    mpich::read_colon(source, Dialect::Intel, KEYS, out)
+    mpich::read_colon(source, HostsFormat::Intel, KEYS, out)
 }
 
 /// Writes an Intel MPI machinefile: the slots in the order of OS processes, each run of one host as

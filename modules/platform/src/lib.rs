@@ -26,9 +26,10 @@
 mod access;
 mod build;
 pub mod codes;
-pub mod dialect;
 mod distance;
 mod hardware;
+mod host_access;
+pub mod hosts_format;
 pub mod hwloc;
 pub mod intel;
 mod keys;
@@ -39,15 +40,14 @@ pub mod nodelist;
 pub mod openmpi;
 mod read;
 mod report;
-mod said;
 mod slot;
 pub mod slurm;
 pub mod synthetic;
 mod text;
 
-pub use dialect::Dialect;
 pub use distance::{BadDistances, Class, Distances};
 pub use graphmap_kpn::hardware::Access;
+pub use hosts_format::HostsFormat;
 pub use model::{
     BadPlatform, CacheGroup, Core, Host, HostId, MAX_CORES, MAX_HOSTS, Platform, Run, Socket,
 };

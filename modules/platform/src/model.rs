@@ -327,7 +327,7 @@ fn check_host(host: &Host) -> Result<(), BadPlatform> {
         "has more slots than its maximum"
     } else if !speed(host.speed) || host.cores().any(|(_, _, c)| !speed(c.speed)) {
         "has a speed that is not positive"
-    } else if crate::access::odd(&host.access).is_some() {
+    } else if crate::access::invalid_key(&host.access).is_some() {
         "has a user, port, interface or binding that launchers do not accept"
     } else if host.sockets.iter().any(empty) {
         "has a socket or cache group without cores"
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_platform_that_is_none_is_refused() {
+    fn invalid_platform_is_an_error() {
         let host = |name: &str, slots| Host::new(name, slots);
         assert_eq!(Platform::new(vec![]), Err(BadPlatform::Empty));
         let twice = Platform::new(vec![host("a", 1), host("a", 2)]);

@@ -11,7 +11,7 @@
 use crate::access::Key;
 use crate::build::Build;
 use crate::codes;
-use crate::dialect::{Dialect, foreign};
+use crate::hosts_format::{HostsFormat, foreign};
 use crate::keys::MPICH;
 use crate::model::{Host, Platform};
 use crate::text::Word;
@@ -24,7 +24,7 @@ use std::fmt::Write;
 ///
 /// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
-    read_colon(source, Dialect::Mpich, MPICH, out)
+    read_colon(source, HostsFormat::Mpich, MPICH, out)
 }
 
 /// Writes an MPICH hostfile: the slots in the order of OS processes, each run of one host as
@@ -53,21 +53,21 @@ pub(crate) fn print_colon(platform: &Platform, more: impl Fn(&Host) -> String) -
 /// Reads lines of the form `name:slots key=value`, which MPICH and Intel MPI share.
 pub(crate) fn read_colon(
     source: &Source,
-    dialect: Dialect,
+    format: HostsFormat,
     keys: &[&str],
     out: &mut Diagnostics,
 ) -> Option<Platform> {
-    let mut build = Build::new(dialect);
+    let mut build = Build::new(format);
     let mut counted_before = false;
     for line in Word::all(source).lines() {
         let mut words = line.words();
         let Some(first) = words.next() else { continue };
-        let telling = foreign(first, true).filter(|f| f.dialect != Dialect::Mpich);
-        if let Some(telling) = telling {
-            build.foreign(first, &telling, None);
+        let foreign_word = foreign(first, true).filter(|f| f.format != HostsFormat::Mpich);
+        if let Some(foreign_word) = foreign_word {
+            build.foreign(first, &foreign_word, None);
             continue;
         }
-        let mut said = Vec::new();
+        let mut properties = Vec::new();
         let mut bare = false;
         for (at, word) in words.enumerate() {
             match word.cut('=') {
@@ -77,7 +77,7 @@ pub(crate) fn read_colon(
                         "binding" => Key::Binding,
                         _ => Key::Interface,
                     };
-                    said.push((key, value));
+                    properties.push((key, value));
                 }
                 _ if at == 0 && word.text.bytes().all(|b| b.is_ascii_digit()) => {
                     bare_number(&mut build, first, word);
@@ -118,12 +118,12 @@ pub(crate) fn read_colon(
             continue;
         };
         let user = user.map(|user| (Key::User, user));
-        for (key, value) in user.into_iter().chain(said) {
-            build.say(host, key, value);
+        for (key, value) in user.into_iter().chain(properties) {
+            build.set_access(host, key, value);
         }
         let before = build.last();
-        let again =
-            before.filter(|run| counted && counted_before && build.known(name) == Some(run.host));
+        let again = before
+            .filter(|run| counted && counted_before && build.host_named(name) == Some(run.host));
         build.add(name, count, named.span());
         if let Some(before) = again {
             let sum = before.count + count;
@@ -160,12 +160,12 @@ fn bare_number(build: &mut Build, first: Word, number: Word) {
 }
 
 fn unexpected(build: &mut Build, first: Word, word: Word, keys: &[&str]) {
-    if let Some(telling) = foreign(word, false).filter(|f| f.dialect != build.dialect) {
+    if let Some(foreign_word) = foreign(word, false).filter(|f| f.format != build.format) {
         let value = word.cut('=').map_or("N", |(_, value)| value.text);
         let slots = word.text.starts_with("slots=");
         let name = first.cut(':').map_or(first, |(name, _)| name);
         let instead = slots.then(|| format!("{}:{value}", name.shown()));
-        return build.foreign(word, &telling, instead);
+        return build.foreign(word, &foreign_word, instead);
     }
     let what = format!("`{}` has no meaning after a host", word.shown());
     let key = word.cut('=').map_or(word, |(key, _)| key).text;

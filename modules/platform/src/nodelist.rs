@@ -7,7 +7,7 @@
 
 use crate::build::Build;
 use crate::codes;
-use crate::dialect::{Dialect, foreign};
+use crate::hosts_format::{HostsFormat, foreign};
 use crate::model::{MAX_HOSTS, Platform};
 use crate::report::Report;
 use crate::text::{MAX_NAME, Word};
@@ -19,14 +19,14 @@ use graphmap_kpn::source::{Source, Span};
 /// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut names = Vec::new();
-    let mut build = Build::new(Dialect::Slurm);
+    let mut build = Build::new(HostsFormat::Slurm);
     for line in Word::all(source).lines() {
-        let telling = line.words().enumerate().find_map(|(i, word)| {
-            let found = foreign(word, i == 0).filter(|f| f.dialect != Dialect::Slurm)?;
+        let foreign_word = line.words().enumerate().find_map(|(i, word)| {
+            let found = foreign(word, i == 0).filter(|f| f.format != HostsFormat::Slurm)?;
             Some((word, found))
         });
-        match telling {
-            Some((word, telling)) => build.foreign(word, &telling, None),
+        match foreign_word {
+            Some((word, foreign_word)) => build.foreign(word, &foreign_word, None),
             None => line.words().for_each(|word| {
                 number_as_host(word, &mut build.report);
                 expand_word(word, &mut names, &mut build.report);

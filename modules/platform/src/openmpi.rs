@@ -13,7 +13,7 @@
 use crate::access::Key;
 use crate::build::Build;
 use crate::codes;
-use crate::dialect::{Dialect, foreign};
+use crate::hosts_format::{HostsFormat, foreign};
 use crate::keys::{MAX_SLOTS, NEAR, PORT, SLOTS, USER};
 use crate::model::Platform;
 use crate::text::Word;
@@ -42,7 +42,7 @@ type Named<'a> = FxHashMap<&'a str, Lines>;
 ///
 /// Returns `None` if there was at least one error. All errors are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
-    let mut build = Build::new(Dialect::OpenMpi);
+    let mut build = Build::new(HostsFormat::OpenMpi);
     let mut named = Named::default();
     let (lines, unclosed) = Word::all(source).open_mpi_lines();
     for line in lines {
@@ -125,17 +125,17 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
         build.report.push(error.help(help));
         return;
     }
-    let telling = foreign(first, true).filter(|f| f.dialect != Dialect::OpenMpi);
-    if let Some(telling) = telling {
-        let mpich = telling.dialect == Dialect::Mpich;
+    let foreign_word = foreign(first, true).filter(|f| f.format != HostsFormat::OpenMpi);
+    if let Some(foreign_word) = foreign_word {
+        let mpich = foreign_word.format == HostsFormat::Mpich;
         let instead = first.cut(':').filter(|_| mpich);
         let instead = instead.map(|(n, c)| format!("{} slots={}", n.shown(), c.shown()));
-        return build.foreign(first, &telling, instead);
+        return build.foreign(first, &foreign_word, instead);
     }
     let (user, name) = first
         .cut('@')
         .map_or((None, first), |(user, name)| (Some(user), name));
-    let mut said: Vec<(Key, Word)> = user.map(|user| (Key::User, user)).into_iter().collect();
+    let mut properties: Vec<(Key, Word)> = user.map(|user| (Key::User, user)).into_iter().collect();
     let mut slots: Option<(u32, Span)> = None;
     let mut most: Option<(u32, Span)> = None;
     let mut bad = false;
@@ -193,13 +193,13 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
                 bad = true;
             }
         } else if USER.contains(&key.text) {
-            said.push((Key::User, value));
+            properties.push((Key::User, value));
         } else if key.text == PORT {
-            said.push((Key::Port, value));
+            properties.push((Key::Port, value));
         } else {
             match foreign(key, false) {
-                Some(telling) if telling.dialect != Dialect::OpenMpi => {
-                    build.foreign(key, &telling, None)
+                Some(foreign_word) if foreign_word.format != HostsFormat::OpenMpi => {
+                    build.foreign(key, &foreign_word, None)
                 }
                 _ => unknown(build, key, "is not a key of Open MPI"),
             }
@@ -210,8 +210,8 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
     let Some(name) = name.host_name(&mut build.report).filter(|_| !bad) else {
         return;
     };
-    for (key, value) in said {
-        build.say(host, key, value);
+    for (key, value) in properties {
+        build.set_access(host, key, value);
     }
     let at = host.span();
     let lines = match named.get_mut(name) {

@@ -1,6 +1,6 @@
 //! Reads a platform in any format.
 
-use crate::dialect::Dialect;
+use crate::hosts_format::HostsFormat;
 use crate::model::Platform;
 use crate::report::Report;
 use crate::{codes, hwloc, intel, mpich, nodelist, openmpi, synthetic};
@@ -47,10 +47,14 @@ fn misplaced(source: &Source) -> Option<Diagnostic> {
     Some(Diagnostic::error(codes::NO_HOST, what).help(help))
 }
 
-/// Reads a platform from a text. If `dialect` is `None`, the format is detected.
+/// Reads a platform from a text. If `format` is `None`, the format is detected.
 ///
 /// Returns `None` if there was at least one error. All errors are in `out`.
-pub fn read(source: &Source, dialect: Option<Dialect>, out: &mut Diagnostics) -> Option<Platform> {
+pub fn read(
+    source: &Source,
+    format: Option<HostsFormat>,
+    out: &mut Diagnostics,
+) -> Option<Platform> {
     if source.text().contains('\0') {
         let mut report = Report::default();
         let what = format!("`{}` is not a text file", source.name());
@@ -64,12 +68,12 @@ pub fn read(source: &Source, dialect: Option<Dialect>, out: &mut Diagnostics) ->
         report.push(error);
         return report.finish(None, out);
     }
-    match dialect.unwrap_or_else(|| Dialect::detect(source)) {
-        Dialect::Mpich => mpich::read(source, out),
-        Dialect::OpenMpi => openmpi::read(source, out),
-        Dialect::Intel => intel::read(source, out),
-        Dialect::Slurm => nodelist::read(source, out),
-        Dialect::Synthetic => synthetic::read(source, out),
-        Dialect::Hwloc => hwloc::read(source, out),
+    match format.unwrap_or_else(|| HostsFormat::detect(source)) {
+        HostsFormat::Mpich => mpich::read(source, out),
+        HostsFormat::OpenMpi => openmpi::read(source, out),
+        HostsFormat::Intel => intel::read(source, out),
+        HostsFormat::Slurm => nodelist::read(source, out),
+        HostsFormat::Synthetic => synthetic::read(source, out),
+        HostsFormat::Hwloc => hwloc::read(source, out),
     }
 }

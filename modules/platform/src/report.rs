@@ -9,7 +9,7 @@ const KEPT: usize = 50;
 /// Diagnostics of one reader.
 #[derive(Default)]
 pub(crate) struct Report {
-    found: Diagnostics,
+    diagnostics: Diagnostics,
     more: usize,
     errors: bool,
 }
@@ -17,8 +17,8 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         self.errors |= diagnostic.severity == Severity::Error;
-        if self.found.len() < KEPT {
-            self.found.push(diagnostic);
+        if self.diagnostics.len() < KEPT {
+            self.diagnostics.push(diagnostic);
         } else {
             self.more += 1;
         }
@@ -31,8 +31,8 @@ impl Report {
     /// Appends the diagnostics to `out`. Returns the platform if none of them is an error.
     pub(crate) fn finish(self, made: Option<Platform>, out: &mut Diagnostics) -> Option<Platform> {
         let failed = self.errors;
-        let last = self.found.iter().next_back().map(|d| d.code);
-        out.append(self.found);
+        let last = self.diagnostics.iter().next_back().map(|d| d.code);
+        out.append(self.diagnostics);
         if let (Some(code), true) = (last, self.more > 0) {
             let what = format!("{} more diagnostics of this text are not shown", self.more);
             out.push(Diagnostic::note(code, what));

@@ -18,7 +18,7 @@
 
 use crate::build::Build;
 use crate::codes;
-use crate::dialect::Dialect;
+use crate::hosts_format::HostsFormat;
 use crate::model::Platform;
 use crate::nodelist;
 use crate::report::Report;
@@ -79,7 +79,7 @@ pub fn read(
                 .help("let the launcher use ssh: set `HYDRA_LAUNCHER=ssh`, `OMPI_MCA_plm=rsh` or `PRTE_MCA_plm=ssh`"),
         );
     }
-    let mut build = Build::new(Dialect::Slurm);
+    let mut build = Build::new(HostsFormat::Slurm);
     build.report = report;
     for part in &parts {
         for ((name, span), slots) in part.hosts.iter().zip(&part.slots) {
@@ -111,7 +111,7 @@ fn components(
                 .any(|name| variables.contains_key(&name))
         };
         let there = (0..MOST_COMPONENTS).take_while(is_there).count() as u32;
-        let said = variables.get(size).and_then(|value| {
+        let given = variables.get(size).and_then(|value| {
             let source = sources.add(format!("${size}"), value.as_str()).ok()?;
             let word = Word::all(&source);
             let count = word
@@ -130,7 +130,7 @@ fn components(
             }
             Some(count)
         });
-        let count = said.unwrap_or(there).min(there);
+        let count = given.unwrap_or(there).min(there);
         if count > 0 {
             return (0..count).map(suffix).collect();
         }

@@ -31,8 +31,8 @@
 
 use crate::build::no_host;
 use crate::codes;
-use crate::dialect::foreign;
 use crate::distance::{BadDistances, Class, Distances};
+use crate::hosts_format::foreign;
 use crate::model::{CacheGroup, Core, Host, MAX_CORES, MAX_HOSTS, Platform, Socket};
 use crate::nodelist;
 use crate::report::Report;
@@ -112,7 +112,7 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
         words.extend(line.words());
         // A line that starts with a name belongs to a hostfile, even if options follow.
         if !words[start].text.contains('=') {
-            stray(&words[start..], report);
+            report_foreign_words(&words[start..], report);
             words.truncate(start);
             if report.failed() && start == 0 {
                 return None;
@@ -121,7 +121,7 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
     }
     for word in words {
         let Some((key, value)) = word.cut('=') else {
-            stray(&[word], report);
+            report_foreign_words(&[word], report);
             continue;
         };
         if let Some(option) = OPTIONS.iter().position(|o| *o == key.text) {
@@ -428,17 +428,17 @@ fn build(tree: &Tree) -> Vec<Host> {
 }
 
 /// Reports words that are not part of this format but may belong to another.
-fn stray(words: &[Word], report: &mut Report) {
-    let telling = words
+fn report_foreign_words(words: &[Word], report: &mut Report) {
+    let foreign_word = words
         .iter()
         .enumerate()
         .find_map(|(i, word)| Some((word, foreign(*word, i == 0)?)));
-    if let Some((word, telling)) = telling {
-        let (what, other) = (telling.what, telling.dialect.about());
+    if let Some((word, foreign_word)) = foreign_word {
+        let (what, other) = (foreign_word.what, foreign_word.format.about());
         let what =
             format!("{what} belongs in {other}, but this text is read as a synthetic platform");
-        let error = Diagnostic::error(codes::WRONG_DIALECT, what).at(word.span(), "");
-        let name = telling.dialect.name();
+        let error = Diagnostic::error(codes::WRONG_FORMAT, what).at(word.span(), "");
+        let name = foreign_word.format.name();
         return report.push(error.help(format!(
             "if the whole file is {other}, use `--hosts-format {name}`"
         )));

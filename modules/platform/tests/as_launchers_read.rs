@@ -2,17 +2,17 @@
 //! All information in them is kept.
 
 mod common;
-use common::{findings, good, slots, try_read};
+use common::{diagnostics, good, slots, try_read};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
-use graphmap_platform::{Access, Dialect, read, slurm};
+use graphmap_platform::{Access, HostsFormat, read, slurm};
 
 /// Returns the help of the only diagnostic.
-fn help(dialect: Option<Dialect>, text: &str) -> String {
+fn help(format: Option<HostsFormat>, text: &str) -> String {
     let mut sources = SourceMap::new();
     let source = sources.add("hosts", text).unwrap();
     let mut out = Diagnostics::new();
-    read(&source, dialect, &mut out);
+    read(&source, format, &mut out);
     let all: Vec<_> = out.into_iter().collect();
     assert_eq!(all.len(), 1, "{text:?}: {all:?}");
     all[0].help.join("; ")
@@ -32,7 +32,7 @@ fn the_limit_is_the_number_of_slots_where_no_other_is_given() {
     let limits: Vec<_> = platform.hosts().iter().map(|h| h.max_slots).collect();
     assert_eq!(limits, [None, Some(8), Some(9)]);
     assert_eq!(
-        findings(None, "a max_slots=8\na\nb max_slots=0 slots=1\n"),
+        diagnostics(None, "a max_slots=8\na\nb max_slots=0 slots=1\n"),
         [
             "G0426 error 1:1 the number of slots of host `a` is 9, but its limit is 8",
             "G0426 error 3:1 the number of slots of host `b` is 1, but its limit is 0"
@@ -76,12 +76,12 @@ fn keys_are_those_of_open_mpi() {
         ("user", "username"),
     ] {
         let text = format!("a slots=1\nb {key}=3");
-        let told = [format!("G0417 error 2:3 `{key}` is not a key of Open MPI")];
-        assert_eq!(findings(None, &text), told);
+        let expected = [format!("G0417 error 2:3 `{key}` is not a key of Open MPI")];
+        assert_eq!(diagnostics(None, &text), expected);
         assert_eq!(help(None, &text), format!("did you mean `{right}=`?"));
     }
     assert_eq!(
-        findings(None, "a slots=1 slots=2\n"),
+        diagnostics(None, "a slots=1 slots=2\n"),
         ["G0412 error 1:11 `slots=` is given twice on a line"]
     );
 }
@@ -89,7 +89,7 @@ fn keys_are_those_of_open_mpi() {
 #[test]
 fn assumed_slots_are_a_warning_once() {
     assert_eq!(
-        findings(None, "a slots=8\nb\nc\nd\nd\n"),
+        diagnostics(None, "a slots=8\nb\nc\nd\nd\n"),
         ["G0427 warning 2:1 the number of slots of 2 hosts is not given; one each is assumed"]
     );
 }
@@ -102,12 +102,12 @@ fn a_host_with_no_slots_is_not_used() {
         [("head", 1), ("a", 2)]
     );
     assert_eq!(
-        findings(None, "head slots=0\n"),
+        diagnostics(None, "head slots=0\n"),
         ["G0410 error 1:1 no host of `hosts` has a slot"]
     );
     // Hydra crashes on this file.
     assert_eq!(
-        findings(None, "a:0\n"),
+        diagnostics(None, "a:0\n"),
         ["G0413 error 1:3 the number of slots is zero"]
     );
     assert!(help(None, "a:0\n").contains("or omit this entry"));
@@ -122,11 +122,11 @@ fn comments_of_open_mpi() {
     let text = "node1 slots=2 /* a */ node4 slots=3 # b\n";
     assert_eq!(slots(&good(None, text)), [("node1", 2), ("node4", 3)]);
     assert_eq!(
-        findings(None, "node1 slots=2\n/* spare\nnode2 slots=2\n"),
+        diagnostics(None, "node1 slots=2\n/* spare\nnode2 slots=2\n"),
         ["G0418 error 2:1 a comment is not closed"]
     );
     assert_eq!(
-        findings(Some(Dialect::Mpich), "// two\nnode1:2\n"),
+        diagnostics(Some(HostsFormat::Mpich), "// two\nnode1:2\n"),
         [
             "G0411 error 1:1 a comment that starts with `/` belongs in an Open MPI hostfile, but this text is read as an MPICH hostfile"
         ]
@@ -144,8 +144,8 @@ fn users_ports_interfaces_and_bindings_are_kept() {
             binding: some(binding),
         }
     };
-    let of = |dialect, text: &str| -> Vec<Access> {
-        let platform = good(dialect, text);
+    let of = |format, text: &str| -> Vec<Access> {
+        let platform = good(format, text);
         platform.hosts().iter().map(|h| h.access.clone()).collect()
     };
     assert_eq!(
@@ -156,7 +156,7 @@ fn users_ports_interfaces_and_bindings_are_kept() {
         [said("bob", None, "", ""), said("amy", None, "", "user:0,1")]
     );
     assert_eq!(
-        of(Some(Dialect::Intel), "node1:2 ifhn=node1-ib user=bob\n"),
+        of(Some(HostsFormat::Intel), "node1:2 ifhn=node1-ib user=bob\n"),
         [said("bob", None, "node1-ib", "")]
     );
     assert_eq!(
@@ -167,7 +167,7 @@ fn users_ports_interfaces_and_bindings_are_kept() {
         [said("bob", None, "", ""), said("amy", Some(2222), "", "")]
     );
     assert_eq!(
-        findings(
+        diagnostics(
             None,
             "a slots=1 port=0\nb slots=1 port=70000\nc;d@e slots=1\n"
         ),
@@ -200,64 +200,64 @@ fn advice_about_names_is_about_the_word() {
         ("::1\n", "IPv6"),
         ("h\u{f6}st\n", "letters, digits"),
     ] {
-        let told = help(None, text);
-        assert!(told.contains(part), "{text:?}: {told}");
+        let advice = help(None, text);
+        assert!(advice.contains(part), "{text:?}: {advice}");
         assert!(
-            told.contains("IPv6") == (part == "IPv6"),
-            "{text:?}: {told}"
+            advice.contains("IPv6") == (part == "IPv6"),
+            "{text:?}: {advice}"
         );
     }
-    let found = findings(None, "node1:2,node2:2\n");
+    let found = diagnostics(None, "node1:2,node2:2\n");
     assert!(found[0].starts_with("G0416"), "{found:?}");
 }
 
 #[test]
-fn what_looks_like_slots_is_told_how_to_say_them() {
+fn words_that_resemble_slots_get_a_suggestion() {
     for text in [
         "node1 4\nnode2:4\n",
         "node1 4 all.q@node1 UNDEFINED\nnode2:4\n",
     ] {
-        let told = help(None, text);
+        let advice = help(None, text);
         assert!(
-            told.contains("`node1:4`") && told.contains("`node1 slots=4`"),
-            "{told}"
+            advice.contains("`node1:4`") && advice.contains("`node1 slots=4`"),
+            "{advice}"
         );
     }
-    assert!(help(Some(Dialect::OpenMpi), "node1 4\n").contains("`node1 slots=4`"));
-    let told = help(Some(Dialect::Mpich), "node1:4 slots=8\n");
+    assert!(help(Some(HostsFormat::OpenMpi), "node1 4\n").contains("`node1 slots=4`"));
+    let advice = help(Some(HostsFormat::Mpich), "node1:4 slots=8\n");
     assert!(
-        told.starts_with("in an MPICH hostfile, write `node1:8`;"),
-        "{told}"
+        advice.starts_with("in an MPICH hostfile, write `node1:8`;"),
+        "{advice}"
     );
-    let told = help(None, "node1:2 4\n");
+    let advice = help(None, "node1:2 4\n");
     assert_eq!(
-        told,
+        advice,
         "remove it; `node1:2` already gives the number of slots"
     );
-    let told = help(None, "node1: 4\n");
-    assert!(told.contains("`node1:4`"), "{told}");
-    let told = help(None, "node1,2\nnode2\n");
-    assert_eq!(told, "for 2 slots, write `node1:2`");
+    let advice = help(None, "node1: 4\n");
+    assert!(advice.contains("`node1:4`"), "{advice}");
+    let advice = help(None, "node1,2\nnode2\n");
+    assert_eq!(advice, "for 2 slots, write `node1:2`");
     for text in [
         "-n 2 -host a ./b : -n 1 -host c ./d\n",
         "# ring\n\n# two\n-np 2 ./b\n",
         "# ring\nrank 0=a slot=0\n",
     ] {
-        let told = help(None, text);
-        assert!(told.starts_with("give `--hosts` "), "{told}");
+        let advice = help(None, text);
+        assert!(advice.starts_with("give `--hosts` "), "{advice}");
     }
     // In Open MPI, too, a comment of this form ends the line.
     for text in [
         "a slots=2 /* two */ max_slots=4\n",
         "a slots=2\nslots=4 b\n",
     ] {
-        let told = help(None, text);
-        assert!(told.starts_with("name the host first"), "{told}");
+        let advice = help(None, text);
+        assert!(advice.starts_with("name the host first"), "{advice}");
     }
-    let told = help(None, "hosts=4:slots=2");
-    assert!(told.contains("separate options from levels"), "{told}");
+    let advice = help(None, "hosts=4:slots=2");
+    assert!(advice.contains("separate options from levels"), "{advice}");
     assert_eq!(
-        findings(None, "rank 0=node1 slot=0\nrank 1=node2 slot=0\n"),
+        diagnostics(None, "rank 0=node1 slot=0\nrank 1=node2 slot=0\n"),
         ["G0410 error - `hosts` is an Open MPI rankfile, not a description of hosts"]
     );
 }
@@ -353,16 +353,16 @@ fn kinds_of_cores_have_speeds_or_a_warning() {
         .collect();
     assert_eq!(speeds, [0.5, 1.0]);
     assert_eq!(
-        findings(None, &text(&capacity(400), "")),
+        diagnostics(None, &text(&capacity(400), "")),
         ["G0429 warning 4:13 the cores are of 2 kinds; all are assumed equally fast"]
     );
 }
 
 #[test]
 fn old_xml_can_be_converted() {
-    let told = help(None, "<topology><object type=\"Machine\"/></topology>");
+    let advice = help(None, "<topology><object type=\"Machine\"/></topology>");
     assert!(
-        told.contains("lstopo -i old.xml --of xml new.xml"),
-        "{told}"
+        advice.contains("lstopo -i old.xml --of xml new.xml"),
+        "{advice}"
     );
 }

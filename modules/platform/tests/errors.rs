@@ -1,17 +1,17 @@
 //! Each code has a page in the book, and the failing example on the page causes that code.
 
 mod common;
-use common::{findings, show};
+use common::{diagnostics, show};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
-use graphmap_platform::{Dialect, codes, slurm};
+use graphmap_platform::{HostsFormat, codes, slurm};
 use std::path::PathBuf;
 
 #[test]
-fn the_example_of_each_page_draws_its_code() {
+fn example_of_each_page_causes_its_code() {
     let all = [
         codes::NO_HOST,
-        codes::WRONG_DIALECT,
+        codes::WRONG_FORMAT,
         codes::DUPLICATE_HOST,
         codes::ZERO,
         codes::NOT_A_NUMBER,
@@ -43,18 +43,18 @@ fn the_example_of_each_page_draws_its_code() {
             path.display()
         );
         let blocks: Vec<&str> = page.split("```").skip(1).step_by(2).collect();
-        let [fails, mended] = blocks[..] else {
+        let [fails, fixed] = blocks[..] else {
             // This error is about a machine, so the page contains no text.
             assert_eq!(code, codes::LOCAL);
             continue;
         };
-        assert_eq!(drawn(fails), [code.to_string()], "{}", path.display());
-        assert_eq!(drawn(mended), Vec::<String>::new(), "{}", path.display());
+        assert_eq!(codes_of(fails), [code.to_string()], "{}", path.display());
+        assert_eq!(codes_of(fixed), Vec::<String>::new(), "{}", path.display());
     }
 }
 
 /// Returns the codes that the text of a block causes. The first line of a block names its format.
-fn drawn(block: &str) -> Vec<String> {
+fn codes_of(block: &str) -> Vec<String> {
     let (language, text) = block.split_once('\n').expect("a block");
     let found = match language.trim_end_matches(",fails") {
         "slurm-env" => {
@@ -64,7 +64,7 @@ fn drawn(block: &str) -> Vec<String> {
             slurm::read(&variables, &mut sources, &mut out);
             show(&sources, &out)
         }
-        name => findings(Some(Dialect::from_name(name).expect("a dialect")), text),
+        name => diagnostics(Some(HostsFormat::from_name(name).expect("a format")), text),
     };
     found.iter().map(|f| f[..5].to_string()).collect()
 }

@@ -1,11 +1,11 @@
 //! Hostfiles of MPICH, Open MPI and Intel MPI, Slurm's node lists, and detection of the format.
 
 mod common;
-use common::{findings, good, show, slots, try_read};
+use common::{diagnostics, good, show, slots, try_read};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
-use graphmap_platform::{Dialect, intel, mpich, nodelist, openmpi, slurm};
+use graphmap_platform::{HostsFormat, intel, mpich, nodelist, openmpi, slurm};
 use std::collections::BTreeMap;
 
 #[test]
@@ -23,10 +23,10 @@ fn mpich_keeps_the_order_of_lines() {
 }
 
 #[test]
-fn all_mistakes_of_a_file_are_told_at_once() {
+fn all_errors_of_a_file_are_reported_at_once() {
     let text = "a:0\nb:x\nc:2x\nd:99999999999\n::1\nh\u{f6}st:1\na:1 usr=me\n:4\ne:\n";
     assert_eq!(
-        findings(Some(Dialect::Mpich), text),
+        diagnostics(Some(HostsFormat::Mpich), text),
         [
             "G0413 error 1:3 the number of slots is zero",
             "G0414 error 2:3 `x` is not a valid number of slots",
@@ -56,7 +56,7 @@ fn names_are_as_long_as_names_can_be() {
         format!("{longest}[1-2],b"),
         format!("{longest}b[1][2]"),
     ] {
-        let found = findings(None, &text);
+        let found = diagnostics(None, &text);
         assert_eq!(found, [long.as_str()]);
     }
 }
@@ -65,21 +65,21 @@ fn names_are_as_long_as_names_can_be() {
 fn a_file_without_hosts_is_an_error() {
     for text in ["", "\n \n", "# nothing\n", "\u{feff}"] {
         assert_eq!(
-            findings(None, text),
+            diagnostics(None, text),
             ["G0410 error 1:1 `hosts` names no host"]
         );
     }
     assert_eq!(
-        findings(None, "a\0b"),
+        diagnostics(None, "a\0b"),
         ["G0410 error - `hosts` is not a text file"]
     );
 }
 
 #[test]
-fn the_wrong_dialect_is_named_once() {
+fn wrong_format_is_reported_once() {
     let text = "a slots=2\nb slots=4\n";
     assert_eq!(
-        findings(Some(Dialect::Mpich), text),
+        diagnostics(Some(HostsFormat::Mpich), text),
         [
             "G0411 error 1:3 `slots=` belongs in an Open MPI hostfile, but this text is read as an MPICH hostfile"
         ]
@@ -92,17 +92,23 @@ fn the_wrong_dialect_is_named_once() {
     assert_eq!(help[0], "in an MPICH hostfile, write `a:2`");
     assert!(help[1].contains("use `--hosts-format openmpi`"));
 
-    let found = |dialect, text| findings(Some(dialect), text).join("\n");
-    assert!(found(Dialect::OpenMpi, "a:2\n").contains("a number after `:` belongs in an MPICH"));
-    assert!(found(Dialect::Mpich, "n[1-4]\n").contains("belongs in a Slurm node list"));
-    assert!(found(Dialect::OpenMpi, "hosts=4\n").contains("belongs in a synthetic platform"));
-    assert!(found(Dialect::Mpich, "<?xml?>\n").contains("belongs in an hwloc XML file"));
-    assert!(found(Dialect::Mpich, "a:1 ifhn=b\n").contains("belongs in an Intel MPI machinefile"));
-    assert!(found(Dialect::Slurm, "a:2 b:2\n").contains("belongs in an MPICH hostfile"));
-    assert!(found(Dialect::Synthetic, "a slots=2\n").contains("belongs in an Open MPI hostfile"));
+    let found = |format, text| diagnostics(Some(format), text).join("\n");
+    assert!(
+        found(HostsFormat::OpenMpi, "a:2\n").contains("a number after `:` belongs in an MPICH")
+    );
+    assert!(found(HostsFormat::Mpich, "n[1-4]\n").contains("belongs in a Slurm node list"));
+    assert!(found(HostsFormat::OpenMpi, "hosts=4\n").contains("belongs in a synthetic platform"));
+    assert!(found(HostsFormat::Mpich, "<?xml?>\n").contains("belongs in an hwloc XML file"));
+    assert!(
+        found(HostsFormat::Mpich, "a:1 ifhn=b\n").contains("belongs in an Intel MPI machinefile")
+    );
+    assert!(found(HostsFormat::Slurm, "a:2 b:2\n").contains("belongs in an MPICH hostfile"));
+    assert!(
+        found(HostsFormat::Synthetic, "a slots=2\n").contains("belongs in an Open MPI hostfile")
+    );
     // If formats are mixed in one file, the first line that is specific to a format decides.
     assert_eq!(
-        findings(None, "a\nb slots=2\nc:3\n"),
+        diagnostics(None, "a\nb slots=2\nc:3\n"),
         [
             "G0411 error 3:1 a number after `:` belongs in an MPICH hostfile, but this text is read as an Open MPI hostfile",
             "G0427 warning 1:1 the number of slots of host `a` is not given; one is assumed",
@@ -111,33 +117,33 @@ fn the_wrong_dialect_is_named_once() {
 }
 
 #[test]
-fn dialects_are_told_apart() {
+fn format_is_detected() {
     let of = |text: &str| {
         let mut sources = SourceMap::new();
-        Dialect::detect(&sources.add("hosts", text).unwrap())
+        HostsFormat::detect(&sources.add("hosts", text).unwrap())
     };
-    assert_eq!(of("a\nb\n"), Dialect::Mpich);
-    assert_eq!(of("a\nb:2\n"), Dialect::Mpich);
-    assert_eq!(of("# x slots=1\na max_slots = 2"), Dialect::OpenMpi);
-    assert_eq!(of("me@a"), Dialect::Mpich);
-    assert_eq!(of("me@a slots=2"), Dialect::OpenMpi);
-    assert_eq!(of("me@a:2"), Dialect::Mpich);
-    assert_eq!(of("// a\na\n"), Dialect::OpenMpi);
-    assert_eq!(of("/* a:2\n b:2 */\na\n"), Dialect::OpenMpi);
-    assert_eq!(of("a:2 ifhn=a-ib"), Dialect::Mpich);
-    assert_eq!(of("a,b"), Dialect::Slurm);
-    assert_eq!(of("node[1-2]"), Dialect::Slurm);
-    assert_eq!(of("sockets=2:cores=4"), Dialect::Synthetic);
-    assert_eq!(of("\u{feff} <?xml"), Dialect::Hwloc);
-    assert_eq!(Dialect::from_name("slurm").unwrap(), Dialect::Slurm);
-    let wrong = Dialect::from_name("openmp").unwrap_err();
+    assert_eq!(of("a\nb\n"), HostsFormat::Mpich);
+    assert_eq!(of("a\nb:2\n"), HostsFormat::Mpich);
+    assert_eq!(of("# x slots=1\na max_slots = 2"), HostsFormat::OpenMpi);
+    assert_eq!(of("me@a"), HostsFormat::Mpich);
+    assert_eq!(of("me@a slots=2"), HostsFormat::OpenMpi);
+    assert_eq!(of("me@a:2"), HostsFormat::Mpich);
+    assert_eq!(of("// a\na\n"), HostsFormat::OpenMpi);
+    assert_eq!(of("/* a:2\n b:2 */\na\n"), HostsFormat::OpenMpi);
+    assert_eq!(of("a:2 ifhn=a-ib"), HostsFormat::Mpich);
+    assert_eq!(of("a,b"), HostsFormat::Slurm);
+    assert_eq!(of("node[1-2]"), HostsFormat::Slurm);
+    assert_eq!(of("sockets=2:cores=4"), HostsFormat::Synthetic);
+    assert_eq!(of("\u{feff} <?xml"), HostsFormat::Hwloc);
+    assert_eq!(HostsFormat::from_name("slurm").unwrap(), HostsFormat::Slurm);
+    let wrong = HostsFormat::from_name("openmp").unwrap_err();
     assert_eq!(wrong.help, ["did you mean `openmpi`?"]);
 }
 
 #[test]
-fn repeats_that_look_like_an_oversight_are_told() {
+fn host_on_two_consecutive_lines_is_reported() {
     assert_eq!(
-        findings(None, "a:2\na:2\n"),
+        diagnostics(None, "a:2\na:2\n"),
         ["G0412 warning 2:1 host `a` is named on two consecutive lines"]
     );
     assert_eq!(
@@ -148,11 +154,11 @@ fn repeats_that_look_like_an_oversight_are_told() {
 
 #[test]
 fn intel_machinefiles() {
-    let platform = good(Some(Dialect::Intel), "a:2 ifhn=a-ib\nb:1 user=me\n");
+    let platform = good(Some(HostsFormat::Intel), "a:2 ifhn=a-ib\nb:1 user=me\n");
     assert_eq!(slots(&platform), [("a", 2), ("b", 1)]);
     assert_eq!(platform.hosts()[1].access.user.as_deref(), Some("me"));
     assert!(
-        findings(Some(Dialect::Intel), "a slots=2")
+        diagnostics(Some(HostsFormat::Intel), "a slots=2")
             .join("")
             .starts_with("G0411")
     );
@@ -172,11 +178,11 @@ fn open_mpi_hostfiles() {
 }
 
 #[test]
-fn mistakes_in_open_mpi_hostfiles() {
+fn errors_in_open_mpi_hostfiles() {
     let text = "a slots=2\na slots=3\nb\nb slots=1\nc slots=0\nd slots=\ne solts=2\nf slots=4 \
                 max_slots=2\ng =2\n";
     assert_eq!(
-        findings(Some(Dialect::OpenMpi), text),
+        diagnostics(Some(HostsFormat::OpenMpi), text),
         [
             "G0412 error 2:3 host `a` has `slots=` on two lines",
             "G0412 error 4:3 host `b` has `slots=` after a line without it",
@@ -193,7 +199,7 @@ fn mistakes_in_open_mpi_hostfiles() {
 #[test]
 fn slurm_node_lists() {
     let names = |text: &str| -> Vec<String> {
-        let platform = good(Some(Dialect::Slurm), text);
+        let platform = good(Some(HostsFormat::Slurm), text);
         platform.hosts().iter().map(|h| h.name.clone()).collect()
     };
     assert_eq!(
@@ -212,8 +218,8 @@ fn slurm_node_lists() {
 }
 
 #[test]
-fn mistakes_in_node_lists() {
-    let one = |text: &str| findings(Some(Dialect::Slurm), text).join("\n");
+fn errors_in_node_lists() {
+    let one = |text: &str| diagnostics(Some(HostsFormat::Slurm), text).join("\n");
     assert_eq!(one("n[1-2"), "G0418 error 1:2 a `[` is not closed");
     assert_eq!(one("a,n1]"), "G0418 error 1:5 a `]` has no `[` before it");
     assert_eq!(one("n[[1]]"), "G0418 error 1:3 a `[` is inside another");
@@ -255,27 +261,27 @@ fn mistakes_in_node_lists() {
 }
 
 #[test]
-fn addresses_of_ipv6_belong_to_no_dialect() {
+fn ipv6_addresses_select_no_format() {
     let text =
         "node1 slots=2\n[fe80::1] slots=2\nme@[fe80::2]:22\nfe80::3 slots=1\nnode3 slots=2 bogus\n";
-    let told = [
+    let expected = [
         "G0416 error 2:1 `[fe80::1]` cannot be the name of a host",
         "G0416 error 3:4 `[fe80::2]:22` cannot be the name of a host",
         "G0416 error 4:5 `fe80::3` cannot be the name of a host",
         "G0417 error 5:15 `bogus` has no meaning here",
     ];
-    assert_eq!(findings(Some(Dialect::OpenMpi), text), told);
-    assert_eq!(findings(None, text), told);
-    let told = ["G0416 error 1:1 `[fe80::1]` cannot be the name of a host"];
-    assert_eq!(findings(None, "[fe80::1]\nnode2:4\n"), told);
+    assert_eq!(diagnostics(Some(HostsFormat::OpenMpi), text), expected);
+    assert_eq!(diagnostics(None, text), expected);
+    let expected = ["G0416 error 1:1 `[fe80::1]` cannot be the name of a host"];
+    assert_eq!(diagnostics(None, "[fe80::1]\nnode2:4\n"), expected);
     // A list of hosts that is not an address is reported as Slurm's, without advice to use
     // `slots=`.
-    let told = [
+    let expected = [
         "G0411 error 2:1 a list of hosts belongs in a Slurm node list, but this text is read as an Open MPI hostfile",
     ];
     assert_eq!(
-        findings(Some(Dialect::OpenMpi), "a slots=1\nn[1:2]\n"),
-        told
+        diagnostics(Some(HostsFormat::OpenMpi), "a slots=1\nn[1:2]\n"),
+        expected
     );
 }
 
@@ -355,14 +361,14 @@ fn large_inputs_stay_linear_and_bounded() {
     }
     assert_eq!(good(None, &text).slot_count(), 400_000);
     // If every line is an error, the first errors are kept and the others counted.
-    let found = findings(Some(Dialect::Mpich), &"a:0\n".repeat(100_000));
+    let found = diagnostics(Some(HostsFormat::Mpich), &"a:0\n".repeat(100_000));
     assert_eq!(found.len(), 51);
     assert!(
         found[50].contains("99950 more diagnostics"),
         "{}",
         found[50]
     );
-    let (platform, found) = try_read(Some(Dialect::Slurm), "n[0-1000000],m[0-1000000]");
+    let (platform, found) = try_read(Some(HostsFormat::Slurm), "n[0-1000000],m[0-1000000]");
     assert!(
         platform.is_none() && found[0].contains("too many"),
         "{found:?}"
@@ -372,7 +378,7 @@ fn large_inputs_stay_linear_and_bounded() {
     assert_eq!(good(None, &keys).slot_count(), 1);
     let brackets = format!("a{}", "[1]".repeat(200_000));
     assert_eq!(
-        findings(Some(Dialect::Slurm), &brackets).len(),
+        diagnostics(Some(HostsFormat::Slurm), &brackets).len(),
         1,
         "a name too long"
     );
@@ -384,24 +390,24 @@ fn large_inputs_stay_linear_and_bounded() {
 }
 
 #[test]
-fn a_file_of_another_purpose_is_told_once() {
-    let told = |text: &str| {
-        let found = findings(None, text);
+fn file_of_another_purpose_is_one_error() {
+    let error = |text: &str| {
+        let found = diagnostics(None, text);
         assert_eq!(found.len(), 1, "{found:?}");
         found[0].clone()
     };
     let mapping = "{\n  \"format\": \"graphmap-mapping\",\n  \"version\": 1\n}\n";
     assert_eq!(
-        told(mapping),
+        error(mapping),
         "G0410 error - `hosts` is a mapping, not a description of hosts"
     );
     assert_eq!(
-        told("{\"nodes\": []}"),
+        error("{\"nodes\": []}"),
         "G0410 error - `hosts` is JSON, not a description of hosts"
     );
     assert_eq!(
-        told("digraph farm {\n a -> b\n}\n"),
+        error("digraph farm {\n a -> b\n}\n"),
         "G0410 error - `hosts` is a graph, not a description of hosts"
     );
-    assert_eq!(findings(None, "graph\nstrict\n"), Vec::<String>::new());
+    assert_eq!(diagnostics(None, "graph\nstrict\n"), Vec::<String>::new());
 }

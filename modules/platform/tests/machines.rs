@@ -1,11 +1,11 @@
 //! Synthetic platforms, XML of hwloc, and a folder in place of `/sys` and `/proc`.
 
 mod common;
-use common::{findings, good, show};
+use common::{diagnostics, good, show};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_platform::{
-    Class, Dialect, Distances, Host, HostId, Platform, hwloc, local, synthetic,
+    Class, Distances, Host, HostId, HostsFormat, Platform, hwloc, local, synthetic,
 };
 use graphmap_testing::{Need, skip};
 use std::fs;
@@ -65,7 +65,7 @@ fn irregular_platforms() {
 }
 
 #[test]
-fn levels_that_are_left_out() {
+fn missing_levels_have_defaults() {
     let caches = good(None, "caches=2:cores=4");
     assert_eq!(
         (caches.hosts().len(), inside(&caches.hosts()[0])),
@@ -76,14 +76,14 @@ fn levels_that_are_left_out() {
         (flat.slot_count(), inside(&flat.hosts()[0])),
         (7, (0, 0, 0))
     );
-    let named = good(Some(Dialect::Synthetic), "names=a,b slots=2");
+    let named = good(Some(HostsFormat::Synthetic), "names=a,b slots=2");
     assert_eq!((named.hosts().len(), named.slot_count()), (2, 4));
     assert_eq!(named.hosts()[1].name, "b");
 }
 
 #[test]
-fn mistakes_in_synthetic_platforms() {
-    let one = |text: &str| findings(Some(Dialect::Synthetic), text).join("\n");
+fn errors_in_synthetic_platforms() {
+    let one = |text: &str| diagnostics(Some(HostsFormat::Synthetic), text).join("\n");
     assert_eq!(
         one("hosts=0"),
         "G0413 error 1:7 the number of hosts is zero"
@@ -166,7 +166,7 @@ fn mistakes_in_synthetic_platforms() {
 }
 
 #[test]
-fn what_the_synthetic_form_prints() {
+fn synthetic_form_round_trips() {
     let text = "groups=2:hosts=1,2:sockets=2,1(x2):caches=2:cores=4 names=a,b[1-2] slots=8,4(x2) \
                 speed=1,2(x2) memory=1024 distance=100:50:10:2:1 collocated=0.5 graphmap=1\n";
     let platform = good(None, text);
@@ -259,8 +259,8 @@ fn a_topology_of_hwloc_3_inside_a_cgroup() {
 }
 
 #[test]
-fn xml_that_is_none_or_no_topology() {
-    let one = |text: &str| findings(Some(Dialect::Hwloc), text).join("\n");
+fn invalid_xml_or_topology_is_an_error() {
+    let one = |text: &str| diagnostics(Some(HostsFormat::Hwloc), text).join("\n");
     assert_eq!(
         one("<topology version=\"2.0\">\n<a></b>"),
         "G0423 error 2:4 this is not well-formed XML"

@@ -7,8 +7,8 @@ use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use graphmap_platform::{
-    CacheGroup, Core, Dialect, Distances, Host, HostId, Platform, Run, Socket, hwloc, intel, mpich,
-    nodelist, openmpi, read, slurm, synthetic,
+    CacheGroup, Core, Distances, Host, HostId, HostsFormat, Platform, Run, Socket, hwloc, intel,
+    mpich, nodelist, openmpi, read, slurm, synthetic,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -144,9 +144,9 @@ proptest! {
         }
         let platform = Platform::with_order(hosts, platform.order().to_vec()).unwrap();
         let text = mpich::print(&platform);
-        prop_assert_eq!(&good(Some(Dialect::Mpich), &text), &platform);
+        prop_assert_eq!(&good(Some(HostsFormat::Mpich), &text), &platform);
         prop_assert_eq!(&good(None, &text), &platform);
-        prop_assert_eq!(&good(Some(Dialect::Intel), &intel::print(&platform)), &platform);
+        prop_assert_eq!(&good(Some(HostsFormat::Intel), &intel::print(&platform)), &platform);
     }
 
     #[test]
@@ -164,7 +164,7 @@ proptest! {
     #[test]
     fn slurm_lists(platform in flat()) {
         let names: Vec<&str> = platform.hosts().iter().map(|h| h.name.as_str()).collect();
-        let again = good(Some(Dialect::Slurm), &nodelist::print(names.iter().copied()));
+        let again = good(Some(HostsFormat::Slurm), &nodelist::print(names.iter().copied()));
         let again: Vec<&str> = again.hosts().iter().map(|h| h.name.as_str()).collect();
         prop_assert_eq!(again, names);
     }
@@ -232,11 +232,11 @@ proptest! {
         }
         let text: String = text.into_iter().collect();
         try_read(None, &text);
-        for dialect in Dialect::ALL {
+        for format in HostsFormat::ALL {
             let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
             sources.add("before", "another text").unwrap();
             let source = sources.add("hosts", text.as_str()).unwrap();
-            read(&source, Some(dialect), &mut out);
+            read(&source, Some(format), &mut out);
             for label in out.iter().flat_map(|d| d.primary.iter().chain(&d.secondary)) {
                 let (found, range) = sources.range(label.span).expect("a place in the text");
                 prop_assert_eq!(found.name(), "hosts");

@@ -2,7 +2,7 @@
 //! test reports that and passes.
 mod common;
 use common::try_read;
-use graphmap_platform::{Dialect, hwloc, nodelist};
+use graphmap_platform::{HostsFormat, hwloc, nodelist};
 use graphmap_testing::{Need, skip};
 use std::process::Command;
 
@@ -59,7 +59,7 @@ fn scontrol_expands_node_lists_alike() {
         let Some((accepted, answer)) = ask(list) else {
             return;
         };
-        let (platform, found) = try_read(Some(Dialect::Slurm), list);
+        let (platform, found) = try_read(Some(HostsFormat::Slurm), list);
         // `scontrol` prints "Invalid hostlist" but exits with success.
         assert_eq!(
             platform.is_some(),
@@ -97,7 +97,7 @@ const MADE: [(&str, [usize; 4]); 8] = [
 ];
 
 #[test]
-fn lstopo_is_understood_and_understands() {
+fn hwloc_round_trips_through_lstopo() {
     let folder = tempfile::tempdir().unwrap();
     for (number, (description, expected)) in MADE.into_iter().enumerate() {
         let file = folder.path().join(format!("made{number}.xml"));

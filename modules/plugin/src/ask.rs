@@ -103,7 +103,7 @@ impl Emitter for External {
         let mut main = false;
         for file in &reply.files {
             main |= file.path.is_empty();
-            let path = reply::place(self, context.path, &file.path)?;
+            let path = reply::output_path(self, context.path, &file.path)?;
             if file.executable {
                 placed.executable(path, file.content.as_bytes());
             } else {

@@ -42,7 +42,7 @@ pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
     let (out, err) = converse(&mut child, request, longest);
     let mut end = wait(plugin, &child, &out, longest);
     if !matches!(end, End::Ended(_)) {
-        tell_to_end(&child);
+        terminate(&child);
     }
     // In all cases the whole process group is killed, so that child processes do not survive.
     kill(&mut child);
@@ -81,15 +81,15 @@ pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
             "its standard output was still open after the plug-in exited",
         ),
     };
-    let said = err.recv_timeout(PATIENCE).unwrap_or_default();
+    let stderr = err.recv_timeout(PATIENCE).unwrap_or_default();
     if status.code() == Some(i32::from(CANNOT_RUN)) {
-        let said = String::from_utf8_lossy(&said);
+        let stderr = String::from_utf8_lossy(&stderr);
         let before = cannot_run(&plugin.path, "");
-        if let Some(error) = said.strip_prefix(before.trim_end_matches('\n')) {
+        if let Some(error) = stderr.strip_prefix(before.trim_end_matches('\n')) {
             return Err(failed("started", io::Error::other(error.trim_end())));
         }
     }
-    Err(with_last_words(diagnostic, &said).into())
+    Err(with_last_words(diagnostic, &stderr).into())
 }
 
 fn start(plugin: &External) -> io::Result<Child> {
@@ -196,15 +196,15 @@ fn has_ended(child: &Child) -> io::Result<bool> {
 }
 
 /// Sends TERM and waits until it has exited, at most for [`GRACE`].
-fn tell_to_end(child: &Child) {
+fn terminate(child: &Child) {
     let start = Instant::now();
-    let told = pid(child).and_then(|pid| {
+    let sent = pid(child).and_then(|pid| {
         Ok(rustix::process::kill_process(
             pid,
             rustix::process::Signal::TERM,
         )?)
     });
-    while told.is_ok() && start.elapsed() < GRACE && !has_ended(child).unwrap_or(true) {
+    while sent.is_ok() && start.elapsed() < GRACE && !has_ended(child).unwrap_or(true) {
         std::thread::sleep(TICK / 10);
     }
 }
@@ -232,8 +232,8 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// Adds the end of the executable's standard error to a diagnostic.
-fn with_last_words(diagnostic: Diagnostic, said: &[u8]) -> Diagnostic {
-    let text = String::from_utf8_lossy(said);
+fn with_last_words(diagnostic: Diagnostic, stderr: &[u8]) -> Diagnostic {
+    let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() {
         return diagnostic;

@@ -83,8 +83,8 @@ pub(crate) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<R
     let reply: ReplyJson<'_> =
         serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
     let mut diagnostics = Diagnostics::new();
-    for said in reply.diagnostics {
-        diagnostics.push(reported(plugin, said, known));
+    for entry in reply.diagnostics {
+        diagnostics.push(reported(plugin, entry, known));
     }
     if diagnostics.has_errors() {
         return Err(diagnostics);
@@ -100,25 +100,25 @@ pub(crate) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<R
     })
 }
 
-fn reported(plugin: &External, said: DiagnosticJson, known: &SourceMap) -> Diagnostic {
-    let message = format!("{}: {}", plugin.name, said.message);
-    let mut diagnostic = match said.severity {
+fn reported(plugin: &External, entry: DiagnosticJson, known: &SourceMap) -> Diagnostic {
+    let message = format!("{}: {}", plugin.name, entry.message);
+    let mut diagnostic = match entry.severity {
         SeverityJson::Note => Diagnostic::note(REPORTED, message),
         SeverityJson::Warning => Diagnostic::warning(REPORTED, message),
         SeverityJson::Error => Diagnostic::error(REPORTED, message),
     };
     let fits = |s: &&Source, start: u32, end: u32| start <= end && end as usize <= s.text().len();
-    if let Some((source, start, end)) = said.span
+    if let Some((source, start, end)) = entry.span
         && let Some(s) = known
             .sources()
             .nth(source as usize)
             .filter(|s| fits(s, start, end))
     {
         let span = Span::new(s.base() + start, s.base() + end);
-        diagnostic = diagnostic.at(span, said.label);
+        diagnostic = diagnostic.at(span, entry.label);
     }
-    diagnostic.help = said.help;
-    diagnostic.notes = said.notes;
+    diagnostic.help = entry.help;
+    diagnostic.notes = entry.notes;
     debug_assert!(diagnostic.severity <= Severity::Error);
     diagnostic
 }
@@ -127,7 +127,7 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
     // An error points to the position in the graph file that the element contains, or has no
     // position. It cannot point into the reply, because the reply is not a file that the user can
     // open.
-    let told = |found: Diagnostics| {
+    let invalid = |found: Diagnostics| {
         let mut all = Diagnostics::from(bad(plugin, "its network is invalid"));
         all.extend(found);
         all
@@ -136,7 +136,7 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
     let source = here
         .add("reply", raw.get())
         .map_err(|error| bad(plugin, &error.to_string()))?;
-    let declared = json::read(source.text(), &source, known, Positions::Given).map_err(told)?;
+    let declared = json::read(source.text(), &source, known, Positions::Given).map_err(invalid)?;
     let (declared, _) = expand::expand(declared)?;
     // Diagnostics of `resolve` are not repeated, because verification reports the important ones
     // later.
@@ -145,7 +145,11 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
 }
 
 /// Returns the path of a file of a reply, or an error if it is outside the folder of the output.
-pub(crate) fn place(plugin: &External, output: &Path, file: &str) -> Result<PathBuf, Diagnostics> {
+pub(crate) fn output_path(
+    plugin: &External,
+    output: &Path,
+    file: &str,
+) -> Result<PathBuf, Diagnostics> {
     if file.is_empty() {
         return Ok(output.to_owned());
     }

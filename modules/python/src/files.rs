@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{all, raised};
 use crate::registry::REGISTRY;
-use crate::waiting::{ended, waited};
+use crate::waiting::{run_detached, run_until_signal};
 use graphmap::{Fate, Mapped, Options, Report};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -44,7 +44,7 @@ impl Files {
                 }
             }
         };
-        let made = waited(py, make)?.map_err(|error| raised(py, error))?;
+        let made = run_detached(py, make)?.map_err(|error| raised(py, error))?;
         Ok(Files {
             files: Arc::new(made.value),
             found: Arc::new(made.report),
@@ -99,7 +99,7 @@ impl Files {
         let files = Arc::clone(&self.files);
         // On Ctrl-C, the call waits a while for the files to be written. It does not wait forever,
         // because a pipe may have no reader.
-        let fates = ended(py, move || graphmap::write(&files), || ())?;
+        let fates = run_until_signal(py, move || graphmap::write(&files), || ())?;
         let dict = PyDict::new(py);
         for (path, fate) in fates.map_err(|error| raised(py, error))? {
             let fate = match fate {

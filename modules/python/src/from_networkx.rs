@@ -11,7 +11,7 @@ mod shapes;
 use crate::diagnostics::{exception, raised};
 use crate::network::Network;
 use crate::shown::shortened;
-use crate::waiting::waited;
+use crate::waiting::run_detached;
 use attributes::{Attributes, Read};
 use graphmap::kpn::codes::NAME_COLLISION;
 use graphmap::kpn::declared::BundleKind;
@@ -94,7 +94,7 @@ pub(crate) fn from_networkx(
         None => name_of(graph)?,
     };
     let builder = reader.builder(&name);
-    let network = waited(py, || {
+    let network = run_detached(py, || {
         let read = Diagnosed {
             value: builder.into(),
             report: Report::default(),
@@ -158,8 +158,8 @@ impl Reader<'_> {
             self.read.node(&attributes)?;
             if names.insert(name.clone(), self.nodes.len()).is_some() {
                 let message = format!("two nodes have the name `{}`", shortened(&name));
-                let finding = Diagnostic::error(NAME_COLLISION, message);
-                self.found.push(finding.help(
+                let diagnostic = Diagnostic::error(NAME_COLLISION, message);
+                self.found.push(diagnostic.help(
                     "the name of a node is `str(node)`, which is equal for 1 and \"1\": relabel one of them \
                      (`networkx.relabel_nodes`)",
                 ));
@@ -235,8 +235,8 @@ impl Reader<'_> {
     fn builder(mut self, name: &str) -> Builder {
         let names = self.nodes.iter().map(|node| node.name.as_str());
         let said = self.nodes.iter().map(|node| match &node.kind {
-            Some(kind) => Kind::Said(kind),
-            None if node.is_text => Kind::OfName,
+            Some(kind) => Kind::Explicit(kind),
+            None if node.is_text => Kind::FromName,
             None => Kind::None,
         });
         name_ports(self.nodes.len(), &mut self.edges);

@@ -24,7 +24,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use registry::REGISTRY;
 use std::path::PathBuf;
-use waiting::waited;
+use waiting::run_detached;
 
 /// Reads and checks the graph file at a path. The extension selects the language: `.dot`, `.gv` or
 /// `.json`.
@@ -33,7 +33,7 @@ use waiting::waited;
 #[pyfunction]
 #[pyo3(signature = (path, /))]
 fn read(py: Python<'_>, path: PathBuf) -> PyResult<Network> {
-    let network = waited(py, || Network::checked(REGISTRY.read(path)?))?;
+    let network = run_detached(py, || Network::checked(REGISTRY.read(path)?))?;
     network.map_err(|error| raised(py, error))
 }
 
@@ -51,7 +51,7 @@ fn read_text(text: &Bound<'_, PyAny>, format: &str, name: &str) -> PyResult<Netw
     };
     let (format, name) = (format.to_owned(), name.to_owned());
     let read = move || Network::checked(REGISTRY.read_text(&format, &name, bytes)?);
-    let network = waited(py, read)?;
+    let network = run_detached(py, read)?;
     network.map_err(|error| raised(py, error))
 }
 

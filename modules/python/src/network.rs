@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use crate::registry::REGISTRY;
 use crate::search::Search;
 use crate::to_networkx;
-use crate::waiting::waited;
+use crate::waiting::run_detached;
 use graphmap::kpn::declared::Declared;
 use graphmap::kpn::json;
 use graphmap::{Diagnosed, Error, Options, Report, Verified};
@@ -143,7 +143,7 @@ impl Network {
         let options = options.unwrap_or_default();
         let network = self.network.clone();
         let name = name.to_owned();
-        let done = waited(py, move || REGISTRY.transform(network, &name, &options))?;
+        let done = run_detached(py, move || REGISTRY.transform(network, &name, &options))?;
         let done = done.map_err(|error| raised(py, error))?;
         Ok(Network::with(done, Report::clone(&self.found)))
     }
@@ -151,19 +151,19 @@ impl Network {
     /// Returns a picture as SVG, with all processes, or with kinds if there are too many processes.
     fn to_svg(&self, py: Python<'_>) -> PyResult<String> {
         let network = self.network.clone();
-        waited(py, move || graphmap::to_svg(&network))
+        run_detached(py, move || graphmap::to_svg(&network))
     }
 
     /// Returns the network as DOT without repetitions, which `read_text` reads.
     fn to_dot(&self, py: Python<'_>) -> PyResult<String> {
         let network = self.network.clone();
-        waited(py, move || graphmap::to_dot(&network))
+        run_detached(py, move || graphmap::to_dot(&network))
     }
 
     /// Returns the network as JSON, which `read_text` reads.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         let network = self.network.clone();
-        waited(py, move || json::write(&network, None) + "\n")
+        run_detached(py, move || json::write(&network, None) + "\n")
     }
 
     /// Returns the network as a `networkx.MultiDiGraph`, with the attributes that `from_networkx`

@@ -1,7 +1,7 @@
 //! Runs the search for a mapping. Other Python threads run during the search, and Ctrl-C ends it.
 
 use crate::diagnostics::{exception, raised};
-use crate::waiting::{ended, waited};
+use crate::waiting::{run_detached, run_until_signal};
 use graphmap::kpn::source::SourceMap;
 use graphmap::partition::{Objective, Watch};
 use graphmap::plan::{self, Modules};
@@ -47,8 +47,9 @@ impl Search {
             imbalance,
             ..Request::default()
         };
-        let unknown =
-            |finding: Diagnostic| exception(py, Report::new(finding.into(), SourceMap::new()));
+        let unknown = |diagnostic: Diagnostic| {
+            exception(py, Report::new(diagnostic.into(), SourceMap::new()))
+        };
         request.options.strategy = plan::strategy(strategy, &[]).map_err(unknown)?;
         request.options.time = time;
         request.options.seed = seed;
@@ -118,7 +119,7 @@ impl Search {
         // There are never more OS processes than processes.
         let wanted = self.0.os_processes.unwrap_or(1);
         let slots = wanted.min(network.processes.len());
-        let read = waited(py, move || match hosts {
+        let read = run_detached(py, move || match hosts {
             None => graphmap::platform(&format!("names=localhost slots={slots}")),
             Some(Hosts::Text(text)) if text.contains(['=', '\n']) => graphmap::platform(&text),
             Some(Hosts::Text(path)) => graphmap::read_platform(path),
@@ -139,7 +140,7 @@ impl Search {
         self.0.options.watch = Some(Arc::new(Watch::new(Arc::clone(&enough))));
         self.0.named_hosts = given.named;
         let search = move || graphmap::map(&network, &given.platform, &self.0);
-        let found = ended(py, search, || enough.store(true, Ordering::Relaxed))?;
+        let found = run_until_signal(py, search, || enough.store(true, Ordering::Relaxed))?;
         found.map_err(|error| raised(py, error))
     }
 }

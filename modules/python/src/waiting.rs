@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Interval between checks for signals.
-const LOOK: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum time to wait for work that was asked to end. After that, the work is abandoned.
 const END: Duration = Duration::from_secs(2);
 /// Stack size of the thread that does the work: as large as for a main thread. Threads of Python
@@ -17,24 +17,24 @@ const STACK: usize = 8 << 20;
 
 /// Runs `work` in another thread, and returns its result. If a signal handler raises an exception,
 /// returns it and abandons the work, because the work may block forever on a pipe without a writer.
-pub(crate) fn waited<T: Send + 'static>(
+pub(crate) fn run_detached<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    look_after(py, work, None::<fn()>)
+    run(py, work, None::<fn()>)
 }
 
-/// Runs `work` as [`waited`] does. If a signal handler raises an exception, calls `end` and waits
+/// Runs `work` as [`run_detached`] does. If a signal handler raises, calls `end` and waits
 /// for the work, but at most for [`END`].
-pub(crate) fn ended<T: Send + 'static>(
+pub(crate) fn run_until_signal<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
     end: impl FnOnce(),
 ) -> PyResult<T> {
-    look_after(py, work, Some(end))
+    run(py, work, Some(end))
 }
 
-fn look_after<T: Send + 'static>(
+fn run<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
     end: Option<impl FnOnce()>,
@@ -48,7 +48,7 @@ fn look_after<T: Send + 'static>(
     let thread = thread.name("graphmap".to_owned()).spawn(work)?;
     loop {
         let result;
-        (wait, result) = received(py, wait, LOOK);
+        (wait, result) = received(py, wait, CHECK_INTERVAL);
         match result {
             Ok(given) => return Ok(given),
             Err(RecvTimeoutError::Timeout) => {

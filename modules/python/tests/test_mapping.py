@@ -29,7 +29,7 @@ def farm():
 
 
 class Plans(unittest.TestCase):
-    def test_a_plan_tells_what_is_known_of_it(self):
+    def test_plan_properties(self):
         network = farm()
         plan = network.map("hosts=2:cores=2", imbalance=0.5)
         self.assertIs(plan.network, network)
@@ -60,12 +60,12 @@ class Plans(unittest.TestCase):
         self.assertEqual(plan.emit("mapping.json")["mapping.json"].decode(), plan.mapping_json())
         self.assertIn(b"host1", plan.emit("hostfile")["hostfile"])
 
-    def test_the_seed_tells_the_result(self):
+    def test_the_seed_determines_the_result(self):
         network = farm()
         ask = {"hosts": "hosts=2:cores=2", "imbalance": 0.3, "seed": 2**64 - 1}
         self.assertEqual(network.map(**ask).os_process, network.map(**ask).os_process)
 
-    def test_hosts_are_told_in_words_in_a_text_or_in_a_file(self):
+    def test_hosts_are_words_a_text_or_a_file(self):
         network = farm()
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "hostfile"

@@ -23,7 +23,7 @@ FARM = """digraph farm {
 
 
 class Reading(unittest.TestCase):
-    def test_a_file_is_read_and_its_network_told(self):
+    def test_a_file_is_read_to_its_network(self):
         network = graphmap.read(GRAPHS / "farm.dot")
         self.assertEqual(network.name, "farm")
         self.assertEqual(len(network), 21)
@@ -51,7 +51,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(last.location[:2], ("farm.dot", 3))
         self.assertEqual(repr(first), "<graphmap.Channel put.out -> work1.in>")
 
-    def test_what_keeps_nobody_from_going_on_is_a_warning(self):
+    def test_warnings_do_not_raise(self):
         network = graphmap.read_text("digraph { a -> b [type=u8]; c; }", name="odd.dot")
         (found,) = [d for d in network.warnings if d.severity == "warning"]
         self.assertEqual((found.code, found.file, found.line, found.column), ("G0317", "odd.dot", 1, 29))

@@ -154,7 +154,7 @@ class FromNetworkX(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "both_ways is for undirected"):
             graphmap.from_networkx(nx.DiGraph(graph), both_ways=True)
 
-    def test_what_is_wrong_is_told_all_at_once(self):
+    def test_all_errors_are_reported_at_once(self):
         graph = nx.DiGraph([("a", "b", {"capacity": 0, "traffic": "much", "bundle": "bunch", "tag": 1.5})])
         graph.add_node("a", load=math.nan, memory=-1)
         graph.add_node("b", load=10**400, kind="", module=7)

@@ -88,7 +88,7 @@ class Stubs(unittest.TestCase):
         positional = [(n, inspect.Parameter.POSITIONAL_ONLY if n == "self" else k, d) for n, k, d in simple(told)]
         self.assertEqual(positional, simple(there), stub.name)
 
-    def test_what_a_star_imports_is_told(self):
+    def test_the_stubs_declare_all(self):
         (told,) = [node.value for node in self.stubs.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"]
         self.assertEqual(ast.literal_eval(told), graphmap.__all__)
 

@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "safe code, which takes minutes there")]
-    fn what_is_estimated_is_what_is_built() {
+    fn estimates_match_built_sizes() {
         for seed in 0..2000 {
             let ranks = ranks(seed);
             let each: Source<'_> = &|give| {

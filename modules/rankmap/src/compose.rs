@@ -96,7 +96,7 @@ impl Builder {
             let (out, behind) = (&complement.of, complement.end);
             let within = RankMap::identity(out.find(end).0);
             return match behind < end {
-                true => self.behind(&[out.clone(), Progression::between(behind, end).into()]),
+                true => self.concatenate(&[out.clone(), Progression::between(behind, end).into()]),
                 false => self.join(out, &within),
             };
         }
@@ -113,7 +113,7 @@ impl Builder {
     }
 
     /// Returns the concatenation of disjoint maps.
-    pub(crate) fn behind(&self, parts: &[RankMap]) -> RankMap {
+    pub(crate) fn concatenate(&self, parts: &[RankMap]) -> RankMap {
         let mut flat: Vec<RankMap> = Vec::new();
         for part in parts.iter().filter(|part| !part.is_empty()) {
             match &part.form {

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::form::diagram::{Combination, Unique};
 use crate::form::runs::Runs;
 use crate::map::{Form, RankMap};
-use crate::merge::in_turn;
+use crate::merge::merge_ascending;
 use crate::progression::Progression;
 
 /// Result of comparing two groups, as in `MPI_Group_compare`.
@@ -33,7 +33,7 @@ impl RankMap {
     /// MPI 4.1 (7.3.2), Mir Taheri 2011 (3.7), Bryant 1986 for decision diagrams.
     pub fn union(&self, other: &RankMap) -> RankMap {
         let rest = other.difference(self);
-        Builder::new().behind(&[self.clone(), rest])
+        Builder::new().concatenate(&[self.clone(), rest])
     }
 
     /// Returns the members of this group that are also in `other`, in the order of this group
@@ -205,7 +205,9 @@ impl RankMap {
             Form::Concatenation(parts) => {
                 let sets = parts.parts().iter().map(RankMap::sorted);
                 let sets: Vec<RankMap> = sets.collect::<Option<_>>()?;
-                Builder::new().source(&|give| in_turn(&sets, give)).ok()
+                Builder::new()
+                    .source(&|give| merge_ascending(&sets, give))
+                    .ok()
             }
             Form::Composition(both) => {
                 // A permutation of a set, or a part of one.
@@ -333,7 +335,7 @@ fn of_ranges(ranges: &[RangeTriplet], len: u64) -> Result<RankMap, Error> {
             }
         }
         let parts: Vec<RankMap> = given.into_iter().map(RankMap::from).collect();
-        return Ok(Builder::new().behind(&parts));
+        return Ok(Builder::new().concatenate(&parts));
     }
     Builder::new().progressions(&given)
 }

@@ -13,7 +13,7 @@ use crate::survey::Survey;
 
 /// Calls back with the members of disjoint ascending maps in ascending order, together with the
 /// index of their map.
-fn each_in_turn(sets: &[RankMap], mut give: impl FnMut(usize, u32)) {
+fn each_ascending(sets: &[RankMap], mut give: impl FnMut(usize, u32)) {
     let mut members: Vec<_> = sets.iter().map(|set| set.iter().peekable()).collect();
     loop {
         let all = members.iter_mut().enumerate();
@@ -27,8 +27,8 @@ fn each_in_turn(sets: &[RankMap], mut give: impl FnMut(usize, u32)) {
 }
 
 /// Gives the members of disjoint ascending maps in ascending order.
-pub(crate) fn in_turn(sets: &[RankMap], give: &mut dyn FnMut(Progression)) {
-    each_in_turn(sets, |_, rank| give(Progression::valid(rank, 1, 1)));
+pub(crate) fn merge_ascending(sets: &[RankMap], give: &mut dyn FnMut(Progression)) {
+    each_ascending(sets, |_, rank| give(Progression::valid(rank, 1, 1)));
 }
 
 impl Builder {
@@ -56,10 +56,10 @@ impl Builder {
             len += part.len();
         }
         sequences.push(parts.len());
-        let set = self.source(&|give| in_turn(parts, give)).ok()?;
+        let set = self.source(&|give| merge_ascending(parts, give)).ok()?;
         let tree = Wavelet::of_merges(first, len, |left, right, from_right| {
             let [begin, middle, end] = [left.start, right.start, right.end].map(|k| sequences[k]);
-            each_in_turn(&parts[begin..end], |at, _| from_right(begin + at >= middle));
+            each_ascending(&parts[begin..end], |at, _| from_right(begin + at >= middle));
         });
         let permutation = RankMap::of(Form::Wavelet(Arc::new(tree)));
         let made = match set.is_identity() {

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_have_in_common_is_what_both_have() {
+    fn common_returns_terms_of_both() {
         for (a, b) in (0..4000_u64).map(|n| {
             let mix = n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let part = |shift: u32, below: u64| (mix >> shift) % below;

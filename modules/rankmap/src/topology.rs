@@ -267,6 +267,6 @@ impl RankMap {
         // Owners beyond the last block have no ranks.
         let served = u64::from(owners).min(len.div_ceil(u64::from(block))) as u32;
         let parts = (0..served).map(|owner| RankMap::block_cyclic(len, owners, block, owner));
-        Ok(Builder::new().behind(&parts.collect::<Result<Vec<_>, _>>()?))
+        Ok(Builder::new().concatenate(&parts.collect::<Result<Vec<_>, _>>()?))
     }
 }

@@ -37,7 +37,7 @@ fn undocumented(text: &str) -> (usize, Vec<&str>) {
 }
 
 #[test]
-fn every_operation_tells_its_cost_and_its_source() {
+fn every_operation_documents_its_cost_and_source() {
     let mut files = Vec::new();
     sources(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),

@@ -65,7 +65,7 @@ proptest! {
 }
 
 #[test]
-fn every_bit_of_small_maps_is_looked_at() {
+fn flipped_bits_are_refused_or_a_map() {
     let ranks = [3, 17, 18, 19, 40, 41, 99];
     let shuffled = [19, 3, 40, 17, 99, 18, 41];
     let made = [
@@ -121,7 +121,7 @@ fn every_bit_of_small_maps_is_looked_at() {
 }
 
 #[test]
-fn lengths_that_nobody_has_memory_for_are_refused() {
+fn excessive_lengths_are_refused() {
     // Each form, with 2^63 - 1 for each length.
     for form in 0..20 {
         for numbers in 0..6 {

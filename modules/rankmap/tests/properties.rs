@@ -17,7 +17,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn what_is_put_in_comes_out(numbers in tape()) {
+    fn maps_contain_their_input(numbers in tape()) {
         let (map, ranks) = leaf(&mut Tape::new(&numbers));
         agree(&map, &ranks);
     }
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_sent_arrives(numbers in tape()) {
+    fn encoded_maps_are_decoded(numbers in tape()) {
         let (map, ranks) = map(&mut Tape::new(&numbers), 3);
         let bytes = map.to_bytes();
         prop_assert!(bytes.len() <= map.bytes() + 16, "{} bytes for {}", bytes.len(), map.bytes());
@@ -225,7 +225,7 @@ fn maps_are_shared_between_threads() {
 }
 
 #[test]
-fn a_complement_of_a_complement_is_what_was_left_out() {
+fn a_complement_of_a_complement_is_the_original() {
     // The grid has too many pieces for its complement to be stored in another form.
     let plane = RankMap::grid(7, &[Axis::line(1 << 20, 1 << 10), Axis::line(300, 1)]).unwrap();
     let end = 1 << 30;
@@ -273,7 +273,7 @@ fn duplicates_are_refused_wherever_they_are() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error() {
+fn missing_ranks_are_errors() {
     let ten = RankMap::range(100, 3, 10).unwrap();
     let no_such = |rank| Err(Error::NoSuchRank { rank, len: 10 });
     assert_eq!(ten.include(&[3, 10]), no_such(10));
@@ -302,7 +302,7 @@ fn what_is_not_there_is_an_error() {
 }
 
 #[test]
-fn the_last_rank_there_is_can_be_a_member() {
+fn the_largest_rank_can_be_a_member() {
     let world = RankMap::identity(1 << 32);
     assert_eq!(world.len(), 1 << 32);
     assert_eq!(

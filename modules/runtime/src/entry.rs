@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::child_processes;
 use crate::chrome::{self, Unwritten};
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
 use crate::outputs;
 use crate::panics;
-use crate::relatives;
-use crate::run::{Over, Transport, run_among, run_until_over};
+use crate::run::{EndedRun, Transport, run_among, run_to_end};
 use crate::signals;
 use crate::visible::visible;
 use graphmap_executor::error::{Exit, RunError};
@@ -48,7 +48,7 @@ use graphmap_executor::trace::Trace;
 /// ```
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     if let Some(launched) = launched() {
-        match launched.speaks {
+        match launched.reports {
             true => say(&format!("error: {}", visible(&launched.to_string()))),
             // Some launchers kill all copies when the first one exits.
             false => std::thread::sleep(GRACE),
@@ -87,7 +87,7 @@ fn run_alone(network: impl Into<Arc<Network>>, options: &Options) -> Result<Exit
     let network = network.into();
     let name = network.name().to_string();
     listen(&name, options, None);
-    Ok(conclude(&name, run_until_over(network, options)?, options))
+    Ok(conclude(&name, run_to_end(network, options)?, options))
 }
 
 /// Time limit for writing the trace of a failed run. Its file may be a pipe that is not read.
@@ -96,8 +96,8 @@ const WRITING: Duration = Duration::from_secs(60);
 /// Reports the outcome of a finished run, and returns the exit code. After a success, writes the
 /// output files and the statistics. After a failure, prints the reason first, then writes the
 /// trace.
-fn conclude(name: &str, over: Over, options: &Options) -> Exit {
-    let Over { result, trace } = over;
+fn conclude(name: &str, over: EndedRun, options: &Options) -> Exit {
+    let EndedRun { result, trace } = over;
     match result {
         Ok(report) => {
             let mut errors = outputs::write(&report, options, trace.as_ref());
@@ -105,17 +105,17 @@ fn conclude(name: &str, over: Over, options: &Options) -> Exit {
                 let said = format!("{name}: statistics\n{report}");
                 errors.extend(outputs::say(&visible(&said)).err());
             }
-            tell_of_trace(name, options);
+            print_trace_notice(name, options);
             errors.iter().fold(Exit::Ok, |_, error| failed(error))
         }
         Err(error) => {
-            let told = panics::of_output(error);
-            IS_PRINT_TOLD.store(panics::is_of_output(&told), Ordering::SeqCst);
-            let exit = failed(&told);
-            IS_TOLD.store(true, Ordering::SeqCst);
+            let reported = panics::of_output(error);
+            IS_OUTPUT_ERROR_REPORTED.store(panics::is_of_output(&reported), Ordering::SeqCst);
+            let exit = failed(&reported);
+            IS_REPORTED.store(true, Ordering::SeqCst);
             if let Some(trace) = trace {
                 write_soon(name, trace);
-                tell_of_trace(name, options);
+                print_trace_notice(name, options);
             }
             exit
         }
@@ -123,7 +123,7 @@ fn conclude(name: &str, over: Over, options: &Options) -> Exit {
 }
 
 /// Set when the reason of a failed run has been printed.
-static IS_TOLD: AtomicBool = AtomicBool::new(false);
+static IS_REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Writes the trace of a failed run within [`WRITING`]. Prints an error if that is not possible.
 fn write_soon(name: &str, trace: Unwritten) {
@@ -139,7 +139,7 @@ fn write_soon(name: &str, trace: Unwritten) {
 }
 
 /// Prints which parts of a run its trace lacks.
-fn tell_of_trace(name: &str, options: &Options) {
+fn print_trace_notice(name: &str, options: &Options) {
     let notice = options.trace.as_ref().and_then(Trace::take_notice);
     if let Some(notice) = notice {
         say(&visible(&format!("{name}: {notice}")));
@@ -212,15 +212,15 @@ pub fn main_over(
     let settings = settings.map_err(RunError::to_string);
     let job = match connect(launched.started(settings)) {
         Ok(job) => job,
-        Err(NotJoined { why, is_told }) => {
+        Err(NotJoined { why, is_reported }) => {
             // Another copy may report the reason, and some launchers end all copies when the first
             // one exits. Waiting leaves time for that report. If this copy still runs afterwards,
             // and knows of no other report, it prints the reason itself.
-            if is_told || !launched.speaks {
+            if is_reported || !launched.reports {
                 std::thread::sleep(GRACE);
             }
             let error = RunError::Options(why);
-            return match is_told {
+            return match is_reported {
                 true => error.exit(),
                 false => failed(&error),
             }
@@ -251,10 +251,10 @@ pub fn main_over(
     // If true, all other OS processes know that the run is over.
     let is_over = error.is_none() || (me == 0 && job.state() == RunState::Ended);
     // OS process 0 has reported the reason, and the launcher has not ended this one yet.
-    let mut is_told = false;
+    let mut is_reported = false;
     if let Some(error) = error.filter(|_| !is_over) {
         job.fail(&error.to_cause());
-        is_told = me > 0 && job.linger(GRACE);
+        is_reported = me > 0 && job.wait_for_abort(GRACE);
     }
     let exit = match ended {
         // OS process 0 reports the results of all.
@@ -262,12 +262,12 @@ pub fn main_over(
         Ok((
             _,
             _,
-            Over {
+            EndedRun {
                 result: Err(error), ..
             },
         ))
         | Err(error)
-            if is_told =>
+            if is_reported =>
         {
             error.exit()
         }
@@ -298,7 +298,7 @@ const WORDS: Duration = Duration::from_millis(500);
 /// Prints the reason as [`failed`] does, unless one was printed, and blocks for at most [`WORDS`].
 /// It is for the thread that ends a run while OS process 0 is busy.
 fn failed_soon(error: RunError) -> Exit {
-    if !IS_TOLD.load(Ordering::SeqCst) {
+    if !IS_REPORTED.load(Ordering::SeqCst) {
         let text = format!("error: {}", visible(&error.to_string()));
         let _ = within(WORDS, move || say(&text));
     }
@@ -311,7 +311,7 @@ fn finish(exit: Exit) -> Exit {
         return exit;
     };
     let error = panics::cannot_print(&why);
-    if !IS_PRINT_TOLD.load(Ordering::SeqCst) {
+    if !IS_OUTPUT_ERROR_REPORTED.load(Ordering::SeqCst) {
         failed(&error);
     }
     match exit {
@@ -322,7 +322,7 @@ fn finish(exit: Exit) -> Exit {
 }
 
 /// Set when an error about unwritable output has been printed.
-static IS_PRINT_TOLD: AtomicBool = AtomicBool::new(false);
+static IS_OUTPUT_ERROR_REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Spawns the thread that prints the state of the run when a signal asks for it. The thread also
 /// names processes that do not let others run.
@@ -331,7 +331,7 @@ fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
         return;
     };
     let (name, asked) = (name.to_string(), running.clone());
-    let tell = {
+    let report = {
         let name = name.clone();
         move || {
             if let Some(state) = asked.state() {
@@ -339,12 +339,12 @@ fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
             }
         }
     };
-    let look = move || {
+    let check = move || {
         for overlong in running.overlong() {
             say(&visible(&format!("{name}: {overlong}")));
         }
     };
-    signals::listen(shared, tell, look);
+    signals::listen(shared, report, check);
 }
 
 /// Spawns the thread of [`listen`] in each of the OS processes that share memory.
@@ -362,7 +362,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
     let name = network.name().to_string();
     let network = Arc::new(network);
     let table = network.digest();
-    if let Some(control) = relatives::joined()? {
+    if let Some(control) = child_processes::joined()? {
         listen_among(&name, options, &control);
         let run = || match control.agrees(table) {
             true => {
@@ -397,13 +397,14 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
     if count == 1 {
         return run_alone(network, options);
     }
-    let relatives = relatives::start(count, each, table, &options.streams, failed_soon)?;
-    listen_among(&name, options, &relatives.control);
-    let transport = Transport::SharedMemory(Arc::clone(&relatives.control));
+    let child_processes =
+        child_processes::start(count, each, table, &options.streams, failed_soon)?;
+    listen_among(&name, options, &child_processes.control);
+    let transport = Transport::SharedMemory(Arc::clone(&child_processes.control));
     // SAFETY: this is the only call with this memory, which was created for this run.
     let over = unsafe { run_among(network, options, &transport) };
     let exit = conclude(&name, over, options);
-    relatives.finish();
+    child_processes.finish();
     Ok(exit)
 }
 

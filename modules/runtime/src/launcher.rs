@@ -11,7 +11,7 @@ use graphmap_executor::link::job::{Copies, Started};
 use graphmap_executor::over_mpi::OverMpi;
 
 /// Environment variables that a launcher sets for each copy.
-struct Told {
+struct Variables {
     /// Variable with the number of copies.
     size: &'static str,
     /// Variables with the number of this copy.
@@ -19,8 +19,8 @@ struct Told {
     copies: fn(u64) -> Copies,
 }
 
-const fn told(size: &'static str, ranks: &'static [&'static str]) -> Told {
-    Told {
+const fn variables(size: &'static str, ranks: &'static [&'static str]) -> Variables {
+    Variables {
         size,
         ranks,
         copies: Copies::All,
@@ -28,13 +28,13 @@ const fn told(size: &'static str, ranks: &'static [&'static str]) -> Told {
 }
 
 /// Variables of MPI launchers.
-const OF_MPI: &[Told] = &[
-    told("OMPI_COMM_WORLD_SIZE", &["OMPI_COMM_WORLD_RANK"]),
-    told("MV2_COMM_WORLD_SIZE", &["MV2_COMM_WORLD_RANK"]),
+const OF_MPI: &[Variables] = &[
+    variables("OMPI_COMM_WORLD_SIZE", &["OMPI_COMM_WORLD_RANK"]),
+    variables("MV2_COMM_WORLD_SIZE", &["MV2_COMM_WORLD_RANK"]),
     // MPICH, Intel MPI, and other launchers with PMI. `PMI_ID` is set if the launcher listens on a
     // port.
-    told("PMI_SIZE", &["PMI_RANK", "PMI_ID"]),
-    Told {
+    variables("PMI_SIZE", &["PMI_RANK", "PMI_ID"]),
+    Variables {
         size: "MPI_LOCALNRANKS",
         ranks: &["MPI_LOCALRANKID"],
         copies: Copies::OnHost,
@@ -44,11 +44,11 @@ const OF_MPI: &[Told] = &[
 /// Variables of cluster launchers. They count only if no variable of an MPI launcher is set,
 /// because a cluster launcher often starts an MPI launcher. `SLURM_NTASKS` is not in the list,
 /// because a batch script, which runs once, has it as well.
-const OF_CLUSTERS: &[Told] = &[
-    told("JSM_NAMESPACE_SIZE", &["JSM_NAMESPACE_RANK"]),
-    told("FLUX_JOB_SIZE", &["FLUX_TASK_RANK"]),
+const OF_CLUSTERS: &[Variables] = &[
+    variables("JSM_NAMESPACE_SIZE", &["JSM_NAMESPACE_RANK"]),
+    variables("FLUX_JOB_SIZE", &["FLUX_TASK_RANK"]),
     // Set by `srun` for the programs that it starts.
-    told("SLURM_STEP_NUM_TASKS", &["SLURM_PROCID"]),
+    variables("SLURM_STEP_NUM_TASKS", &["SLURM_PROCID"]),
 ];
 
 /// PMIx sets the number of this copy, but gives the number of copies only on request.
@@ -63,11 +63,11 @@ pub(crate) struct Launched {
     /// Number of copies, by each variable that contains it.
     copies: Vec<(&'static str, Copies)>,
     /// True if this copy prints the error for all copies.
-    pub(crate) speaks: bool,
+    pub(crate) reports: bool,
     /// All variables that show that there are several copies. If only the first were unset, the
     /// next one would still show it. MPICH sets `MPI_LOCALNRANKS` in addition to `PMI_SIZE`, and
     /// sets only `MPI_LOCALNRANKS` if it listens on a port. Open MPI also sets `PMIX_RANK`.
-    telling: Vec<&'static str>,
+    variables: Vec<&'static str>,
 }
 
 /// Returns a value if this is one of several copies, according to the environment variables.
@@ -76,7 +76,7 @@ pub(crate) struct Launched {
 /// has started. So one variable with several copies is enough.
 pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
     let number = |name: &str| get(name)?.to_str()?.trim().parse::<u64>().ok();
-    let set = |all: &'static [Told]| -> Vec<(&'static Told, u64)> {
+    let set = |all: &'static [Variables]| -> Vec<(&'static Variables, u64)> {
         let set = all.iter().filter_map(|one| Some((one, number(one.size)?)));
         set.collect()
     };
@@ -86,9 +86,9 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
         sizes.truncate(1);
     }
     let all = OF_MPI.iter().chain(OF_CLUSTERS);
-    let telling = all.map(|one| (one.size, 1)).chain([(PMIX_RANK, 0)]);
-    let telling = telling.filter(|(name, least)| number(name).is_some_and(|n| n > *least));
-    let telling = telling.map(|(name, _)| name).collect();
+    let variables = all.map(|one| (one.size, 1)).chain([(PMIX_RANK, 0)]);
+    let variables = variables.filter(|(name, least)| number(name).is_some_and(|n| n > *least));
+    let variables = variables.map(|(name, _)| name).collect();
     let copies = sizes
         .iter()
         .map(|(one, size)| (one.size, (one.copies)(*size)));
@@ -96,7 +96,7 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
     let mut several = sizes.iter().filter(|(_, size)| *size > 1).peekable();
     if let Some(&&(first, value)) = several.peek() {
         // A copy that does not know its number cannot rely on another copy to print the error.
-        let speaks = several.any(|(one, _)| {
+        let reports = several.any(|(one, _)| {
             let rank = one.ranks.iter().find_map(|name| number(name));
             rank.is_none_or(|rank| rank == 0)
         });
@@ -104,8 +104,8 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
             variable: first.size,
             value,
             copies,
-            speaks,
-            telling,
+            reports,
+            variables,
         });
     }
     if !sizes.is_empty() {
@@ -117,8 +117,8 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
         variable: PMIX_RANK,
         value: rank,
         copies,
-        speaks: rank == 1,
-        telling,
+        reports: rank == 1,
+        variables,
     })
 }
 
@@ -141,7 +141,7 @@ impl fmt::Display for Launched {
             false => format!("{value} times"),
             true => "several times".to_string(),
         };
-        let (named, without) = (self.telling.join(", "), self.telling.join(" -u "));
+        let (named, without) = (self.variables.join(", "), self.variables.join(" -u "));
         write!(
             f,
             "a launcher has started this program {times} ({variable}={value}), and each copy would \
@@ -167,13 +167,13 @@ mod tests {
         };
         let told = |launched: Launched| {
             let times = (!launched.copies.is_empty()).then_some(launched.value);
-            (times, launched.speaks)
+            (times, launched.reports)
         };
         find(get).map(told)
     }
 
     #[test]
-    fn each_launcher_is_known_and_one_copy_speaks() {
+    fn one_copy_of_each_launcher_reports() {
         for (variables, expected) in [
             (
                 &[("PMI_SIZE", "4"), ("PMI_RANK", "0")][..],
@@ -232,7 +232,7 @@ mod tests {
     /// The advice must be sufficient. MPICH sets two variables, and each of them shows several
     /// copies.
     #[test]
-    fn without_all_that_it_names_a_program_is_let_alone() {
+    fn unsetting_all_named_variables_is_enough() {
         for (variables, advice) in [
             (
                 &[
@@ -263,7 +263,7 @@ mod tests {
             let launched = find(|name| get(name, &[])).unwrap();
             assert!(launched.to_string().ends_with(advice), "{launched}");
             assert_eq!(
-                find(|name| get(name, &launched.telling)),
+                find(|name| get(name, &launched.variables)),
                 None,
                 "{variables:?}"
             );
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_started_once_is_let_alone() {
+    fn a_single_copy_is_not_reported() {
         for variables in [
             &[][..],
             &[("PMI_SIZE", "1"), ("PMI_RANK", "0")],

@@ -137,6 +137,7 @@
 )))]
 compile_error!("graphmap runs on Linux on x86-64 and aarch64 only");
 
+mod child_processes;
 mod chrome;
 mod entry;
 mod kpn;
@@ -145,7 +146,6 @@ mod local;
 mod output_file;
 mod outputs;
 mod panics;
-mod relatives;
 mod room_waits;
 mod run;
 mod signals;
@@ -186,6 +186,6 @@ pub mod between {
         Doorbell, Header, Link, ReceivedSlices, RunState, SentValue, SliceMemory, SlicedMessage,
     };
     pub use graphmap_executor::link::job::{Copies, Job, NotJoined, Started};
-    pub use graphmap_executor::link::shm::host::{HostLanes, Invitation};
+    pub use graphmap_executor::link::shm::host::{HostRings, Invitation};
     pub use graphmap_executor::over_mpi::OverMpi;
 }

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_and_not_written_is_known() {
+    fn failed_prints_are_recognized() {
         let failed = |message: &str| {
             RunError::Failed(graphmap_executor::error::Failure {
                 process: "a".into(),

@@ -2,7 +2,7 @@
 
 use graphmap_executor::exec::report;
 use graphmap_executor::exec::report::Directory;
-use graphmap_executor::exec::statistics::Tally;
+use graphmap_executor::exec::statistics::Statistics;
 use graphmap_executor::exec::wait_graph::components;
 
 /// Advised capacity. Channels with this capacity or more are not counted.
@@ -20,8 +20,10 @@ pub(crate) struct RoomWaits {
 ///
 /// On a cycle, for example of processes in lock step, a process writes in response to what it
 /// reads. So a larger capacity does not avoid waits there.
-pub(crate) fn of(directory: &dyn Directory, tallies: &[Tally]) -> Option<RoomWaits> {
-    let counted = tallies.iter().flat_map(|tally| &tally.room_waits);
+pub(crate) fn of(directory: &dyn Directory, all_statistics: &[Statistics]) -> Option<RoomWaits> {
+    let counted = all_statistics
+        .iter()
+        .flat_map(|statistics| &statistics.room_waits);
     let mut waits: Vec<(u64, u32)> = counted
         .map(|(&number, &count)| (count, number))
         .filter(|&(_, number)| directory.capacity(number) < ADVISED)

@@ -8,26 +8,26 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
+use crate::child_processes;
 use crate::chrome::{self, Unwritten};
 use crate::kpn::network::Network;
 use crate::kpn::wire::{self, Exchange};
 use crate::panics;
-use crate::relatives;
 use crate::stats::{self, Report};
 use graphmap_executor::error::RunError;
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::frames::Outside;
+use graphmap_executor::exec::frames::Remote;
 use graphmap_executor::exec::report::Directory;
 use graphmap_executor::exec::scheduler::Scheduler;
 use graphmap_executor::exec::shared::{Among, Shared};
-use graphmap_executor::exec::statistics::Tally;
+use graphmap_executor::exec::statistics::Statistics;
 use graphmap_executor::exec::task::{self, TaskHeader};
 use graphmap_executor::exec::wait_points::Registry;
 use graphmap_executor::link::any::AnyLink;
 use graphmap_executor::link::between::{Doorbell, RunState};
 use graphmap_executor::link::job::Job;
+use graphmap_executor::link::shm::byte_rings::ByteRings;
 use graphmap_executor::link::shm::control::ControlPage;
-use graphmap_executor::link::shm::lanes::Lanes;
 use graphmap_executor::options::Options;
 use graphmap_executor::pin::{self, Pins};
 use graphmap_executor::placement::{Placement, SchedulerIndex};
@@ -46,26 +46,26 @@ const STACK: usize = 8 << 20;
 /// Returns a [`RunError`] if a process fails, the network is blocked, channels exceed the memory
 /// limit, the description of the network is inconsistent, or an option cannot be used.
 pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report, RunError> {
-    run_until_over(network.into(), options)?.finish()
+    run_to_end(network.into(), options)?.finish()
 }
 
 /// Connects the scheduler to the layer above it, which handles messages between ranks (feature
 /// `mpi`).
-fn set_floor_above(scheduler: &Scheduler) {
+fn set_upper_layer(scheduler: &Scheduler) {
     #[cfg(feature = "mpi")]
-    scheduler.above.set(graphmap_mpi_core::floor);
+    scheduler.upper_layer.set(graphmap_mpi_core::upper_layer);
     #[cfg(not(feature = "mpi"))]
     let _ = scheduler;
 }
 
 /// Result of a run that has ended, and the trace that is still to be written.
-pub(crate) struct Over {
+pub(crate) struct EndedRun {
     pub(crate) result: Result<Report, RunError>,
     /// Trace to write. Only the first OS process can have one.
     pub(crate) trace: Option<Unwritten>,
 }
 
-impl Over {
+impl EndedRun {
     /// Writes the trace and returns the report.
     ///
     /// # Errors
@@ -78,10 +78,10 @@ impl Over {
 }
 
 /// Runs a network like [`run`], but leaves the trace to the caller.
-pub(crate) fn run_until_over(network: Arc<Network>, options: &Options) -> Result<Over, RunError> {
+pub(crate) fn run_to_end(network: Arc<Network>, options: &Options) -> Result<EndedRun, RunError> {
     chrome::check(options)?;
     let directory: Arc<dyn Directory> = network.clone();
-    Ok(Over {
+    Ok(EndedRun {
         result: run_here(&network, options),
         trace: Unwritten::of(options, &directory, 1),
     })
@@ -96,8 +96,8 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
         has_room(network.processes())?;
     }
     let part = Part::new(network, &placement, options, placement.threads(), None);
-    let run = |index| part.run_scheduler(index, None, |_, tally| tally);
-    let tallies = if placement.threads() == 1 {
+    let run = |index| part.run_scheduler(index, None, |_, statistics| statistics);
+    let all_statistics = if placement.threads() == 1 {
         vec![run(0)]
     } else {
         thread::scope(|scope| {
@@ -119,7 +119,7 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
     let asked = placement.schedulers();
     Ok(stats::report(
         &part.directory,
-        tallies,
+        all_statistics,
         growths,
         asked,
         start.elapsed(),
@@ -162,35 +162,35 @@ impl<'a> Part<'a> {
     fn run_scheduler<R>(
         &self,
         index: usize,
-        outside: Option<Rc<Outside>>,
-        end: impl FnOnce(&Scheduler, Tally) -> R,
+        remote: Option<Rc<Remote>>,
+        end: impl FnOnce(&Scheduler, Statistics) -> R,
     ) -> R {
         let number = self.shared.number(SchedulerIndex(index as u32));
         let residents = wire::residents(self.network, self.placement, number);
         // Each scheduler has its own seed. Otherwise all would shuffle in the same way.
         let shuffle = self.options.shuffle;
         let shuffle = shuffle.map(|seed| seed.wrapping_add(u64::from(number.0)));
-        let mut tally = Tally::new(&self.directory, residents.len(), self.options);
-        tally.core = outside.as_ref().and_then(|_| pin::core());
+        let mut statistics = Statistics::new(&self.directory, residents.len(), self.options);
+        statistics.core = remote.as_ref().and_then(|_| pin::core());
         let mut scheduler = Scheduler::new(
             &self.shared,
             index,
             residents.len(),
             shuffle,
-            tally,
+            statistics,
             Registry::new(),
             current::first_ids(),
         );
-        scheduler.connect(outside);
-        set_floor_above(&scheduler);
-        let tally = scheduler.live(|| {
+        scheduler.connect(remote);
+        set_upper_layer(&scheduler);
+        let statistics = scheduler.live(|| {
             let (network, placement) = (self.network, self.placement);
             let built = wire::build(network, placement, &self.exchange, &scheduler, residents);
-            if let Err(mistakes) = built {
-                self.shared.end(RunError::Wiring(mistakes));
+            if let Err(errors) = built {
+                self.shared.end(RunError::Wiring(errors));
             }
         });
-        end(&scheduler, tally)
+        end(&scheduler, statistics)
     }
 }
 
@@ -204,7 +204,7 @@ pub(crate) enum Transport {
 
 impl Transport {
     /// Returns the index of this OS process, and the number of all OS processes.
-    fn place(&self) -> (usize, usize) {
+    fn index_and_count(&self) -> (usize, usize) {
         match self {
             Transport::SharedMemory(control) => {
                 (control.os_process(), control.count() / control.each())
@@ -223,12 +223,13 @@ impl Transport {
             Transport::SharedMemory(control) => {
                 let controls = control.schedulers();
                 if options.single_copy != Some(false) {
-                    relatives::permit_to_read(control.os_process() == 0);
+                    child_processes::permit_to_read(control.os_process() == 0);
                 }
                 // SAFETY: by the contract of this function. This is the only call for the first
                 // scheduler.
-                let lanes = unsafe { Lanes::new(Arc::clone(&controls[0]), options.single_copy) };
-                (controls, AnyLink::Lanes(lanes))
+                let rings =
+                    unsafe { ByteRings::new(Arc::clone(&controls[0]), options.single_copy) };
+                (controls, AnyLink::ByteRings(rings))
             }
             Transport::Job(job) => (Vec::new(), AnyLink::Other(Rc::clone(job))),
         }
@@ -236,7 +237,7 @@ impl Transport {
 
     /// Returns the data about the other OS processes that the schedulers need.
     fn among(&self, controls: &[Arc<ControlPage>], apart: bool) -> Among {
-        let (me, count) = self.place();
+        let (me, count) = self.index_and_count();
         let doorbell = |control: &Arc<ControlPage>| Arc::clone(control) as Arc<dyn Doorbell>;
         let (bells, hosts) = match self {
             Transport::SharedMemory(_) => (controls.iter().map(doorbell).collect(), None),
@@ -279,16 +280,16 @@ pub(crate) unsafe fn run_among(
     network: Arc<Network>,
     options: &Options,
     transport: &Transport,
-) -> Over {
+) -> EndedRun {
     let directory: Arc<dyn Directory> = network.clone();
     // SAFETY: by the contract of this function.
     let result = unsafe { run_part(network, options, transport) };
-    relatives::processes_have_ended();
-    let trace = match transport.place() {
+    child_processes::processes_have_ended();
+    let trace = match transport.index_and_count() {
         (0, count) => Unwritten::of(options, &directory, count),
         _ => None,
     };
-    Over { result, trace }
+    EndedRun { result, trace }
 }
 
 /// Does the work of [`run_among`], except the trace.
@@ -301,13 +302,13 @@ unsafe fn run_part(
     transport: &Transport,
 ) -> Result<Report, RunError> {
     let start = Instant::now();
-    let (os_process, count) = transport.place();
+    let (os_process, count) = transport.index_and_count();
     // SAFETY: by the contract of this function.
     let (controls, link) = unsafe { transport.connect(options) };
-    let outside = Rc::new(Outside::new(link));
-    let link = outside.link();
+    let remote = Rc::new(Remote::new(link));
+    let link = remote.link();
     let each = controls.len().max(1);
-    let placement = place(&network, options, count, each);
+    let placement = place_schedulers(&network, options, count, each);
     let placement = placement.inspect_err(|error| link.fail(&error.to_cause()))?;
     let pins = match controls.is_empty() || options.unpinned {
         true => Pins::default(),
@@ -317,30 +318,30 @@ unsafe fn run_part(
     let part = Part::new(&network, &placement, options, each, Some(among));
     // Number of schedulers of this OS process that have not finished their processes.
     let working = AtomicUsize::new(each);
-    let run = |index: usize, outside: &Rc<Outside>| {
+    let run = |index: usize, remote: &Rc<Remote>| {
         pins.pin(index);
-        part.run_scheduler(index, Some(Rc::clone(outside)), |scheduler, tally| {
+        part.run_scheduler(index, Some(Rc::clone(remote)), |scheduler, statistics| {
             if working.fetch_sub(1, Ordering::SeqCst) == 1 {
-                relatives::processes_have_ended();
+                child_processes::processes_have_ended();
             }
             // The first OS process reports its own failed prints at the end.
             if os_process > 0
                 && let Some(why) = panics::unwritten()
             {
-                outside.link().fail(&panics::cannot_print(&why).to_cause());
+                remote.link().fail(&panics::cannot_print(&why).to_cause());
             }
-            scheduler.gather(outside, tally, &part.directory)
+            scheduler.gather(remote, statistics, &part.directory)
         })
     };
-    let tallies = thread::scope(|scope| {
+    let all_statistics = thread::scope(|scope| {
         let (run, shared) = (&run, &part.shared);
         let mut threads = Vec::new();
         for (index, control) in controls.iter().enumerate().skip(1) {
             let run_on_thread = move || {
                 // SAFETY: by the contract of this function. This is the only call for this
                 // scheduler.
-                let lanes = unsafe { Lanes::new(Arc::clone(control), options.single_copy) };
-                run(index, &Rc::new(Outside::new(AnyLink::Lanes(lanes))))
+                let rings = unsafe { ByteRings::new(Arc::clone(control), options.single_copy) };
+                run(index, &Rc::new(Remote::new(AnyLink::ByteRings(rings))))
             };
             match spawn(scope, index, run_on_thread) {
                 Ok(thread) => threads.push(thread),
@@ -350,22 +351,22 @@ unsafe fn run_part(
                 }
             }
         }
-        let tallies = run(0, &outside);
+        let all_statistics = run(0, &remote);
         threads.into_iter().for_each(|thread| drop(join(thread)));
-        tallies
+        all_statistics
     });
-    let lost = || relatives::cause(link.cause());
+    let lost = || child_processes::cause(link.cause());
     let growths = part.shared.outcome();
     if link.state() == RunState::Failed {
         return Err(lost());
     }
     let growths = growths?;
-    let tallies = tallies.ok_or_else(lost)?;
+    let all_statistics = all_statistics.ok_or_else(lost)?;
     link.done();
     let (asked, elapsed) = (count * each, start.elapsed());
     Ok(stats::report(
         &part.directory,
-        tallies,
+        all_statistics,
         growths,
         asked,
         elapsed,
@@ -373,7 +374,7 @@ unsafe fn run_part(
 }
 
 /// Returns the placement of a network on `count` OS processes with `each` schedulers.
-fn place(
+fn place_schedulers(
     network: &Network,
     options: &Options,
     count: usize,
@@ -430,26 +431,26 @@ pub(crate) fn local(
         return Err(error);
     }
     let shared = Shared::new(1, Arc::clone(directory), None, options, None);
-    let tally = Tally::new(directory, tasks.len(), options);
+    let statistics = Statistics::new(directory, tasks.len(), options);
     let scheduler = Scheduler::new(
         &shared,
         0,
         tasks.len(),
         options.shuffle,
-        tally,
+        statistics,
         registry,
         current::first_ids(),
     );
-    set_floor_above(&scheduler);
-    let tally = scheduler.live(|| {
+    set_upper_layer(&scheduler);
+    let statistics = scheduler.live(|| {
         for (id, task) in tasks.into_iter().enumerate() {
             scheduler.put(id, task);
         }
     });
     let report = shared
         .outcome()
-        .map(|growths| stats::report(directory, vec![tally], growths, 1, start.elapsed()));
-    let over = Over {
+        .map(|growths| stats::report(directory, vec![statistics], growths, 1, start.elapsed()));
+    let over = EndedRun {
         result: report,
         trace: Unwritten::of(options, directory, 1),
     };

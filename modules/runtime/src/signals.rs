@@ -46,13 +46,13 @@ fn handle_by(signal: c_int, handler: extern "C" fn(c_int)) {
     }
 }
 
-/// Spawns a thread that calls `tell` after each request, and `check` after each request and at
+/// Spawns a thread that calls `report` after each request, and `check` after each request and at
 /// least every two seconds.
 ///
 /// `shared` counts the requests to all OS processes that share memory, so each of them answers.
 pub(crate) fn listen(
     shared: Option<&'static AtomicU32>,
-    tell: impl Fn() + Send + 'static,
+    report: impl Fn() + Send + 'static,
     check: impl Fn() + Send + 'static,
 ) {
     let questions = shared.unwrap_or(&OWN);
@@ -64,7 +64,7 @@ pub(crate) fn listen(
             let now = questions.load(Ordering::SeqCst);
             if now != seen {
                 seen = now;
-                tell();
+                report();
             }
             check();
         }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use crate::room_waits::{self, ADVISED, RoomWaits};
 use graphmap_executor::exec::report;
 use graphmap_executor::exec::report::Directory;
+use graphmap_executor::exec::statistics::Statistics;
 use graphmap_executor::exec::statistics::Sum;
-use graphmap_executor::exec::statistics::Tally;
 use graphmap_executor::exec::wait_graph::Grow;
 use graphmap_executor::quote::quote;
 
@@ -131,7 +131,7 @@ pub(crate) struct Profile {
 
 pub(crate) fn report(
     directory: &Arc<dyn Directory>,
-    tallies: Vec<Tally>,
+    all_statistics: Vec<Statistics>,
     growths: Vec<Grow>,
     schedulers_asked: usize,
     elapsed: Duration,
@@ -142,17 +142,17 @@ pub(crate) fn report(
     });
     let growths = growths.collect();
     // Both schedulers of a channel may report it.
-    let left_early: BTreeSet<u32> = tallies
+    let left_early: BTreeSet<u32> = all_statistics
         .iter()
-        .flat_map(|tally| tally.left_early.iter().copied())
+        .flat_map(|statistics| statistics.left_early.iter().copied())
         .filter(|&number| !directory.channel(number).control)
         .collect();
     let left_early = left_early.first().map(|&number| EarlyLeave {
         channels: left_early.len(),
         first: report::channel(&**directory, number),
     });
-    let unreceived = |tally: &Tally| tally.unreceived.clone();
-    let unreceived = tallies
+    let unreceived = |statistics: &Statistics| statistics.unreceived.clone();
+    let unreceived = all_statistics
         .iter()
         .map(unreceived)
         .reduce(|(a, first), (b, other)| (a + b, first.or(other)));
@@ -162,9 +162,9 @@ pub(crate) fn report(
             first: first?,
         })
     });
-    let room = room_waits::of(&**directory, &tallies);
-    let measured = tallies.iter().any(|tally| tally.measured);
-    let profiled = tallies.iter().any(|tally| tally.profiled);
+    let room = room_waits::of(&**directory, &all_statistics);
+    let measured = all_statistics.iter().any(|statistics| statistics.measured);
+    let profiled = all_statistics.iter().any(|statistics| statistics.profiled);
     let mut kinds = Vec::new();
     if measured {
         for kind in 0..directory.kinds() {
@@ -176,7 +176,7 @@ pub(crate) fn report(
             });
         }
     }
-    let mut schedulers = vec![SchedulerStats::default(); tallies.len()];
+    let mut schedulers = vec![SchedulerStats::default(); all_statistics.len()];
     let mut profile = Profile {
         directory: Arc::clone(directory),
         loads: Vec::new(),
@@ -184,34 +184,34 @@ pub(crate) fn report(
         bytes: Vec::new(),
         ranks: Sum::default(),
     };
-    for (at, tally) in tallies.into_iter().enumerate() {
-        for (stats, (polls, busy)) in kinds.iter_mut().zip(&tally.kinds) {
+    for (at, statistics) in all_statistics.into_iter().enumerate() {
+        for (stats, (polls, busy)) in kinds.iter_mut().zip(&statistics.kinds) {
             stats.polls += polls;
             stats.busy += *busy;
         }
-        for (class, &tokens) in tally.classes.iter().enumerate() {
+        for (class, &tokens) in statistics.classes.iter().enumerate() {
             if let Some(class) = directory.class(class).filter(|class| !class.control) {
                 kinds[class.from as usize].tokens_out += tokens;
                 kinds[class.to as usize].tokens_in += tokens;
             }
         }
-        for (home, tokens) in tally.sent_by {
+        for (home, tokens) in statistics.sent_by {
             if let Some(scheduler) = schedulers.get_mut(home as usize) {
                 scheduler.sent += tokens;
             }
         }
-        schedulers[at].core = tally.core;
-        schedulers[at].processes = tally.processes;
-        schedulers[at].switches = tally.switches;
-        schedulers[at].wakes = tally.sent;
-        schedulers[at].sleeps = tally.sleeps;
-        (schedulers[at].standstills, schedulers[at].waits_told) = tally.told;
-        schedulers[at].frames = tally.frames.map(|(frames, _)| frames);
-        schedulers[at].messages = tally.frames.and_then(|(_, messages)| messages);
-        profile.loads.extend(tally.loads);
-        profile.traffic.extend(tally.traffic);
-        profile.bytes.extend(tally.bytes);
-        profile.ranks.add(tally.ranks);
+        schedulers[at].core = statistics.core;
+        schedulers[at].processes = statistics.processes;
+        schedulers[at].switches = statistics.polls;
+        schedulers[at].wakes = statistics.sent;
+        schedulers[at].sleeps = statistics.sleeps;
+        (schedulers[at].standstills, schedulers[at].waits_told) = statistics.wait_reports;
+        schedulers[at].frames = statistics.frames.map(|(frames, _)| frames);
+        schedulers[at].messages = statistics.frames.and_then(|(_, messages)| messages);
+        profile.loads.extend(statistics.loads);
+        profile.traffic.extend(statistics.traffic);
+        profile.bytes.extend(statistics.bytes);
+        profile.ranks.add(statistics.ranks);
     }
     profile
         .loads
@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sleeps_all_the_time_is_advised() {
+    fn frequent_sleeps_give_advice() {
         let of = |sleeps: &[u64], milliseconds| {
             let one = |&sleeps: &u64| SchedulerStats {
                 sleeps,
@@ -602,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_advised_only_where_writers_wait_for_it() {
+    fn capacity_is_advised_only_if_writers_wait() {
         let told = |count: Option<u64>| {
             let one = SchedulerStats {
                 sleeps: 30_000,

@@ -23,7 +23,7 @@ mod tests {
     use super::visible;
 
     #[test]
-    fn what_a_terminal_would_obey_is_written_out() {
+    fn control_characters_are_escaped() {
         let raw = "a\u{1b}[31m\u{7}\u{8}\u{9b}\u{202e}\u{7f}\n\tb\u{e9}";
         let shown = "a\\u{1b}[31m\\u{7}\\u{8}\\u{9b}\\u{202e}\\u{7f}\n\tb\u{e9}";
         assert_eq!(visible(raw), shown);

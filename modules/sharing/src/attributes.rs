@@ -27,7 +27,7 @@ pub(crate) fn conditional_paths(attribute: &Attribute) -> Vec<String> {
 }
 
 /// Returns the path in `#[path = ".."]`.
-pub(crate) fn said_path(attribute: &Attribute) -> Option<String> {
+pub(crate) fn explicit_path(attribute: &Attribute) -> Option<String> {
     path_of(&attribute.meta)
 }
 

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nests_is_deep_and_what_follows_each_other_is_not() {
+    fn nesting_is_deep_and_sequences_are_flat() {
         let many = |text: &str| text.repeat(1000);
         for deep in [
             many("(") + &many(")"),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Result of the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Mutability {
     /// Values do not change.
     Plain,
     /// Values are initialized at their first use, and do not change afterwards.
@@ -16,22 +16,22 @@ pub(crate) enum Verdict {
     Changes(String),
 }
 
-impl Verdict {
+impl Mutability {
     fn weight(&self) -> u8 {
         match self {
-            Verdict::Plain => 0,
-            Verdict::MadeOnce => 1,
-            Verdict::Unknown(_) => 2,
-            Verdict::Changes(_) => 3,
+            Mutability::Plain => 0,
+            Mutability::MadeOnce => 1,
+            Mutability::Unknown(_) => 2,
+            Mutability::Changes(_) => 3,
         }
     }
 
-    /// Returns the verdict on a value that has parts of both verdicts. A value that is initialized
+    /// Returns the mutability of a value with parts of both mutabilities. A value that is initialized
     /// once counts as such even if its type is unknown.
-    fn with(self, other: Verdict) -> Verdict {
+    fn with(self, other: Mutability) -> Mutability {
         match (&self, &other) {
-            (Verdict::MadeOnce, Verdict::Unknown(_)) => self,
-            (Verdict::Unknown(_), Verdict::MadeOnce) => other,
+            (Mutability::MadeOnce, Mutability::Unknown(_)) => self,
+            (Mutability::Unknown(_), Mutability::MadeOnce) => other,
             _ if other.weight() > self.weight() => other,
             _ => self,
         }
@@ -157,8 +157,8 @@ impl<'a> Types<'a> {
         Types(types)
     }
 
-    /// Returns the verdict on a type.
-    pub(crate) fn judge(&self, shape: &Shape) -> Verdict {
+    /// Returns the mutability of a type.
+    pub(crate) fn judge(&self, shape: &Shape) -> Mutability {
         self.judge_within(shape, &[], &mut BTreeSet::new())
     }
 
@@ -167,11 +167,11 @@ impl<'a> Types<'a> {
         shape: &'b Shape,
         parameters: &[String],
         seen: &mut BTreeSet<&'b str>,
-    ) -> Verdict {
+    ) -> Mutability {
         let (name, arguments) = match shape {
-            Shape::Pointer => return Verdict::Changes("a raw pointer".into()),
-            Shape::Opaque(what) => return Verdict::Unknown((*what).into()),
-            Shape::PerhapsRusts(name, _) if !is_shared(name) => return Verdict::Plain,
+            Shape::Pointer => return Mutability::Changes("a raw pointer".into()),
+            Shape::Opaque(what) => return Mutability::Unknown((*what).into()),
+            Shape::PerhapsRusts(name, _) if !is_shared(name) => return Mutability::Plain,
             Shape::Parts(parts) => return self.judge_all(parts, parameters, seen),
             Shape::Named(name, arguments)
             | Shape::Rusts(name, arguments)
@@ -192,20 +192,20 @@ impl<'a> Types<'a> {
             if !seen.insert(name) {
                 return inner;
             }
-            return definitions.iter().fold(inner, |verdict, one| {
-                verdict.with(self.judge_all(&one.parts, &one.parameters, seen))
+            return definitions.iter().fold(inner, |mutability, one| {
+                mutability.with(self.judge_all(&one.parts, &one.parameters, seen))
             });
         }
         let own = match name {
             _ if CHANGES.contains(&name) || is_atomic(name) => {
-                Verdict::Changes(format!("`{name}`"))
+                Mutability::Changes(format!("`{name}`"))
             }
             // It contains no value.
-            "PhantomData" => return Verdict::Plain,
-            "NonNull" => Verdict::Changes("a raw pointer".into()),
-            _ if MADE_ONCE.contains(&name) => Verdict::MadeOnce,
-            _ if PLAIN.contains(&name) || name.starts_with("NonZero") => Verdict::Plain,
-            _ => Verdict::Unknown(format!("`{name}`")),
+            "PhantomData" => return Mutability::Plain,
+            "NonNull" => Mutability::Changes("a raw pointer".into()),
+            _ if MADE_ONCE.contains(&name) => Mutability::MadeOnce,
+            _ if PLAIN.contains(&name) || name.starts_with("NonZero") => Mutability::Plain,
+            _ => Mutability::Unknown(format!("`{name}`")),
         };
         own.with(inner)
     }
@@ -215,11 +215,11 @@ impl<'a> Types<'a> {
         parts: &'b [Shape],
         parameters: &[String],
         seen: &mut BTreeSet<&'b str>,
-    ) -> Verdict {
-        let verdicts = parts
+    ) -> Mutability {
+        let parts = parts
             .iter()
             .map(|part| self.judge_within(part, parameters, seen));
-        verdicts.fold(Verdict::Plain, Verdict::with)
+        parts.fold(Mutability::Plain, Mutability::with)
     }
 }
 

@@ -10,27 +10,27 @@
 //! globals. (S. Negara and others, *Automatic MPI to AMPI program transformation using Photran*,
 //! 2010.) As in that work, constants need no change. State that may be harmless is reported too.
 //!
-//! A [`Project`] is read from the output of `cargo metadata`. [`look`] checks the files of one of
+//! A [`Project`] is read from the output of `cargo metadata`. [`check`] checks the files of one of
 //! its packages.
 
 mod attributes;
 pub mod codes;
 mod depth;
+mod diagnostics;
 mod facts;
 mod foreign;
 mod guards;
 mod holds;
 mod judge;
 mod known_macros;
-mod look;
 mod names;
 mod packages;
 mod reach;
 mod read;
 mod report;
 mod shape;
-mod tell;
 mod tree;
+mod visitor;
 
 pub use packages::{NoRanks, Package, Project};
 pub use report::{PROTOCOL, report};
@@ -98,7 +98,7 @@ impl Counts {
 /// The files are those that the `mod` declarations of the package's crates lead to. Diagnostics are
 /// added to `found`, and the files to `sources`. `shown` returns the name of a file in diagnostics.
 /// A file that cannot be read is reported as an error in `found`.
-pub fn look(
+pub fn check(
     package: &Package,
     shown: &dyn Fn(&Path) -> String,
     sources: &mut SourceMap,
@@ -141,11 +141,14 @@ pub fn look(
         match file(script, &name, (package.own, false), sources) {
             Ok((facts, source)) => {
                 let first = facts.builds.first();
-                let finding = first.map(|at| tell::of_build(&package.name, span(&source, at)));
-                finding
+                let diagnostic =
+                    first.map(|at| diagnostics::of_build(&package.name, span(&source, at)));
+                diagnostic
                     .iter()
-                    .for_each(|finding| counts.count(finding.code));
-                finding.into_iter().for_each(|finding| found.push(finding));
+                    .for_each(|diagnostic| counts.count(diagnostic.code));
+                diagnostic
+                    .into_iter()
+                    .for_each(|diagnostic| found.push(diagnostic));
             }
             Err(wrong) => {
                 counts.count(wrong.code);
@@ -159,24 +162,24 @@ pub fn look(
     for (facts, source) in &files {
         let span = |at: &At| span(source, at);
         let statics = facts.statics.iter();
-        let statics = statics.filter_map(|one| tell::of_static(one, &types, span(&one.at)));
+        let statics = statics.filter_map(|one| diagnostics::of_static(one, &types, span(&one.at)));
         let makers = facts
             .makers
             .iter()
-            .map(|(name, at)| tell::of_maker(name.as_deref(), span(at)));
+            .map(|(name, at)| diagnostics::of_maker(name.as_deref(), span(at)));
         let calls = facts.calls.iter();
         let calls = calls.filter(|call| call.of.is_none_or(|of| waiters.contains(&of)));
-        let calls = calls.map(|call| tell::of_call(call, span(&call.at)));
+        let calls = calls.map(|call| diagnostics::of_call(call, span(&call.at)));
         let held = facts.held.iter();
-        let held = held.map(|one| tell::of_held(one, span(&one.lock), span(&one.wait)));
+        let held = held.map(|one| diagnostics::of_held(one, span(&one.lock), span(&one.wait)));
         let foreign = facts.foreign.iter();
-        let foreign = foreign.map(|(names, at)| tell::of_foreign(names, span(at)));
+        let foreign = foreign.map(|(names, at)| diagnostics::of_foreign(names, span(at)));
         let generated = facts.generated.iter();
-        let generated = generated.map(|at| tell::of_generated(span(at)));
+        let generated = generated.map(|at| diagnostics::of_generated(span(at)));
         let shared = statics.chain(makers).chain(calls);
-        for finding in shared.chain(held).chain(foreign).chain(generated) {
-            counts.count(finding.code);
-            found.push(finding);
+        for diagnostic in shared.chain(held).chain(foreign).chain(generated) {
+            counts.count(diagnostic.code);
+            found.push(diagnostic);
         }
         unseen.extend(facts.unseen.iter().map(|(name, at)| (&**name, span(at))));
     }
@@ -185,7 +188,12 @@ pub fn look(
         let mut names: Vec<String> = unseen.iter().map(|(name, _)| (*name).to_owned()).collect();
         names.sort();
         names.dedup();
-        found.push(tell::of_unseen(&package.name, &names, unseen.len(), *first));
+        found.push(diagnostics::of_unseen(
+            &package.name,
+            &names,
+            unseen.len(),
+            *first,
+        ));
     }
     counts
 }
@@ -217,6 +225,6 @@ fn file(
 
 fn span(source: &Source, at: &At) -> Span {
     // A source is shorter than 4 GiB.
-    let place = |at: usize| source.base() + at as u32;
-    Span::new(place(at.start), place(at.end))
+    let offset = |at: usize| source.base() + at as u32;
+    Span::new(offset(at.start), offset(at.end))
 }

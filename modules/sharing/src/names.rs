@@ -7,11 +7,11 @@ use syn::UseTree;
 #[derive(Debug)]
 pub(crate) struct Names {
     scopes: Vec<Scope>,
-    current: Place,
+    current: ScopeId,
 }
 
 /// Index of a scope: a module or a block of a file.
-pub(crate) type Place = usize;
+pub(crate) type ScopeId = usize;
 
 /// Declarations of a module or a block.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ struct Scope {
     known: BTreeMap<String, Vec<Vec<String>>>,
     /// Paths of glob imports.
     globs: Vec<Vec<String>>,
-    around: Option<Place>,
+    around: Option<ScopeId>,
     /// Whether it is a module, in which the names of the scope around it are not visible.
     is_module: bool,
 }
@@ -59,7 +59,7 @@ impl Names {
     }
 
     /// Returns the current scope.
-    pub(crate) fn here(&self) -> Place {
+    pub(crate) fn here(&self) -> ScopeId {
         self.current
     }
 
@@ -107,27 +107,27 @@ impl Names {
 
     /// Returns the full paths that `path` stands for in a scope, by explicit `use` declarations.
     /// Without such a declaration, returns `path` itself.
-    pub(crate) fn meant(&self, place: Place, path: &[String]) -> Vec<Vec<String>> {
+    pub(crate) fn meant(&self, scope_id: ScopeId, path: &[String]) -> Vec<Vec<String>> {
         let mut found = Found::default();
-        self.seek(place, path, &mut found);
-        match found.said.is_empty() {
+        self.seek(scope_id, path, &mut found);
+        match found.explicit.is_empty() {
             true => vec![path.to_vec()],
-            false => found.said,
+            false => found.explicit,
         }
     }
 
     /// Returns the full paths that `path` may stand for by `use path::*`. The result is empty if an
     /// explicit declaration resolves `path`.
-    pub(crate) fn by_globs(&self, place: Place, path: &[String]) -> Vec<Vec<String>> {
+    pub(crate) fn by_globs(&self, scope_id: ScopeId, path: &[String]) -> Vec<Vec<String>> {
         let mut found = Found::default();
-        self.seek(place, path, &mut found);
-        match found.said.is_empty() {
+        self.seek(scope_id, path, &mut found);
+        match found.explicit.is_empty() {
             true => found.globs,
             false => Vec::new(),
         }
     }
 
-    fn seek(&self, place: Place, path: &[String], found: &mut Found) {
+    fn seek(&self, scope_id: ScopeId, path: &[String], found: &mut Found) {
         found.followed += 1;
         if found.followed > MOST_FOLLOWED {
             return;
@@ -135,31 +135,31 @@ impl Names {
         let Some((first, rest)) = path.split_first() else {
             return;
         };
-        let module = self.module(place);
+        let module = self.module(scope_id);
         match &**first {
             "self" => return self.seek(module, rest, found),
             "super" => match self.scopes[module].around {
                 Some(around) => return self.seek(self.module(around), rest, found),
                 // The module around this one is in another file.
-                None => return found.said.push(path.to_vec()),
+                None => return found.explicit.push(path.to_vec()),
             },
             _ => {}
         }
-        let mut at = Some(place);
-        while let Some(place) = at {
-            let scope = &self.scopes[place];
+        let mut at = Some(scope_id);
+        while let Some(scope_id) = at {
+            let scope = &self.scopes[scope_id];
             if let Some(known) = scope.known.get(first) {
                 for whole in known {
                     let whole: Vec<String> = whole.iter().chain(rest).cloned().collect();
                     match &*whole[0] {
                         "self" | "super" => {
-                            let before = found.said.len();
-                            self.seek(place, &whole, found);
-                            if found.said.len() == before {
-                                found.said.push(whole);
+                            let before = found.explicit.len();
+                            self.seek(scope_id, &whole, found);
+                            if found.explicit.len() == before {
+                                found.explicit.push(whole);
                             }
                         }
-                        _ => found.said.push(whole),
+                        _ => found.explicit.push(whole),
                     }
                 }
                 return;
@@ -178,19 +178,21 @@ impl Names {
         }
     }
 
-    fn module(&self, place: Place) -> Place {
-        let mut place = place;
-        while let (false, Some(around)) = (self.scopes[place].is_module, self.scopes[place].around)
-        {
-            place = around;
+    fn module(&self, scope_id: ScopeId) -> ScopeId {
+        let mut scope_id = scope_id;
+        while let (false, Some(around)) = (
+            self.scopes[scope_id].is_module,
+            self.scopes[scope_id].around,
+        ) {
+            scope_id = around;
         }
-        place
+        scope_id
     }
 
     /// Returns all full paths that `path` may stand for, joined with `::`.
-    pub(crate) fn paths(&self, place: Place, path: &[String]) -> Vec<String> {
-        let all = self.by_globs(place, path);
-        let all = all.into_iter().chain(self.meant(place, path));
+    pub(crate) fn paths(&self, scope_id: ScopeId, path: &[String]) -> Vec<String> {
+        let all = self.by_globs(scope_id, path);
+        let all = all.into_iter().chain(self.meant(scope_id, path));
         all.map(|whole| joined(&whole)).collect()
     }
 }
@@ -198,7 +200,7 @@ impl Names {
 /// State and result of a search for a path.
 #[derive(Default)]
 struct Found {
-    said: Vec<Vec<String>>,
+    explicit: Vec<Vec<String>>,
     globs: Vec<Vec<String>>,
     followed: usize,
 }
@@ -208,7 +210,7 @@ pub(crate) fn is_rusts(path: &[String]) -> bool {
     path.len() > 1 && ["std", "core", "alloc"].contains(&&*path[0])
 }
 
-/// Joins a path with `::`, with `std` in place of `core` and `alloc`.
+/// Joins a path with `::`, with `std` instead of `core` and `alloc`.
 fn joined(path: &[String]) -> String {
     let mut parts: Vec<&str> = path.iter().map(|part| &**part).collect();
     if let Some(first) = parts.first_mut()
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_for_what_use_says() {
+    fn use_declarations_resolve_names() {
         let names = names(
             "use std::process::{self, exit as quit}; use core::env::*; use std::{cell::RefCell, sync as s}; \
              use self::own::abort;",
@@ -279,7 +281,7 @@ mod tests {
             "use std::process::exit; use std::cell::Cell as C; \
              mod a { use crate::h::exit; } mod b { use super::*; use super::C as D; } mod c {}",
         );
-        let paths = |place, text: &str| names.paths(place, &path(text));
+        let paths = |scope_id, text: &str| names.paths(scope_id, &path(text));
         assert_eq!(paths(0, "exit"), ["std::process::exit"]);
         assert_eq!(paths(1, "exit"), ["crate::h::exit"]);
         assert_eq!(paths(1, "super::exit"), ["std::process::exit"]);
@@ -290,7 +292,7 @@ mod tests {
 
     /// Without a limit on the steps, the search would be exponential.
     #[test]
-    fn what_stands_for_many_ends() {
+    fn names_with_many_paths_terminate() {
         let of = |name: &str, other: &str| {
             let ways =
                 ["c", "d", "e", "f"].map(|way| format!("use self::{other}::{way} as {name};"));
@@ -303,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_for_itself_ends() {
+    fn cyclic_names_terminate() {
         let names =
             names("use self::a as a; use self::b as c; use self::c as b; mod m { use super::m; }");
         for text in ["a", "b", "c", "self", "super", "super::super::a"] {

@@ -2,7 +2,7 @@
 
 use crate::depth::depth;
 use crate::facts::Facts;
-use crate::look::Look;
+use crate::visitor::Visitor;
 use std::fmt;
 use syn::parse::Parser;
 
@@ -67,14 +67,14 @@ fn read_here(text: &str, tests: bool, included: bool) -> Result<Facts, NotRead> 
     if depth(tokens.clone()) > DEEPEST {
         return Err(NotRead::TooDeep);
     }
-    let look = || Look::new(begin, (tests, DEEPEST));
+    let visitor = || Visitor::new(begin, (tests, DEEPEST));
     let error = match syn::parse2::<syn::File>(tokens.clone()) {
-        Ok(file) => return Ok(look().at_file(&file)),
+        Ok(file) => return Ok(visitor().at_file(&file)),
         Err(error) => error,
     };
     // An included file may be an expression, or statements.
     match syn::Block::parse_within.parse2(tokens) {
-        Ok(statements) if included => Ok(look().at_statements(&statements)),
+        Ok(statements) if included => Ok(visitor().at_statements(&statements)),
         _ => Err(not_rust(&error)),
     }
 }
@@ -98,7 +98,7 @@ mod tests {
     use super::{DEEPEST, NotRead, read};
 
     #[test]
-    fn what_nests_as_deeply_as_may_be_is_read() {
+    fn the_greatest_depth_is_read() {
         let many = |text: &str, times: usize| text.repeat(times);
         let nearly = DEEPEST - 20;
         for text in [
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nests_deeper_is_refused() {
+    fn a_greater_depth_is_refused() {
         let many = |text: &str| text.repeat(100_000);
         for text in [
             format!("const A: u8 = {}1{};", many("("), many(")")),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_counted_from_the_beginning_of_the_file() {
+    fn a_position_is_counted_from_the_beginning_of_the_file() {
         for (text, expected) in [
             ("static A: Cell = 1;", 7),
             ("\u{feff}static A: Cell = 1;", 10),

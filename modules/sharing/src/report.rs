@@ -1,6 +1,6 @@
 //! The reply of `graphmap-doctor` to `graphmap doctor`: one JSON object.
 
-use crate::{Counts, NoRanks, Package, Project, look};
+use crate::{Counts, NoRanks, Package, Project, check};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Label};
 use graphmap_kpn::source::SourceMap;
 use serde_json::{Value, json};
@@ -37,12 +37,12 @@ pub fn report(metadata: &[u8], manifest: &Path, list: bool) -> Value {
     let shown = shown(manifest);
     let mut sources = SourceMap::new();
     let mut found = Diagnostics::new();
-    let looked: Vec<(&Package, Counts)> = project
+    let checked: Vec<(&Package, Counts)> = project
         .packages
         .iter()
-        .map(|package| (package, look(package, &shown, &mut sources, &mut found)))
+        .map(|package| (package, check(package, &shown, &mut sources, &mut found)))
         .collect();
-    let packages = looked.iter().map(|(package, counts)| {
+    let packages = checked.iter().map(|(package, counts)| {
         json!({
             "name": package.name,
             "version": package.version,
@@ -53,7 +53,7 @@ pub fn report(metadata: &[u8], manifest: &Path, list: bool) -> Value {
     json!({
         "protocol": PROTOCOL,
         "packages": packages.collect::<Vec<_>>(),
-        "text": as_text(&looked, &project.others, list),
+        "text": as_text(&checked, &project.others, list),
         "others": project.others,
         "diagnostics": found.iter().map(|one| as_json(one, &sources)).collect::<Vec<_>>(),
     })
@@ -103,9 +103,9 @@ fn shown(manifest: &Path) -> impl Fn(&Path) -> String + use<> {
 }
 
 /// Returns the table of the counts, and the packages that were not checked.
-fn as_text(looked: &[(&Package, Counts)], others: &[String], list: bool) -> String {
+fn as_text(checked: &[(&Package, Counts)], others: &[String], list: bool) -> String {
     let mut text = String::new();
-    for (package, counts) in looked {
+    for (package, counts) in checked {
         let whose = match package.own {
             true => "",
             false => " (a dependency)",

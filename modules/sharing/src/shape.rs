@@ -1,18 +1,18 @@
 //! Converts types to [`Shape`]s.
 
 use crate::facts::Shape;
-use crate::names::{self, Names, Place};
+use crate::names::{self, Names, ScopeId};
 use syn::{GenericArgument, PathArguments, Type};
 
 /// Maximum nesting of a type that is examined.
 const DEEPEST: usize = 64;
 
 /// Returns the structure of a type.
-pub(crate) fn of(ty: &Type, names: &Names, place: Place) -> Shape {
-    at(ty, (names, place), DEEPEST)
+pub(crate) fn of(ty: &Type, names: &Names, scope_id: ScopeId) -> Shape {
+    at(ty, (names, scope_id), DEEPEST)
 }
 
-fn at(ty: &Type, names: (&Names, Place), depth: usize) -> Shape {
+fn at(ty: &Type, names: (&Names, ScopeId), depth: usize) -> Shape {
     let Some(depth) = depth.checked_sub(1) else {
         return Shape::Opaque("a deeply nested type");
     };
@@ -58,15 +58,15 @@ fn at(ty: &Type, names: (&Names, Place), depth: usize) -> Shape {
 
 /// Returns the structure of a type from its path and type arguments. If the path is ambiguous, the
 /// result contains each type that it may stand for.
-fn named(path: &[String], arguments: Vec<Shape>, (names, place): (&Names, Place)) -> Shape {
-    let known = names.meant(place, path).into_iter().filter_map(|path| {
+fn named(path: &[String], arguments: Vec<Shape>, (names, scope_id): (&Names, ScopeId)) -> Shape {
+    let known = names.meant(scope_id, path).into_iter().filter_map(|path| {
         let (last, is_rusts) = (path.last()?.clone(), names::is_rusts(&path));
         Some(match is_rusts {
             true => Shape::Rusts(last, arguments.clone()),
             false => Shape::Named(last, arguments.clone()),
         })
     });
-    let globs = names.by_globs(place, path).into_iter();
+    let globs = names.by_globs(scope_id, path).into_iter();
     let globs = globs.filter(|path| names::is_rusts(path));
     let perhaps =
         globs.filter_map(|path| Some(Shape::PerhapsRusts(path.last()?.clone(), arguments.clone())));

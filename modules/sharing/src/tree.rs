@@ -16,7 +16,7 @@ pub(crate) struct Tree {
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     /// Candidate paths. The first that exists is used.
-    places: Vec<PathBuf>,
+    candidates: Vec<PathBuf>,
     /// Folder of its submodules.
     folder: PathBuf,
     /// Whether the file may be missing.
@@ -31,7 +31,7 @@ impl Tree {
     /// Adds the root file of a crate.
     pub(crate) fn add_root(&mut self, root: &Path) {
         self.todo.push(Wanted {
-            places: vec![root.to_owned()],
+            candidates: vec![root.to_owned()],
             folder: folder(root),
             conditional: false,
             included: false,
@@ -61,8 +61,8 @@ impl Tree {
     pub(crate) fn next(&mut self) -> Option<(PathBuf, Wanted)> {
         loop {
             let wanted = self.todo.pop()?;
-            let there = wanted.places.iter().find(|place| place.exists());
-            let Some(path) = there.or(wanted.places.first()).cloned() else {
+            let there = wanted.candidates.iter().find(|path| path.exists());
+            let Some(path) = there.or(wanted.candidates.first()).cloned() else {
                 continue;
             };
             if there.is_none() && wanted.conditional {
@@ -83,26 +83,26 @@ impl Tree {
 
 /// Returns whether `path` is `NAME/mod.rs`.
 fn is_folders(path: &Path, wanted: &Wanted) -> bool {
-    wanted.places.len() > 1 && path == wanted.places[1]
+    wanted.candidates.len() > 1 && path == wanted.candidates[1]
 }
 
 fn of_module(file: &Path, wanted: &Wanted, module: &Module) -> Wanted {
     let conditional = module.conditional || wanted.conditional;
     // `#[path]` is relative to the folder of the file. Other modules of the file are in the folder
     // with its name.
-    let (mut said_from, mut from) = (folder(file), wanted.folder.clone());
+    let (mut path_base, mut from) = (folder(file), wanted.folder.clone());
     for around in &module.around {
         from = match around {
             Around::Name(name) => from.join(name),
-            Around::Folder(said) => said_from.join(said),
+            Around::Folder(explicit) => path_base.join(explicit),
         };
-        said_from.clone_from(&from);
+        path_base.clone_from(&from);
     }
-    if let Some(said) = &module.file {
-        let place = said_from.join(said);
+    if let Some(explicit) = &module.file {
+        let path = path_base.join(explicit);
         return Wanted {
-            folder: folder(&place),
-            places: vec![place],
+            folder: folder(&path),
+            candidates: vec![path],
             conditional,
             included: module.included,
             declared: Span::NONE,
@@ -110,7 +110,7 @@ fn of_module(file: &Path, wanted: &Wanted, module: &Module) -> Wanted {
     }
     let name = &*module.name;
     Wanted {
-        places: vec![
+        candidates: vec![
             from.join(format!("{name}.rs")),
             from.join(name).join("mod.rs"),
         ],

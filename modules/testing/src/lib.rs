@@ -19,4 +19,4 @@ pub use hosts::Hosts;
 pub use launcher::prepare_launcher;
 pub use schema::Schema;
 pub use signals::start_with_default_signals;
-pub use skip::{Need, skip, tell};
+pub use skip::{Need, print_line, skip};

@@ -129,7 +129,7 @@ pub fn skip(need: Need, why: impl Display) {
         place.file(),
         place.line()
     );
-    tell(&line);
+    print_line(&line);
     if let Some(file) = env::var_os("GRAPHMAP_TEST_SKIPPED") {
         let opened = OpenOptions::new().append(true).create(true).open(&file);
         let written = opened.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
@@ -157,7 +157,7 @@ fn may_skip(without: Option<&str>, need: Need) -> bool {
 
 /// Prints a line to stderr, also in a test that passes. The test harness captures the output of
 /// `eprintln!`, but not this.
-pub fn tell(line: &str) {
+pub fn print_line(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_named_may_be_missing_once_anything_is_said() {
+    fn only_listed_needs_may_be_skipped() {
         assert!(may_skip(None, Need::Go));
         assert!(!may_skip(Some(""), Need::Go));
         assert!(!may_skip(Some("graphviz-sources"), Need::Graphviz));

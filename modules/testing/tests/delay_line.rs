@@ -82,7 +82,7 @@ fn hosts_have_one_delay_line_at_a_time_and_none_when_they_are_gone() {
 
 /// Measurements after its end would not be over a delay line.
 #[test]
-fn a_delay_line_that_has_ended_before_is_told() {
+fn stop_fails_if_the_delay_line_ended() {
     let Some((hosts, line)) = hosts("ended") else {
         return;
     };

@@ -12,7 +12,7 @@ pub(crate) struct Size {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     /// Upper left corner of each item.
-    pub(crate) places: Vec<(f64, f64)>,
+    pub(crate) positions: Vec<(f64, f64)>,
     /// For each edge, the points between its ends, in its direction.
     pub(crate) ways: Vec<Vec<(f64, f64)>>,
     /// Whether each edge leads to the left.
@@ -98,7 +98,7 @@ pub(crate) fn layout(sizes: &[Size], edges: &[(usize, usize)]) -> Layout {
     });
     Layout {
         ways: ways.collect(),
-        places: at[..sizes.len()].to_vec(),
+        positions: at[..sizes.len()].to_vec(),
         back,
         size: Size {
             width: (x - GAP.0).max(0.0),
@@ -268,12 +268,16 @@ mod tests {
     #[test]
     fn a_chain_is_a_line_and_a_farm_a_column() {
         let chain = layout(&[SIZE; 3], &[(0, 1), (1, 2)]);
-        let xs: Vec<f64> = chain.places.iter().map(|p| p.0).collect();
+        let xs: Vec<f64> = chain.positions.iter().map(|p| p.0).collect();
         assert!(xs[0] < xs[1] && xs[1] < xs[2], "{xs:?}");
-        assert!(chain.places.iter().all(|p| p.1 == chain.places[0].1));
+        assert!(chain.positions.iter().all(|p| p.1 == chain.positions[0].1));
         let farm = layout(&[SIZE; 4], &[(0, 1), (0, 2), (0, 3)]);
-        assert!(farm.places[1..].iter().all(|p| p.0 == farm.places[1].0));
-        assert_eq!(farm.places[0].1, farm.places[2].1);
+        assert!(
+            farm.positions[1..]
+                .iter()
+                .all(|p| p.0 == farm.positions[1].0)
+        );
+        assert_eq!(farm.positions[0].1, farm.positions[2].1);
     }
 
     #[test]
@@ -282,7 +286,7 @@ mod tests {
         assert_eq!(there.back, [false, false, true, false, false]);
         assert_eq!(there.ways[2].len(), 1);
         assert_eq!(there.ways[3].len(), 1);
-        assert!(there.places[0].0 < there.places[2].0);
+        assert!(there.positions[0].0 < there.positions[2].0);
         let none = layout(&[], &[]);
         assert_eq!(none.size, Size::default());
     }
@@ -304,10 +308,10 @@ mod tests {
                 .map(|i| Size { width: 5.0 + f64::from(i), height: 30.0 - f64::from(i) })
                 .collect();
             let made = layout(&sizes, &edges);
-            for (i, a) in made.places.iter().enumerate() {
+            for (i, a) in made.positions.iter().enumerate() {
                 prop_assert!(a.0 >= 0.0 && a.0 + sizes[i].width <= made.size.width + 1e-6);
                 prop_assert!(a.1 >= -1e-6 && a.1 + sizes[i].height <= made.size.height + 1e-6);
-                for (j, b) in made.places.iter().enumerate().skip(i + 1) {
+                for (j, b) in made.positions.iter().enumerate().skip(i + 1) {
                     let apart = |p: f64, w: f64, q: f64, v: f64| p + w <= q || q + v <= p;
                     prop_assert!(
                         apart(a.0, sizes[i].width, b.0, sizes[j].width)
@@ -317,7 +321,7 @@ mod tests {
             }
             for (edge, &(a, b)) in edges.iter().enumerate() {
                 if a != b {
-                    let leads_left = made.places[b].0 < made.places[a].0;
+                    let leads_left = made.positions[b].0 < made.positions[a].0;
                     prop_assert_eq!(made.back[edge], leads_left);
                 }
             }

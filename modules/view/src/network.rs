@@ -80,7 +80,7 @@ fn node_size(node: &Node) -> Size {
     }
 }
 
-/// Lays out each scope separately, the inner ones first. Then places inner scopes into outer ones.
+/// Lays out each scope separately, the inner ones first. Then puts inner scopes into outer ones.
 fn plan(picture: &Picture) -> Plan {
     let root = picture.groups.len();
     let mut scopes: Vec<Scope> = (0..=root).map(|_| Scope::default()).collect();
@@ -150,16 +150,16 @@ fn lay_out(scope: &mut Scope, picture: &Picture, sizes: &[Size]) {
 }
 
 fn place(plan: &mut Plan, scope: &Scope, (x, y): (f64, f64), picture: &Picture, sizes: &[Size]) {
-    let mut places = scope
+    let mut positions = scope
         .layout
-        .places
+        .positions
         .iter()
         .map(|place| (x + place.0, y + place.1));
-    for (&group, (x, y)) in scope.groups.iter().zip(places.by_ref()) {
+    for (&group, (x, y)) in scope.groups.iter().zip(positions.by_ref()) {
         let size = sizes[group];
         plan.groups[group] = Frame { x, y, size };
     }
-    for (&node, (x, y)) in scope.nodes.iter().zip(places) {
+    for (&node, (x, y)) in scope.nodes.iter().zip(positions) {
         let size = node_size(&picture.nodes[node]);
         plan.nodes[node] = Frame { x, y, size };
     }

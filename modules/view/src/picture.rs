@@ -129,7 +129,7 @@ fn times(name: &str, count: usize) -> String {
 impl Picture {
     /// Returns the picture of the nodes of a graph. An abstract declaration is one node, with its
     /// number of replicas.
-    pub fn of_drawing(declared: &Declared) -> Picture {
+    pub fn of_graph(declared: &Declared) -> Picture {
         let name = |symbol| declared.name(symbol);
         let mut kinds = FxHashMap::default();
         let mut nodes = Vec::with_capacity(declared.nodes.len());

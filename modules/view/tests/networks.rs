@@ -1,6 +1,6 @@
 //! Pictures of networks without a mapping: their contents, and whether they are valid files.
 
-use graphmap_dot::dialect::load;
+use graphmap_dot::language::load;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::network::Verified;
@@ -64,8 +64,8 @@ fn texts(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_drawing_shows_what_is_repeated_once() {
-    let picture = Picture::of_drawing(&declared(FARM));
+fn the_picture_of_the_graph_shows_replicas_as_one_node() {
+    let picture = Picture::of_graph(&declared(FARM));
     let labels: Vec<&str> = picture.nodes.iter().map(|n| n.label.as_str()).collect();
     assert_eq!(labels, ["put", "work", "get", "back", "more"]);
     assert_eq!(picture.groups.len(), 1);
@@ -119,11 +119,11 @@ fn nothing_to_show_and_much_to_show() {
         .map(|i| format!("subgraph cluster_{i} {{ module=m{i};"))
         .collect();
     let text = format!("digraph {{ a -> b; {nest} b; {} }}", "}".repeat(deep));
-    draw(&Picture::of_drawing(&declared(&text)));
+    draw(&Picture::of_graph(&declared(&text)));
     let wide: String = (0..20_000)
         .map(|i| format!("a{i} -> b{};", i * 7 % 20_000))
         .collect();
-    let picture = Picture::of_drawing(&declared(&format!("digraph {{ {wide} }}")));
+    let picture = Picture::of_graph(&declared(&format!("digraph {{ {wide} }}")));
     assert_eq!(picture.nodes.len(), 40_000);
     draw(&picture);
 }
@@ -138,7 +138,7 @@ fn flow_controlled_channels_are_dashed_and_say_so() {
     }"#;
     let (declared, network) = (declared(text), network(text));
     for picture in [
-        Picture::of_drawing(&declared),
+        Picture::of_graph(&declared),
         Picture::of_kinds(&network),
         Picture::of_processes(&network),
     ] {

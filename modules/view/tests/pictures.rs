@@ -1,6 +1,6 @@
 //! Pictures of a small mapped network: their contents, and whether they are valid files.
 
-use graphmap_dot::dialect::load;
+use graphmap_dot::language::load;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::mapping::{Binding, Mapped, Mapping};
 use graphmap_kpn::source::SourceMap;

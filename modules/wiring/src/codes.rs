@@ -23,13 +23,13 @@ pub const TYPE_MISSING: Code = Code(610);
 /// A folder is not a project, or is a project of another graph.
 pub const NOT_A_PROJECT: Code = Code(613);
 /// Functions are still stubs.
-pub const BLANK: Code = Code(614);
+pub const STUBS: Code = Code(614);
 /// The file of a kind does not define its function.
 pub const FUNCTION_MISSING: Code = Code(609);
 /// The signature of a function does not fit its kind.
 pub const FUNCTION_MISFIT: Code = Code(618);
 /// The wiring ignores an attribute of channels (a warning).
-pub const NOT_HEEDED: Code = Code(446);
+pub const ATTRIBUTE_IGNORED: Code = Code(446);
 /// The target of a skeleton does not support a feature of the graph.
 pub const NOT_EXPRESSIBLE: Code = Code(612);
 /// A `families.toml` cannot be read.

@@ -226,10 +226,10 @@ impl Model {
             _ => ("have", "carry"),
         };
         let message = format!("{count} of {all} channels {have} no type and {carry} `{UNTYPED}`");
-        let finding = Diagnostic::note(codes::PARTLY_TYPED, message);
+        let diagnostic = Diagnostic::note(codes::PARTLY_TYPED, message);
         let label = if count > 1 { "the first of them" } else { "" };
         (count < all).then(|| {
-            finding.at(first, label).help(format!(
+            diagnostic.at(first, label).help(format!(
                 "add `type=` to the channel, or define `{UNTYPED}` in src/types.rs of the project"
             ))
         })

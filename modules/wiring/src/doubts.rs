@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Doubt {
     /// Warning to report if the compiler rejects the file.
-    pub finding: Diagnostic,
+    pub if_rejected: Diagnostic,
     /// Warning to report if the compiler is not run.
-    pub unasked: Diagnostic,
+    pub if_unchecked: Diagnostic,
     /// The file.
     pub file: PathBuf,
     /// Whether to report it even if the compiler accepts the file. A function that does not name a
@@ -56,10 +56,10 @@ pub(crate) fn compare(
                     Change::New(port) => !names(&now.ports[*port].field),
                     Change::Gone(_) | Change::Changed(..) => false,
                 };
-                let told = |certain| outdated(now, kind, change, &file, certain);
+                let warning = |certain| outdated(now, kind, change, &file, certain);
                 Doubt {
-                    finding: told(true),
-                    unasked: told(certain),
+                    if_rejected: warning(true),
+                    if_unchecked: warning(certain),
                     file: file.clone(),
                     certain,
                 }
@@ -93,11 +93,11 @@ fn functions_without_kind(
         1 => format!("{shown} is not part of the program: no kind has this name"),
         _ => format!("{shown} are not part of the program: no kinds have these names"),
     };
-    let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
+    let mut diagnostic = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
         .help("delete the file if you do not need it, or move it out of the folder");
     // One kind was removed and one was added, so it may have been renamed.
     if let ([_], [(new, _, file)]) = (&paths[..], stubs) {
-        return Some(finding.help(format!(
+        return Some(diagnostic.help(format!(
             "if the kind was renamed to `{}`, move the file to {}, replacing the stub, and rename \
              its function to `{}` and the type of its ports to `{}`",
             new.name,
@@ -110,10 +110,10 @@ fn functions_without_kind(
         let names = model.kinds.iter().map(|kind| kind.function.as_str());
         if let Some(near) = graphmap_kpn::nearest::nearest(stem(path), names) {
             let name = stem(path);
-            finding = finding.help(format!("did you rename `{name}` to `{near}`?"));
+            diagnostic = diagnostic.help(format!("did you rename `{name}` to `{near}`?"));
         }
     }
-    Some(finding)
+    Some(diagnostic)
 }
 
 fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec<Doubt>) {
@@ -134,16 +134,16 @@ fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec
         let span = ports
             .next()
             .map_or(graphmap_kpn::source::Span::NONE, |port| port.span);
-        let told = |what: &str| {
+        let warning = |what: &str| {
             let message = format!("{} does not {what} the type `{}`", path.display(), ty.name);
             Diagnostic::warning(codes::TYPE_MISSING, message)
                 .at(span, "tokens of this type pass here")
                 .help(format!("add `{}`, or your own definition", ty.stub()))
         };
         doubts.push(Doubt {
-            finding: told("define"),
+            if_rejected: warning("define"),
             // A glob import can define the type.
-            unasked: told("name"),
+            if_unchecked: warning("name"),
             file: path.clone(),
             certain: false,
         });
@@ -182,14 +182,14 @@ fn stub_functions(stubs: &[(&KindModel, &Kind, PathBuf)]) -> Option<Diagnostic> 
         _ => format!("the functions of the kinds {names} are stubs"),
     };
     let files = listed(stubs.iter().map(|(_, _, file)| file.display().to_string()));
-    let mut finding = Diagnostic::warning(codes::BLANK, message)
+    let mut diagnostic = Diagnostic::warning(codes::STUBS, message)
         .at(first.span, "the first process of the kind")
         .with_note("a stub reads all tokens and writes none")
         .help(format!("write the function in {files}"));
     for (_, kind, _) in stubs.iter().take(MOST_LISTED).skip(1) {
-        finding = finding.also(kind.span, "a process of another kind");
+        diagnostic = diagnostic.also(kind.span, "a process of another kind");
     }
-    Some(finding)
+    Some(diagnostic)
 }
 
 fn outdated(
@@ -204,7 +204,7 @@ fn outdated(
         true => "does not match",
         false => "may not match",
     };
-    let finding = |what: String, span, label: &str| {
+    let diagnostic = |what: String, span, label: &str| {
         let message = format!("the function `{function}` {fits} its kind: {what}");
         Diagnostic::warning(codes::FUNCTION_OUTDATED, message)
             .at(span, label)
@@ -217,11 +217,11 @@ fn outdated(
                 "the port `{}` was added (`{}` of `{}`, field `{}`)",
                 new.name, new.word, new.rust_type, new.field
             );
-            finding(what, span, "used here")
+            diagnostic(what, span, "used here")
         }
         Change::Gone(old) => {
             let what = format!("the port `{}` was removed", old.name);
-            let mut gone = finding(what, kind.span, "a process of the kind");
+            let mut gone = diagnostic(what, kind.span, "a process of the kind");
             let names = now.ports.iter().map(|port| port.name.as_str());
             if let Some(near) = graphmap_kpn::nearest::nearest(&old.name, names) {
                 gone = gone.help(format!("did you rename it to `{near}`?"));
@@ -241,7 +241,7 @@ fn outdated(
                 ));
             }
             let what = format!("the port `{}` {}", new.name, what.join(", "));
-            finding(what, span, "used here")
+            diagnostic(what, span, "used here")
         }
     }
 }

@@ -63,7 +63,7 @@ impl Emitter for SkeletonEmitter {
         };
         let network = mapped.network();
         can_express(&self.family, network)?;
-        not_heeded(&self.family, network, context.diagnostics);
+        warn_ignored(&self.family, network, context.diagnostics);
         let (code, _) = render(network, &skeletons, &self.family.name, context.diagnostics)?;
         files.generated(context.path, code);
         Ok(())
@@ -76,7 +76,7 @@ impl Emitter for SkeletonEmitter {
 /// Returns an error for each use of a feature that the target lacks.
 pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diagnostics> {
     let emitter = &family.emitter;
-    let mut findings = Diagnostics::new();
+    let mut diagnostics = Diagnostics::new();
     let lacked: Vec<BundleKind> = family.lacks.iter().filter_map(|l| l.bundle()).collect();
     for bundle in network.bundles.values() {
         if !lacked.contains(&bundle.kind) {
@@ -86,12 +86,12 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
         let message = format!(
             "the family `{emitter}` does not support {kind} bundles, such as port `{port}`"
         );
-        let mut finding =
+        let mut diagnostic =
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message).at(bundle.span, "requested here");
         if bundle.kind == BundleKind::Share && !lacked.contains(&BundleKind::Select) {
-            finding = finding.help("let readers request tokens through a `select` bundle");
+            diagnostic = diagnostic.help("let readers request tokens through a `select` bundle");
         }
-        findings.push(finding);
+        diagnostics.push(diagnostic);
     }
     let no_initial = family.lacks.contains(&Unsupported::Initial);
     let channels = network.channels.values();
@@ -99,7 +99,7 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
     for channel in channels.filter(|channel| no_initial && begins(channel.terms)) {
         let port = network.port_name(channel.from);
         let message = format!("`{emitter}` does not support initial tokens, which `{port}` has");
-        findings.push(
+        diagnostics.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
                 .help("let the writer write them first, and remove `initial=`"),
@@ -115,40 +115,40 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
         let message = format!(
             "`{emitter}` does not support channels from a process to itself, as of `{name}`"
         );
-        findings.push(
+        diagnostics.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
                 .help("keep these values in variables of the process"),
         );
     }
     let is_flow = |terms| network.terms[terms].flow.is_some();
-    let mut told = FxHashSet::default();
+    let mut reported = FxHashSet::default();
     for channel in network.channels.values() {
         // Reports a declaration once, even if it is repeated.
         if !family.lacks.contains(&Unsupported::Flow)
             || !is_flow(channel.terms)
-            || !told.insert(channel.span)
+            || !reported.insert(channel.span)
         {
             continue;
         }
         let port = network.port_name(channel.from);
         let message =
             format!("`{emitter}` does not support flow-controlled channels, such as `{port}`");
-        findings.push(
+        diagnostics.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
                 .help("let readers request tokens over separate channels, and remove `flow=`"),
         );
     }
-    match findings.is_empty() {
+    match diagnostics.is_empty() {
         true => Ok(()),
-        false => Err(findings),
+        false => Err(diagnostics),
     }
 }
 
 /// Warns of attributes of channels that the wiring of a family ignores (`G0446`), once for each
 /// attribute.
-pub(crate) fn not_heeded(family: &Family, network: &Network, out: &mut Diagnostics) {
+pub(crate) fn warn_ignored(family: &Family, network: &Network, out: &mut Diagnostics) {
     for ignored in &family.ignores {
         // A channel without `capacity=` has capacity 1.
         let (word, said): (_, fn(&Terms) -> bool) = match ignored {
@@ -161,7 +161,7 @@ pub(crate) fn not_heeded(family: &Family, network: &Network, out: &mut Diagnosti
         };
         let others = channels.filter(|channel| said(&network.terms[channel.terms]));
         let what = format!("the emitter `{}` ignores `{word}=`", family.emitter);
-        let mut warning = Diagnostic::warning(codes::NOT_HEEDED, what);
+        let mut warning = Diagnostic::warning(codes::ATTRIBUTE_IGNORED, what);
         warning = warning.at(first.span, format!("this channel has `{word}=`"));
         match others.count() {
             0 => {}
@@ -283,16 +283,16 @@ fn choose(
     let Some(structure) = Structure::named(network, wanted) else {
         let found = Structure::of(network).name;
         let message = format!("the network is not a {wanted}");
-        let mut finding =
+        let mut diagnostic =
             Diagnostic::error(codes::NOT_THAT_STRUCTURE, message).at(*span, "requested here");
         if wanted == "tree" && Structure::is_tree_out_of_order(network) {
-            finding = finding.help(
+            diagnostic = diagnostic.help(
                 "its channels form a tree, but the ranks are not numbered level by level: declare \
                  the root first, then its children, then their children",
             );
         }
         return Err(Diagnostics::from(
-            finding
+            diagnostic
                 .help(format!(
                     "remove `skeleton=`: the structure of the network is `{found}`"
                 ))

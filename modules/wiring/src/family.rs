@@ -174,30 +174,30 @@ pub fn of_folder(
         Err(why) => return Err(Diagnostics::from(unreadable(&path, &why))),
     };
     let name = path.display().to_string();
-    let (mut findings, families) =
+    let (mut diagnostics, families) =
         match parse(&text) {
             Ok(families) => (check(&families, built_in), families),
-            Err((what, place)) => {
+            Err((what, position)) => {
                 let message = format!("cannot read the families in {name}: {what}");
-                let place = Span::new(place.start as u32, place.end as u32);
-                let finding = Diagnostic::error(codes::BAD_FAMILIES, message)
-                .at(place, "error here")
+                let position = Span::new(position.start as u32, position.end as u32);
+                let diagnostic = Diagnostic::error(codes::BAD_FAMILIES, message)
+                .at(position, "error here")
                 .help("write each family as a table `[name]`; see the chapter on skeletons in the \
                        book");
-                (vec![finding], Vec::new())
+                (vec![diagnostic], Vec::new())
             }
         };
-    findings.extend(families.iter().filter_map(elsewhere));
-    if findings.is_empty() {
+    diagnostics.extend(families.iter().filter_map(elsewhere));
+    if diagnostics.is_empty() {
         return Ok(families);
     }
     let base = sources.add(name, text).map_or(0, |source| source.base());
     let mut placed = Diagnostics::new();
-    for mut finding in findings {
-        if let Some(label) = &mut finding.primary {
+    for mut diagnostic in diagnostics {
+        if let Some(label) = &mut diagnostic.primary {
             label.span = Span::new(label.span.start + base, label.span.end + base);
         }
-        placed.push(finding);
+        placed.push(diagnostic);
     }
     Err(placed)
 }
@@ -205,11 +205,11 @@ pub fn of_folder(
 /// Parses a `families.toml`. An error has the range in the text.
 fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
     let entries: BTreeMap<Spanned<String>, Entry> = toml::from_str(text).map_err(|error| {
-        let place = error.span().unwrap_or(0..0);
-        (error.message().to_owned(), place)
+        let position = error.span().unwrap_or(0..0);
+        (error.message().to_owned(), position)
     })?;
     let families = entries.into_iter().map(|(name, entry)| {
-        let place = name.span();
+        let position = name.span();
         let name = name.into_inner();
         Family {
             emitter: entry.emitter.unwrap_or_else(|| name.clone()),
@@ -221,7 +221,7 @@ fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
             first_rank: entry.first_rank,
             program: entry.program,
             project: entry.project,
-            span: Span::new(place.start as u32, place.end as u32),
+            span: Span::new(position.start as u32, position.end as u32),
         }
     });
     Ok(families.collect())
@@ -230,12 +230,12 @@ fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
 /// Returns the errors in the families of a user's folder.
 fn check(families: &[Family], built_in: &BuiltIn) -> Vec<Diagnostic> {
     let built_in = self::built_in(built_in);
-    let mut findings = Vec::new();
+    let mut diagnostics = Vec::new();
     for (i, family) in families.iter().enumerate() {
         let Family { name, emitter, .. } = family;
         if let Some(bad) = [name, emitter].into_iter().find(|word| !is_name(word)) {
             let message = format!("`{bad}` is not a valid name for a family or an emitter");
-            findings.push(
+            diagnostics.push(
                 Diagnostic::error(codes::BAD_FAMILIES, message)
                     .at(family.span, "this family")
                     .help("use letters, digits, `-` and `_`"),
@@ -246,7 +246,7 @@ fn check(families: &[Family], built_in: &BuiltIn) -> Vec<Diagnostic> {
             || built_in.iter().any(|other| other.name == *name)
         {
             let message = format!("the family name `{name}` is already used");
-            findings.push(taken(message, family).help(format!(
+            diagnostics.push(taken(message, family).help(format!(
                 "choose another name; to change the built-in family, a folder `{name}` without an \
                  entry is enough"
             )));
@@ -255,10 +255,10 @@ fn check(families: &[Family], built_in: &BuiltIn) -> Vec<Diagnostic> {
             let other = &other.name;
             let message = format!("`{emitter}` is already the emitter of the family `{other}`");
             let help = "choose another name for `--emit`, with `emitter = NAME`";
-            findings.push(taken(message, family).help(help));
+            diagnostics.push(taken(message, family).help(help));
         }
     }
-    findings
+    diagnostics
 }
 
 /// Returns the error that a name of a family is already in use.

@@ -1,7 +1,7 @@
 //! Projects of other families than Rust: the files that `families.toml` lists.
 
 use crate::codes;
-use crate::emitters::{can_express, not_heeded, render};
+use crate::emitters::{can_express, render, warn_ignored};
 use crate::family::{Each, Family, ProjectFile};
 use crate::skeleton::Skeletons;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -40,7 +40,7 @@ impl Family {
             ));
         }
         can_express(self, network)?;
-        not_heeded(self, network, diagnostics);
+        warn_ignored(self, network, diagnostics);
         let (wiring, model) = render(network, skeletons, &self.name, diagnostics)?;
         if self.project.iter().any(|file| file.each.is_some()) {
             crate::project::fit_files(network, &model)?;

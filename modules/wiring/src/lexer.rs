@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_space_and_what_literals_say_are_left_out() {
+    fn tokens_skip_comments_space_and_content_of_literals() {
         for (text, expected) in [
             ("a // b\r\n\tc", "a c"),
             ("/// a\n//! b\nc", "c"),

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_type_is_refused_where_it_goes_wrong() {
+    fn invalid_types_are_refused_at_the_error() {
         for (text, offset) in [
             ("", 0),
             ("Vec<Task", 8),

@@ -47,7 +47,7 @@ mod tests {
     use super::Pointed;
 
     #[test]
-    fn a_place_is_in_the_part_of_its_line_that_holds_it() {
+    fn a_position_is_in_the_part_of_its_line_that_contains_it() {
         let text = "one\n  two::three<two>;\nfour";
         let start = text.find("three").unwrap();
         let at = Pointed {

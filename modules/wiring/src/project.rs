@@ -38,7 +38,7 @@ const OLD_FOLDER: &str = "vendor/";
 const LOCK: &str = "Cargo.lock";
 
 /// Graph file of a project of ranks that does not name one.
-pub const RANKS_DRAWN: &str = "ranks.dot";
+pub const RANKS_GRAPH: &str = "ranks.dot";
 
 /// Source of the runtime in a new project.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -381,7 +381,7 @@ impl Project {
         let graph = ours.and_then(|ours| ours.get("graph")?.as_str());
         let skeletons = ours.and_then(|ours| ours.get("skeletons")?.as_str());
         let ranks = ours.and_then(|ours| ours.get("family")?.as_str()) == Some(MPI);
-        let graph = graph.or(ranks.then_some(RANKS_DRAWN));
+        let graph = graph.or(ranks.then_some(RANKS_GRAPH));
         let name = package.and_then(|p| p.get("name")?.as_str());
         let (Some(graph), Some(name)) = (graph, name) else {
             return Ok(None);
@@ -491,7 +491,7 @@ impl Project {
         let fitting = input::text(&self.fitting(), Limit::NETWORK).ok();
         let before = signature::read(fitting.as_deref().unwrap_or(&wiring));
         let doubts = doubts::compare(&self.root, network, &model, &before, &files, diagnostics);
-        let outdated = |doubt: &Doubt| doubt.finding.code == codes::FUNCTION_OUTDATED;
+        let outdated = |doubt: &Doubt| doubt.if_rejected.code == codes::FUNCTION_OUTDATED;
         if fitting.is_none() && doubts.iter().any(outdated) {
             // Keeps the old wiring, so that an outdated function is reported until the user has
             // fixed it.

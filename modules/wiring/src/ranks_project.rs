@@ -59,7 +59,7 @@ const KIND: &str = "main";
 
 /// Returns a graph of `ranks` processes for a project without a graph file. It has the processes
 /// that `mpi::network` creates, and no channels, because the messages between ranks are unknown.
-pub fn undrawn(ranks: u32) -> Declared {
+pub fn without_graph(ranks: u32) -> Declared {
     let mut declared = Declared {
         name: "ranks".to_owned(),
         ..Declared::default()
@@ -87,7 +87,7 @@ pub fn undrawn(ranks: u32) -> Declared {
 /// # Panics
 /// Never: a graph of ranks passes all checks.
 pub fn placed(ranks: u32) -> String {
-    let checked = pipeline::check(undrawn(ranks), &mut Vec::new());
+    let checked = pipeline::check(without_graph(ranks), &mut Vec::new());
     let (network, _) = checked.expect("ranks have names of their own, and no channels");
     processes_hash(&network)
 }

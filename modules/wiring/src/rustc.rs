@@ -140,8 +140,13 @@ impl<'a> Explainer<'a> {
             let help = format!(
                 "add `pub async fn {function}(ports: {ports})` to src/processes/{function}.rs"
             );
-            let place = Some((self.kind(at).span, "a process of the kind".to_owned()));
-            return retold(diagnostic, (codes::FUNCTION_MISSING, message), place, help);
+            let position = Some((self.kind(at).span, "a process of the kind".to_owned()));
+            return rephrased(
+                diagnostic,
+                (codes::FUNCTION_MISSING, message),
+                position,
+                help,
+            );
         }
         if file.ends_with("src/wiring.rs")
             && let Some(refused) = self.refused_type(model, &diagnostic, at)
@@ -188,7 +193,7 @@ impl<'a> Explainer<'a> {
         let pointed = pointed.max_by_key(|(rust, _)| rust.len());
         let (rust, ty) = *pointed.or_else(|| types.iter().find(|(rust, _)| is_bound(rust)))?;
         let name = ty.map_or(crate::payload::UNTYPED, |ty| self.network.name(ty));
-        let (place, message, help) = match (number, bound) {
+        let (position, message, help) = match (number, bound) {
             ("E0412" | "E0425" | "E0432" | "E0433", _) => (
                 None,
                 format!("the type `{name}` does not exist"),
@@ -208,13 +213,14 @@ impl<'a> Explainer<'a> {
                 "change `type=`, or the definition of the type",
             ),
         };
-        let said = ty.and_then(|ty| self.network.types.get(&ty)).copied();
-        let place = place.or(said.map(|span| (span, "used here".to_owned())));
-        let place = place.or_else(|| self.port_of_type(model, rust.trim_start_matches("types::")));
-        Some(retold(
+        let stated = ty.and_then(|ty| self.network.types.get(&ty)).copied();
+        let position = position.or(stated.map(|span| (span, "used here".to_owned())));
+        let position =
+            position.or_else(|| self.port_of_type(model, rust.trim_start_matches("types::")));
+        Some(rephrased(
             diagnostic.clone(),
             (diagnostic.code, message),
-            Some(place?),
+            Some(position?),
             help.to_owned(),
         ))
     }
@@ -243,21 +249,21 @@ impl<'a> Explainer<'a> {
                 .and(Some(what))?,
         };
         let ty = model.types.iter().find(|ty| ty.name == name)?;
-        let place = self.port_of_type(model, name);
+        let position = self.port_of_type(model, name);
         let help = format!(
             "add `{}` to src/types.rs, or your own definition",
             ty.stub()
         );
         let message = format!("src/types.rs does not define the type `{name}`");
-        let mut told = retold(
+        let mut reported = rephrased(
             diagnostic.clone(),
             (codes::TYPE_MISSING, message),
-            place,
+            position,
             help,
         );
         // The positions in the wiring do not help the user.
-        told.secondary.clear();
-        Some(told)
+        reported.secondary.clear();
+        Some(reported)
     }
 
     /// Reports a function that does not fit its kind, at the function.
@@ -290,24 +296,24 @@ impl<'a> Explainer<'a> {
             ),
             _ => return None,
         };
-        let mut told = diagnostic.clone();
-        let said = std::mem::replace(&mut told.message, what);
-        told.code = codes::FUNCTION_MISFIT;
-        told.help = vec![format!(
+        let mut reported = diagnostic.clone();
+        let original = std::mem::replace(&mut reported.message, what);
+        reported.code = codes::FUNCTION_MISFIT;
+        reported.help = vec![format!(
             "declare it as `pub async fn {}(ports: {})`",
             shown.function, shown.type_name
         )];
         if ends {
             let either = "return nothing, or `Result<(), E>`, whose error ends the run";
-            told.help = vec![either.to_owned()];
+            reported.help = vec![either.to_owned()];
         }
-        told.notes = vec![format!("message of the compiler: {said}")];
-        if let Some(primary) = &mut told.primary {
+        reported.notes = vec![format!("message of the compiler: {original}")];
+        if let Some(primary) = &mut reported.primary {
             primary.text = String::new();
         }
-        told.secondary.clear();
+        reported.secondary.clear();
         let label = "a process of the kind".to_owned();
-        Some(told.also(self.kind(kind).span, label))
+        Some(reported.also(self.kind(kind).span, label))
     }
 
     fn kind(&self, index: usize) -> &Kind {
@@ -440,18 +446,18 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
 }
 
 /// Returns a diagnostic in terms of the graph. The position in the code becomes secondary.
-fn retold(
+fn rephrased(
     mut diagnostic: Diagnostic,
     (code, message): (graphmap_kpn::diagnostic::Code, String),
-    place: Option<(Span, String)>,
+    position: Option<(Span, String)>,
     help: String,
 ) -> Diagnostic {
-    let said = std::mem::replace(&mut diagnostic.message, message);
+    let original = std::mem::replace(&mut diagnostic.message, message);
     diagnostic.code = code;
     // Discards the compiler's help, which is to change generated code.
     diagnostic.help = vec![help];
-    diagnostic.notes = vec![format!("message of the compiler: {said}")];
-    if let Some((span, text)) = place.filter(|(span, _)| !span.is_none()) {
+    diagnostic.notes = vec![format!("message of the compiler: {original}")];
+    if let Some((span, text)) = position.filter(|(span, _)| !span.is_none()) {
         let code = diagnostic.primary.replace(Label { span, text });
         diagnostic.secondary = code.into_iter().collect();
     }

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sequence_is_not_decoded() {
+    fn invalid_sequences_are_not_decoded() {
         for text in [
             "x",
             "1+",

@@ -3,14 +3,14 @@
 //! The name of a skeleton is its path without `.hbs`, such as `rust/chain`. A user's file replaces
 //! the built-in skeleton of the same name. Each skeleton can include all others as partials.
 
-mod findings;
+mod errors;
 mod folder;
 
 use crate::budget::{self, Bounded, Budget};
 use crate::codes;
 use crate::helpers;
-use findings::bad;
-pub(crate) use findings::unreadable;
+use errors::bad;
+pub(crate) use errors::unreadable;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
@@ -50,7 +50,8 @@ impl Skeletons {
     /// # Panics
     /// If one of them cannot be compiled. A test compiles the skeletons of graphmap.
     pub fn built_in(built_in: &BuiltIn) -> Skeletons {
-        Skeletons::collect(built_in, Vec::new()).unwrap_or_else(|findings| panic!("{findings:?}"))
+        Skeletons::collect(built_in, Vec::new())
+            .unwrap_or_else(|diagnostics| panic!("{diagnostics:?}"))
     }
 
     /// Compiles the built-in skeletons and the skeletons of a folder. The folder takes precedence.
@@ -59,10 +60,10 @@ impl Skeletons {
     /// Returns all errors: files that cannot be read, invalid templates, and partials that include
     /// each other in a cycle.
     pub fn with_folder(built_in: &BuiltIn, folder: &Path) -> Result<Skeletons, Diagnostics> {
-        let mut findings = Diagnostics::new();
-        let users = folder::read(folder, &mut findings);
-        if findings.has_errors() {
-            return Err(findings);
+        let mut diagnostics = Diagnostics::new();
+        let users = folder::read(folder, &mut diagnostics);
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
         }
         Skeletons::collect(built_in, users)
     }
@@ -83,7 +84,7 @@ impl Skeletons {
         let budget = Budget::default();
         helpers::register(&mut engine, &budget);
         budget.register(&mut engine);
-        let mut findings = Diagnostics::new();
+        let mut diagnostics = Diagnostics::new();
         let mut names = BTreeSet::new();
         let mut files = BTreeMap::new();
         let built_in = built_in
@@ -103,15 +104,15 @@ impl Skeletons {
                 Ok(mut template) => {
                     let mut uses = BTreeSet::new();
                     if let Err(what) = partials_of(&template, &mut uses) {
-                        findings.push(bad(format!("cannot use the skeleton {shown}: {what}")));
+                        diagnostics.push(bad(format!("cannot use the skeleton {shown}: {what}")));
                     }
                     partials.insert(name.clone(), uses);
                     if let Err(what) = budget::count(&mut template) {
-                        findings.push(bad(format!("cannot use the skeleton {shown}: {what}")));
+                        diagnostics.push(bad(format!("cannot use the skeleton {shown}: {what}")));
                     }
                     engine.register_template(&name, template);
                 }
-                Err(what) => findings.push(
+                Err(what) => diagnostics.push(
                     bad(format!("cannot read the skeleton {shown}: {what}")).help(
                         "write it as a Handlebars template; see the chapter on skeletons in the \
                          book",
@@ -124,15 +125,15 @@ impl Skeletons {
             names.insert(name);
         }
         if let Some(circle) = circle(&partials) {
-            findings.push(
+            diagnostics.push(
                 bad(format!("skeletons include each other in a cycle: {circle}")).help(
                     "remove one of the includes: a partial must not include itself, directly or \
                      indirectly",
                 ),
             );
         }
-        if findings.has_errors() {
-            return Err(findings);
+        if diagnostics.has_errors() {
+            return Err(diagnostics);
         }
         Ok(Skeletons {
             engine,
@@ -166,7 +167,8 @@ impl Skeletons {
     pub fn missing(&self, family: &str, name: &str, span: Span) -> Diagnostic {
         let known: Vec<&str> = self.family(family).collect();
         let message = format!("unknown skeleton `{name}` in the family `{family}`");
-        let mut finding = Diagnostic::error(codes::NO_SKELETON, message).at(span, "requested here");
+        let mut diagnostic =
+            Diagnostic::error(codes::NO_SKELETON, message).at(span, "requested here");
         if known.is_empty() {
             let families: BTreeSet<&str> = self
                 .names()
@@ -174,22 +176,22 @@ impl Skeletons {
                 .collect();
             let list = families.iter().copied().collect::<Vec<_>>().join("`, `");
             if let Some(near) = nearest(family, families) {
-                finding = finding.help(format!("did you mean the family `{near}`?"));
+                diagnostic = diagnostic.help(format!("did you mean the family `{near}`?"));
             }
-            return finding.with_note(format!("the families are `{list}`"));
+            return diagnostic.with_note(format!("the families are `{list}`"));
         }
         if let Some(near) = nearest(name, known.iter().copied()) {
-            finding = finding.help(format!("did you mean `{near}`?"));
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
         if self.has(&format!("{family}/{name}")) {
-            return finding
+            return diagnostic
                 .with_note(format!(
                     "`{family}/{name}.hbs` is a partial, because its name begins with `_` or \
                      contains `/`"
                 ))
                 .with_note(format!("the family has `{}`", known.join("`, `")));
         }
-        finding
+        diagnostic
             .help(format!(
                 "add it as `{family}/{name}.hbs` in the folder of `--skeletons`"
             ))

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_almost_a_structure_is_explicit() {
+    fn networks_similar_to_a_structure_are_explicit() {
         let mut ring = Graph::new("ring");
         for i in 1..=4 {
             ring.channel(&format!("a{i}"), &format!("a{}", i % 4 + 1));

@@ -59,7 +59,7 @@ impl Graph {
     }
 
     /// Adds a node of a split process.
-    pub fn face(&mut self, name: &str, process: &str) -> &mut Graph {
+    pub fn split_node(&mut self, name: &str, process: &str) -> &mut Graph {
         let node = self.node(name).expect("not the environment");
         let kind = self.declared.names.intern(kind_of_name(process));
         let process = self.declared.names.intern(process);
@@ -203,8 +203,8 @@ impl Graph {
 /// `outResult`, `inResult` in each module.
 pub fn farm(modules: usize) -> Graph {
     let mut g = Graph::new("farm");
-    g.face("managerPut", "manager")
-        .face("managerGet", "manager");
+    g.split_node("managerPut", "manager")
+        .split_node("managerGet", "manager");
     g.channel("managerPut", "inTask1").ty("Task");
     g.channel("outResult1", "managerGet").ty("Answer");
     g.channel("NULL", "managerPut");

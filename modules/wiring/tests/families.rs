@@ -33,19 +33,19 @@ fn read(name: &str, manifest: &str) -> Result<Vec<Family>, Vec<String>> {
     let folder = folder(name, &[("families.toml", manifest)]);
     let mut sources = SourceMap::new();
     sources.add("before.dot", "digraph { }").unwrap();
-    family::of_folder(&folder, &BUILT_IN, &mut sources, |_| None).map_err(|findings| {
-        let told = findings.iter().map(|finding| {
-            let place = finding.primary.as_ref().expect("a place").span;
+    family::of_folder(&folder, &BUILT_IN, &mut sources, |_| None).map_err(|diagnostics| {
+        let lines = diagnostics.iter().map(|diagnostic| {
+            let place = diagnostic.primary.as_ref().expect("a place").span;
             let place = sources.location(place).expect("a place");
             let (line, column) = (place.line, place.column);
-            format!("{} {line}:{column} {}", finding.code, finding.message)
+            format!("{} {line}:{column} {}", diagnostic.code, diagnostic.message)
         });
-        told.collect()
+        lines.collect()
     })
 }
 
 #[test]
-fn those_built_in_can_be_read() {
+fn built_in_families_can_be_read() {
     let families = family::built_in(&BUILT_IN);
     let names: Vec<&str> = families.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(names, ["pilot", "rust"]);
@@ -87,13 +87,13 @@ fn a_manifest_says_what_a_family_is() {
         []
     );
     let nowhere = none.join("nowhere");
-    let findings = family::of_folder(&nowhere, &BUILT_IN, &mut sources, |_| None).unwrap_err();
-    assert_eq!(findings.iter().next().unwrap().code.0, 604);
+    let diagnostics = family::of_folder(&nowhere, &BUILT_IN, &mut sources, |_| None).unwrap_err();
+    assert_eq!(diagnostics.iter().next().unwrap().code.0, 604);
 }
 
 #[test]
-fn what_is_wrong_with_a_manifest_is_told_with_its_place() {
-    for (name, manifest, told) in [
+fn errors_of_a_manifest_have_positions() {
+    for (name, manifest, expected) in [
         ("open", "\n[go\n", "G0615 2:4"),
         (
             "field",
@@ -121,7 +121,7 @@ fn what_is_wrong_with_a_manifest_is_told_with_its_place() {
     ] {
         let found = read(name, manifest).unwrap_err();
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with(told), "{name}: {found:?}");
+        assert!(found[0].starts_with(expected), "{name}: {found:?}");
     }
 }
 
@@ -149,7 +149,7 @@ fn project(name: &str, manifest: &str, graph: testing::Graph) -> Result<Vec<Stri
     ];
     let folder = folder(name, &files);
     let families = family::of_folder(&folder, &BUILT_IN, &mut SourceMap::new(), |_| None);
-    let family = &families.unwrap_or_else(|findings| panic!("{findings:?}"))[0];
+    let family = &families.unwrap_or_else(|diagnostics| panic!("{diagnostics:?}"))[0];
     let skeletons = Skeletons::with_folder(&BUILT_IN, &folder).unwrap();
     let mut notes = Diagnostics::new();
     let made = family.project("mine", &graph.network(), &skeletons, &mut notes);
@@ -158,8 +158,8 @@ fn project(name: &str, manifest: &str, graph: testing::Graph) -> Result<Vec<Stri
             .iter()
             .map(|(path, file)| format!("{} {}", path.display(), file.create_once))
             .collect()),
-        Err(findings) => {
-            let first = findings.iter().next().unwrap();
+        Err(diagnostics) => {
+            let first = diagnostics.iter().next().unwrap();
             Err(format!("{} {}", first.code, first.message))
         }
     }

@@ -257,20 +257,20 @@ fn the_code_grows_with_kinds() {
 }
 
 #[test]
-fn what_pilot_cannot_say_is_told_where_it_stands() {
+fn features_that_pilot_lacks_are_errors_with_positions() {
     let mapped = grid(2, 3).mapped();
-    let findings = emit(&mapped).unwrap_err();
+    let diagnostics = emit(&mapped).unwrap_err();
     assert!(
-        findings
+        diagnostics
             .iter()
             .all(|f| f.code.0 == 612 && f.primary.is_some()),
-        "{findings:#?}"
+        "{diagnostics:#?}"
     );
     let mut graph = Graph::new("pair");
     graph.channel("a", "b").flow(Flow::Credits);
-    let findings = emit(&graph.mapped()).unwrap_err();
-    assert_eq!(findings.iter().count(), 1);
-    let first = findings.iter().next().unwrap();
+    let diagnostics = emit(&graph.mapped()).unwrap_err();
+    assert_eq!(diagnostics.iter().count(), 1);
+    let first = diagnostics.iter().next().unwrap();
     assert!(
         first
             .message
@@ -278,12 +278,19 @@ fn what_pilot_cannot_say_is_told_where_it_stands() {
     );
     let mut graph = Graph::new("alone");
     graph.channel("a", "a");
-    let findings = emit(&graph.mapped()).unwrap_err();
-    let told = "does not support channels from a process to itself, as of `a`";
-    assert!(findings.iter().next().unwrap().message.contains(told));
-    let findings = emit(&testing::pool(2).mapped()).unwrap_err();
+    let diagnostics = emit(&graph.mapped()).unwrap_err();
+    let expected = "does not support channels from a process to itself, as of `a`";
     assert!(
-        findings.iter().next().unwrap().message.contains("share"),
-        "{findings:#?}"
+        diagnostics
+            .iter()
+            .next()
+            .unwrap()
+            .message
+            .contains(expected)
+    );
+    let diagnostics = emit(&testing::pool(2).mapped()).unwrap_err();
+    assert!(
+        diagnostics.iter().next().unwrap().message.contains("share"),
+        "{diagnostics:#?}"
     );
 }

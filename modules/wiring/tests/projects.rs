@@ -271,7 +271,7 @@ fn after() -> Graph {
 }
 
 #[test]
-fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() {
+fn a_changed_graph_changes_generated_files_only_and_misfits_are_reported() {
     let root = folder("changed");
     let text = before().text();
     new_project(&root, "sieve", &before().network(), &text, in_place());
@@ -285,8 +285,8 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
         let mut notes = Diagnostics::new();
         let regenerated = project.regenerate(&before().network(), &skeletons, &mut notes);
         assert!(regenerated.is_ok());
-        let told: Vec<_> = notes.iter().map(|n| n.code.0).collect();
-        assert_eq!(told, [614], "{notes:#?}");
+        let reported: Vec<_> = notes.iter().map(|n| n.code.0).collect();
+        assert_eq!(reported, [614], "{notes:#?}");
         let path = format!("src/processes/{kind}.rs");
         std::fs::write(root.join(&path), read(&path) + "// Mine.\n").unwrap();
     }
@@ -314,23 +314,23 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     assert!(
         certain
             .clone()
-            .all(|doubt| doubt.finding.message.contains("was added"))
+            .all(|doubt| doubt.if_rejected.message.contains("was added"))
     );
     assert_eq!(certain.count(), 3);
-    let doubts = now.doubts.into_iter().map(|doubt| doubt.finding);
-    let mut told: Vec<String> = doubts
+    let doubts = now.doubts.into_iter().map(|doubt| doubt.if_rejected);
+    let mut reported: Vec<String> = doubts
         .clone()
         .chain(notes.iter().cloned())
         .map(|n| format!("{} {}", n.code, n.message))
         .collect();
-    for line in &mut told {
+    for line in &mut reported {
         *line = line.replace(&format!("{}/", root.display()), "");
     }
     let fits = |function: &str, what: &str| {
         format!("G0607 the function `{function}` does not match its kind: the port {what}")
     };
     assert_eq!(
-        told,
+        reported,
         [
             fits("source", "`out` changed its type from `u64` to `u32`"),
             fits(
@@ -379,11 +379,11 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     // Missing functions and types are reported in terms of the graph.
     let source = root.join("src/processes/source.rs");
     std::fs::write(&source, "fn other() {}\n").unwrap();
-    let mut findings = build(&project, &network);
-    findings.sort();
-    findings.dedup();
+    let mut diagnostics = build(&project, &network);
+    diagnostics.sort();
+    diagnostics.dedup();
     assert_eq!(
-        findings,
+        diagnostics,
         [
             "G0000 no field `log` on type `wiring::Filter` (E0609): \
              the port `in` of `filter`, which carries `u32`",
@@ -398,13 +398,13 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     )
     .unwrap();
     std::fs::write(&source, "pub async fn source(_: u8) {}\n").unwrap();
-    let findings = build(&project, &network);
+    let diagnostics = build(&project, &network);
     let wrong_ports = "a process of the kind";
     assert!(
-        findings
+        diagnostics
             .iter()
             .any(|f| f.contains("E0631") && f.ends_with(wrong_ports)),
-        "{findings:#?}"
+        "{diagnostics:#?}"
     );
 }
 
@@ -413,7 +413,7 @@ fn build(project: &Project, network: &Verified) -> Vec<String> {
     let output = cargo(&project.root, &["build", "--message-format=json"]);
     assert!(!output.status.success());
     let explainer = Explainer::new(network);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for line in String::from_utf8(output.stdout).unwrap().lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
         let message = &line["message"];
@@ -423,24 +423,24 @@ fn build(project: &Project, network: &Verified) -> Vec<String> {
         let (text, code) = (&message["message"], &message["code"]["code"]);
         let text = format!("{} ({})", text.as_str().unwrap(), code.as_str().unwrap());
         let file = project.root.join(span["file_name"].as_str().unwrap());
-        let finding = Diagnostic::error(Code(0), text);
+        let diagnostic = Diagnostic::error(Code(0), text);
         let text = std::fs::read_to_string(&file).unwrap();
         let byte = |name: &str| span[name].as_u64().unwrap() as usize;
         let pointed = Pointed {
             text: &text,
             range: byte("byte_start")..byte("byte_end"),
         };
-        let finding = explainer.explain(finding, &file, &pointed);
-        let label = finding.primary.as_ref().or(finding.secondary.first());
-        let label = label.unwrap_or_else(|| panic!("{finding:#?}"));
-        assert!(network.location(label.span).is_some(), "{finding:#?}");
-        told.push(format!(
+        let diagnostic = explainer.explain(diagnostic, &file, &pointed);
+        let label = diagnostic.primary.as_ref().or(diagnostic.secondary.first());
+        let label = label.unwrap_or_else(|| panic!("{diagnostic:#?}"));
+        assert!(network.location(label.span).is_some(), "{diagnostic:#?}");
+        reported.push(format!(
             "{} {}: {}",
-            finding.code, finding.message, label.text
+            diagnostic.code, diagnostic.message, label.text
         ));
     }
-    told.dedup();
-    told
+    reported.dedup();
+    reported
 }
 
 #[test]
@@ -462,8 +462,8 @@ fn a_project_is_found_from_its_graph() {
     let project = find().unwrap().unwrap();
     assert_eq!((project.package.as_str(), project.copied), ("f", false));
     std::fs::write(&manifest, "[package\n").unwrap();
-    let findings = find().unwrap_err();
-    assert_eq!(findings.iter().next().unwrap().code.0, 613);
+    let diagnostics = find().unwrap_err();
+    assert_eq!(diagnostics.iter().next().unwrap().code.0, 613);
     // The folder that contains the graph.
     std::fs::remove_file(&manifest).unwrap();
     std::fs::write(root.join("Cargo.toml"), metadata("farm.dot")).unwrap();

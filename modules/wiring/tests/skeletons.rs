@@ -24,7 +24,7 @@ fn wiring(graph: Graph) -> String {
         "rust",
         &mut notes,
     )
-    .unwrap_or_else(|findings| panic!("{findings:#?}"));
+    .unwrap_or_else(|diagnostics| panic!("{diagnostics:#?}"));
     code
 }
 
@@ -66,15 +66,15 @@ fn rendered(skeletons: &Skeletons, family: &str, graph: Graph) -> Result<String,
     let mut notes = Diagnostics::new();
     match render(&graph.network(), skeletons, family, &mut notes) {
         Ok((code, _)) => Ok(code),
-        Err(findings) => Err(told(&findings)),
+        Err(diagnostics) => Err(messages(&diagnostics)),
     }
 }
 
-fn told(findings: &Diagnostics) -> String {
+fn messages(diagnostics: &Diagnostics) -> String {
     let line = |f: &graphmap_kpn::diagnostic::Diagnostic| {
         format!("{} {} {:?} {:?}\n", f.code, f.message, f.help, f.notes)
     };
-    findings.iter().map(line).collect()
+    diagnostics.iter().map(line).collect()
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_users_folder_replaces_and_adds() {
 }
 
 #[test]
-fn a_missing_skeleton_or_structure_is_told_with_what_there_is() {
+fn a_missing_skeleton_or_structure_is_reported_with_alternatives() {
     let skeletons = Skeletons::built_in(&BUILT_IN);
     let wanted = |name: &str, family: &str| {
         let mut graph = chain(3);
@@ -142,10 +142,10 @@ fn a_missing_skeleton_or_structure_is_told_with_what_there_is() {
 }
 
 #[test]
-fn a_template_that_fails_is_told_with_line_and_column() {
+fn a_failing_template_is_reported_with_line_and_column() {
     let failing = |name: &str, text: &[u8]| match users(name, &[("rust/chain.hbs", text)]) {
         Ok(skeletons) => rendered(&skeletons, "rust", chain(3)).unwrap_err(),
-        Err(findings) => told(&findings),
+        Err(diagnostics) => messages(&diagnostics),
     };
     let unknown = failing("unknown", b"line\n  {{graph.nmae}}\n");
     assert!(
@@ -185,7 +185,7 @@ fn a_template_that_fails_is_told_with_line_and_column() {
 
 /// The table in the book must contain exactly the fields of the model.
 #[test]
-fn the_book_describes_what_a_skeleton_sees() {
+fn the_book_lists_all_fields_of_the_model() {
     let mut notes = Diagnostics::new();
     let mut graph = grid(2, 3);
     for row in 0..2 {
@@ -259,17 +259,17 @@ fn modules_are_those_of_the_graph() {
         let network = graph.network();
         let model = Model::new(&network, Structure::of(&network), &mut Diagnostics::new()).unwrap();
         // Name, kind, and number of the parent of each module.
-        let mut told = Vec::new();
+        let mut listed = Vec::new();
         for class in &model.modules {
-            let before = told.len();
+            let before = listed.len();
             let within = decode(&class.within).unwrap();
             assert_eq!(within.len(), class.count);
             for (name, within) in names(&class.names, class.count).into_iter().zip(within) {
                 assert!(within as usize <= before);
-                told.push((name, class.kind.clone(), within));
+                listed.push((name, class.kind.clone(), within));
             }
         }
-        assert_eq!(told.len(), network.modules.len());
+        assert_eq!(listed.len(), network.modules.len());
         for (kind, model) in network.kinds.values().zip(&model.kinds) {
             let numbers = decode(&model.modules).unwrap();
             let is_in_one = |&process: &_| network.processes[process].module.is_some();
@@ -278,7 +278,7 @@ fn modules_are_those_of_the_graph() {
             for (&process, number) in kind.members.iter().zip(numbers) {
                 let (mut number, mut module) = (number, network.processes[process].module);
                 while let Some(around) = module {
-                    let (name, kind, within) = &told[number as usize - 1];
+                    let (name, kind, within) = &listed[number as usize - 1];
                     let around = &network.modules[around];
                     assert_eq!(
                         (&**name, &**kind),
@@ -409,7 +409,7 @@ fn a_partial_takes_no_block() {
         ("x/explicit.hbs", b"{{#> x/_a}}{{/x/_a}}"),
         ("x/_a.hbs", b"{{> @partial-block}}"),
     ];
-    let error = told(&users("block", block).err().unwrap());
+    let error = messages(&users("block", block).err().unwrap());
     assert!(error.contains("a partial cannot take a block"), "{error}");
 }
 

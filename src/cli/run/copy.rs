@@ -165,13 +165,13 @@ pub(super) fn to_hosts(
             Copied::Failed(why, help) => {
                 is_failed = true;
                 let what = format!("the program cannot be copied to `{host}`: {why}");
-                session.find(Diagnostic::error(codes::NOT_COPIED, what).help(help));
+                session.report(Diagnostic::error(codes::NOT_COPIED, what).help(help));
             }
         }
     }
     if !new.is_empty() {
         let hosts = new.join(", ");
-        session.tell(&format!("graphmap: copied {told} to {hosts}\n"));
+        session.print(&format!("graphmap: copied {told} to {hosts}\n"));
     }
     match is_failed {
         true => Err(Exit::Usage),

@@ -51,7 +51,7 @@ pub(super) fn check(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<()>
     let help =
         "describe the host by `lstopo host.xml` (hwloc), or name it without cores to bind to none";
     if lacks(&binding.cores) < binding.cores.len() {
-        session.find(
+        session.report(
             Diagnostic::warning(codes::CORES_MISSING, what)
                 .with_note(note)
                 .help(help),

@@ -58,7 +58,7 @@ pub(super) fn onto(
                 } else {
                     ""
                 };
-                session.find(
+                session.report(
                     Diagnostic::error(codes::HOSTS_MISSING, what)
                         .with_note(format!("the hosts of this run are {names}{more}"))
                         .help(
@@ -70,7 +70,7 @@ pub(super) fn onto(
                 let here = plural(os_processes.len(), "OS process");
                 let slots = plural(there.slots as usize, "slot");
                 let what = format!("`{path}` maps {here} to `{host}`, which has {slots}");
-                session.find(
+                session.report(
                     Diagnostic::warning(codes::HOSTS_MISSING, what).help(
                         "map again onto these hosts, so that OS processes do not share cores",
                     ),

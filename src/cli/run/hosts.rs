@@ -4,7 +4,7 @@
 use super::args::RunArgs;
 use super::job::{Job, SIGN};
 use super::mpi::Mpi;
-use super::program::{build, ended, obeyed};
+use super::program::{build, ended, mapping_of_file};
 use super::project::{find_project, has_link, unasked};
 use super::{copy, cores, fit, launcher, names, outputs, ranks};
 use crate::cli::exit::Exit;
@@ -51,7 +51,7 @@ pub(crate) fn describe(
         let program = std::path::absolute(&program).unwrap_or(program);
         let program = program.display().to_string();
         options.entry("program".to_owned()).or_insert(program);
-        tell_launcher(options);
+        add_launcher_variables(options);
     }
     let count = mapped.network().processes.len();
     let placed = match project {
@@ -87,7 +87,7 @@ pub(crate) fn describe(
 /// them. One name is for Open MPI 4, the other for 5. When one OS process is lost, the others have
 /// no cleanup to do. By default, Open MPI gives them a second, and the job lasts three or four
 /// seconds longer.
-fn tell_launcher(options: &mut BTreeMap<String, String>) {
+fn add_launcher_variables(options: &mut BTreeMap<String, String>) {
     const TIMEOUTS: [&str; 2] = [
         "OMPI_MCA_odls_base_sigkill_timeout",
         "PRTE_MCA_odls_base_sigkill_timeout",
@@ -107,16 +107,16 @@ pub(crate) fn project_of(file: &Path) -> Option<Project> {
     Project::find(file).ok().flatten()
 }
 
-/// Builds and runs the program under a launcher. `undrawn` is the project of ranks, if the command
+/// Builds and runs the program under a launcher. `project_of_ranks` is the project if the command
 /// line names that and not a graph.
 pub(super) fn run(
     args: &RunArgs,
-    undrawn: Option<Project>,
+    project_of_ranks: Option<Project>,
     session: &mut Session<'_>,
 ) -> Outcome<Exit> {
-    let drawn = undrawn.is_none();
-    let how = how(args, drawn);
-    let (network, onto) = match drawn {
+    let has_graph = project_of_ranks.is_none();
+    let how = how(args, has_graph);
+    let (network, onto) = match has_graph {
         true => session.verified_for(&args.file, &args.graph, &how)?,
         false => {
             let target = ranks::target(session, &how)?;
@@ -126,13 +126,13 @@ pub(super) fn run(
         }
     };
     outputs::check(args, session)?;
-    let (project, doubts) = find_project(args, session, undrawn, &network)?;
+    let (project, doubts) = find_project(args, session, project_of_ranks, &network)?;
     has_link(session, &project)?;
-    ranks::told(args, session, &project, &network, None)?;
+    ranks::rank_argument(args, session, &project, &network, None)?;
     let mut options = Session::options(&args.graph);
     let mpi = Mpi::choose(session, options.get("launcher").map(String::as_str))?;
     options.insert("launcher".to_owned(), mpi.launcher.clone());
-    let mapped = mapped(args, session, (network, drawn), (&onto.platform, &how))?;
+    let mapped = mapped(args, session, (network, has_graph), (&onto.platform, &how))?;
     session.unless_denied()?;
     if !args.dry_run && !args.no_run && !args.no_build {
         let agent = options.get("agent").map(String::as_str);
@@ -172,7 +172,7 @@ pub(super) fn run(
         copy::to_hosts(session, onto, &program, agent, &mpi.launcher)?;
     }
     if !args.dry_run && !args.no_run && !args.no_build {
-        let job = match Job::new(&folder, is_told(&project, mapped.0)) {
+        let job = match Job::new(&folder, is_reported(&project, mapped.0)) {
             Ok(job) => job,
             Err(error) => return ended(session, &folder, Err(error)),
         };
@@ -188,7 +188,7 @@ pub(super) fn run(
     if args.dry_run {
         if !program.is_file() {
             let built = format!("the program {} is not built yet\n", shown(&program));
-            session.tell(&format!("graphmap: {built}"));
+            session.print(&format!("graphmap: {built}"));
         }
         session.show(&format!("sh {}\n", word(&script)))?;
     }
@@ -197,7 +197,7 @@ pub(super) fn run(
 
 /// Returns true if OS process 0 runs on this host, and the link of the project writes the
 /// [sign](Job::sign).
-fn is_told(project: &Project, mapped: &Mapped) -> bool {
+fn is_reported(project: &Project, mapped: &Mapped) -> bool {
     let first = mapped.mapping().bindings.values().next();
     let host = first.and_then(|first| first.host.as_deref());
     let is_here = host.is_none_or(|host| copy::is_here(host, &copy::this_host()));
@@ -224,11 +224,11 @@ fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
 fn mapped(
     args: &RunArgs,
     session: &mut Session<'_>,
-    (network, drawn): (Verified, bool),
+    (network, has_graph): (Verified, bool),
     (platform, how): (&Platform, &MappingArgs),
 ) -> Outcome<Mapped> {
     if let Some(path) = &args.mapping {
-        let mut mapping = obeyed(args, session, path, &network, drawn)?;
+        let mut mapping = mapping_of_file(args, session, path, &network, has_graph)?;
         if args.hosts.is_some() {
             fit::onto(session, path, &mut mapping, platform)?;
         }
@@ -243,8 +243,8 @@ fn mapped(
 }
 
 /// Returns the options of the mapping if the command line has no mapping.
-fn how(args: &RunArgs, drawn: bool) -> MappingArgs {
-    let usual = if drawn { "auto" } else { ranks::IN_BLOCKS };
+fn how(args: &RunArgs, has_graph: bool) -> MappingArgs {
+    let usual = if has_graph { "auto" } else { ranks::IN_BLOCKS };
     let strategy = args.strategy.as_deref().unwrap_or(usual);
     MappingArgs {
         os_processes: args.os_processes,
@@ -314,12 +314,12 @@ fn launch_files(
         // it.
         context.platform = platform.filter(|_| name != "mapping");
         if let Err(failed) = emitter.emit(mapped, &mut context, &mut files) {
-            session.find_all(found);
-            session.find_all(failed);
+            session.report_all(found);
+            session.report_all(failed);
             return Err(Exit::Plugin);
         }
     }
-    session.find_all(found);
+    session.report_all(found);
     session.unless_denied()?;
     Ok(files)
 }

@@ -27,7 +27,7 @@ const LOST: u8 = 7;
 /// removed when the job is dropped, also if a signal ends the run.
 pub(super) struct Job {
     folder: PathBuf,
-    is_told: bool,
+    is_reported: bool,
     /// Locked until the job is dropped.
     _lock: File,
     _guard: Guard,
@@ -71,9 +71,9 @@ enum Seen {
 }
 
 impl Job {
-    /// Creates the folder, inside `within`. `is_told` states that OS process 0 runs on this host
+    /// Creates the folder, inside `within`. `is_reported` says that OS process 0 runs on this host
     /// and writes the [sign](Job::sign). Then an empty sign means that it has not started.
-    pub(super) fn new(within: &Path, is_told: bool) -> io::Result<Job> {
+    pub(super) fn new(within: &Path, is_reported: bool) -> io::Result<Job> {
         let guard = Guard::new();
         fs::create_dir_all(within)?;
         remove_left(within);
@@ -86,7 +86,7 @@ impl Job {
                     try_lock(&lock);
                     let job = Job {
                         folder,
-                        is_told,
+                        is_reported,
                         _lock: lock,
                         _guard: guard,
                     };
@@ -113,7 +113,7 @@ impl Job {
 
     fn seen(&self) -> Seen {
         match fs::metadata(self.sign()) {
-            Ok(sign) if sign.len() == 0 && self.is_told => Seen::Missing,
+            Ok(sign) if sign.len() == 0 && self.is_reported => Seen::Missing,
             Ok(sign) if sign.len() == 0 => Seen::Nothing,
             Ok(sign) if sign.len() == 1 => Seen::Begun,
             Ok(_) => Seen::Joined,
@@ -229,7 +229,7 @@ mod tests {
             [0, 255, 1, 7].map(|code| of(code, &job)),
             [Some(7), None, None, None]
         );
-        job.is_told = false;
+        job.is_reported = false;
         let exit = |code| of(code, &job);
         // Without a report, the code is not explained.
         assert_eq!([0, 255, 1, 7].map(exit), [None; 4]);

@@ -48,11 +48,11 @@ pub(super) fn check(
     let (told, path) = match (&said, beside) {
         (Some(named), _) => {
             let told = format!("{variable}={}", named.display());
-            (told, there(Path::new(named)))
+            (told, find_program(Path::new(named)))
         }
         (None, Some(path)) => (path.display().to_string(), Some(path)),
         (None, None) => {
-            let found = names.iter().find_map(|name| there(Path::new(name)));
+            let found = names.iter().find_map(|name| find_program(Path::new(name)));
             let told = found.as_deref().and_then(Path::file_name);
             let told = told.map_or(names.join("` or `"), |name| name.display().to_string());
             (told, found)
@@ -125,7 +125,7 @@ fn is_root() -> bool {
 }
 
 /// Returns the path of a program, as a shell would find it.
-fn there(name: &Path) -> Option<PathBuf> {
+fn find_program(name: &Path) -> Option<PathBuf> {
     match name.components().count() {
         1 => graphmap_plugin::find("", name.to_str()?),
         _ => name.is_file().then(|| name.to_owned()),

@@ -37,7 +37,7 @@ const OTHERWISE: [&str; 12] = [
     "PE_HOSTFILE",
 ];
 /// Maximum number of hosts that are reported. The others are counted.
-const TOLD: usize = 8;
+const MAX_REPORTED: usize = 8;
 
 /// Reports all hosts of a mapping for which ssh would find no address, with the positions of their
 /// names.
@@ -79,22 +79,22 @@ pub(super) fn check(
     }
     let span = |name: &str| platform.host(name).map_or(Span::NONE, |host| host.span);
     unknown.sort_by_key(|(name, _)| (span(name).start, *name));
-    let more = unknown.len().saturating_sub(TOLD);
-    for (at, (name, why)) in unknown.iter().take(TOLD).enumerate() {
+    let more = unknown.len().saturating_sub(MAX_REPORTED);
+    for (at, (name, why)) in unknown.iter().take(MAX_REPORTED).enumerate() {
         let what = format!("the host `{name}` has no address: {why}");
-        let mut told = Diagnostic::error(codes::UNKNOWN_HOST, what);
+        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_HOST, what);
         if span(name) != Span::NONE {
-            told = told.at(span(name), "named here");
+            diagnostic = diagnostic.at(span(name), "named here");
         }
         if at == 0 {
-            told = told
+            diagnostic = diagnostic
                 .help(format!("correct the name, or add it to `/etc/hosts` or `~/.ssh/config`, so that `ssh {name} true` works"))
                 .help("or use another program instead of ssh with `--set agent=PROGRAM`");
         }
-        if more > 0 && at + 1 == TOLD {
-            told = told.with_note(format!("{more} more hosts have no address"));
+        if more > 0 && at + 1 == MAX_REPORTED {
+            diagnostic = diagnostic.with_note(format!("{more} more hosts have no address"));
         }
-        session.find(told);
+        session.report(diagnostic);
     }
     Err(Exit::Usage)
 }

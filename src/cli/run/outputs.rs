@@ -82,7 +82,7 @@ pub(super) fn check_in(
     }
     check(args, session)?;
     for Output { path, opening } in &there {
-        output::not_of_others(session, path, std::slice::from_ref(opening))?;
+        output::check_owned_file(session, path, std::slice::from_ref(opening))?;
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ fn sources(root: &Path, outputs: &[Output]) -> Vec<PathBuf> {
                 }
             } else if (is_source || is_read_by_name(&name)) && is_wanted(&path) {
                 // A profile among the sources may be overwritten if an earlier run wrote it.
-                if is_read_by_name(&name) || !output::is_ours(&path, &openings) {
+                if is_read_by_name(&name) || !output::is_from_graphmap(&path, &openings) {
                     found.push(path);
                 }
             }

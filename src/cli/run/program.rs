@@ -10,7 +10,7 @@ use crate::cli::session::{Outcome, Session};
 use crate::cli::supervised::Supervised;
 use crate::cli::talk;
 use crate::codes;
-use crate::program::{Build, Failed, Handed};
+use crate::program::{Build, Failed, PassedMapping};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Mapping;
 use graphmap_kpn::network::Verified;
@@ -43,7 +43,7 @@ pub(crate) fn build(
         mpi,
         build_folder: shared.as_ref().map(|shared| &*shared.folder),
         talk: session.may_talk(),
-        tells: match session.may_tell() {
+        progress: match session.prints_messages() {
             true => |text| talk::say(&format!("graphmap: {text}\n")),
             false => |_| (),
         },
@@ -55,9 +55,9 @@ pub(crate) fn build(
     let (found, built) = session.timed("build", |s| build.run(network, doubts, &mut s.sources));
     // A hint for repeated builds.
     if session.may_talk() && build.release && !args.release && rebuilt && start.elapsed() > LONG {
-        session.tell("graphmap: `--dev` builds faster, but the program runs slower\n");
+        session.print("graphmap: `--dev` builds faster, but the program runs slower\n");
     }
-    session.find_all(found);
+    session.report_all(found);
     built.map_err(|failed| match failed {
         Failed::Interrupted(signal) => Exit::signal(signal),
         Failed::Cargo => Exit::Usage,
@@ -66,22 +66,25 @@ pub(crate) fn build(
 }
 
 /// Returns a mapping in the form that the runtime reads.
-pub(crate) fn handed(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<Handed> {
-    Handed::new(mapping).or_else(|error| {
+pub(crate) fn passed_mapping(
+    session: &mut Session<'_>,
+    mapping: &Mapping,
+) -> Outcome<PassedMapping> {
+    PassedMapping::new(mapping).or_else(|error| {
         let message = format!("the mapping cannot be passed to the program: {error}");
         session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
     })
 }
 
 /// Returns the mapping of a file for a run. Its number of OS processes must be the requested one.
-pub(crate) fn obeyed(
+pub(crate) fn mapping_of_file(
     args: &RunArgs,
     session: &mut Session<'_>,
     path: &Path,
     network: &Verified,
-    drawn: bool,
+    has_graph: bool,
 ) -> Outcome<Mapping> {
-    let mapping = match drawn {
+    let mapping = match has_graph {
         true => session.mapping_file(path, network)?,
         false => session.mapping_of_ranks(path, network)?,
     };

@@ -4,7 +4,7 @@ use super::args::RunArgs;
 use super::outputs;
 use crate::cli::exit::Exit;
 use crate::cli::paths::{shown, word};
-use crate::cli::ranks_drawing::DRAWN_FROM_PROFILE;
+use crate::cli::ranks_graph::GENERATED_FROM_PROFILE;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::skeletons;
 use crate::cli::{gitignore, output};
@@ -14,26 +14,27 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Verified;
 use graphmap_wiring::doubts::Doubt;
-use graphmap_wiring::project::{Project, RANKS_DRAWN, Regenerated};
+use graphmap_wiring::project::{Project, RANKS_GRAPH, Regenerated};
 use std::path::{Path, PathBuf};
 
-/// Returns the project of the graph, or `undrawn`, after updating its generated files. Also returns
+/// Returns the project of the graph, or `ranks_project`, after updating its generated files, and
 /// the doubts about the user's code, which may no longer fit the graph.
 pub(crate) fn find_project(
     args: &RunArgs,
     session: &mut Session<'_>,
-    undrawn: Option<Project>,
+    ranks_project: Option<Project>,
     network: &Verified,
 ) -> Outcome<(Project, Vec<Doubt>)> {
     let file = &args.file;
-    let project = match undrawn.map_or_else(|| Project::find(file), |project| Ok(Some(project))) {
-        Ok(Some(project)) => project,
-        Ok(None) => return no_project(session, file),
-        Err(failed) => {
-            session.find_all(failed);
-            return Err(Exit::Usage);
-        }
-    };
+    let project =
+        match ranks_project.map_or_else(|| Project::find(file), |project| Ok(Some(project))) {
+            Ok(Some(project)) => project,
+            Ok(None) => return no_project(session, file),
+            Err(failed) => {
+                session.report_all(failed);
+                return Err(Exit::Usage);
+            }
+        };
     let mut options = Session::options(&args.graph);
     args.skeletons.add_to(&mut options);
     let folder = skeletons::folder(&options).or(project.skeletons.as_deref());
@@ -44,15 +45,15 @@ pub(crate) fn find_project(
     let regenerated = session.timed("wiring", |_| {
         project.regenerate(network, &skeletons, &mut found)
     });
-    session.find_all(found);
+    session.report_all(found);
     let Regenerated { files, doubts } = regenerated.map_err(|failed| {
-        session.find_all(failed);
+        session.report_all(failed);
         Exit::Plugin
     })?;
     session.unless_denied()?;
     for (word, path) in output::write_quietly(session, &files)? {
         if word != "unchanged" && path != project.fitting() {
-            session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
+            session.print(&format!("graphmap: {word} {}\n", shown(&path)));
         }
     }
     Ok((project, doubts))
@@ -65,12 +66,12 @@ pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> 
         Ok(linked) => linked,
         Err(wrong) => return session.fail(Exit::Usage, *wrong),
     };
-    say_changed(session, linked.changed.as_deref());
+    report_changed(session, linked.changed.as_deref());
     output::write_changes(session, &project.lock())?;
     let Some(link) = linked.made else {
         return Ok(());
     };
-    session.tell(&format!("graphmap: linked {}\n", shown(&link)));
+    session.print(&format!("graphmap: linked {}\n", shown(&link)));
     if link.parent() != Some(&*project.root) {
         return Ok(());
     }
@@ -80,9 +81,9 @@ pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> 
 }
 
 /// Reports that the sources of the runtime had been changed.
-pub(crate) fn say_changed(session: &mut Session<'_>, changed: Option<&Path>) {
+pub(crate) fn report_changed(session: &mut Session<'_>, changed: Option<&Path>) {
     if let Some(changed) = changed {
-        session.tell(&format!(
+        session.print(&format!(
             "graphmap: the sources of the runtime were changed, and are unpacked again; \
              the changed sources are in {}\n",
             shown(changed)
@@ -98,7 +99,7 @@ pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T
             .with_note("it is a graph of ranks, which must be in the project of their program");
         error = match projects_of_ranks(file).as_slice() {
             [] => error.help(format!(
-                "move it to `{RANKS_DRAWN}` in the folder of that project, or set `graph = \"PATH\"` in \
+                "move it to `{RANKS_GRAPH}` in the folder of that project, or set `graph = \"PATH\"` in \
                  `[package.metadata.graphmap]` of its Cargo.toml"
             )),
             [project, ..] => error.help(format!(
@@ -128,7 +129,7 @@ fn is_of_ranks(session: &Session<'_>, file: &Path) -> bool {
     let name = Session::display(file);
     let mut sources = session.sources.sources();
     let source = sources.find(|source| source.name() == name);
-    source.is_some_and(|source| source.text().starts_with(DRAWN_FROM_PROFILE))
+    source.is_some_and(|source| source.text().starts_with(GENERATED_FROM_PROFILE))
 }
 
 /// Returns the projects of ranks without a graph file in the folder of `file` and in its
@@ -202,9 +203,9 @@ pub(crate) fn unasked(args: &RunArgs, session: &mut Session<'_>, doubts: Vec<Dou
         word(&args.file)
     );
     for doubt in doubts {
-        session.find(match doubt.certain {
-            true => doubt.unasked,
-            false => doubt.unasked.help(asks.as_str()),
+        session.report(match doubt.certain {
+            true => doubt.if_unchecked,
+            false => doubt.if_unchecked.help(asks.as_str()),
         });
     }
 }

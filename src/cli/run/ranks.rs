@@ -46,7 +46,7 @@ pub(super) fn project(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Opti
             return session.fail(Exit::Usage, error);
         }
         Err(failed) => {
-            session.find_all(failed);
+            session.report_all(failed);
             return Err(Exit::Usage);
         }
     };
@@ -78,7 +78,7 @@ fn folder(file: &Path) -> Option<PathBuf> {
 
 /// Returns the target of the mapping for ranks without a graph.
 pub(super) fn target(session: &mut Session<'_>, how: &MappingArgs) -> Outcome<Target> {
-    session.all_there(how.files().into_iter())?;
+    session.check_existence(how.files().into_iter())?;
     let (platform, hardware) = session.target(how)?;
     Ok(Target { platform, hardware })
 }
@@ -120,27 +120,27 @@ pub(super) fn count(
 
 /// Returns the number of ranks as an argument for the program, if the command line does not state
 /// it. A graph determines its number of ranks.
-pub(super) fn told(
+pub(super) fn rank_argument(
     args: &RunArgs,
     session: &mut Session<'_>,
     project: &Project,
     network: &Verified,
-    undrawn: Option<u32>,
+    known_ranks: Option<u32>,
 ) -> Outcome<Option<String>> {
-    let is_drawn = folder(&args.file).is_none();
+    let has_graph = folder(&args.file).is_none();
     if !project.ranks {
         return Ok(None);
     }
     let Some(first) = args.args.first() else {
-        let drawn = is_drawn.then(|| network.processes.len().to_string());
-        return Ok(drawn.or(undrawn.map(|count| count.to_string())));
+        let ranks_of_graph = has_graph.then(|| network.processes.len().to_string());
+        return Ok(ranks_of_graph.or(known_ranks.map(|count| count.to_string())));
     };
-    let drawn = network.processes.len();
+    let ranks_of_graph = network.processes.len();
     let number = first.to_str().and_then(|text| text.parse::<usize>().ok());
     match number {
-        Some(number) if is_drawn && number != drawn => {
+        Some(number) if has_graph && number != ranks_of_graph => {
             let file = shown(&args.file);
-            let message = format!("{number} ranks are requested, but {file} has {drawn}");
+            let message = format!("{number} ranks are requested, but {file} has {ranks_of_graph}");
             let error = Diagnostic::error(codes::USAGE, message)
                 .help("omit the number to run the ranks of the graph")
                 .help(format!(

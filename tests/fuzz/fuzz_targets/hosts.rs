@@ -4,16 +4,16 @@
 
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
-use graphmap_platform::{Dialect, hwloc, mpich, openmpi, read, slurm, synthetic};
+use graphmap_platform::{HostsFormat, hwloc, mpich, openmpi, read, slurm, synthetic};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
-    for dialect in Dialect::ALL.map(Some).into_iter().chain([None]) {
+    for format in HostsFormat::ALL.map(Some).into_iter().chain([None]) {
         let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
         sources
             .add("before", "another text")
             .expect("less than 4 GiB");
         let source = sources.add("hosts", text).expect("less than 4 GiB");
-        let platform = read(&source, dialect, &mut out);
+        let platform = read(&source, format, &mut out);
         assert_eq!(platform.is_none(), out.has_errors());
         for label in out
             .iter()
@@ -26,21 +26,21 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         let Some(platform) = platform.filter(|p| p.slot_count() < 1000) else {
             continue;
         };
-        for (print, dialect) in [
-            (mpich::print as fn(&_) -> String, Dialect::Mpich),
-            (openmpi::print, Dialect::OpenMpi),
-            (synthetic::print, Dialect::Synthetic),
+        for (print, format) in [
+            (mpich::print as fn(&_) -> String, HostsFormat::Mpich),
+            (openmpi::print, HostsFormat::OpenMpi),
+            (synthetic::print, HostsFormat::Synthetic),
         ] {
             let again = sources
                 .add("again", print(&platform))
                 .expect("less than 4 GiB");
-            let again = read(&again, Some(dialect), &mut out).expect("what was printed");
+            let again = read(&again, Some(format), &mut out).expect("what was printed");
             assert_eq!(again.slot_count(), platform.slot_count());
         }
         let xml = hwloc::print(&platform.hosts()[0]);
         let again = sources.add("again", xml).expect("less than 4 GiB");
         let cores = platform.hosts()[0].core_count();
-        let again = read(&again, Some(Dialect::Hwloc), &mut out);
+        let again = read(&again, Some(HostsFormat::Hwloc), &mut out);
         assert_eq!(again.map_or(0, |p| p.hosts()[0].core_count()), cores);
     }
     let names = [

@@ -8,7 +8,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut sources = SourceMap::new();
     let mut findings = Diagnostics::new();
     let declared =
-        graphmap_dot::dialect::load(&mut sources, "x.dot", bytes.to_vec(), &mut findings);
+        graphmap_dot::language::load(&mut sources, "x.dot", bytes.to_vec(), &mut findings);
     assert_eq!(declared.is_none(), findings.has_errors());
     for finding in &findings {
         for label in finding.primary.iter().chain(&finding.secondary) {

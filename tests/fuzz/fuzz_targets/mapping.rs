@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 static CHAIN: LazyLock<Network> = LazyLock::new(|| {
     let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
     let dot = b"digraph chain { a -> b; b -> c; }".to_vec();
-    let declared = graphmap_dot::dialect::load(&mut sources, "chain.dot", dot, &mut out);
+    let declared = graphmap_dot::language::load(&mut sources, "chain.dot", dot, &mut out);
     let (expanded, _) = expand::expand(declared.expect("a graph")).expect("a network");
     resolve::resolve(expanded).expect("a network").0
 });

@@ -4,7 +4,7 @@
 //! of the crate. A name that a module only re-exports (`pub use`) leads to the file of the item.
 //! Therefore a `mod.rs` that only declares and re-exports has no imports. Tests are not examined.
 
-pub(crate) mod floors;
+pub(crate) mod layers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

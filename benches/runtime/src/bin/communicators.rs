@@ -190,7 +190,7 @@ async fn quiet_heap(world: &Communicator, speaks: bool) -> Result<u64, Error> {
 
 /// Measures a communicator. All ranks of the world call this.
 async fn measure(world: &Communicator, which: usize, speaks: bool) -> Result<(), Error> {
-    let tell = |what: &str, value: f64| println!("of {which} {what} {value}");
+    let report = |what: &str, value: f64| println!("of {which} {what} {value}");
     let plan = plan(which, world.size());
     let create = async || match which {
         0 => world.dup().await.map(Some),
@@ -201,8 +201,8 @@ async fn measure(world: &Communicator, which: usize, speaks: bool) -> Result<(),
     let made = create().await?;
     world.barrier().await?;
     if world.rank() == 0 {
-        tell("creation", milliseconds(start));
-        tell("members", plan.members.len() as f64);
+        report("creation", milliseconds(start));
+        report("members", plan.members.len() as f64);
     }
     if let Some(made) = &made {
         let rank = made.rank();
@@ -222,7 +222,7 @@ async fn measure(world: &Communicator, which: usize, speaks: bool) -> Result<(),
         }
         made.barrier().await?;
         if rank == 0 {
-            tell("messages", milliseconds(start));
+            report("messages", milliseconds(start));
         }
         let start = Instant::now();
         for _ in 0..GATHERS {
@@ -232,7 +232,7 @@ async fn measure(world: &Communicator, which: usize, speaks: bool) -> Result<(),
         }
         made.barrier().await?;
         if rank == 0 {
-            tell("gathers", milliseconds(start));
+            report("gathers", milliseconds(start));
         }
     }
     // Creates it a second time, because the first time also allocates memory that is kept.
@@ -246,7 +246,7 @@ async fn measure(world: &Communicator, which: usize, speaks: bool) -> Result<(),
     let more = quiet_heap(world, speaks).await? as i64 - before as i64;
     let more = world.reduce(more, |a, b| a + b, 0).await?;
     if let Some(bytes) = more {
-        tell("bytes", bytes as f64);
+        report("bytes", bytes as f64);
     }
     Ok(())
 }

@@ -281,7 +281,7 @@ async fn barriers(world: Communicator, count: usize) -> Result<(), Error> {
     for _ in 0..count {
         world.barrier().await?;
     }
-    tell(&world, start, count);
+    report(&world, start, count);
     Ok(())
 }
 
@@ -292,7 +292,7 @@ async fn sums(world: Communicator, count: usize) -> Result<(), Error> {
         let sum = world.allreduce(n, |a, b| a + b).await?;
         assert_eq!(sum, n * world.size());
     }
-    tell(&world, start, count);
+    report(&world, start, count);
     Ok(())
 }
 
@@ -305,7 +305,7 @@ async fn copies(world: Communicator, count: usize) -> Result<(), Error> {
     }
     // The root may be ahead of the other ranks.
     world.barrier().await?;
-    tell(&world, start, count);
+    report(&world, start, count);
     Ok(())
 }
 
@@ -317,11 +317,11 @@ async fn exchanges(world: Communicator, count: usize) -> Result<(), Error> {
         let from: Vec<usize> = world.alltoall(to).await?;
         assert_eq!(from.last(), Some(&(n + (world.size() - 1) * world.rank())));
     }
-    tell(&world, start, count);
+    report(&world, start, count);
     Ok(())
 }
 
-fn tell(world: &Communicator, start: Instant, count: usize) {
+fn report(world: &Communicator, start: Instant, count: usize) {
     if world.rank() == 0 {
         println!("ns {:.1}", start.elapsed().as_nanos() as f64 / count as f64);
     }

@@ -12,7 +12,7 @@ use graphmap_kpn::{expand, infer, resolve, verify};
 /// Returns the network of a graph in DOT, which must be valid.
 pub(crate) fn network(dot: &str) -> Verified {
     let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
-    let declared = graphmap_dot::dialect::load(&mut sources, "test.dot", dot.into(), &mut out);
+    let declared = graphmap_dot::language::load(&mut sources, "test.dot", dot.into(), &mut out);
     let declared = declared.unwrap_or_else(|| panic!("{out:#?}"));
     let (expanded, _) = expand::expand(declared).unwrap_or_else(|d| panic!("{d:#?}"));
     let (network, _) = resolve::resolve(expanded).unwrap_or_else(|d| panic!("{d:#?}"));

@@ -1,8 +1,8 @@
 //! Lists of attributes: `[name = value, ..]`.
 
 use super::{Broken, MOST_ERRORS, Parser, Read};
+use crate::errors;
 use crate::events::{Attribute, Events};
-use crate::mistakes;
 use crate::token::TokenKind;
 use graphmap_kpn::source::Span;
 
@@ -59,8 +59,8 @@ impl<E: Events> Parser<'_, '_, E> {
                 return Err(self.unquoted(value, value));
             }
             if ends_list(self.token.kind) {
-                let finding = mistakes::unclosed_bracket(opener, self.here());
-                return Err(self.report(finding));
+                let diagnostic = errors::unclosed_bracket(opener, self.here());
+                return Err(self.report(diagnostic));
             }
             return Err(self.unexpected("the name of an attribute or `]`"));
         }
@@ -74,27 +74,27 @@ impl<E: Events> Parser<'_, '_, E> {
         // The number and the name are two words.
         split
             .into_iter()
-            .for_each(|finding| self.findings.push(finding));
+            .for_each(|diagnostic| self.diagnostics.push(diagnostic));
         if !self.at(TokenKind::Equals) {
             let statement = new_line && self.at(TokenKind::Semicolon);
             if statement || ends_list(self.token.kind) {
-                let finding = mistakes::unclosed_bracket(opener, name.span.to(self.here()));
-                self.report(finding);
+                let diagnostic = errors::unclosed_bracket(opener, name.span.to(self.here()));
+                self.report(diagnostic);
                 // This is a statement after the list, so the list ends here.
                 return Err(self.leave_list());
             }
             return Err(match self.token.kind {
                 TokenKind::Stray | TokenKind::Plus | TokenKind::Colon => self.unexpected("`=`"),
                 _ => {
-                    let finding = mistakes::no_value(self.text, name.span, self.here());
-                    self.report(finding)
+                    let diagnostic = errors::no_value(self.text, name.span, self.here());
+                    self.report(diagnostic)
                 }
             });
         }
         self.advance();
         if self.at(TokenKind::CloseBracket) {
-            let finding = mistakes::no_value(self.text, name.span, self.here());
-            return Err(self.report(finding));
+            let diagnostic = errors::no_value(self.text, name.span, self.here());
+            return Err(self.report(diagnostic));
         }
         if matches!(
             self.token.kind,
@@ -127,8 +127,8 @@ impl<E: Events> Parser<'_, '_, E> {
         while self.here().start == whole.end && (self.is_id() || self.is_in_words()) {
             whole = whole.to(self.advance());
         }
-        let finding = mistakes::unquoted(self.text, value, whole);
-        self.report(finding)
+        let diagnostic = errors::unquoted(self.text, value, whole);
+        self.report(diagnostic)
     }
 
     /// Returns the value without quotes that ends where the current token begins.

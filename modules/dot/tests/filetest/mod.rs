@@ -58,25 +58,26 @@ impl Expected {
         all
     }
 
-    fn is(&self, line: u32, finding: &Diagnostic) -> bool {
-        let what = format!("{} {}", finding.severity, finding.code);
-        self.line == line && self.what == what && finding.message.contains(&self.part)
+    fn is(&self, line: u32, diagnostic: &Diagnostic) -> bool {
+        let what = format!("{} {}", diagnostic.severity, diagnostic.code);
+        self.line == line && self.what == what && diagnostic.message.contains(&self.part)
     }
 }
 
 /// Returns the differences between the actual and the expected diagnostics, or an empty text.
-fn differences(text: &str, sources: &SourceMap, findings: &Diagnostics) -> String {
+fn differences(text: &str, sources: &SourceMap, diagnostics: &Diagnostics) -> String {
     let mut expected = Expected::all(text);
     let mut out = String::new();
-    for finding in findings {
-        let place = finding.primary.as_ref().map(|label| label.span);
+    for diagnostic in diagnostics {
+        let place = diagnostic.primary.as_ref().map(|label| label.span);
         let line = place
             .and_then(|span| sources.location(span))
             .map_or(0, |l| l.line);
-        match expected.iter().position(|e| e.is(line, finding)) {
+        match expected.iter().position(|e| e.is(line, diagnostic)) {
             Some(index) => drop(expected.remove(index)),
             None => {
-                let (severity, code, message) = (finding.severity, finding.code, &finding.message);
+                let (severity, code, message) =
+                    (diagnostic.severity, diagnostic.code, &diagnostic.message);
                 let _ = writeln!(
                     out,
                     "  line {line}: unexpected {severity} {code}: {message}"
@@ -108,8 +109,8 @@ pub(crate) fn run(
         let bytes = std::fs::read(path).expect("a readable test graph");
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let mut sources = SourceMap::new();
-        let findings = find(&mut sources, &path.display().to_string(), bytes);
-        let different = differences(&text, &sources, &findings);
+        let diagnostics = find(&mut sources, &path.display().to_string(), bytes);
+        let different = differences(&text, &sources, &diagnostics);
         if !different.is_empty() {
             let _ = write!(failures, "{}:\n{different}", path.display());
         }
@@ -125,13 +126,13 @@ fn the_runner_sees_what_is_missing_and_what_is_too_much() {
     let source = sources.add("t", text).unwrap();
     let at =
         |start: u32| graphmap_kpn::source::Span::new(source.base() + start, source.base() + start);
-    let mut findings = Diagnostics::new();
+    let mut diagnostics = Diagnostics::new();
     let code = graphmap_kpn::diagnostic::Code(999);
-    findings.push(Diagnostic::error(code, "quite wrong").at(at(2), ""));
-    let different = differences(text, &sources, &findings);
+    diagnostics.push(Diagnostic::error(code, "quite wrong").at(at(2), ""));
+    let different = differences(text, &sources, &diagnostics);
     assert_eq!(different, "  line 3: missing note G0998: \n");
-    findings.push(Diagnostic::warning(code, "too much").at(at(0), ""));
-    let different = differences(text, &sources, &findings);
+    diagnostics.push(Diagnostic::warning(code, "too much").at(at(0), ""));
+    let different = differences(text, &sources, &diagnostics);
     assert!(
         different.contains("line 1: unexpected warning G0999: too much"),
         "{different}"

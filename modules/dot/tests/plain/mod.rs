@@ -43,12 +43,12 @@ pub(crate) fn read(text: &str) -> (Vec<Plain>, Diagnostics) {
         defaults: Vec::new(),
         given: Vec::new(),
     };
-    let (mut findings, mut meaning) = (Diagnostics::new(), Diagnostics::new());
+    let (mut diagnostics, mut meaning) = (Diagnostics::new(), Diagnostics::new());
     let mut graph = Graph::new(text, &mut builder, &mut meaning);
-    parse(&source, &mut graph, &mut findings);
-    findings.append(meaning);
+    parse(&source, &mut graph, &mut diagnostics);
+    diagnostics.append(meaning);
     builder.end_graph();
-    (builder.graphs, findings)
+    (builder.graphs, diagnostics)
 }
 
 /// Returns the nodes and edges of graphs, one per line, sorted.

@@ -5,34 +5,34 @@
 use super::current;
 use super::current::with_current;
 use super::deferred::Closing;
-use super::frames::Outside;
-use super::hooks::Loose;
+use super::frames::Remote;
+use super::hooks::ReleasedWaker;
 use super::scheduler::Scheduler;
 use super::user_code;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use crate::placement::SchedulerId;
 use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
 /// Interval at which a nested run checks for space in the links of the runs around it.
-const ROOM: Duration = Duration::from_micros(100);
+const SPACE_CHECK_INTERVAL: Duration = Duration::from_micros(100);
 
 /// A frame that informs another OS process that an end of a channel has left.
-struct Leave {
-    outside: Rc<Outside>,
+struct LeaveNotice {
+    remote: Rc<Remote>,
     to: SchedulerId,
     kind: u32,
     channel: u32,
 }
 
-impl Leave {
+impl LeaveNotice {
     /// Returns true if the end belongs to the current scheduler of this thread, and the scheduler
     /// meets the condition.
     fn is_at(&self, and: impl FnOnce(&Scheduler) -> bool) -> bool {
         let is_at = |scheduler: &Scheduler| {
-            let outside = scheduler.outside();
-            outside.is_some_and(|outside| Rc::ptr_eq(outside, &self.outside)) && and(scheduler)
+            let remote = scheduler.remote();
+            remote.is_some_and(|remote| Rc::ptr_eq(remote, &self.remote)) && and(scheduler)
         };
         with_current(is_at).unwrap_or(false)
     }
@@ -40,23 +40,24 @@ impl Leave {
     fn take(self) {
         // A run that has failed reports its failure first. No other frame is sent before that.
         if !self.is_at(|scheduler| scheduler.shared().stopped()) {
-            self.outside.take_leave(self.to, self.kind, self.channel);
+            self.remote.send_leave(self.to, self.kind, self.channel);
         }
     }
 }
 
 /// Sends a frame about an end that leaves, after the current poll if the end belongs to the current
 /// scheduler.
-pub fn take_leave(outside: &Rc<Outside>, to: SchedulerId, kind: u32, channel: u32) {
-    let leave = Box::new(Leave {
-        outside: Rc::clone(outside),
+pub fn send_leave(remote: &Rc<Remote>, to: SchedulerId, kind: u32, channel: u32) {
+    let leave = Box::new(LeaveNotice {
+        remote: Rc::clone(remote),
         to,
         kind,
         channel,
     });
     let end = Box::into_raw(leave);
     // SAFETY: the pointer came from `Box::into_raw`, and `close` is called once.
-    let close = |end: *const ()| unsafe { Box::from_raw(end.cast::<Leave>().cast_mut()) }.take();
+    let close =
+        |end: *const ()| unsafe { Box::from_raw(end.cast::<LeaveNotice>().cast_mut()) }.take();
     // SAFETY: the value lives until `close` is called, and only this function or the scheduler of
     // this thread calls it.
     unsafe {
@@ -85,10 +86,10 @@ impl Scheduler {
         }
         // A failed scheduler must report its failure first. Otherwise processes that see its closed
         // ends could fail because of them, and be reported instead.
-        if let Some(outside) = &self.outside
+        if let Some(remote) = &self.remote
             && !self.core.shared.stopped()
         {
-            outside.flush();
+            remote.flush();
         }
         if !self.outer.get().is_null() {
             self.flush_around();
@@ -110,7 +111,7 @@ impl Scheduler {
     /// scheduler sleeps. It does so if they have frames that do not fit into the link, or values to
     /// drop when these have been sent. Then it waits briefly. Returns true if this scheduler must
     /// not sleep yet.
-    pub(super) fn waits_for_room_around(&self) -> bool {
+    pub(super) fn wait_for_space_around(&self) -> bool {
         !self.outer.get().is_null() && self.waits_around()
     }
 
@@ -127,14 +128,14 @@ impl Scheduler {
         // way. Only code outside of the run can depend on the frames.
         let waits = exchanges || !flushed && self.core.shared.has_foreign_wakers();
         if waits && self.queue.is_empty() {
-            thread::sleep(ROOM);
+            thread::sleep(SPACE_CHECK_INTERVAL);
         }
         waits
     }
 
     /// Closes the ends and drops the tokens that were left outside of polls. Otherwise a process
     /// might wait for them while this scheduler sleeps. Returns true if there were any.
-    pub(super) fn has_left_something(&self) -> bool {
+    pub(super) fn close_left_outside_polls(&self) -> bool {
         let any = self.close_left();
         if any {
             self.ran.set(true);
@@ -148,7 +149,7 @@ impl Scheduler {
     /// and not while the scheduler changes its state.
     #[inline]
     pub(super) fn tidy(&self) {
-        if self.hooks.has_loose() {
+        if self.hooks.has_released() {
             self.tidy_now();
         }
     }
@@ -156,10 +157,10 @@ impl Scheduler {
     #[cold]
     fn tidy_now(&self) {
         self.ran.set(true);
-        for loose in self.hooks.take_loose() {
-            self.guarded(|| match loose {
-                Loose::Wake(waker) => waker.wake(),
-                Loose::Drop(waker) => drop(waker),
+        for released in self.hooks.take_released() {
+            self.guarded(|| match released {
+                ReleasedWaker::Wake(waker) => waker.wake(),
+                ReleasedWaker::Drop(waker) => drop(waker),
             });
         }
         // The wakers may have read and written channels of other schedulers, and this scheduler may
@@ -175,8 +176,8 @@ impl Scheduler {
     /// Calling `close(end)` once must be sound, on this thread, at any time in the life of the
     /// scheduler.
     pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
-        let in_turn = self.core.running.process() != NOBODY || self.closings.making.get();
-        if !in_turn || self.core.shared.stopped() {
+        let in_poll = self.core.running.process() != NO_ID || self.closings.creating.get();
+        if !in_poll || self.core.shared.stopped() {
             return false;
         }
         self.closings.push(Closing {
@@ -192,7 +193,7 @@ impl Scheduler {
     /// contents of a token are left by the process that left the token, which may have ended by
     /// then.
     pub(super) fn leaves(&self) -> Option<(u32, u32)> {
-        self.closings.of.get().or_else(|| self.running())
+        self.closings.left_by.get().or_else(|| self.running())
     }
 
     /// Closes the ends that were left, and drops the unread tokens. Returns true if there were any.
@@ -208,7 +209,7 @@ impl Scheduler {
                 // SAFETY: the caller of `close_later` guarantees that one call is sound. The entry
                 // has been removed from the queue, so this is the only call.
                 self.in_the_name_of(process, || unsafe { close(end) });
-            } else if let Some(tokens) = self.leaving.pop() {
+            } else if let Some(tokens) = self.token_drops.pop() {
                 self.in_the_name_of(tokens.process, || drop(tokens));
             } else {
                 return any;
@@ -219,9 +220,9 @@ impl Scheduler {
 
     /// Calls user code between polls. A panic in it is reported as a failure of `process`.
     pub fn in_the_name_of(&self, process: Option<(u32, u32)>, f: impl FnOnce()) {
-        let around = self.closings.of.replace(process);
+        let around = self.closings.left_by.replace(process);
         let called = user_code::caught(f);
-        self.closings.of.set(around);
+        self.closings.left_by.set(around);
         if let Err(message) = called {
             let process = process.map(|(kind, index)| self.directory.process(kind, index));
             let message = format!("panicked: {message}");

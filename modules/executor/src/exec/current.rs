@@ -7,11 +7,11 @@ use super::scheduler::MOST;
 use super::scheduler::Scheduler;
 use super::scheduler::WakerCore;
 use super::task::TaskHeader;
-use super::upper_layer::Floor;
+use super::upper_layer::UpperLayer;
 use super::user_code::uninterrupted;
 use super::wait_points::Registry;
 use crate::link::waiter::HOOK;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use std::any::Any;
 use std::cell::Cell;
 use std::error::Error;
@@ -55,16 +55,16 @@ pub fn room() -> usize {
 pub fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     #[cold]
     #[inline(never)]
-    fn outside() -> ! {
+    fn no_process() -> ! {
         panic!("a port was awaited outside a process of a run");
     }
-    with_current(f).unwrap_or_else(|| outside())
+    with_current(f).unwrap_or_else(|| no_process())
 }
 
-/// Returns the id of the process that is being polled on this thread, or [`NOBODY`].
+/// Returns the id of the process that is being polled on this thread, or [`NO_ID`].
 #[inline]
 pub fn running() -> u32 {
-    with_current(|scheduler| scheduler.core.running.process()).unwrap_or(NOBODY)
+    with_current(|scheduler| scheduler.core.running.process()).unwrap_or(NO_ID)
 }
 
 /// Returns the name, rank and position of the process that is being polled on this thread.
@@ -139,7 +139,7 @@ pub fn flush_around(scheduler: &Scheduler) -> bool {
     let mut around = scheduler.outer.get();
     // SAFETY: as in `with_run`.
     while let Some(this) = unsafe { around.as_ref() } {
-        all &= this.outside().is_none_or(|outside| outside.flush());
+        all &= this.remote().is_none_or(|remote| remote.flush());
         around = this.outer.get();
     }
     all
@@ -159,11 +159,11 @@ pub(super) fn exchange_around(scheduler: &Scheduler) -> bool {
     let mut around = scheduler.outer.get();
     // SAFETY: as in `with_run`.
     while let Some(this) = unsafe { around.as_ref() } {
-        if let Some(outside) = this.outside()
-            && !outside.is_exchanging.get()
-            && (outside.keeps_values() || !outside.flush())
+        if let Some(remote) = this.remote()
+            && !remote.is_exchanging.get()
+            && (remote.keeps_values() || !remote.flush())
         {
-            this.exchange_with(outside);
+            this.exchange_with(remote);
             any = true;
         }
         around = this.outer.get();
@@ -205,8 +205,8 @@ pub fn plain_waiter(context: &Context<'_>) -> Option<u32> {
 pub fn channel_is_gone(number: u32, tokens: u64) {
     with_current(|scheduler| {
         if scheduler.measured {
-            let mut tally = scheduler.tally.borrow_mut();
-            tally.channel(number, tokens, None);
+            let mut statistics = scheduler.statistics.borrow_mut();
+            statistics.channel(number, tokens, None);
         }
     });
 }
@@ -219,7 +219,7 @@ pub fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
         if !scheduler.core.shared.stopped()
             && let Some(number) = number(&scheduler.registry)
         {
-            scheduler.tally.borrow_mut().left_early(number);
+            scheduler.statistics.borrow_mut().left_early(number);
         }
     });
 }
@@ -249,7 +249,7 @@ pub unsafe fn close_later(run: u64, end: *const (), close: unsafe fn(*const ()))
 #[inline]
 pub fn drop_tokens<T>(tokens: Vec<T>) {
     // Reference counted, because a fiber that waits in a destructor may outlive the run.
-    match with_current(|scheduler| Rc::clone(&scheduler.leaving)) {
+    match with_current(|scheduler| Rc::clone(&scheduler.token_drops)) {
         Some(leaving) => leaving.drop_or_queue(tokens, || {
             with_current(|scheduler| scheduler.leaves()).flatten()
         }),
@@ -262,7 +262,7 @@ pub fn drop_tokens<T>(tokens: Vec<T>) {
 /// Counts a wake-up sent to another scheduler.
 #[inline]
 pub fn count_sent() {
-    with_current(|scheduler| scheduler.tally.borrow_mut().sent += 1);
+    with_current(|scheduler| scheduler.statistics.borrow_mut().sent += 1);
 }
 
 /// Wakes the process if `core` belongs to the scheduler of this thread. Returns true if it does.
@@ -296,12 +296,12 @@ pub fn failed(kind: u32, index: u32, error: &dyn Error) {
 
 /// Returns the upper layer of the scheduler of this thread, and the rank of the process that is
 /// running. `None`: no process is running, or the layer has another type.
-pub fn upper_layer<F: Floor>() -> Option<(Rc<F>, u32)> {
+pub fn upper_layer<F: UpperLayer>() -> Option<(Rc<F>, u32)> {
     let found = with_current(|scheduler| {
         let (kind, index) = scheduler.running()?;
-        let floor = Rc::clone(scheduler.floor()?) as Rc<dyn Any>;
+        let layer = Rc::clone(scheduler.layer()?) as Rc<dyn Any>;
         let rank = scheduler.directory().rank(kind, index);
-        Some((floor.downcast().ok()?, rank))
+        Some((layer.downcast().ok()?, rank))
     });
     found.flatten()
 }

@@ -1,20 +1,20 @@
 //! Deadlock detection: the procedure when all schedulers are quiescent.
 //!
 //! No process runs meanwhile, and no code of a process is called: the waits are read from the state
-//! words of channels. [`Scheduler::standstill`] is the entry. With several schedulers or OS
-//! processes, each reports its waits to the first (`meeting.rs`), and that decides for all. Either
+//! words of channels. [`Scheduler::detect_deadlock`] is the entry. With several schedulers or OS
+//! processes, each reports its waits to the first (`detection.rs`), which decides for all. Either
 //! a channel grows because it is full on a cycle of waits (`wait_graph.rs`), or the network is
 //! blocked, or something outside of it may still wake a process.
 
-use super::frames::Outside;
-use super::frames::TOLD;
-use super::frames::VERDICT;
-use super::hooks::Behind;
+use super::detection::Decision;
+use super::detection::Detection;
+use super::detection::QUIET_FACTOR;
+use super::detection::WaitReport;
+use super::frames::DECISION;
+use super::frames::Remote;
+use super::frames::WAIT_REPORT;
+use super::hooks::HookWaiter;
 use super::hooks::Side;
-use super::meeting::Meeting;
-use super::meeting::QUIETER;
-use super::meeting::Told;
-use super::meeting::Verdict;
 use super::report;
 use super::report::Calls;
 use super::report::WaitingCall;
@@ -26,15 +26,15 @@ use super::wait_graph::Grow;
 use super::wait_graph::UNKNOWN;
 use super::wait_graph::Update;
 use super::wait_graph::Wait;
-use super::wait_points::Look;
+use super::wait_points::SideState;
 use crate::block::Block;
 use crate::error::RunError;
 use crate::link::inbox::Inbox;
 use crate::link::waiter::ARMED;
-use crate::link::waiter::ELSEWHERE;
 use crate::link::waiter::GONE;
 use crate::link::waiter::HOOK;
 use crate::link::waiter::ID;
+use crate::link::waiter::REMOTE;
 use crate::link::waiter::STOP;
 use crate::link::waiter::is_hooked;
 use crate::payload::Decoder;
@@ -49,117 +49,117 @@ impl Scheduler {
     /// Takes part in a deadlock detection: reports the waits of its processes, and carries out the
     /// decision.
     #[cold]
-    pub(super) fn standstill(&self) -> Verdict {
-        let mut verdict = self.meet(self.tell());
-        if let Verdict::Census = verdict {
+    pub(super) fn detect_deadlock(&self) -> Decision {
+        let mut decision = self.report_and_wait(self.report_waits());
+        if let Decision::ReportAll = decision {
             let ranks = (0..self.tasks.len() as u32).filter_map(|at| self.rank(self.base + at));
-            verdict = self.meet(Told {
+            decision = self.report_and_wait(WaitReport {
                 ranks: ranks.collect(),
                 calls: self.calls(),
-                ..self.tell()
+                ..self.report_waits()
             });
         }
-        if let Verdict::Resume(grow) = &verdict {
+        if let Decision::Resume(grow) = &decision {
             for channel in &**grow {
                 let wake = |id| self.wake(id);
                 self.registry.grow(channel.number, channel.capacity, wake);
             }
         }
-        verdict
+        decision
     }
 
     /// Returns a report of the waits that have changed since the last call.
-    fn tell(&self) -> Told {
+    fn report_waits(&self) -> WaitReport {
         let ended = self.ended.take();
-        self.told.set(self.live.get() > 0);
+        self.reported.set(self.live.get() > 0);
         // The count must be read before the inbox. A foreign waker fills the inbox before it is
         // released, so at least one of the two is seen.
         let foreign = self.core.shared.has_foreign_wakers();
-        let mut told = Told {
+        let mut report = WaitReport {
             live: self.live.get(),
             // Frames from other OS processes need no check. A frame that comes now belongs to the
             // detection, or its sender reports that it has moved.
-            moved: self.outside.as_ref().is_some_and(|o| o.moved.get())
+            moved: self.remote.as_ref().is_some_and(|o| o.moved.get())
                 || !self.queue.is_empty()
-                || self.hooks.has_loose()
+                || self.hooks.has_released()
                 || self.core.shared.inbox(self.index()).is_filled(),
             foreign,
-            above: self.has_floor_above(),
+            above: self.has_upper_layer(),
             ended: ended
                 .into_iter()
                 .map(|(kind, index)| self.directory.rank(kind, index))
                 .collect(),
-            ..Told::default()
+            ..WaitReport::default()
         };
-        if told.live == 0 {
+        if report.live == 0 {
             // No process is left that waits. Those that were reported as waiting have ended.
-            return told;
+            return report;
         }
-        self.registry.collect(|look| {
-            if let Some(update) = self.update(look) {
-                told.updates.push(update);
+        self.registry.collect(|side_state| {
+            if let Some(update) = self.update(side_state) {
+                report.updates.push(update);
             }
         });
         for ready in self.hooks.take_touched() {
             ready.collect(|number, side, word| {
                 let wait = word.and_then(|word| {
-                    let look = self.registry.look(number, side);
-                    self.wait(Look { word, ..look })
+                    let side_state = self.registry.side_state(number, side);
+                    self.wait(SideState { word, ..side_state })
                 });
-                told.updates.push(Update { number, side, wait });
+                report.updates.push(Update { number, side, wait });
             });
         }
-        let (times, waits) = &mut self.tally.borrow_mut().told;
+        let (times, waits) = &mut self.statistics.borrow_mut().wait_reports;
         *times += 1;
-        *waits += told.updates.len() as u64;
-        told
+        *waits += report.updates.len() as u64;
+        report
     }
 
     /// Returns the update for one side of a channel. Returns `None` if a bundle or another OS
     /// process reports it.
-    fn update(&self, look: Look) -> Option<Update> {
-        let Look {
+    fn update(&self, side_state: SideState) -> Option<Update> {
+        let SideState {
             number,
             side,
             word,
             cross,
             ..
-        } = look;
-        if cross.is_none() && word & ID == ELSEWHERE && word & (GONE | ARMED) == 0 {
+        } = side_state;
+        if cross.is_none() && word & ID == REMOTE && word & (GONE | ARMED) == 0 {
             // The other OS process reports this side. (At an end of this OS process the word means
             // that no process waits.)
             return None;
         }
-        if is_hooked(word) && matches!(self.hooks.behind(word), Some(Behind::Bundle(true))) {
+        if is_hooked(word) && matches!(self.hooks.waiter_of(word), Some(HookWaiter::Bundle(true))) {
             return None;
         }
-        let wait = self.wait(look);
+        let wait = self.wait(side_state);
         Some(Update { number, side, wait })
     }
 
     /// Returns the wait at a side of a channel, if there is one.
-    fn wait(&self, look: Look) -> Option<Wait> {
-        let Look {
+    fn wait(&self, side_state: SideState) -> Option<Wait> {
+        let SideState {
             number,
             side,
             word,
             capacity,
             other,
             cross,
-        } = look;
+        } = side_state;
         if word & GONE != 0 || word & (ARMED | STOP) == 0 {
             return None;
         }
         let id = match word & HOOK {
             0 => word & ID,
-            _ => match self.hooks.behind(word)? {
-                Behind::Process(id) => id,
-                Behind::Bundle(_) => return None,
+            _ => match self.hooks.waiter_of(word)? {
+                HookWaiter::Process(id) => id,
+                HookWaiter::Bundle(_) => return None,
             },
         };
         if let (Some(slot), Some(header)) = (cross, self.header(id)) {
-            header.set_told();
-            self.registry.set_told(id, slot);
+            header.set_reported();
+            self.registry.set_reported(id, slot);
         }
         let (from, to) = self.directory.peers(number);
         let known = match side {
@@ -191,18 +191,21 @@ impl Scheduler {
 
 /// Decisions as numbers. They are sent together with the channels that grow.
 const RESUME: u8 = 0;
-const CENSUS: u8 = 1;
+const REPORT_ALL: u8 = 1;
 const WAIT: u8 = 2;
 const END: u8 = 3;
 
 impl Scheduler {
     /// Returns true if a deadlock detection is in progress in which this scheduler has not taken
     /// part. Marks it as attended.
-    pub(super) fn is_called(&self, outside: &Outside) -> bool {
-        let called = outside.is_called();
-        outside
-            .met
-            .set(outside.link().meeting().unwrap_or(outside.met.get()));
+    pub(super) fn is_called(&self, remote: &Remote) -> bool {
+        let called = remote.is_called();
+        remote.last_detection.set(
+            remote
+                .link()
+                .detection()
+                .unwrap_or(remote.last_detection.get()),
+        );
         called
     }
 
@@ -210,64 +213,70 @@ impl Scheduler {
     /// has work if it was woken from outside of the network when the detection had just begun. The
     /// other schedulers wait in the detection, and the work may be to wait for their frames.
     #[inline]
-    pub(super) fn meet_if_called(&self) -> Option<Verdict> {
-        let outside = self.outside.as_ref()?;
-        outside.is_called().then(|| self.go_to_meeting(outside))
+    pub(super) fn join_detection_if_called(&self) -> Option<Decision> {
+        let remote = self.remote.as_ref()?;
+        remote.is_called().then(|| self.join_detection(remote))
     }
 
     #[cold]
-    fn go_to_meeting(&self, outside: &Outside) -> Verdict {
+    fn join_detection(&self, remote: &Remote) -> Decision {
         // State words do not show polled waits.
         self.polled.arm(|id| self.wake(id));
         if self.ran.get() {
-            outside.moved.set(true);
+            remote.moved.set(true);
         }
-        self.is_called(outside);
-        self.standstill()
+        self.is_called(remote);
+        self.detect_deadlock()
     }
 
     /// Reports to the first scheduler, and blocks until it has decided. Returns the decision.
-    pub(super) fn meet(&self, told: Told) -> Verdict {
-        match &self.outside {
-            None => self.core.shared.meet(told),
-            Some(outside) if outside.link().me() == 0 => self.lead(outside, told),
-            Some(outside) => self.follow(outside, &told),
+    pub(super) fn report_and_wait(&self, report: WaitReport) -> Decision {
+        match &self.remote {
+            None => self.core.shared.report_and_wait(report),
+            Some(remote) if remote.link().me() == 0 => self.lead(remote, report),
+            Some(remote) => self.follow(remote, &report),
         }
     }
 
     /// Reports a failure that is known here to all other OS processes, when the run is over.
     pub(super) fn announce(&self) {
-        let Some(outside) = &self.outside else { return };
+        let Some(remote) = &self.remote else { return };
         match self.core.shared.failure() {
             // The first scheduler detects these, and reports them when all have ended.
             None | Some(RunError::Blocked(_) | RunError::Memory(_)) => {}
-            Some(error) => outside.link().fail(&error.to_cause()),
+            Some(error) => remote.link().fail(&error.to_cause()),
         }
     }
 
-    fn follow(&self, outside: &Outside, told: &Told) -> Verdict {
-        outside.send(SchedulerId::LEADER, TOLD, 0, 0, &Encoder::to_vec(told));
-        let Some(message) = self.next_mail(outside) else {
-            return Verdict::End;
+    fn follow(&self, remote: &Remote, report: &WaitReport) -> Decision {
+        remote.send(
+            SchedulerId::LEADER,
+            WAIT_REPORT,
+            0,
+            0,
+            &Encoder::to_vec(report),
+        );
+        let Some(message) = self.next_mail(remote) else {
+            return Decision::End;
         };
         match Decoder::from_slice::<(u8, Vec<Grow>)>(&message.bytes) {
-            Ok((RESUME, grow)) => Verdict::Resume(grow.into()),
-            Ok((CENSUS, _)) => Verdict::Census,
-            Ok((WAIT, _)) => Verdict::Wait(None),
+            Ok((RESUME, grow)) => Decision::Resume(grow.into()),
+            Ok((REPORT_ALL, _)) => Decision::ReportAll,
+            Ok((WAIT, _)) => Decision::Wait(None),
             _ => {
                 self.core.shared.halt();
-                Verdict::End
+                Decision::End
             }
         }
     }
 
-    fn lead(&self, outside: &Outside, mut told: Told) -> Verdict {
-        for _ in 1..outside.link().count() {
-            let Some(message) = self.next_mail(outside) else {
-                return Verdict::End;
+    fn lead(&self, remote: &Remote, mut report: WaitReport) -> Decision {
+        for _ in 1..remote.link().count() {
+            let Some(message) = self.next_mail(remote) else {
+                return Decision::End;
             };
-            match Decoder::from_slice::<Told>(&message.bytes) {
-                Ok(other) => told.join(other),
+            match Decoder::from_slice::<WaitReport>(&message.bytes) {
+                Ok(other) => report.join(other),
                 Err(error) => {
                     let from = self
                         .core
@@ -275,33 +284,33 @@ impl Scheduler {
                         .os_process_of(SchedulerId(message.from as u32));
                     let why = format!("invalid report of waits from OS process {from}: {error}");
                     self.core.shared.fail(None, why);
-                    return Verdict::End;
+                    return Decision::End;
                 }
             }
         }
-        let verdict = self.core.shared.decide_for_all(told);
+        let decision = self.core.shared.decide_for_all(report);
         let none: Arc<[Grow]> = Arc::default();
-        let (number, grow) = match &verdict {
-            Verdict::Resume(grow) => (RESUME, grow),
-            Verdict::Census => (CENSUS, &none),
-            Verdict::Wait(_) => (WAIT, &none),
-            Verdict::End => (END, &none),
+        let (number, grow) = match &decision {
+            Decision::Resume(grow) => (RESUME, grow),
+            Decision::ReportAll => (REPORT_ALL, &none),
+            Decision::Wait(_) => (WAIT, &none),
+            Decision::End => (END, &none),
         };
-        match verdict {
-            Verdict::Census => {}
-            Verdict::Wait(_) => {
-                outside.link().unstir();
-                outside.link().close_meeting();
+        match decision {
+            Decision::ReportAll => {}
+            Decision::Wait(_) => {
+                remote.link().clear_activity();
+                remote.link().end_detection();
             }
-            Verdict::Resume(_) => outside.link().close_meeting(),
-            Verdict::End => outside.link().end(),
+            Decision::Resume(_) => remote.link().end_detection(),
+            Decision::End => remote.link().end(),
         }
         let bytes = Encoder::to_vec(&(number, grow.to_vec())).clone();
-        for other in 1..outside.link().count() as u32 {
-            outside.send(SchedulerId(other), VERDICT, 0, 0, &bytes);
+        for other in 1..remote.link().count() as u32 {
+            remote.send(SchedulerId(other), DECISION, 0, 0, &bytes);
         }
-        outside.flush();
-        verdict
+        remote.flush();
+        decision
     }
 }
 
@@ -310,14 +319,14 @@ impl Scheduler {
     /// been woken.
     pub(super) fn calls(&self) -> Vec<WaitingCall> {
         let mut calls = Vec::new();
-        let Some(floor) = self.above.made() else {
+        let Some(layer) = self.upper_layer.created() else {
             return calls;
         };
-        floor.calls(&mut |word, peer, what| {
+        layer.calls(&mut |word, peer, what| {
             let id = match word & HOOK {
                 0 => Some(word & ID),
-                _ => match self.hooks.behind(word) {
-                    Some(Behind::Process(id)) => Some(id),
+                _ => match self.hooks.waiter_of(word) {
+                    Some(HookWaiter::Process(id)) => Some(id),
                     _ => None,
                 },
             };
@@ -341,152 +350,156 @@ impl Scheduler {
 impl Shared {
     /// Adds the report of a scheduler, and blocks until all schedulers of this OS process have
     /// reported. The last one decides for all. Returns the decision.
-    pub fn meet(&self, mut told: Told) -> Verdict {
-        let mut meeting = lock(&self.meeting);
-        meeting.arrived += 1;
-        meeting.told.live += told.live;
-        meeting.told.moved |= told.moved;
-        meeting.told.foreign |= told.foreign;
-        for rank in told.ended {
-            meeting.graph.remove(rank);
+    pub fn report_and_wait(&self, mut report: WaitReport) -> Decision {
+        let mut detection = lock(&self.detection);
+        detection.arrived += 1;
+        detection.report.live += report.live;
+        detection.report.moved |= report.moved;
+        detection.report.foreign |= report.foreign;
+        for rank in report.ended {
+            detection.graph.remove(rank);
         }
         // The order does not matter, because one scheduler reports each side of a channel.
-        meeting.told.updates.append(&mut told.updates);
-        meeting.told.ranks.append(&mut told.ranks);
-        meeting.told.above |= told.above;
-        meeting.told.calls.append(&mut told.calls);
-        if meeting.arrived < self.inboxes.len() {
-            let number = meeting.number;
-            while meeting.number == number {
-                meeting = self
+        detection.report.updates.append(&mut report.updates);
+        detection.report.ranks.append(&mut report.ranks);
+        detection.report.above |= report.above;
+        detection.report.calls.append(&mut report.calls);
+        if detection.arrived < self.inboxes.len() {
+            let number = detection.number;
+            while detection.number == number {
+                detection = self
                     .decided
-                    .wait(meeting)
+                    .wait(detection)
                     .unwrap_or_else(PoisonError::into_inner);
             }
-            return match &meeting.verdict {
+            return match &detection.decision {
                 // It is enough if one scheduler waits with a deadline.
-                Some(Verdict::Wait(_)) => Verdict::Wait(None),
-                verdict => verdict.clone().unwrap_or(Verdict::End),
+                Some(Decision::Wait(_)) => Decision::Wait(None),
+                decision => decision.clone().unwrap_or(Decision::End),
             };
         }
-        let told = std::mem::take(&mut meeting.told);
-        let verdict = self.decide(&mut meeting, told);
-        meeting.number += 1;
-        meeting.arrived = 0;
-        meeting.verdict = Some(verdict.clone());
+        let report = std::mem::take(&mut detection.report);
+        let decision = self.decide(&mut detection, report);
+        detection.number += 1;
+        detection.arrived = 0;
+        detection.decision = Some(decision.clone());
         self.decided.notify_all();
-        verdict
+        decision
     }
 
     /// Decides from the reports of all OS processes.
-    pub fn decide_for_all(&self, mut told: Told) -> Verdict {
-        let mut meeting = lock(&self.meeting);
-        for rank in std::mem::take(&mut told.ended) {
-            meeting.graph.remove(rank);
+    pub fn decide_for_all(&self, mut report: WaitReport) -> Decision {
+        let mut detection = lock(&self.detection);
+        for rank in std::mem::take(&mut report.ended) {
+            detection.graph.remove(rank);
         }
-        self.decide(&mut meeting, told)
+        self.decide(&mut detection, report)
     }
 
-    fn decide(&self, meeting: &mut Meeting, told: Told) -> Verdict {
-        for update in told.updates {
-            meeting.graph.update(update);
+    fn decide(&self, detection: &mut Detection, report: WaitReport) -> Decision {
+        for update in report.updates {
+            detection.graph.update(update);
         }
         if self.stopped() {
-            return Verdict::End;
+            return Decision::End;
         }
-        if told.live == 0 {
+        if report.live == 0 {
             self.stop();
-            return Verdict::End;
+            return Decision::End;
         }
-        // The count must be read before the inboxes, as in `Scheduler::tell`.
-        let foreign = told.foreign || self.has_foreign_wakers();
+        // The count must be read before the inboxes, as in `Scheduler::report_waits`.
+        let foreign = report.foreign || self.has_foreign_wakers();
         let mail = self.inboxes.iter().any(Inbox::is_filled);
-        if told.moved || mail {
+        if report.moved || mail {
             // The quiet period begins again, even if it had passed.
-            meeting.asked = false;
-            return Verdict::Resume(Arc::default());
+            detection.report_due = false;
+            return Decision::Resume(Arc::default());
         }
-        if !told.ranks.is_empty() {
-            let calls = Calls::new(self.directory.channels(), told.calls);
+        if !report.ranks.is_empty() {
+            let calls = Calls::new(self.directory.channels(), report.calls);
             calls
                 .updates(false)
-                .for_each(|wait| meeting.graph.update(wait));
-            let verdict = self.decide_by_all(meeting, told.ranks, &calls, foreign);
+                .for_each(|wait| detection.graph.update(wait));
+            let decision = self.decide_by_all(detection, report.ranks, &calls, foreign);
             calls
                 .updates(true)
-                .for_each(|wait| meeting.graph.update(wait));
-            return verdict;
+                .for_each(|wait| detection.graph.update(wait));
+            return decision;
         }
-        let grow = meeting.graph.grow();
+        let grow = detection.graph.grow();
         if !grow.is_empty() {
-            return self.resume(meeting, grow, &Calls::default());
+            return self.resume(detection, grow, &Calls::default());
         }
         // Calls are known only after all processes have been reported.
-        if foreign && !meeting.asked && !told.above {
-            return self.wait(meeting);
+        if foreign && !detection.report_due && !report.above {
+            return self.wait(detection);
         }
-        Verdict::Census
+        Decision::ReportAll
     }
 
     /// Decides when all remaining processes are known, and the calls in which they wait.
     fn decide_by_all(
         &self,
-        meeting: &mut Meeting,
+        detection: &mut Detection,
         ranks: Vec<u32>,
         calls: &Calls,
         foreign: bool,
-    ) -> Verdict {
+    ) -> Decision {
         if !calls.is_empty() {
-            let grow = meeting.graph.grow_for_calls();
+            let grow = detection.graph.grow_for_calls();
             if !grow.is_empty() {
-                return self.resume(meeting, grow, calls);
+                return self.resume(detection, grow, calls);
             }
         }
-        if foreign && !meeting.asked {
-            return self.wait(meeting);
+        if foreign && !detection.report_due {
+            return self.wait(detection);
         }
-        let mut block = report::describe(&mut meeting.graph, ranks, calls, &*self.directory);
+        let mut block = report::describe(&mut detection.graph, ranks, calls, &*self.directory);
         self.locate(&mut block.cycle);
         self.locate(&mut block.others);
-        self.tell(meeting, block, foreign)
+        self.report_block(detection, block, foreign)
     }
 
     /// Decides that channels grow. If that would exceed the memory limit, the run ends instead.
-    fn resume(&self, meeting: &mut Meeting, grow: Vec<Grow>, calls: &Calls) -> Verdict {
-        let Meeting { ceiling, graph, .. } = &mut *meeting;
-        if let Err(mut overgrown) = ceiling.admit(&grow, graph, calls, &*self.directory) {
+    fn resume(&self, detection: &mut Detection, grow: Vec<Grow>, calls: &Calls) -> Decision {
+        let Detection {
+            growth_limit,
+            graph,
+            ..
+        } = &mut *detection;
+        if let Err(mut overgrown) = growth_limit.admit(&grow, graph, calls, &*self.directory) {
             self.locate(&mut overgrown.cycle);
             self.end(RunError::Memory(overgrown));
-            return Verdict::End;
+            return Decision::End;
         }
-        meeting.growths.extend_from_slice(&grow);
-        Verdict::Resume(grow.into())
+        detection.growths.extend_from_slice(&grow);
+        Decision::Resume(grow.into())
     }
 
     /// Decides to wait, because something outside of the network may wake a process.
-    fn wait(&self, meeting: &Meeting) -> Verdict {
-        self.stirred.store(false, Ordering::SeqCst);
-        Verdict::Wait(lock(&self.notice).is_some().then_some(meeting.quiet))
+    fn wait(&self, detection: &Detection) -> Decision {
+        self.has_activity.store(false, Ordering::SeqCst);
+        Decision::Wait(lock(&self.notice).is_some().then_some(detection.quiet))
     }
 
     /// Reports a blocked network. This ends the run, unless something outside of the network may
     /// wake a process.
-    fn tell(&self, meeting: &mut Meeting, block: Block, foreign: bool) -> Verdict {
+    fn report_block(&self, detection: &mut Detection, block: Block, foreign: bool) -> Decision {
         if !foreign {
             self.end(RunError::Blocked(block));
-            return Verdict::End;
+            return Decision::End;
         }
-        meeting.asked = false;
-        meeting.quiet = meeting.quiet.saturating_mul(QUIETER);
-        self.stirred.store(false, Ordering::SeqCst);
+        detection.report_due = false;
+        detection.quiet = detection.quiet.saturating_mul(QUIET_FACTOR);
+        self.has_activity.store(false, Ordering::SeqCst);
         let notice = lock(&self.notice).clone();
         // Reported again after a longer period if nothing has moved by then.
-        let again = notice.is_some().then_some(meeting.quiet);
+        let again = notice.is_some().then_some(detection.quiet);
         user_code::quietly(|| {
             if let Some(notice) = notice {
                 notice.give(&block);
             }
         });
-        Verdict::Wait(again)
+        Decision::Wait(again)
     }
 }

@@ -31,7 +31,7 @@ use std::ptr;
 struct DeferredWake {
     end: Cell<*const ()>,
     /// Wakes the process that waits at the other side, if any. A fence must precede the call.
-    tell: Cell<unsafe fn(*const ())>,
+    notify: Cell<unsafe fn(*const ())>,
 }
 
 /// Deferred wake-ups of the process that is being polled: for the channel that it last read from,
@@ -60,18 +60,18 @@ impl DeferredWake {
     const fn new() -> Self {
         DeferredWake {
             end: Cell::new(ptr::null()),
-            tell: Cell::new(|_| {}),
+            notify: Cell::new(|_| {}),
         }
     }
 
     /// Wakes the other side if an end is noted. A fence must come between the last access to the
     /// channel and this call.
-    fn tell(&self) {
+    fn notify(&self) {
         let end = self.end.replace(ptr::null());
         if !end.is_null() {
             // SAFETY: `forget` is called before an end is freed, so the end is valid. The function
             // was noted with it.
-            unsafe { (self.tell.get())(end) };
+            unsafe { (self.notify.get())(end) };
         }
     }
 }
@@ -101,10 +101,10 @@ impl DeferredWakes {
     /// wake-up now.
     ///
     /// # Safety
-    /// `tell` must be sound to call with `end`, and [`DeferredWakes::forget`] must be called before
+    /// `notify` must be sound with `end`, and [`DeferredWakes::forget`] must be called before
     /// `end` becomes invalid.
     #[inline]
-    pub unsafe fn defer(&self, way: usize, end: *const (), tell: unsafe fn(*const ())) {
+    pub unsafe fn defer(&self, way: usize, end: *const (), notify: unsafe fn(*const ())) {
         let wake = &self.wakes[way];
         if ptr::eq(wake.end.get(), end) {
             return;
@@ -112,10 +112,10 @@ impl DeferredWakes {
         self.some.set(true);
         if !wake.end.get().is_null() {
             fence(Ordering::SeqCst);
-            wake.tell();
+            wake.notify();
         }
         wake.end.set(end);
-        wake.tell.set(tell);
+        wake.notify.set(notify);
     }
 
     /// Notes that there is work to do after the poll.
@@ -135,7 +135,7 @@ impl DeferredWakes {
     pub fn flush(&self) {
         self.some.set(false);
         fence(Ordering::SeqCst);
-        self.wakes.iter().for_each(DeferredWake::tell);
+        self.wakes.iter().for_each(DeferredWake::notify);
     }
 
     /// Removes an end that is going to be freed. The caller performs its wake-up.
@@ -163,9 +163,9 @@ pub(super) struct Closing {
 pub(super) struct Closings {
     queue: RefCell<VecDeque<Closing>>,
     /// Process that left the end that is being closed.
-    pub(super) of: Cell<Option<(u32, u32)>>,
+    pub(super) left_by: Cell<Option<(u32, u32)>>,
     /// True while processes are created. None of them has been polled then.
-    pub(super) making: Cell<bool>,
+    pub(super) creating: Cell<bool>,
 }
 
 impl Closings {
@@ -214,9 +214,9 @@ impl Drop for Tokens {
 /// Drops of tokens of a run: the number in progress, and the tokens that are queued.
 ///
 /// The type has no destructor, so that the instance of a thread exists as long as the thread.
-/// [`drop_queued`](Leaving::drop_queued) drops the queued tokens.
+/// [`drop_queued`](TokenDrops::drop_queued) drops the queued tokens.
 #[derive(Default)]
-pub(super) struct Leaving {
+pub(super) struct TokenDrops {
     /// Number of drops in progress. It is not a depth, because drops of several fibers may overlap
     /// and end in any order.
     going_on: Cell<u32>,
@@ -225,15 +225,15 @@ pub(super) struct Leaving {
 
 thread_local! {
     /// Instance for drops outside of runs. Thread-local values may hold ports and are dropped late.
-    pub(super) static OUTSIDE: Leaving = const {
-        Leaving {
+    pub(super) static OUTSIDE: TokenDrops = const {
+        TokenDrops {
             going_on: Cell::new(0),
             queue: RefCell::new(ManuallyDrop::new(Vec::new())),
         }
     };
 }
 
-impl Leaving {
+impl TokenDrops {
     /// Drops tokens that a reader has left unread, or queues them. `process` returns the process
     /// that leaves them.
     #[inline]

@@ -7,22 +7,22 @@ use super::frames::CLOSE;
 use super::frames::CREDIT;
 use super::frames::DATA;
 use super::frames::DATA_AND_CREDIT;
+use super::frames::DECISION;
 use super::frames::EXPOSED;
-use super::frames::FarReader;
 use super::frames::LEFT;
 use super::frames::Mail;
-use super::frames::Outside;
 use super::frames::READ;
+use super::frames::Remote;
+use super::frames::RemoteReader;
 use super::frames::SLICED;
-use super::frames::TALLY;
-use super::frames::TOLD;
-use super::frames::VERDICT;
+use super::frames::STATISTICS;
+use super::frames::WAIT_REPORT;
 use super::report;
 use super::report::Directory;
 use super::scheduler::Scheduler;
 use super::statistics::Recorder;
-use super::statistics::Tally;
-use super::upper_layer::ABOVE;
+use super::statistics::Statistics;
+use super::upper_layer::FIRST_UPPER_KIND;
 use super::user_code;
 use crate::link::between::Header;
 use crate::link::between::RunState;
@@ -40,51 +40,51 @@ impl Scheduler {
     /// Receives frames from other OS processes, and sends waiting frames. Returns true if a frame
     /// came.
     pub(super) fn exchange(&self) -> bool {
-        match &self.outside {
-            Some(outside) => self.exchange_with(outside),
+        match &self.remote {
+            Some(remote) => self.exchange_with(remote),
             None => false,
         }
     }
 
     #[inline(never)]
-    pub(super) fn exchange_with(&self, outside: &Outside) -> bool {
-        outside.send_credit_at_times();
-        outside.flush();
-        let was_exchanging = outside.is_exchanging.replace(true);
-        self.drop_sent(outside);
+    pub(super) fn exchange_with(&self, remote: &Remote) -> bool {
+        remote.send_credit_at_times();
+        remote.flush();
+        let was_exchanging = remote.is_exchanging.replace(true);
+        self.drop_sent(remote);
         let mut came = false;
-        if outside.is_ready() {
+        if remote.is_ready() {
             // Decoding a payload runs user code. If it panics, the run has failed, and the
             // remaining frames are not needed.
             self.guarded(|| {
-                match outside.receive(FRAMES, |from, header, bytes| {
+                match remote.receive(FRAMES, |from, header, bytes| {
                     came = true;
-                    self.take(outside, from, header, bytes);
+                    self.take(remote, from, header, bytes);
                 }) {
                     Ok(count) => came |= count > 0,
                     Err(why) => self.core.shared.fail(None, why),
                 }
             });
         }
-        outside.is_exchanging.set(was_exchanging);
-        if outside.state() != RunState::Running {
+        remote.is_exchanging.set(was_exchanging);
+        if remote.state() != RunState::Running {
             self.core.shared.halt();
         }
         came
     }
 
-    fn take(&self, outside: &Outside, from: usize, header: Header, bytes: &[u8]) {
+    fn take(&self, remote: &Remote, from: usize, header: Header, bytes: &[u8]) {
         match header.kind {
             DATA | DATA_AND_CREDIT => {
                 let (bytes, credit) = match header.kind {
                     DATA => (bytes, None),
                     _ => self.split_credit(from, bytes),
                 };
-                if let Some(reader) = outside.reader(from, header.number) {
+                if let Some(reader) = remote.reader(from, header.number) {
                     self.deliver(&*reader, |reader| reader.deliver(bytes));
                 }
-                for reader in outside.take_also(from) {
-                    if let Some(reader) = outside.reader(from, reader) {
+                for reader in remote.take_also(from) {
+                    if let Some(reader) = remote.reader(from, reader) {
                         self.deliver(&*reader, |reader| reader.deliver(bytes));
                     }
                 }
@@ -92,42 +92,42 @@ impl Scheduler {
                 // frame. To wait for that line first would delay the token.
                 if let Some(credit) = credit {
                     let number = u32::from_ne_bytes(*credit);
-                    if let Some(id) = outside.take_notice(from, Header { number, ..header }) {
+                    if let Some(id) = remote.take_notice(from, Header { number, ..header }) {
                         self.wake(id);
                     }
                 }
             }
             EXPOSED => {
-                let readers = outside.take_also(from);
+                let readers = remote.take_also(from);
                 for reader in [header.number].into_iter().chain(readers) {
-                    if let Some(reader) = outside.reader(from, reader) {
-                        let memory = outside.memory_of(from);
+                    if let Some(reader) = remote.reader(from, reader) {
+                        let memory = remote.memory_of(from);
                         self.deliver(&*reader, |reader| reader.deliver_slices(bytes, &memory));
                     }
                 }
-                outside.send(SchedulerId(from as u32), READ, header.extra, 0, &[]);
+                remote.send(SchedulerId(from as u32), READ, header.extra, 0, &[]);
             }
-            SLICED => self.take_sliced(outside, from, header.number),
-            ALSO => outside.is_also_for(from, bytes),
+            SLICED => self.take_sliced(remote, from, header.number),
+            ALSO => remote.is_also_for(from, bytes),
             READ => {
-                if let Some((channel, token)) = outside.was_read(header.number) {
+                if let Some((channel, token)) = remote.was_read(header.number) {
                     self.drop_token(channel, token);
                 }
                 // The token may have contained ends of channels.
                 self.deferred.flush();
             }
-            CLOSE => drop(outside.remove_reader(from, header.number)),
+            CLOSE => drop(remote.remove_reader(from, header.number)),
             CREDIT | LEFT => {
-                if let Some(id) = outside.take_notice(from, header) {
+                if let Some(id) = remote.take_notice(from, header) {
                     self.wake(id);
                 }
             }
-            TOLD | VERDICT | TALLY => {
+            WAIT_REPORT | DECISION | STATISTICS => {
                 let (kind, bytes) = (header.kind, bytes.to_vec());
                 let mail = Mail { from, kind, bytes };
-                outside.mail.borrow_mut().push_back(mail);
+                remote.mail.borrow_mut().push_back(mail);
             }
-            above if above >= ABOVE => self.take_frame(from as u32, header, bytes),
+            above if above >= FIRST_UPPER_KIND => self.take_frame(from as u32, header, bytes),
             _ => {}
         }
     }
@@ -146,31 +146,31 @@ impl Scheduler {
 
     /// Delivers a token whose slices have been received. The last of its readers gets their memory.
     #[cold]
-    fn take_sliced(&self, outside: &Outside, from: usize, reader: u32) {
-        let Some(slices) = outside.take_slices() else {
+    fn take_sliced(&self, remote: &Remote, from: usize, reader: u32) {
+        let Some(slices) = remote.take_slices() else {
             let who = self.core.shared.os_process_of(SchedulerId(from as u32));
             let why = format!("a token from OS process {who} arrived without its slices");
             return self.core.shared.fail(None, why);
         };
-        let also = outside.take_also(from);
+        let also = remote.take_also(from);
         let readers = also.into_iter().chain([reader]);
         let mut readers = readers
-            .filter_map(|reader| outside.reader(from, reader))
+            .filter_map(|reader| remote.reader(from, reader))
             .peekable();
         while let Some(reader) = readers.next() {
             if readers.peek().is_none() {
-                slices.is_read_for_the_last_time();
+                slices.mark_last_reader();
             }
             self.deliver(&*reader, |reader| {
-                reader.deliver_slices(slices.told(), &slices)
+                reader.deliver_slices(slices.head(), &slices)
             });
         }
     }
 
     /// Drops tokens that have been sent completely.
     #[inline]
-    fn drop_sent(&self, outside: &Outside) {
-        while let Some((channel, token)) = outside.take_sent() {
+    fn drop_sent(&self, remote: &Remote) {
+        while let Some((channel, token)) = remote.take_sent() {
             self.drop_token(channel, token);
             // The token may have contained ends of channels.
             self.deferred.flush();
@@ -181,8 +181,8 @@ impl Scheduler {
     #[inline]
     fn deliver(
         &self,
-        reader: &dyn FarReader,
-        deliver: impl FnOnce(&dyn FarReader) -> Result<(), String>,
+        reader: &dyn RemoteReader,
+        deliver: impl FnOnce(&dyn RemoteReader) -> Result<(), String>,
     ) {
         let mut read = Ok(());
         if let Err(panic) = user_code::caught(|| read = deliver(reader)) {
@@ -211,7 +211,7 @@ impl Scheduler {
 
     /// Fails the run at the reader, because a received token is invalid.
     #[cold]
-    fn fail_to_read(&self, reader: &dyn FarReader, why: &str) {
+    fn fail_to_read(&self, reader: &dyn RemoteReader, why: &str) {
         let (directory, number) = (self.directory(), reader.number());
         let process = directory.peers(number).1.map(|rank| {
             let (kind, index) = directory.of_rank(rank);
@@ -224,29 +224,29 @@ impl Scheduler {
 
     /// Blocks until a message that is not about a channel has come. Returns `None` if the run has
     /// failed.
-    pub(super) fn next_mail(&self, outside: &Outside) -> Option<Mail> {
+    pub(super) fn next_mail(&self, remote: &Remote) -> Option<Mail> {
         loop {
-            self.exchange_with(outside);
-            let mail = outside.mail.borrow_mut().pop_front();
+            self.exchange_with(remote);
+            let mail = remote.mail.borrow_mut().pop_front();
             if mail.is_some() {
                 return mail;
             }
-            let failed = || outside.state() == RunState::Failed;
+            let failed = || remote.state() == RunState::Failed;
             if failed() {
                 return None;
             }
-            outside.sleep(failed, None);
+            remote.sleep(failed, None);
         }
     }
 }
 
 /// Longest time without a frame while recordings of a failed run are gathered. A scheduler may
 /// compute for a long time before it sends them.
-const SILENCE: Duration = Duration::from_secs(1);
+const MAX_SILENCE: Duration = Duration::from_secs(1);
 /// Longest time in which all of them are gathered.
 const ALL: Duration = Duration::from_secs(10);
 /// Interval of the checks, because no scheduler rings a bell after a failure.
-const LOOK: Duration = Duration::from_millis(1);
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Scheduler {
     /// Sends the statistics of this scheduler to the first one. The first scheduler gathers the
@@ -254,86 +254,95 @@ impl Scheduler {
     /// return an empty list. Blocks until all is sent or received.
     pub fn gather(
         &self,
-        outside: &Outside,
-        mut tally: Tally,
+        remote: &Remote,
+        mut statistics: Statistics,
         directory: &Arc<dyn Directory>,
-    ) -> Option<Vec<Tally>> {
+    ) -> Option<Vec<Statistics>> {
         let trace = self.recorder().map(Recorder::trace);
-        tally.frames = Some(outside.sent());
-        if outside.link().me() > 0 {
+        statistics.frames = Some(remote.sent());
+        if remote.link().me() > 0 {
             // The schedulers of OS process 0 hand in to the same trace as the first one.
             if let (Some(trace), Some((1.., _))) = (trace, self.core.shared.os_process()) {
-                tally.recorded = trace.take();
+                statistics.recorded = trace.take();
             }
-            outside.send(SchedulerId::LEADER, TALLY, 0, 0, &tally.to_bytes());
+            remote.send(
+                SchedulerId::LEADER,
+                STATISTICS,
+                0,
+                0,
+                &statistics.to_bytes(),
+            );
             let start = Instant::now();
-            while !outside.flush() {
-                match outside.state() {
+            while !remote.flush() {
+                match remote.state() {
                     // A recording is needed even if the run has failed.
                     RunState::Failed if trace.is_none() || start.elapsed() > ALL => break,
-                    RunState::Failed => thread::sleep(LOOK),
+                    RunState::Failed => thread::sleep(CHECK_INTERVAL),
                     // The wait ends when all is sent.
-                    _ => outside.sleep(
-                        || outside.flush() || outside.state() == RunState::Failed,
+                    _ => remote.sleep(
+                        || remote.flush() || remote.state() == RunState::Failed,
                         None,
                     ),
                 }
             }
             return Some(Vec::new());
         }
-        let mut all: Vec<_> = (0..outside.link().count()).map(|_| None).collect();
-        all[0] = Some(tally);
+        let mut all: Vec<_> = (0..remote.link().count()).map(|_| None).collect();
+        all[0] = Some(statistics);
         let came = |message: Mail| {
-            let mut tally = Tally::from_bytes(&message.bytes, directory);
-            if let (Some(tally), Some(trace)) = (&mut tally, trace) {
-                tally.recorded.drain(..).for_each(|part| trace.add(part));
+            let mut statistics = Statistics::from_bytes(&message.bytes, directory);
+            if let (Some(statistics), Some(trace)) = (&mut statistics, trace) {
+                statistics
+                    .recorded
+                    .drain(..)
+                    .for_each(|part| trace.add(part));
             }
-            (message.from, tally)
+            (message.from, statistics)
         };
         for _ in 1..all.len() {
-            let Some(message) = self.next_mail(outside) else {
+            let Some(message) = self.next_mail(remote) else {
                 if trace.is_some() {
-                    self.gather_late(outside, &mut all, came);
+                    self.gather_after_failure(remote, &mut all, came);
                 }
                 return None;
             };
-            let (from, tally) = came(message);
-            all[from] = tally;
+            let (from, statistics) = came(message);
+            all[from] = statistics;
         }
         all.into_iter().collect()
     }
 
     /// Receives statistics after the run has failed. Returns when all schedulers that can still
     /// send have sent, or when no frame comes any more.
-    fn gather_late(
+    fn gather_after_failure(
         &self,
-        outside: &Outside,
-        all: &mut [Option<Tally>],
-        came: impl Fn(Mail) -> (usize, Option<Tally>),
+        remote: &Remote,
+        all: &mut [Option<Statistics>],
+        came: impl Fn(Mail) -> (usize, Option<Statistics>),
     ) {
         let start = Instant::now();
         let mut last = start;
-        while last.elapsed() < SILENCE && start.elapsed() < ALL {
+        while last.elapsed() < MAX_SILENCE && start.elapsed() < ALL {
             // Checked before the exchange, because a scheduler that has ended by now sends no frame
             // later.
             let mut missing = (0..all.len()).filter(|&who| all[who].is_none());
-            let is_over = !missing.any(|who| outside.link().may_come_from(who));
-            let has_come = self.exchange_with(outside);
+            let is_over = !missing.any(|who| remote.link().may_receive_from(who));
+            let has_come = self.exchange_with(remote);
             if has_come {
                 last = Instant::now();
             }
-            for message in outside.mail.take() {
+            for message in remote.mail.take() {
                 // There may be messages of a deadlock detection.
-                if message.kind == TALLY {
-                    let (from, tally) = came(message);
-                    all[from] = tally;
+                if message.kind == STATISTICS {
+                    let (from, statistics) = came(message);
+                    all[from] = statistics;
                 }
             }
             match (has_come, is_over) {
                 // One exchange does not receive all frames.
                 (true, _) => {}
                 (false, true) => return,
-                (false, false) => thread::sleep(LOOK),
+                (false, false) => thread::sleep(CHECK_INTERVAL),
             }
         }
     }

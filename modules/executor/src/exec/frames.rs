@@ -11,7 +11,7 @@ use crate::link::between::RunState;
 use crate::link::waiter::ARMED;
 use crate::link::waiter::GONE;
 use crate::link::waiter::ID;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use crate::link::waiter::STOP;
 use crate::payload::gather::Pieces;
 use crate::payload::received::ReceivedSlices;
@@ -37,10 +37,10 @@ pub const LEFT: u32 = 3;
 /// Notice that the writer has left.
 pub const CLOSE: u32 = 4;
 /// Report of a scheduler to a deadlock detection, and the decision.
-pub const TOLD: u32 = 5;
-pub const VERDICT: u32 = 6;
+pub const WAIT_REPORT: u32 = 5;
+pub const DECISION: u32 = 6;
 /// Statistics of a scheduler.
-pub const TALLY: u32 = 7;
+pub const STATISTICS: u32 = 7;
 /// A token whose large slices are read from the memory of its writer.
 pub const EXPOSED: u32 = 8;
 /// Notice that the slices of an exposed token have been read.
@@ -53,7 +53,7 @@ pub const DATA_AND_CREDIT: u32 = 11;
 pub const SLICED: u32 = 12;
 
 /// Reading end of a channel whose writer is in another OS process.
-pub trait FarReader {
+pub trait RemoteReader {
     /// Returns the number of the channel.
     fn number(&self) -> u32;
     /// Returns the name of the type of the tokens.
@@ -75,7 +75,7 @@ pub trait FarReader {
 /// sent, and the process that waits until there is space.
 ///
 /// One thread uses it. The fields are atomic because the registry requires `Sync`.
-pub struct FarWriter {
+pub struct RemoteWriter {
     pub number: u32,
     /// Scheduler of the reader.
     pub peer: SchedulerId,
@@ -89,13 +89,13 @@ pub struct FarWriter {
     pub slot: AtomicU32,
 }
 
-impl FarWriter {
+impl RemoteWriter {
     pub fn new(number: u32, peer: SchedulerId, index: u32, capacity: u32) -> Self {
-        FarWriter {
+        RemoteWriter {
             number,
             peer,
             index,
-            word: AtomicU32::new(NOBODY),
+            word: AtomicU32::new(NO_ID),
             credits: AtomicU32::new(capacity),
             capacity: AtomicU32::new(capacity),
             reader_left: AtomicU32::new(0),
@@ -156,11 +156,11 @@ impl FarWriter {
     }
 }
 
-impl CrossEnd for FarWriter {
+impl CrossEnd for RemoteWriter {
     fn word(&self, side: Side) -> u32 {
         match side {
-            Side::Write => FarWriter::word(self),
-            Side::Read => NOBODY,
+            Side::Write => RemoteWriter::word(self),
+            Side::Read => NO_ID,
         }
     }
 
@@ -204,8 +204,8 @@ impl PendingCredit {
 /// same on both sides. Therefore frames need no table of numbers.
 #[derive(Default)]
 struct Peer {
-    readers: Vec<Option<Rc<dyn FarReader>>>,
-    writers: Vec<Option<Arc<FarWriter>>>,
+    readers: Vec<Option<Rc<dyn RemoteReader>>>,
+    writers: Vec<Option<Arc<RemoteWriter>>>,
 }
 
 /// Credit that waits for a token to the same scheduler, so that one frame can carry both. A process
@@ -237,7 +237,7 @@ const LATEST: u32 = 16;
 const MOST_WITH_TOKEN: u32 = 1 << 16;
 
 /// Connection of a scheduler to all other schedulers of the run.
-pub struct Outside {
+pub struct Remote {
     link: AnyLink,
     peers: RefCell<Vec<Peer>>,
     pending: RefCell<Vec<Rc<PendingCredit>>>,
@@ -256,16 +256,16 @@ pub struct Outside {
     /// True while values are dropped or tokens are decoded, which is user code.
     pub(super) is_exchanging: Cell<bool>,
     /// Number of the last deadlock detection in which this scheduler took part.
-    pub(super) met: Cell<u32>,
+    pub(super) last_detection: Cell<u32>,
     /// True if something has run since this scheduler was last counted as asleep. Then the reports
     /// of others to a deadlock detection that began before may be outdated.
     pub(super) moved: Cell<bool>,
 }
 
-impl Outside {
+impl Remote {
     pub fn new(link: AnyLink) -> Self {
         let count = link.get().count();
-        Outside {
+        Remote {
             link,
             peers: RefCell::new((0..count).map(|_| Peer::default()).collect()),
             pending: RefCell::default(),
@@ -277,7 +277,7 @@ impl Outside {
             frames: Cell::new(0),
             is_exchanging: Cell::new(false),
             mail: RefCell::default(),
-            met: Cell::new(0),
+            last_detection: Cell::new(0),
             moved: Cell::new(false),
         }
     }
@@ -288,7 +288,7 @@ impl Outside {
     }
 
     /// Adds a reading end. Returns its index among the channels from `peer`.
-    pub fn add_reader(&self, peer: SchedulerId, reader: Rc<dyn FarReader>) -> u32 {
+    pub fn add_reader(&self, peer: SchedulerId, reader: Rc<dyn RemoteReader>) -> u32 {
         let readers = &mut self.peers.borrow_mut()[peer.0 as usize].readers;
         readers.push(Some(reader));
         readers.len() as u32 - 1
@@ -298,28 +298,28 @@ impl Outside {
     pub fn add_writer(
         &self,
         peer: SchedulerId,
-        make: impl FnOnce(u32) -> FarWriter,
-    ) -> Arc<FarWriter> {
+        make: impl FnOnce(u32) -> RemoteWriter,
+    ) -> Arc<RemoteWriter> {
         let writers = &mut self.peers.borrow_mut()[peer.0 as usize].writers;
         let writer = Arc::new(make(writers.len() as u32));
         writers.push(Some(Arc::clone(&writer)));
         writer
     }
 
-    pub fn remove_writer(&self, writer: &FarWriter) {
+    pub fn remove_writer(&self, writer: &RemoteWriter) {
         let mut peers = self.peers.borrow_mut();
         peers[writer.peer.0 as usize].writers[writer.index as usize] = None;
     }
 
     /// Returns the reading end for a frame.
     #[inline]
-    pub(super) fn reader(&self, from: usize, index: u32) -> Option<Rc<dyn FarReader>> {
+    pub(super) fn reader(&self, from: usize, index: u32) -> Option<Rc<dyn RemoteReader>> {
         let peers = self.peers.borrow();
         peers.get(from)?.readers.get(index as usize)?.clone()
     }
 
     /// Removes a reading end, which gets no further frames.
-    pub(super) fn remove_reader(&self, from: usize, index: u32) -> Option<Rc<dyn FarReader>> {
+    pub(super) fn remove_reader(&self, from: usize, index: u32) -> Option<Rc<dyn RemoteReader>> {
         let mut peers = self.peers.borrow_mut();
         peers.get_mut(from)?.readers.get_mut(index as usize)?.take()
     }
@@ -347,7 +347,7 @@ impl Outside {
         }
     }
 
-    /// Sends a frame without copying the bytes. They may come from [`Outside::buffer`].
+    /// Sends a frame without copying the bytes. They may come from [`Remote::buffer`].
     pub fn send_owned(&self, to: u32, header: Header, bytes: Vec<u8>) {
         self.send_piggyback();
         self.frames.set(self.frames.get() + 1);
@@ -390,14 +390,14 @@ impl Outside {
 
     /// Sends a token.
     #[inline]
-    pub fn send_token(&self, writer: &FarWriter, mut bytes: Vec<u8>) {
+    pub fn send_token(&self, writer: &RemoteWriter, mut bytes: Vec<u8>) {
         let header = self.data(writer, |index| bytes.extend_from_slice(index));
         self.link.send_now(writer.peer.0 as usize, header, bytes);
         deferred::note();
     }
 
     /// Sends a token whose bytes are in several pieces.
-    pub fn send_gathered(&self, writer: &FarWriter, mut gather: Pieces<'_>) {
+    pub fn send_gathered(&self, writer: &RemoteWriter, mut gather: Pieces<'_>) {
         let header = self.data(writer, |index| gather.add_last(index));
         let to = writer.peer.0 as usize;
         if gather.with_pieces(|pieces| self.link.try_send_pieces(to, header, pieces)) {
@@ -415,13 +415,13 @@ impl Outside {
         self.link.longest_slice()
     }
 
-    /// Keeps memory of [`Outside::buffer`] for further use.
+    /// Keeps memory of [`Remote::buffer`] for further use.
     pub fn keep(&self, buffer: Vec<u8>) {
         self.link.keep(buffer);
     }
 
     /// Sends a token whose slices are not copied. The token is kept until they have been sent.
-    pub fn send_sliced(&self, writer: &FarWriter, message: SlicedMessage) {
+    pub fn send_sliced(&self, writer: &RemoteWriter, message: SlicedMessage) {
         self.send_piggyback();
         self.frames.set(self.frames.get() + 1);
         let header = Header {
@@ -448,7 +448,7 @@ impl Outside {
     /// Returns the header for a token, and counts the frame. Pending credit for the same scheduler
     /// is piggybacked: its index is passed to `add`, to be appended to the bytes.
     #[inline]
-    fn data(&self, writer: &FarWriter, add: impl FnOnce(&[u8])) -> Header {
+    fn data(&self, writer: &RemoteWriter, add: impl FnOnce(&[u8])) -> Header {
         let (kind, extra) = match self.piggyback.get() {
             Some(credit) if credit.to == writer.peer => {
                 self.piggyback.set(None);
@@ -477,7 +477,7 @@ impl Outside {
 
     /// Sends a token with the addresses of its large slices in `bytes`. The token is kept until
     /// they have been read.
-    pub fn send_exposed(&self, writer: &FarWriter, token: Box<dyn Any>, bytes: &[u8]) {
+    pub fn send_exposed(&self, writer: &RemoteWriter, token: Box<dyn Any>, bytes: &[u8]) {
         let mut exposed = self.exposed.borrow_mut();
         let at = self.free.borrow_mut().pop().unwrap_or_else(|| {
             exposed.push(None);
@@ -509,7 +509,7 @@ impl Outside {
     /// Returns all tokens that are still kept, when the run is over. Dropping them runs user code.
     pub(super) fn take_kept(&self) -> impl Iterator<Item = Exposed> {
         self.free.take();
-        self.link.let_go();
+        self.link.release_values();
         let sent = std::iter::from_fn(|| self.take_sent());
         self.exposed.take().into_iter().flatten().chain(sent)
     }
@@ -547,7 +547,7 @@ impl Outside {
 
     /// Sends a notice that an end has left. No frame is sent after the run has ended, because no
     /// scheduler receives it and the byte rings may be full.
-    pub fn take_leave(&self, to: SchedulerId, kind: u32, channel: u32) {
+    pub fn send_leave(&self, to: SchedulerId, kind: u32, channel: u32) {
         if self.state() == RunState::Running {
             self.send(to, kind, channel, 0, &[]);
         }
@@ -589,8 +589,8 @@ impl Outside {
     /// Returns true if a deadlock detection is in progress in which this scheduler has not taken
     /// part.
     pub(super) fn is_called(&self) -> bool {
-        let meeting = self.link.meeting();
-        meeting.is_some_and(|meeting| meeting != self.met.get())
+        let detection = self.link.detection();
+        detection.is_some_and(|detection| detection != self.last_detection.get())
     }
 
     /// Returns true if a frame has come, or waiting frames can be sent.

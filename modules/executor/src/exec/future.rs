@@ -9,7 +9,7 @@ use super::outcome::Outcome;
 use super::scheduler::WakerCore;
 use super::shared::Shared;
 use super::task::TaskHeader;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use crate::placement::SchedulerIndex;
 use std::alloc::{Layout, dealloc};
 use std::future::Future;
@@ -136,7 +136,7 @@ impl Drop for Foreign {
         if self.shared.foreign_wakers(-1) == 0 {
             // The scheduler checks again, because a wait that a waker could have ended may now be a
             // deadlock.
-            self.shared.send(self.scheduler, NOBODY);
+            self.shared.send(self.scheduler, NO_ID);
         }
     }
 }

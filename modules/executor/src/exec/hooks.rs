@@ -2,10 +2,10 @@
 //! of another library each have a hook, and are woken through a channel as processes are.
 //!
 //! No user code runs while a hook fires or is freed. The wakers concerned stay with the scheduler,
-//! which wakes or drops them between polls ([`Hooks::take_loose`]).
+//! which wakes or drops them between polls ([`Hooks::take_released`]).
 
 use crate::finally::Finally;
-use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};
+use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NO_ID, STOP};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::mem;
@@ -109,7 +109,7 @@ impl Woken {
     /// wake it directly.
     #[inline]
     pub(super) fn clear_poller(&self) {
-        self.waiter.set(NOBODY);
+        self.waiter.set(NO_ID);
     }
 
     /// Lists a task to be polled. Returns the id to wake, unless it has been woken already.
@@ -144,7 +144,7 @@ pub struct Ready {
     /// `Hooks::touched`.
     touched: Cell<bool>,
     /// Channels for which a wait was reported.
-    told: RefCell<Vec<u32>>,
+    reported: RefCell<Vec<u32>>,
 }
 
 impl Ready {
@@ -153,12 +153,12 @@ impl Ready {
     pub fn new(members: usize, side: Side) -> Rc<Self> {
         Rc::new(Ready {
             list: ReadyList::all(members),
-            waiter: Cell::new(NOBODY),
+            waiter: Cell::new(NO_ID),
             side,
             only: Cell::new(None),
             numbers: RefCell::default(),
             touched: Cell::new(false),
-            told: RefCell::default(),
+            reported: RefCell::default(),
         })
     }
 
@@ -230,17 +230,17 @@ impl Ready {
 
     /// Returns true if a wait for the bundle was reported.
     #[inline]
-    pub fn is_told(&self) -> bool {
-        !self.told.borrow().is_empty()
+    pub fn is_reported(&self) -> bool {
+        !self.reported.borrow().is_empty()
     }
 
     /// Reports the channels for which the waiter no longer waits, and those for which it waits.
     /// Must be called when the waits are collected.
-    pub fn collect(&self, mut tell: impl FnMut(u32, Side, Option<u32>)) {
+    pub fn collect(&self, mut report: impl FnMut(u32, Side, Option<u32>)) {
         self.touched.set(false);
-        let mut told = self.told.borrow_mut();
-        for number in told.drain(..) {
-            tell(number, self.side, None);
+        let mut reported = self.reported.borrow_mut();
+        for number in reported.drain(..) {
+            report(number, self.side, None);
         }
         let word = self.waiter.get();
         if word & ARMED == 0 {
@@ -248,12 +248,12 @@ impl Ready {
         }
         let numbers = self.numbers.borrow();
         match self.only.get() {
-            Some(member) => told.extend(numbers.get(member as usize)),
-            None => told.extend_from_slice(&numbers),
+            Some(member) => reported.extend(numbers.get(member as usize)),
+            None => reported.extend_from_slice(&numbers),
         }
-        told.retain(|&number| number != NO_NUMBER);
-        for &number in &*told {
-            tell(number, self.side, Some(word));
+        reported.retain(|&number| number != NO_NUMBER);
+        for &number in &*reported {
+            report(number, self.side, Some(word));
         }
     }
 }
@@ -279,13 +279,13 @@ impl Hook {
 }
 
 /// Waker that has left its hook, to be woken or dropped.
-pub enum Loose {
+pub enum ReleasedWaker {
     Wake(Waker),
     Drop(Waker),
 }
 
 /// Waiter of a hook.
-pub enum Behind {
+pub enum HookWaiter {
     /// Process during whose poll a foreign waker came, or to which a task belongs.
     Process(u32),
     /// A bundle, which is collected separately. True if a wait for it was reported.
@@ -298,7 +298,7 @@ pub struct Hooks {
     base: u32,
     hooks: RefCell<Vec<Hook>>,
     free: RefCell<Vec<u32>>,
-    loose: RefCell<Vec<Loose>>,
+    released: RefCell<Vec<ReleasedWaker>>,
     touched: RefCell<Vec<Rc<Ready>>>,
 }
 
@@ -309,7 +309,7 @@ impl Hooks {
             base,
             hooks: RefCell::default(),
             free: RefCell::default(),
-            loose: RefCell::default(),
+            released: RefCell::default(),
             touched: RefCell::default(),
         }
     }
@@ -359,7 +359,7 @@ impl Hooks {
                 && old.is_foreign_of(owner)
             {
                 mem::swap(old, &mut new);
-                self.let_go(new);
+                self.release(new);
                 return word & ID;
             }
         }
@@ -405,7 +405,7 @@ impl Hooks {
                 // Before the list grows, remove bundles that no longer exist and whose waits were
                 // not reported. Otherwise they could accumulate without bound in a network that
                 // never becomes quiescent.
-                touched.retain(|ready| Rc::strong_count(ready) > 1 || ready.is_told());
+                touched.retain(|ready| Rc::strong_count(ready) > 1 || ready.is_reported());
                 let len = touched.len();
                 touched.reserve(len + 1);
             }
@@ -420,9 +420,9 @@ impl Hooks {
     }
 
     /// Keeps the waker of a freed hook, to be dropped later.
-    fn let_go(&self, hook: Hook) {
+    fn release(&self, hook: Hook) {
         if let Hook::Foreign(waker, ..) = hook {
-            self.loose.borrow_mut().push(Loose::Drop(waker));
+            self.released.borrow_mut().push(ReleasedWaker::Drop(waker));
         }
     }
 
@@ -435,7 +435,7 @@ impl Hooks {
             _ => return,
         };
         self.free.borrow_mut().push(at as u32);
-        self.let_go(old);
+        self.release(old);
     }
 
     /// Frees a hook if it belongs to a foreign waker and to this state word.
@@ -453,12 +453,12 @@ impl Hooks {
 
     /// Returns the waiter of a hook, if there is one.
     #[inline]
-    pub fn behind(&self, id: u32) -> Option<Behind> {
+    pub fn waiter_of(&self, id: u32) -> Option<HookWaiter> {
         match self.hooks.borrow().get(self.at(id))? {
             Hook::Free => None,
-            Hook::Foreign(_, process, _) => Some(Behind::Process(*process)),
-            Hook::Member(ready, _) => Some(Behind::Bundle(ready.is_told())),
-            Hook::Task(woken, _) => Some(Behind::Process(woken.process())),
+            Hook::Foreign(_, process, _) => Some(HookWaiter::Process(*process)),
+            Hook::Member(ready, _) => Some(HookWaiter::Bundle(ready.is_reported())),
+            Hook::Task(woken, _) => Some(HookWaiter::Process(woken.process())),
         }
     }
 
@@ -505,7 +505,7 @@ impl Hooks {
                 let hook = mem::replace(hook, Hook::Free);
                 self.free.borrow_mut().push(at as u32);
                 if let Hook::Foreign(waker, ..) = hook {
-                    self.loose.borrow_mut().push(Loose::Wake(waker));
+                    self.released.borrow_mut().push(ReleasedWaker::Wake(waker));
                 }
                 None
             }
@@ -514,14 +514,14 @@ impl Hooks {
 
     /// Returns true if there are wakers to wake or drop.
     #[inline]
-    pub fn has_loose(&self) -> bool {
-        !self.loose.borrow().is_empty()
+    pub fn has_released(&self) -> bool {
+        !self.released.borrow().is_empty()
     }
 
     /// Returns the wakers to wake or drop. Both are user code, which may panic.
     #[inline]
-    pub fn take_loose(&self) -> Vec<Loose> {
-        self.loose.take()
+    pub fn take_released(&self) -> Vec<ReleasedWaker> {
+        self.released.take()
     }
 
     /// Frees all hooks.
@@ -530,7 +530,7 @@ impl Hooks {
         drop(self.touched.take());
         let hooks = self.hooks.take();
         self.free.borrow_mut().clear();
-        hooks.into_iter().for_each(|hook| self.let_go(hook));
+        hooks.into_iter().for_each(|hook| self.release(hook));
     }
 }
 
@@ -539,7 +539,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bundles_that_have_gone_are_forgotten() {
+    fn dropped_bundles_are_removed() {
         let hooks = Hooks::new(0);
         let kept: Vec<_> = (0..100).map(|_| Ready::new(1, Side::Read)).collect();
         kept.iter().for_each(|ready| hooks.wait(ready, None, 0));

@@ -173,7 +173,7 @@ impl Run {
     /// Returns the run of this thread.
     #[track_caller]
     fn current() -> Self {
-        asking(|scheduler| Run {
+        with_scheduler(|scheduler| Run {
             directory: Arc::clone(&scheduler.directory),
             shared: Arc::clone(scheduler.shared()),
         })
@@ -203,7 +203,7 @@ impl Run {
 }
 
 #[track_caller]
-fn asking<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
+fn with_scheduler<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     match current::with_current(f) {
         Some(answer) => answer,
         None => panic!("this function was called outside a process of a run"),
@@ -212,8 +212,8 @@ fn asking<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 
 /// Returns kind and index of the running process.
 #[track_caller]
-fn who_asks() -> (u32, u32) {
-    match asking(Scheduler::running) {
+fn running_process() -> (u32, u32) {
+    match with_scheduler(Scheduler::running) {
         Some(who) => who,
         None => panic!("this function was called outside a process of a run"),
     }
@@ -353,7 +353,7 @@ pub fn collocated() -> Processes {
 #[track_caller]
 #[inline]
 pub fn modules() -> Vec<Module> {
-    let (kind, index) = who_asks();
+    let (kind, index) = running_process();
     let directory = Run::current().directory;
     let inside_out = modules_around(&*directory, directory.module_of(kind, index));
     let modules = inside_out.into_iter().rev().map(|(_, module)| Module {
@@ -408,7 +408,7 @@ pub fn os_processes() -> Vec<OsProcess> {
 #[track_caller]
 #[inline]
 pub fn connections() -> Connections {
-    let (kind, index) = who_asks();
+    let (kind, index) = running_process();
     let run = Run::current();
     let ends = run.directory.ends_of(kind, index).into_iter();
     Connections { run, ends }

@@ -10,8 +10,8 @@
 //! | a process is woken on its own scheduler | `Scheduler::wake` in `wait.rs` |
 //! | a process is woken from another thread | `Shared::send` in `shared.rs`; wakers: `future.rs` |
 //! | a scheduler sleeps | `Parker::park` in `parker.rs` |
-//! | all schedulers are quiescent: deadlock or growth | `Scheduler::standstill` in `deadlock.rs` |
-//! | a frame is sent to another OS process | `Outside::send_token` in `frames.rs` |
+//! | no scheduler has work: deadlock or growth | `Scheduler::detect_deadlock` in `deadlock.rs` |
+//! | a frame is sent to another OS process | `Remote::send_token` in `frames.rs` |
 //! | a frame is received | `Scheduler::exchange` in `exchange.rs` |
 //! | ends are closed, unread tokens dropped | `Scheduler::flush_deferred` in `between_polls.rs` |
 //! | another thread asks for the state of processes | `Inquiry::ask` in `snapshots.rs` |
@@ -20,12 +20,12 @@ pub mod between_polls;
 pub mod current;
 mod deadlock;
 mod deferred;
+mod detection;
 mod exchange;
 pub mod frames;
 pub mod future;
 pub mod hooks;
 pub mod introspection;
-mod meeting;
 pub mod outcome;
 mod pacing;
 pub(crate) mod parker;

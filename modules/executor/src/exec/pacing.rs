@@ -12,24 +12,24 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// Number of successive spins in vain after which spins are short.
-const GIVES_UP: u32 = 8;
+const SHORT_AFTER: u32 = 8;
 /// One spin in this number is long nevertheless.
-const TRIES: u32 = 16;
+const LONG_EVERY: u32 = 16;
 
 /// Results of recent spins.
-pub(super) struct Lookout {
+pub(super) struct SpinHistory {
     vain: Cell<u32>,
 }
 
-impl Lookout {
+impl SpinHistory {
     pub(super) const fn new() -> Self {
-        Lookout { vain: Cell::new(0) }
+        SpinHistory { vain: Cell::new(0) }
     }
 
     /// Returns true if the next spin should be long.
     pub(super) fn is_patient(&self) -> bool {
         let vain = self.vain.get();
-        vain < GIVES_UP || vain.is_multiple_of(TRIES)
+        vain < SHORT_AFTER || vain.is_multiple_of(LONG_EVERY)
     }
 
     /// Records that something came during a spin.
@@ -40,10 +40,13 @@ impl Lookout {
     /// Records that nothing came during a spin.
     pub(super) fn was_in_vain(&self) {
         // The counter wraps to the first value after a long spin, so that it does not overflow and
-        // one spin in `TRIES` stays long.
+        // one spin in `LONG_EVERY` stays long.
         let vain = self.vain.get() + 1;
-        self.vain
-            .set(if vain > 2 * TRIES { TRIES + 1 } else { vain });
+        self.vain.set(if vain > 2 * LONG_EVERY {
+            LONG_EVERY + 1
+        } else {
+            vain
+        });
     }
 }
 
@@ -62,7 +65,7 @@ const LONG: Duration = Duration::from_millis(1);
 /// Number of polls in a batch. If processes compute for a long time, each poll is a batch. Then
 /// messages from others are checked between the polls, and not after all of them.
 pub(super) struct BatchSize {
-    turns: Cell<usize>,
+    polls: Cell<usize>,
     /// Number of polls since the clock was last read, while each is a batch.
     since: Cell<usize>,
     last: Cell<Instant>,
@@ -71,7 +74,7 @@ pub(super) struct BatchSize {
 impl BatchSize {
     pub(super) fn new() -> Self {
         BatchSize {
-            turns: Cell::new(BATCH),
+            polls: Cell::new(BATCH),
             since: Cell::new(0),
             last: Cell::new(Instant::now()),
         }
@@ -79,23 +82,23 @@ impl BatchSize {
 
     #[inline(always)]
     pub(super) fn get(&self) -> usize {
-        self.turns.get()
+        self.polls.get()
     }
 
-    /// Adapts the size after a batch of `turns` polls.
+    /// Adapts the size after a batch of `polls` polls.
     #[inline(always)]
-    pub(super) fn adapt(&self, turns: usize) {
-        if self.is_to_look(turns) {
-            self.look(Instant::now());
+    pub(super) fn adapt(&self, polls: usize) {
+        if self.should_read_clock(polls) {
+            self.read_clock(Instant::now());
         }
     }
 
     #[inline(always)]
-    fn is_to_look(&self, turns: usize) -> bool {
-        if self.turns.get() == BATCH {
-            return turns >= FEW;
+    fn should_read_clock(&self, polls: usize) -> bool {
+        if self.polls.get() == BATCH {
+            return polls >= FEW;
         }
-        self.since.set(self.since.get() + turns);
+        self.since.set(self.since.get() + polls);
         self.since.get() >= BATCH
     }
 
@@ -103,33 +106,33 @@ impl BatchSize {
     /// time, or batches that were too short to be timed. The only effect of that is that each poll
     /// is a batch for a while.
     #[inline(never)]
-    fn look(&self, now: Instant) {
+    fn read_clock(&self, now: Instant) {
         self.since.set(0);
         let is_long = now - self.last.replace(now) > LONG;
-        self.turns.set(if is_long { 1 } else { BATCH });
+        self.polls.set(if is_long { 1 } else { BATCH });
     }
 }
 
 #[cfg(test)]
-mod lookout_tests {
+mod spin_history_tests {
     use super::*;
 
     #[test]
-    fn who_looks_in_vain_looks_rarely() {
-        let lookout = Lookout::new();
-        let looks = |count: u32| {
-            let look = || {
-                let patient = lookout.is_patient();
-                lookout.was_in_vain();
+    fn spins_in_vain_become_short() {
+        let spin_history = SpinHistory::new();
+        let long_spins = |count: u32| {
+            let spin = || {
+                let patient = spin_history.is_patient();
+                spin_history.was_in_vain();
                 patient
             };
-            (0..count).filter(|_| look()).count() as u32
+            (0..count).filter(|_| spin()).count() as u32
         };
-        assert_eq!(looks(GIVES_UP), GIVES_UP);
-        let later = looks(TRIES * 100);
+        assert_eq!(long_spins(SHORT_AFTER), SHORT_AFTER);
+        let later = long_spins(LONG_EVERY * 100);
         assert!((99..=101).contains(&later), "{later}");
-        lookout.has_paid();
-        assert_eq!(looks(GIVES_UP), GIVES_UP);
+        spin_history.has_paid();
+        assert_eq!(long_spins(SHORT_AFTER), SHORT_AFTER);
     }
 }
 
@@ -138,47 +141,47 @@ mod batch_size_tests {
     use super::*;
 
     /// Simulates `count` polls, and returns for each the size of its batch.
-    fn turns(size: &BatchSize, now: &mut Instant, count: usize, microseconds: u64) -> Vec<usize> {
+    fn polls(size: &BatchSize, now: &mut Instant, count: usize, microseconds: u64) -> Vec<usize> {
         let mut sizes = Vec::new();
         while sizes.len() < count {
-            let turns = size.get().min(count - sizes.len());
-            sizes.extend(std::iter::repeat_n(size.get(), turns));
-            *now += turns as u32 * Duration::from_micros(microseconds);
-            if size.is_to_look(turns) {
-                size.look(*now);
+            let polls = size.get().min(count - sizes.len());
+            sizes.extend(std::iter::repeat_n(size.get(), polls));
+            *now += polls as u32 * Duration::from_micros(microseconds);
+            if size.should_read_clock(polls) {
+                size.read_clock(*now);
             }
         }
         sizes
     }
 
     #[test]
-    fn long_turns_are_batches_until_they_are_short() {
+    fn long_polls_are_batches_until_they_are_short() {
         let size = BatchSize::new();
         let mut now = size.last.get();
         assert!(
-            turns(&size, &mut now, 6 * BATCH, 1)
+            polls(&size, &mut now, 6 * BATCH, 1)
                 .iter()
                 .all(|&n| n == BATCH)
         );
-        let long = turns(&size, &mut now, 6 * BATCH, 100);
+        let long = polls(&size, &mut now, 6 * BATCH, 100);
         assert_eq!(
             long.iter().filter(|&&n| n == BATCH).count(),
             BATCH,
             "the first batch"
         );
         assert_eq!(size.get(), 1);
-        let short = turns(&size, &mut now, 6 * BATCH, 1);
+        let short = polls(&size, &mut now, 6 * BATCH, 1);
         assert_eq!(short.iter().filter(|&&n| n == 1).count(), BATCH);
         assert_eq!(size.get(), BATCH);
     }
 
     /// Reading the clock takes longer than many polls.
     #[test]
-    fn batches_of_few_turns_are_not_looked_at() {
+    fn the_clock_is_not_read_after_few_polls() {
         let size = BatchSize::new();
-        for turns in 0..FEW {
-            assert!(!size.is_to_look(turns));
+        for polls in 0..FEW {
+            assert!(!size.should_read_clock(polls));
         }
-        assert!(size.is_to_look(FEW));
+        assert!(size.should_read_clock(FEW));
     }
 }

@@ -22,18 +22,18 @@ use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, PoisonError, fence, lock
 /// Parker of the schedulers of a run, with an entry for each.
 pub(crate) struct Parker {
     state: Mutex<State>,
-    seats: Vec<Seat>,
+    entries: Vec<Entry>,
 }
 
 struct State {
     sleepers: usize,
     /// Number of times that all schedulers were found asleep.
-    round: u64,
+    all_asleep_count: u64,
 }
 
-struct Seat {
+struct Entry {
     asleep: AtomicBool,
-    bell: Condvar,
+    condvar: Condvar,
 }
 
 /// Reason for the end of a sleep.
@@ -49,16 +49,16 @@ pub(crate) enum Unparked {
 
 impl Parker {
     pub(crate) fn new(schedulers: usize) -> Self {
-        let seat = || Seat {
+        let entry = || Entry {
             asleep: AtomicBool::new(false),
-            bell: Condvar::new(),
+            condvar: Condvar::new(),
         };
         Parker {
             state: Mutex::new(State {
                 sleepers: 0,
-                round: 0,
+                all_asleep_count: 0,
             }),
-            seats: (0..schedulers).map(|_| seat()).collect(),
+            entries: (0..schedulers).map(|_| entry()).collect(),
         }
     }
 
@@ -74,43 +74,43 @@ impl Parker {
         counts: impl Fn() -> bool,
         at_most: Option<Duration>,
     ) -> Unparked {
-        let seat = &self.seats[me];
+        let entry = &self.entries[me];
         let mut state = lock(&self.state);
-        seat.asleep.store(true, Ordering::SeqCst);
+        entry.asleep.store(true, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if stay() {
-            seat.asleep.store(false, Ordering::SeqCst);
+            entry.asleep.store(false, Ordering::SeqCst);
             return Unparked::Woken;
         }
         state.sleepers += 1;
-        if state.sleepers == self.seats.len() && counts() {
-            state.round += 1;
+        if state.sleepers == self.entries.len() && counts() {
+            state.all_asleep_count += 1;
             state.sleepers = 0;
-            for seat in &self.seats {
-                seat.asleep.store(false, Ordering::SeqCst);
-                seat.bell.notify_one();
+            for entry in &self.entries {
+                entry.asleep.store(false, Ordering::SeqCst);
+                entry.condvar.notify_one();
             }
             return Unparked::AllAsleep;
         }
-        let round = state.round;
-        while seat.asleep.load(Ordering::SeqCst) {
+        let all_asleep_count = state.all_asleep_count;
+        while entry.asleep.load(Ordering::SeqCst) {
             let Some(time) = at_most else {
-                state = seat
-                    .bell
+                state = entry
+                    .condvar
                     .wait(state)
                     .unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let woken = seat.bell.wait_timeout(state, time);
+            let woken = entry.condvar.wait_timeout(state, time);
             let (back, timer) = woken.unwrap_or_else(PoisonError::into_inner);
             state = back;
-            if timer.timed_out() && seat.asleep.load(Ordering::SeqCst) {
-                seat.asleep.store(false, Ordering::SeqCst);
+            if timer.timed_out() && entry.asleep.load(Ordering::SeqCst) {
+                entry.asleep.store(false, Ordering::SeqCst);
                 state.sleepers -= 1;
                 return Unparked::TimedOut;
             }
         }
-        if state.round == round {
+        if state.all_asleep_count == all_asleep_count {
             Unparked::Woken
         } else {
             Unparked::AllAsleep
@@ -119,21 +119,21 @@ impl Parker {
 
     /// Wakes a scheduler if it sleeps. Must be called after its inbox was filled.
     #[inline]
-    pub(crate) fn unpark(&self, who: usize) {
+    pub(crate) fn unpark(&self, scheduler: usize) {
         fence(Ordering::SeqCst);
-        if self.seats[who].asleep.load(Ordering::SeqCst) {
-            self.ring(who);
+        if self.entries[scheduler].asleep.load(Ordering::SeqCst) {
+            self.ring(scheduler);
         }
     }
 
     #[cold]
-    fn ring(&self, who: usize) {
-        let seat = &self.seats[who];
+    fn ring(&self, scheduler: usize) {
+        let entry = &self.entries[scheduler];
         let mut state = lock(&self.state);
-        if seat.asleep.load(Ordering::SeqCst) {
-            seat.asleep.store(false, Ordering::SeqCst);
+        if entry.asleep.load(Ordering::SeqCst) {
+            entry.asleep.store(false, Ordering::SeqCst);
             state.sleepers -= 1;
-            seat.bell.notify_one();
+            entry.condvar.notify_one();
         }
     }
 }

@@ -6,7 +6,7 @@ use super::scheduler::Slot;
 use super::statistics::Recorder;
 use super::task;
 use super::task::TaskHeader;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use std::ptr::NonNull;
 use std::task::Context;
 use std::task::Waker;
@@ -18,10 +18,10 @@ impl Scheduler {
         self.recorder.as_deref()
     }
 
-    /// Polls a batch as `turn` does, and reads the clock after each poll.
+    /// Polls a batch as `poll_queued` does, and reads the clock after each poll.
     #[cold]
     #[inline(never)]
-    pub(super) fn timed_turn(&self, waker: &Waker) {
+    pub(super) fn timed_batch(&self, waker: &Waker) {
         if self.queue.is_empty() {
             return;
         }
@@ -29,14 +29,14 @@ impl Scheduler {
             recorder.begin(self.queue.len());
         }
         let mut context = Context::from_waker(waker);
-        let told = self.told.get();
+        let reported = self.reported.get();
         let mut clock = self.measured.then(Instant::now);
-        let turns = self.batch_size.get();
-        let (mut turn, mut has_ended) = (0, false);
+        let polls = self.batch_size.get();
+        let (mut index, mut has_ended) = (0, false);
         loop {
             // As in `pass_stop_on`, except that each poll is timed separately.
             let asked = has_ended.then(|| self.take_asked()).flatten();
-            let Some(id) = asked.or_else(|| (turn < turns).then(|| self.queue.pop()).flatten())
+            let Some(id) = asked.or_else(|| (index < polls).then(|| self.queue.pop()).flatten())
             else {
                 break;
             };
@@ -47,10 +47,10 @@ impl Scheduler {
                 recorder.open();
             }
             has_ended = if asked.is_some() {
-                self.poll_asked(id, told, &mut context)
+                self.poll_asked(id, reported, &mut context)
             } else {
-                turn += 1;
-                self.step_alone(turn - 1, id, told, &mut context)
+                index += 1;
+                self.step_alone(index - 1, id, reported, &mut context)
             };
             self.flush_deferred();
             if let Some(recorder) = &self.recorder {
@@ -61,11 +61,11 @@ impl Scheduler {
             if let Some(clock) = &mut clock {
                 let now = Instant::now();
                 let at = id - self.base;
-                self.tally.borrow_mut().poll(at, who, now - *clock);
+                self.statistics.borrow_mut().poll(at, who, now - *clock);
                 *clock = now;
             }
         }
-        self.adapt_batch(turn);
+        self.adapt_batch(index);
         self.core.running.end_batch();
     }
 
@@ -83,20 +83,20 @@ impl Scheduler {
 }
 
 impl Scheduler {
-    /// Adapts the size of batches after a batch of `turns` polls.
+    /// Adapts the size of batches after a batch of `polls` polls.
     #[inline(always)]
-    pub(super) fn adapt_batch(&self, turns: usize) {
-        if self.outside.is_some() || self.core.shared.inboxes() > 1 {
-            self.batch_size.adapt(turns);
+    pub(super) fn adapt_batch(&self, polls: usize) {
+        if self.remote.is_some() || self.core.shared.inboxes() > 1 {
+            self.batch_size.adapt(polls);
         }
     }
 
-    /// Polls a process, and then processes that it asked to stop. `turn` is the index of the poll
-    /// in the batch. `told` is true if waits have been reported.
+    /// Polls a process, and then processes that it asked to stop. `index` is the index of the poll
+    /// in the batch. `reported` is true if waits have been reported.
     #[inline(always)]
-    pub(super) fn step(&self, turn: usize, id: u32, told: bool, context: &mut Context<'_>) {
-        if self.step_alone(turn, id, told, context) {
-            self.pass_stop_on(told, context);
+    pub(super) fn step(&self, index: usize, id: u32, reported: bool, context: &mut Context<'_>) {
+        if self.step_alone(index, id, reported, context) {
+            self.pass_stop_on(reported, context);
         }
         self.flush_deferred();
     }
@@ -105,9 +105,9 @@ impl Scheduler {
     #[inline(always)]
     pub(super) fn step_alone(
         &self,
-        turn: usize,
+        index: usize,
         id: u32,
-        told: bool,
+        reported: bool,
         context: &mut Context<'_>,
     ) -> bool {
         debug_assert!(self.slot(id).is_some(), "only ids of the table are queued");
@@ -117,27 +117,27 @@ impl Scheduler {
         let Some(header) = slot.get() else {
             return false;
         };
-        let header = self.predictions.confirm(turn, header);
+        let header = self.predictions.confirm(index, header);
         self.core.running.set(id);
         // SAFETY: the table has live tasks only, because a slot is cleared right after the memory
         // of its task is freed.
         unsafe { header.as_ref() }.dequeue();
-        self.poll(slot, header, told, context)
+        self.poll(slot, header, reported, context)
     }
 
-    /// Polls the process of a slot. Returns true if it has ended, and has left the table. `told` is
+    /// Polls the process of a slot. Returns true if it has ended and left the table. `reported` is
     /// true if waits have been reported.
     #[inline(always)]
     fn poll(
         &self,
         slot: &Slot,
         header: NonNull<TaskHeader>,
-        told: bool,
+        reported: bool,
         context: &mut Context<'_>,
     ) -> bool {
-        let told = match told {
+        let reported = match reported {
             // SAFETY: as in `step_alone`.
-            true => Some(self.tell_woken(unsafe { header.as_ref() })),
+            true => Some(self.note_polled(unsafe { header.as_ref() })),
             false => None,
         };
         // SAFETY: the task is alive, as above, and no process of this scheduler is being polled.
@@ -146,8 +146,8 @@ impl Scheduler {
         if ended {
             slot.set(None);
             self.live.set(self.live.get() - 1);
-            if let Some(told) = told {
-                self.ended.borrow_mut().push(told);
+            if let Some(reported) = reported {
+                self.ended.borrow_mut().push(reported);
             }
         }
         ended
@@ -156,10 +156,10 @@ impl Scheduler {
     /// Records the poll of a process that may have been reported as waiting. Returns its kind and
     /// index.
     #[inline(never)]
-    fn tell_woken(&self, header: &TaskHeader) -> (u32, u32) {
-        if header.take_told() {
+    fn note_polled(&self, header: &TaskHeader) -> (u32, u32) {
+        if header.take_reported() {
             let id = self.core.running.id();
-            self.registry.take_told(id);
+            self.registry.take_reported(id);
         }
         (header.kind(), header.index())
     }
@@ -168,9 +168,9 @@ impl Scheduler {
     /// continues with the process that it asked, and so on up the chain. These polls precede those
     /// of all other ready processes. Otherwise each of the others would be polled in vain for each
     /// link of the chain.
-    fn pass_stop_on(&self, told: bool, context: &mut Context<'_>) {
+    fn pass_stop_on(&self, reported: bool, context: &mut Context<'_>) {
         while let Some(id) = self.take_asked() {
-            if !self.poll_asked(id, told, context) {
+            if !self.poll_asked(id, reported, context) {
                 return;
             }
         }
@@ -179,7 +179,7 @@ impl Scheduler {
     /// Removes and returns the process that was last asked to stop, if it has not ended. The id is
     /// a hint.
     pub(super) fn take_asked(&self) -> Option<u32> {
-        let id = self.asked.replace(NOBODY);
+        let id = self.asked.replace(NO_ID);
         self.header(id).map(|_| id)
     }
 
@@ -187,7 +187,7 @@ impl Scheduler {
     ///
     /// The process stays marked as queued, and stays in the queue. When its entry is reached, it is
     /// polled again, or skipped if it has ended.
-    pub(super) fn poll_asked(&self, id: u32, told: bool, context: &mut Context<'_>) -> bool {
+    pub(super) fn poll_asked(&self, id: u32, reported: bool, context: &mut Context<'_>) -> bool {
         let Some(slot) = self.slot(id) else {
             return false;
         };
@@ -195,14 +195,14 @@ impl Scheduler {
             return false;
         };
         self.core.running.set(id);
-        self.poll(slot, header, told, context)
+        self.poll(slot, header, reported, context)
     }
 
     /// Creates the processes. A panic fails the run.
     pub(super) fn make(&self, build: impl FnOnce()) {
-        self.closings.making.set(true);
+        self.closings.creating.set(true);
         self.guarded(build);
-        self.closings.making.set(false);
+        self.closings.creating.set(false);
         self.flush_deferred();
     }
 }

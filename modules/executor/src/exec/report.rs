@@ -264,10 +264,10 @@ pub fn describe(
             cycle.push(rank);
             rank = inside(rank).unwrap_or(start);
         }
-        cycle.drain(..place_of(&cycle, rank));
+        cycle.drain(..index_of(&cycle, rank));
     }
-    let told = |rank: &u32| process(*rank, graph, calls, directory);
-    let listed = cycle.iter().take(LISTED).map(told).collect::<Vec<_>>();
+    let describe = |rank: &u32| process(*rank, graph, calls, directory);
+    let listed = cycle.iter().take(LISTED).map(describe).collect::<Vec<_>>();
     // Processes without a known wait come first, because all others wait for them.
     others.sort_by_key(|&rank| (graph.sides(rank).next().is_some(), rank));
     Block {
@@ -278,7 +278,7 @@ pub fn describe(
         others: others
             .iter()
             .take(LISTED - listed.len())
-            .map(told)
+            .map(describe)
             .collect(),
         others_len: others.len(),
         cycle: listed,
@@ -292,11 +292,14 @@ pub fn processes(
     calls: &Calls,
     directory: &dyn Directory,
 ) -> (Vec<BlockedProcess>, usize) {
-    let told = |rank: &u32| process(*rank, graph, calls, directory);
-    (ranks.iter().take(LISTED).map(told).collect(), ranks.len())
+    let describe = |rank: &u32| process(*rank, graph, calls, directory);
+    (
+        ranks.iter().take(LISTED).map(describe).collect(),
+        ranks.len(),
+    )
 }
 
-fn place_of(cycle: &[u32], rank: u32) -> usize {
+fn index_of(cycle: &[u32], rank: u32) -> usize {
     cycle.iter().position(|&of| of == rank).unwrap_or(0)
 }
 

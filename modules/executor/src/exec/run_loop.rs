@@ -2,17 +2,17 @@
 
 use super::current::CURRENT;
 use super::current::with_current;
-use super::frames::Outside;
+use super::detection::Decision;
+use super::frames::Remote;
 use super::future;
-use super::meeting::Verdict;
 use super::parker::Unparked;
 use super::scheduler::Scheduler;
-use super::statistics::Tally;
+use super::statistics::Statistics;
 use super::task;
 use super::user_code;
 use super::user_code::Section;
 use crate::link::between::RunState;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use crate::say::say;
 use std::hint;
 use std::process;
@@ -32,7 +32,7 @@ const COPYING: Duration = Duration::from_micros(500);
 /// would take the earlier one for its outer run and use it after it has been freed. An error cannot
 /// be returned, because a run can also be left by a panic.
 #[cold]
-fn entered_and_not_left() -> ! {
+fn abort_unordered_exit() -> ! {
     say(
         "a run ended before a run that began later on the same thread; the program is aborted\n\
          help: processes of a run must not call functions that suspend the stack on which the run \
@@ -48,7 +48,7 @@ impl Scheduler {
         impl Drop for Leave<'_> {
             fn drop(&mut self) {
                 if !ptr::eq(CURRENT.get(), self.0) {
-                    entered_and_not_left();
+                    abort_unordered_exit();
                 }
                 CURRENT.set(self.0.outer.get());
             }
@@ -65,12 +65,12 @@ impl Scheduler {
 
     /// Runs a scheduler: `build` adds its processes, which are polled until the whole run ends. The
     /// processes that remain are dropped. Returns the counters.
-    pub fn live(&self, build: impl FnOnce()) -> Tally {
+    pub fn live(&self, build: impl FnOnce()) -> Statistics {
         self.enter(|| {
-            let seated = self.sit();
+            let registration = self.register();
             self.make(build);
             self.work();
-            drop(seated);
+            drop(registration);
             self.hand_in();
             self.announce();
             self.clear();
@@ -78,13 +78,13 @@ impl Scheduler {
             loop {
                 self.flush_deferred();
                 self.hooks.clear();
-                if !self.hooks.has_loose() {
+                if !self.hooks.has_released() {
                     break;
                 }
                 self.tidy();
             }
         });
-        self.tally.take()
+        self.statistics.take()
     }
 
     /// Polls the processes until the whole run ends.
@@ -95,9 +95,9 @@ impl Scheduler {
         // Time at which a wait for an event outside the network is reported.
         let mut deadline = None;
         while !shared.stopped() {
-            match self.meet_if_called() {
-                Some(Verdict::End) => return,
-                Some(verdict) => deadline = verdict.told_at(),
+            match self.join_detection_if_called() {
+                Some(Decision::End) => return,
+                Some(decision) => deadline = decision.report_at(),
                 None => {}
             }
             self.poll_batch(&waker);
@@ -107,18 +107,18 @@ impl Scheduler {
             let ran = self.ran.replace(false);
             if ran {
                 deadline = None;
-                shared.stir();
+                shared.note_activity();
             }
             if let Some(recorder) = &self.recorder {
                 recorder.idle();
             }
-            let woken = match &self.outside {
-                Some(outside) => self.sleep_among(outside, ran, deadline),
+            let woken = match &self.remote {
+                Some(remote) => self.sleep_among(remote, ran, deadline),
                 None => self.sleep(deadline),
             };
             match woken {
-                Some(Verdict::End) => return,
-                Some(verdict) => deadline = verdict.told_at(),
+                Some(Decision::End) => return,
+                Some(decision) => deadline = decision.report_at(),
                 None => {}
             }
         }
@@ -131,7 +131,7 @@ impl Scheduler {
             self.take_mail();
         }
         self.polled.poll(false, |id| self.wake(id));
-        self.guarded(|| self.turn(waker));
+        self.guarded(|| self.poll_queued(waker));
         self.tidy();
     }
 
@@ -145,25 +145,25 @@ impl Scheduler {
             || self.core.shared.inbox(self.index()).is_filled()
             || self.spin()
             || self.arm()
-            || self.hooks.has_loose()
-            || self.waits_for_room_around()
-            || self.has_left_something()
+            || self.hooks.has_released()
+            || self.wait_for_space_around()
+            || self.close_left_outside_polls()
     }
 
     /// Sleeps until another scheduler of this OS process wakes this one, or until the deadline.
     /// Returns the decision of the schedulers if all of them slept.
-    fn sleep(&self, deadline: Option<Instant>) -> Option<Verdict> {
+    fn sleep(&self, deadline: Option<Instant>) -> Option<Decision> {
         let shared = &*self.core.shared;
-        self.tally.borrow_mut().sleeps += 1;
+        self.statistics.borrow_mut().sleeps += 1;
         let at_most = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         match shared.sleep(self.index(), at_most) {
             // The wake-up may be spurious, because the scheduler that sent it may have come late.
             Unparked::Woken => None,
             Unparked::TimedOut => {
-                shared.ask();
-                Some(Verdict::Wait(None))
+                shared.request_report();
+                Some(Decision::Wait(None))
             }
-            Unparked::AllAsleep => Some(self.standstill()),
+            Unparked::AllAsleep => Some(self.detect_deadlock()),
         }
     }
 
@@ -172,31 +172,31 @@ impl Scheduler {
     /// has run since the last sleep.
     fn sleep_among(
         &self,
-        outside: &Outside,
+        remote: &Remote,
         ran: bool,
         deadline: Option<Instant>,
-    ) -> Option<Verdict> {
+    ) -> Option<Decision> {
         if ran {
-            outside.moved.set(true);
+            remote.moved.set(true);
         }
-        if self.is_called(outside) {
-            return Some(self.standstill());
+        if self.is_called(remote) {
+            return Some(self.detect_deadlock());
         }
         let shared = &*self.core.shared;
-        self.tally.borrow_mut().sleeps += 1;
-        outside.moved.set(false);
+        self.statistics.borrow_mut().sleeps += 1;
+        remote.moved.set(false);
         let at_most = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         let stay = || {
             let inbox = shared.inbox(self.index());
             inbox.is_filled()
                 || shared.stopped()
-                || outside.is_called()
-                || outside.state() != RunState::Running
+                || remote.is_called()
+                || remote.state() != RunState::Running
         };
-        outside.sleep(stay, at_most);
+        remote.sleep(stay, at_most);
         deadline.filter(|at| *at <= Instant::now()).map(|_| {
-            shared.ask();
-            Verdict::Wait(None)
+            shared.request_report();
+            Decision::Wait(None)
         })
     }
 
@@ -214,15 +214,15 @@ impl Scheduler {
             }
             task.set(None);
         }
-        self.core.running.set(NOBODY);
-        self.take_letters(self.core.shared.inbox(self.index()).letters());
-        let unreceived = self.close_above();
-        let sent = self.traffic_above();
-        let mut tally = self.tally.borrow_mut();
-        (tally.unreceived, tally.ranks) = (unreceived, sent);
-        drop(tally);
-        if let Some(outside) = &self.outside {
-            for (channel, token) in outside.take_kept() {
+        self.core.running.set(NO_ID);
+        self.handle_requests(self.core.shared.inbox(self.index()).take_requests());
+        let unreceived = self.close_upper_layer();
+        let sent = self.upper_layer_traffic();
+        let mut statistics = self.statistics.borrow_mut();
+        (statistics.unreceived, statistics.ranks) = (unreceived, sent);
+        drop(statistics);
+        if let Some(remote) = &self.remote {
+            for (channel, token) in remote.take_kept() {
                 self.drop_token(channel, token);
             }
         }
@@ -238,39 +238,39 @@ impl Scheduler {
             self.wake(id);
         }
         self.mail.set(mail);
-        self.take_letters(self.core.shared.inbox(self.index()).letters());
+        self.handle_requests(self.core.shared.inbox(self.index()).take_requests());
         self.answer();
     }
 
     /// Polls a batch of ready processes.
-    fn turn(&self, waker: &Waker) {
+    fn poll_queued(&self, waker: &Waker) {
         self.ran.set(self.ran.get() || !self.queue.is_empty());
         if self.timed {
-            return self.timed_turn(waker);
+            return self.timed_batch(waker);
         }
         let mut context = Context::from_waker(waker);
         // The flag changes only when all schedulers meet, which is between batches.
-        let turns = if self.told.get() {
+        let polls = if self.reported.get() {
             self.batch(true, &mut context)
         } else {
             self.batch(false, &mut context)
         };
-        self.adapt_batch(turns);
+        self.adapt_batch(polls);
         self.core.running.end_batch();
     }
 
     #[inline(always)]
     /// Polls at most a batch of processes, and returns the number of polls. The flag says whether
     /// waits have been reported.
-    fn batch(&self, told: bool, context: &mut Context<'_>) -> usize {
-        let turns = self.batch_size.get();
-        for turn in 0..turns {
+    fn batch(&self, reported: bool, context: &mut Context<'_>) -> usize {
+        let polls = self.batch_size.get();
+        for index in 0..polls {
             let Some(id) = self.queue.pop() else {
-                return turn;
+                return index;
             };
-            self.step(turn, id, told, context);
+            self.step(index, id, reported, context);
         }
-        turns
+        polls
     }
 
     /// Spins until a message comes or a polled wait ends, if spinning is cheaper than sleeping.
@@ -282,7 +282,7 @@ impl Scheduler {
         };
         let inbox = shared.inbox(self.index());
         let mut start = None;
-        let patient = self.lookout.is_patient() || self.is_being_read();
+        let patient = self.spin_history.is_patient() || self.is_being_read();
         loop {
             for _ in 0..64 {
                 // The scheduler has no process to poll first, so it receives messages at once.
@@ -296,21 +296,21 @@ impl Scheduler {
                     || shared.stopped()
                 {
                     if start.is_some() {
-                        self.lookout.has_paid();
+                        self.spin_history.has_paid();
                     }
                     return true;
                 }
                 hint::spin_loop();
             }
             if !patient {
-                self.lookout.was_in_vain();
+                self.spin_history.was_in_vain();
                 return false;
             }
             // Most waits have ended by now. Reading the clock takes as long as some of them.
             let start = *start.get_or_insert_with(Instant::now);
             let elapsed = start.elapsed();
             if elapsed > patience && (elapsed > COPYING || !self.is_being_read()) {
-                self.lookout.was_in_vain();
+                self.spin_history.was_in_vain();
                 return false;
             }
         }
@@ -319,9 +319,9 @@ impl Scheduler {
     /// Returns true if another OS process is reading a token in the memory of this one. An answer
     /// may come soon.
     fn is_being_read(&self) -> bool {
-        self.outside
+        self.remote
             .as_ref()
-            .is_some_and(|outside| outside.is_exposed())
+            .is_some_and(|remote| remote.is_exposed())
     }
 
     /// Arms the polled waits before the scheduler sleeps. Returns true if one of them has ended, so

@@ -6,7 +6,7 @@
 //! halves the work of the prime sieve. After a number of polls the front entry is skipped once,
 //! because two processes that write to each other must not keep all others waiting.
 
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use std::cell::Cell;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -43,7 +43,7 @@ impl Waiting {
     /// it. The queue may change meanwhile.
     #[inline]
     pub(crate) fn has_other(&self, than: u32) -> bool {
-        let is_other = |id: u32| id != NOBODY && id != than;
+        let is_other = |id: u32| id != NO_ID && id != than;
         let (head, tail) = (self.head.load(Relaxed), self.tail.load(Relaxed));
         let len = tail.wrapping_sub(head).min(self.ids.len() as u32);
         is_other(self.next.load(Relaxed))
@@ -58,7 +58,7 @@ impl Queue {
         let size = processes.max(1).next_power_of_two();
         Queue {
             waiting: Waiting {
-                next: AtomicU32::new(NOBODY),
+                next: AtomicU32::new(NO_ID),
                 ids: (0..size).map(|_| AtomicU32::new(0)).collect(),
                 head: AtomicU32::new(0),
                 tail: AtomicU32::new(0),
@@ -101,7 +101,7 @@ impl Queue {
         } else {
             id
         };
-        if id != NOBODY {
+        if id != NO_ID {
             self.push(id);
         }
     }
@@ -109,8 +109,8 @@ impl Queue {
     #[inline]
     /// Removes and returns the next id.
     pub(crate) fn pop(&self) -> Option<u32> {
-        let next = self.replace_next(NOBODY);
-        if next != NOBODY {
+        let next = self.replace_next(NO_ID);
+        if next != NO_ID {
             let streak = self.streak.get();
             self.streak.set(streak + 1);
             if streak < STREAK {
@@ -135,7 +135,7 @@ impl Queue {
         let Waiting {
             next, head, tail, ..
         } = &self.waiting;
-        head.load(Relaxed) == tail.load(Relaxed) && next.load(Relaxed) == NOBODY
+        head.load(Relaxed) == tail.load(Relaxed) && next.load(Relaxed) == NO_ID
     }
 
     /// Returns the number of ids in the queue.
@@ -144,7 +144,7 @@ impl Queue {
         let Waiting {
             next, head, tail, ..
         } = &self.waiting;
-        let front = u32::from(next.load(Relaxed) != NOBODY);
+        let front = u32::from(next.load(Relaxed) != NO_ID);
         tail.load(Relaxed).wrapping_sub(head.load(Relaxed)) + front
     }
 
@@ -195,7 +195,7 @@ mod queue_tests {
     }
 
     #[test]
-    fn the_front_place_goes_first_but_not_for_ever() {
+    fn the_front_entry_is_first_for_a_limited_time() {
         let queue = Queue::new(3, None);
         queue.push(0);
         queue.push_next(1);

@@ -8,20 +8,20 @@ use super::report::Calls;
 use super::scheduler::Scheduler;
 use super::shared::Shared;
 use super::snapshots::Answer;
-use super::snapshots::Seated;
+use super::snapshots::SchedulerView;
 use super::snapshots::Snapshot;
 use super::wait_graph::UNKNOWN;
 use super::wait_graph::Update;
 use super::wait_graph::Wait;
 use super::wait_graph::WaitGraph;
-use super::wait_points::Look;
+use super::wait_points::SideState;
 use crate::block::BlockedProcess;
 use crate::link::waiter::ARMED;
 use crate::link::waiter::GONE;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use crate::link::waiter::STOP;
 use crate::placement::SchedulerIndex;
-use crate::running::Tell;
+use crate::running::StateReport;
 use crate::sync::lock;
 use std::collections::HashMap;
 use std::ptr::NonNull;
@@ -37,16 +37,17 @@ const LISTED: usize = 20;
 /// whether it is for the reader to leave.
 type Way = (Option<String>, usize, bool, bool);
 
-impl Tell for Shared {
+impl StateReport for Shared {
     fn state(&self) -> Option<String> {
         (!self.stopped()).then(|| self.describe())
     }
 
     fn overlong(&self) -> Vec<String> {
         let others = |scheduler, process| self.others_can_run(scheduler, process);
-        let told = lock(&self.overlong).look(Instant::now(), &self.inquiry.at_work(), others);
-        let told = told.into_iter().filter_map(|(scheduler, process, lasted)| {
-            let process = self.named(self.resident(scheduler, process)?);
+        let reported =
+            lock(&self.overlong).check(Instant::now(), &self.inquiry.polled_processes(), others);
+        let reported = reported.into_iter().filter_map(|(scheduler, process, lasted)| {
+            let process = self.named(self.rank_at(scheduler, process)?);
             let seconds = lasted.as_secs();
             let waits = match self.has_called(scheduler) {
                 true => {
@@ -62,7 +63,7 @@ impl Tell for Shared {
                 "{process} has kept its scheduler busy for {seconds} s: {waits}"
             ))
         });
-        told.collect()
+        reported.collect()
     }
 }
 
@@ -82,14 +83,14 @@ impl Shared {
     /// has not handled yet. The request of such a call carries the scheduler's own number.
     fn has_called(&self, scheduler: usize) -> bool {
         let own = self.number(SchedulerIndex(scheduler as u32)).0;
-        self.inbox(scheduler).has_letter_of(own)
+        self.inbox(scheduler).has_request_of(own)
     }
 
     /// Describes the state of all schedulers of this OS process.
     fn describe(&self) -> String {
         let wake = || {
             (0..self.inboxes() as u32)
-                .for_each(|scheduler| self.send(SchedulerIndex(scheduler), NOBODY));
+                .for_each(|scheduler| self.send(SchedulerIndex(scheduler), NO_ID));
         };
         let answers = self.inquiry.ask(PATIENCE, wake);
         let mut lines = Vec::new();
@@ -121,7 +122,7 @@ impl Shared {
                     all.calls.extend(calls);
                 }
                 Answer::Busy(process) => {
-                    let rank = process.and_then(|at| self.resident(scheduler, at));
+                    let rank = process.and_then(|at| self.rank_at(scheduler, at));
                     let doing = match rank {
                         Some(rank) => format!("long poll of {}", self.named(rank)),
                         None => "long poll".to_string(),
@@ -182,8 +183,8 @@ impl Shared {
                 1 => "; another process of its kind waits in the same way".to_string(),
                 more => format!("; {more} more processes of its kind wait in the same way"),
             };
-            let told = processes.iter().map(|process| told(process) + &more);
-            lines.extend(told);
+            let reported = processes.iter().map(|process| describe(process) + &more);
+            lines.extend(reported);
         }
         if groups.len() > LISTED {
             lines.push(format!(
@@ -195,7 +196,7 @@ impl Shared {
     }
 }
 
-fn told(process: &BlockedProcess) -> String {
+fn describe(process: &BlockedProcess) -> String {
     match process.waits.is_empty() {
         true => format!(
             "{} (rank {}) waits for an event outside the network",
@@ -206,9 +207,9 @@ fn told(process: &BlockedProcess) -> String {
 }
 
 /// Registration of a scheduler for inquiries. It ends when this value is dropped.
-pub(super) struct Seat<'a>(&'a Scheduler);
+pub(super) struct Registration<'a>(&'a Scheduler);
 
-impl Drop for Seat<'_> {
+impl Drop for Registration<'_> {
     fn drop(&mut self) {
         self.0.shared().inquiry.leave(self.0.index());
     }
@@ -216,17 +217,17 @@ impl Drop for Seat<'_> {
 
 impl Scheduler {
     /// Registers the scheduler for inquiries.
-    pub(super) fn sit(&self) -> Seat<'_> {
-        let seated = Seated {
+    pub(super) fn register(&self) -> Registration<'_> {
+        let view = SchedulerView {
             running: NonNull::from(&self.core.running),
             waiting: NonNull::from(self.queue.waiting()),
             base: self.base,
         };
         let inquiry = &self.shared().inquiry;
-        // SAFETY: the pointers are to fields of the scheduler. `Seat` borrows the scheduler, and
+        // SAFETY: they point to fields of the scheduler. `Registration` borrows the scheduler, and
         // removes the pointers when it is dropped.
-        unsafe { inquiry.sit(self.index(), seated) };
-        Seat(self)
+        unsafe { inquiry.register(self.index(), view) };
+        Registration(self)
     }
 
     /// Answers an inquiry if there is one. Must be called between polls.
@@ -260,8 +261,8 @@ impl Scheduler {
                 snapshot.waiting.push((rank, header.kind()));
             }
         }
-        self.registry.each(|look| {
-            if let Some(update) = self.waits(look) {
+        self.registry.each(|side_state| {
+            if let Some(update) = self.waits(side_state) {
                 snapshot.waits.push(update);
             }
         });
@@ -271,14 +272,14 @@ impl Scheduler {
 
     /// Returns the wait at a side of a channel. In contrast to [`Scheduler::wait`], which is for
     /// deadlock detection, it includes bundles and does not mark the wait as reported.
-    fn waits(&self, look: Look) -> Option<Update> {
-        let Look {
+    fn waits(&self, side_state: SideState) -> Option<Update> {
+        let SideState {
             number,
             side,
             word,
             capacity,
             ..
-        } = look;
+        } = side_state;
         if word & GONE != 0 || word & (ARMED | STOP) == 0 {
             return None;
         }

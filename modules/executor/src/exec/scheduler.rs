@@ -2,11 +2,11 @@
 
 use super::deferred::Closings;
 use super::deferred::DeferredWakes;
-use super::deferred::Leaving;
-use super::frames::Outside;
+use super::deferred::TokenDrops;
+use super::frames::Remote;
 use super::hooks::Hooks;
 use super::pacing::BatchSize;
-use super::pacing::Lookout;
+use super::pacing::SpinHistory;
 use super::polled_waits::PolledWaits;
 use super::report::Directory;
 use super::report::UnreceivedMessages;
@@ -14,18 +14,18 @@ use super::run_queue::Queue;
 use super::shared::Shared;
 use super::statistics::RankTraffic;
 use super::statistics::Recorder;
-use super::statistics::Tally;
+use super::statistics::Statistics;
 use super::task::Predictions;
 use super::task::RunningTask;
 use super::task::TaskHeader;
-use super::upper_layer::Above;
-use super::upper_layer::Floor;
+use super::upper_layer::UpperLayer;
+use super::upper_layer::UpperLayerCell;
 use super::user_code;
 use super::wait_points::Registry;
 use crate::link::between;
-use crate::link::inbox::Letter;
-use crate::link::waiter::ELSEWHERE;
-use crate::link::waiter::NOBODY;
+use crate::link::inbox::SchedulerRequest;
+use crate::link::waiter::NO_ID;
+use crate::link::waiter::REMOTE;
 use crate::placement::SchedulerId;
 use crate::placement::SchedulerIndex;
 use std::cell::Cell;
@@ -55,7 +55,7 @@ impl WakerCore {
 }
 
 /// Maximum number of processes on the schedulers of one thread. Their ids have 28 bits.
-pub const MOST: u32 = ELSEWHERE - 1;
+pub const MOST: u32 = REMOTE - 1;
 
 /// The first ids of a scheduler. The ids of an outer run come before them.
 #[derive(Default)]
@@ -84,7 +84,7 @@ pub struct Scheduler {
     /// Whether a process has run since this scheduler last slept.
     pub(super) ran: Cell<bool>,
     /// Whether waits have been reported. From then on, processes that end are reported too.
-    pub(super) told: Cell<bool>,
+    pub(super) reported: Cell<bool>,
     /// Kind and index of each process that has ended since the last report.
     pub(super) ended: RefCell<Vec<(u32, u32)>>,
     pub(super) measured: bool,
@@ -101,20 +101,20 @@ pub struct Scheduler {
     pub(super) stops_first: bool,
     pub(super) hooks: Hooks,
     /// The layer above, in whose calls processes wait.
-    pub above: Above,
+    pub upper_layer: UpperLayerCell,
     pub(super) registry: Pin<Box<Registry>>,
     pub(super) polled: PolledWaits,
     pub(super) deferred: DeferredWakes,
     pub(super) closings: Closings,
-    pub(super) leaving: Rc<Leaving>,
-    pub(super) lookout: Lookout,
+    pub(super) token_drops: Rc<TokenDrops>,
+    pub(super) spin_history: SpinHistory,
     /// Connection to the other OS processes of the run.
-    pub(super) outside: Option<Rc<Outside>>,
+    pub(super) remote: Option<Rc<Remote>>,
     /// Scheduler that polls the process in which this run was started, or null.
     pub(super) outer: Cell<*const Scheduler>,
     pub(super) mail: Cell<Vec<u32>>,
     pub(super) directory: Arc<dyn Directory>,
-    pub(super) tally: RefCell<Tally>,
+    pub(super) statistics: RefCell<Statistics>,
 }
 
 impl Scheduler {
@@ -125,11 +125,11 @@ impl Scheduler {
         index: usize,
         processes: usize,
         shuffle: Option<u64>,
-        mut tally: Tally,
+        mut statistics: Statistics,
         registry: Pin<Box<Registry>>,
         first: FirstIds,
     ) -> Self {
-        let timed = tally.measured || tally.trace.is_some();
+        let timed = statistics.measured || statistics.trace.is_some();
         let tasks: Vec<Slot> = vec![Cell::new(None); processes];
         Scheduler {
             queue: Queue::new(processes, shuffle),
@@ -141,31 +141,31 @@ impl Scheduler {
             core: WakerCore::new(Arc::clone(shared), SchedulerIndex(index as u32)),
             live: Cell::new(0),
             ran: Cell::new(true),
-            told: Cell::new(false),
+            reported: Cell::new(false),
             ended: RefCell::default(),
-            measured: tally.measured,
+            measured: statistics.measured,
             timed,
-            recorder: tally
+            recorder: statistics
                 .trace
                 .take()
                 .map(|trace| Box::new(Recorder::new(trace))),
             predictions: Predictions::new(),
             choices: Cell::new(0),
-            asked: Cell::new(NOBODY),
+            asked: Cell::new(NO_ID),
             stops_first: shuffle.is_none(),
             hooks: Hooks::new(first.hook),
-            above: Above::default(),
+            upper_layer: UpperLayerCell::default(),
             registry,
             polled: PolledWaits::new(),
             deferred: DeferredWakes::new(),
             closings: Closings::default(),
-            leaving: Rc::default(),
-            lookout: Lookout::new(),
-            outside: None,
+            token_drops: Rc::default(),
+            spin_history: SpinHistory::new(),
+            remote: None,
             outer: Cell::new(ptr::null()),
             mail: Cell::default(),
             directory: Arc::clone(&shared.directory),
-            tally: RefCell::new(tally),
+            statistics: RefCell::new(statistics),
         }
     }
 
@@ -181,25 +181,21 @@ impl Scheduler {
     /// Connects the scheduler to the other OS processes. Must be called before it has any
     /// processes.
     #[inline]
-    pub fn connect(&mut self, outside: Option<Rc<Outside>>) {
-        self.outside = outside;
+    pub fn connect(&mut self, remote: Option<Rc<Remote>>) {
+        self.remote = remote;
     }
 
     /// Returns the connection to the other OS processes of the run.
     #[inline]
-    pub fn outside(&self) -> Option<&Rc<Outside>> {
-        self.outside.as_ref()
+    pub fn remote(&self) -> Option<&Rc<Remote>> {
+        self.remote.as_ref()
     }
 
     /// Returns true if the inbox is filled or a frame has come from another OS process.
     #[inline]
     pub(super) fn has_mail(&self) -> bool {
         let inbox = self.core.shared.inbox(self.index());
-        inbox.is_filled()
-            || self
-                .outside
-                .as_ref()
-                .is_some_and(|outside| outside.is_ready())
+        inbox.is_filled() || self.remote.as_ref().is_some_and(|remote| remote.is_ready())
     }
 
     /// Adds a process, ready to run, at index `at`. All processes must be added before the first
@@ -254,22 +250,22 @@ impl Scheduler {
     }
 
     #[inline]
-    pub fn tally(&self) -> &RefCell<Tally> {
-        &self.tally
+    pub fn statistics(&self) -> &RefCell<Statistics> {
+        &self.statistics
     }
 
     /// Counts a wait for space in a channel to another scheduler, if the run is measured.
     #[inline]
     pub fn count_room_wait(&self, channel: u32) {
-        let mut tally = self.tally.borrow_mut();
-        if tally.measured {
-            *tally.room_waits.entry(channel).or_default() += 1;
+        let mut statistics = self.statistics.borrow_mut();
+        if statistics.measured {
+            *statistics.room_waits.entry(channel).or_default() += 1;
         }
     }
 
     /// Returns a number that increases with each call, for a choice in rotation.
     #[inline]
-    pub fn turn_of_choice(&self) -> usize {
+    pub fn next_choice(&self) -> usize {
         self.choices.replace(self.choices.get().wrapping_add(1))
     }
 
@@ -340,23 +336,23 @@ impl Scheduler {
 /// Methods for the layer above.
 impl Scheduler {
     /// Returns true if the layer above has been created, so that processes may wait in its calls.
-    pub(super) fn has_floor_above(&self) -> bool {
-        self.above.made().is_some()
+    pub(super) fn has_upper_layer(&self) -> bool {
+        self.upper_layer.created().is_some()
     }
 
     /// Returns the layer above, which is created if necessary. Returns `None` if the run has no
     /// such layer.
-    pub(super) fn floor(&self) -> Option<&Rc<dyn Floor>> {
-        self.above
-            .floor(self.shared(), self.number(), self.outside())
+    pub(super) fn layer(&self) -> Option<&Rc<dyn UpperLayer>> {
+        self.upper_layer
+            .layer(self.shared(), self.number(), self.remote())
     }
 
     /// Passes requests from schedulers of this OS process to the layer above.
-    pub(super) fn take_letters(&self, letters: Vec<Letter>) {
-        for letter in letters {
+    pub(super) fn handle_requests(&self, requests: Vec<SchedulerRequest>) {
+        for request in requests {
             self.guarded(|| {
-                if let Some(floor) = self.floor() {
-                    floor.letter(letter);
+                if let Some(layer) = self.layer() {
+                    layer.handle_request(request);
                 }
             });
         }
@@ -364,20 +360,22 @@ impl Scheduler {
 
     /// Passes a frame from another OS process to the layer above. An invalid frame ends the run.
     pub(super) fn take_frame(&self, from: u32, header: between::Header, bytes: &[u8]) {
-        let Some(floor) = self.floor() else { return };
-        if let Err(why) = floor.frame(from, header, bytes) {
+        let Some(layer) = self.layer() else { return };
+        if let Err(why) = layer.frame(from, header, bytes) {
             self.fail_without_process(why);
         }
     }
 
     /// Returns the traffic of the calls of the layer above, if the run is profiled.
-    pub(super) fn traffic_above(&self) -> RankTraffic {
-        let made = self.above.made();
-        made.map_or_else(RankTraffic::default, |floor| floor.traffic())
+    pub(super) fn upper_layer_traffic(&self) -> RankTraffic {
+        let made = self.upper_layer.created();
+        made.map_or_else(RankTraffic::default, |layer| layer.traffic())
     }
 
     /// Closes the layer above after the processes of this run have been dropped.
-    pub(super) fn close_above(&self) -> UnreceivedMessages {
-        self.above.made().map_or((0, None), |floor| floor.close())
+    pub(super) fn close_upper_layer(&self) -> UnreceivedMessages {
+        self.upper_layer
+            .created()
+            .map_or((0, None), |layer| layer.close())
     }
 }

@@ -1,9 +1,9 @@
 //! State that the schedulers of a run share in one OS process: inboxes, the stop flag, failures,
 //! and the scheduler of each rank.
 
-use super::meeting::Ceiling;
-use super::meeting::Meeting;
-use super::meeting::QUIET;
+use super::detection::Detection;
+use super::detection::GrowthLimit;
+use super::detection::QUIET;
 use super::parker::Parker;
 use super::parker::Unparked;
 use super::report::Directory;
@@ -18,7 +18,7 @@ use crate::error::RunError;
 use crate::host;
 use crate::link::between::Doorbell;
 use crate::link::inbox::Inbox;
-use crate::link::inbox::Letter;
+use crate::link::inbox::SchedulerRequest;
 use crate::options::Notice;
 use crate::options::Options;
 use crate::placement::Placement;
@@ -52,10 +52,10 @@ pub struct Shared {
     /// Number of clones of wakers that code outside the runtime holds.
     foreign: AtomicIsize,
     /// Whether a process has run since the schedulers last met.
-    pub(super) stirred: AtomicBool,
+    pub(super) has_activity: AtomicBool,
     stop: AtomicBool,
     failure: Mutex<Option<RunError>>,
-    pub(super) meeting: Mutex<Meeting>,
+    pub(super) detection: Mutex<Detection>,
     pub(super) decided: Condvar,
     patience: Option<Duration>,
     pub(super) inquiry: Inquiry,
@@ -103,13 +103,13 @@ impl Shared {
             inboxes: (0..schedulers).map(|_| Inbox::new()).collect(),
             parker: Parker::new(schedulers),
             foreign: AtomicIsize::new(0),
-            stirred: AtomicBool::new(true),
+            has_activity: AtomicBool::new(true),
             stop: AtomicBool::new(false),
             failure: Mutex::new(None),
-            meeting: Mutex::new(Meeting {
+            detection: Mutex::new(Detection {
                 quiet: QUIET,
-                ceiling: Ceiling::new(options.memory),
-                ..Meeting::default()
+                growth_limit: GrowthLimit::new(options.memory),
+                ..Detection::default()
             }),
             decided: Condvar::new(),
             // A single scheduler has no other to wait for. On a shared core, spinning keeps other
@@ -163,7 +163,7 @@ impl Shared {
     /// Returns the number of the scheduler that runs a rank. Schedulers that share a thread have
     /// one number.
     #[inline]
-    pub fn home_of(&self, rank: u32) -> SchedulerId {
+    pub fn owner_of(&self, rank: u32) -> SchedulerId {
         let placement = self.placement.as_ref();
         placement.map_or(SchedulerId(0), |placement| placement.thread_of(rank))
     }
@@ -210,9 +210,9 @@ impl Shared {
 
     /// Returns the rank of the process with index `at` on a scheduler. Takes time linear in the
     /// number of processes.
-    pub(super) fn resident(&self, scheduler: usize, at: u32) -> Option<u32> {
+    pub(super) fn rank_at(&self, scheduler: usize, at: u32) -> Option<u32> {
         let home = self.number(SchedulerIndex(scheduler as u32));
-        let of = |rank: &u32| self.home_of(*rank) == home;
+        let of = |rank: &u32| self.owner_of(*rank) == home;
         let ranks = 0..self.directory.processes() as u32;
         ranks.filter(of).nth(at as usize)
     }
@@ -242,14 +242,14 @@ impl Shared {
     }
 
     /// Sends a request to a scheduler of this OS process. Drops the request if the run has ended.
-    pub fn post(&self, scheduler: SchedulerIndex, letter: Letter) {
+    pub fn send_request(&self, scheduler: SchedulerIndex, request: SchedulerRequest) {
         match self.inboxes.get(scheduler.0 as usize) {
             Some(inbox) if !self.stopped() => {
-                inbox.post(letter);
+                inbox.push_request(request);
                 self.unpark(scheduler.0 as usize);
             }
             // The request has no receiver. Dropping it runs user code.
-            _ => user_code::quietly(|| drop(letter)),
+            _ => user_code::quietly(|| drop(request)),
         }
     }
 
@@ -329,33 +329,33 @@ impl Shared {
         let notice = lock(&self.notice).take();
         user_code::quietly(|| drop(notice));
         // Requests that arrived after their receiver had ended.
-        let letters = self.inboxes.iter().flat_map(Inbox::letters);
-        letters.for_each(|letter| user_code::quietly(|| drop(letter)));
+        let requests = self.inboxes.iter().flat_map(Inbox::take_requests);
+        requests.for_each(|request| user_code::quietly(|| drop(request)));
         match lock(&self.failure).take() {
             Some(error) => Err(error),
-            None => Ok(std::mem::take(&mut lock(&self.meeting).growths)),
+            None => Ok(std::mem::take(&mut lock(&self.detection).growths)),
         }
     }
 
     /// Notes that a process has run, so that the schedulers meet when all of them are asleep.
-    pub fn stir(&self) {
-        self.stirred.store(true, Ordering::SeqCst);
+    pub fn note_activity(&self) {
+        self.has_activity.store(true, Ordering::SeqCst);
         if let Some(among) = &self.among {
-            among.bells[0].stir();
+            among.bells[0].note_activity();
         }
     }
 
     /// Sleeps until a wake-up, until all schedulers are asleep, or for at most `at_most`.
     pub(crate) fn sleep(&self, me: usize, at_most: Option<Duration>) -> Unparked {
         let stay = || self.inboxes[me].is_filled() || self.stopped();
-        let counts = || self.stirred.load(Ordering::SeqCst);
+        let counts = || self.has_activity.load(Ordering::SeqCst);
         self.parker.park(me, stay, counts, at_most)
     }
 
-    /// Makes the next meeting report the blocked processes, because a wait for a foreign waker has
+    /// Makes the next detection report blocked processes, because a wait for a foreign waker has
     /// lasted too long.
-    pub fn ask(&self) {
-        lock(&self.meeting).asked = true;
-        self.stir();
+    pub fn request_report(&self) {
+        lock(&self.detection).report_due = true;
+        self.note_activity();
     }
 }

@@ -13,7 +13,7 @@ use super::report::WaitingCall;
 use super::run_queue::Waiting;
 use super::task::RunningTask;
 use super::wait_graph::Update;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use crate::sync::AtomicBool;
 use crate::sync::Condvar;
 use crate::sync::Mutex;
@@ -49,21 +49,21 @@ pub(crate) struct Snapshot {
 /// The inquiry of a run, and the answers to it.
 pub(crate) struct Inquiry {
     asked: AtomicBool,
-    seats: Mutex<Vec<Seat>>,
+    entries: Mutex<Vec<Entry>>,
     answered: Condvar,
 }
 
 /// The entry of a scheduler.
 #[derive(Default)]
-struct Seat {
-    known: Option<Seated>,
+struct Entry {
+    known: Option<SchedulerView>,
     asked: bool,
     answer: Option<Snapshot>,
 }
 
 /// The parts of a scheduler that other threads may read while it is registered.
 #[derive(Clone, Copy)]
-pub(super) struct Seated {
+pub(super) struct SchedulerView {
     /// The process that the scheduler is polling.
     pub(super) running: NonNull<RunningTask>,
     /// The run queue of the scheduler.
@@ -73,17 +73,17 @@ pub(super) struct Seated {
 }
 
 // SAFETY: both targets consist of atomics, so any thread may read them. The pointers are used only
-// under the lock of `Inquiry::seats`. Their owner removes them under the same lock before it frees
+// under the lock of `Inquiry::entries`. Their owner removes them under it before it frees
 // the targets.
-unsafe impl Send for Seated {}
+unsafe impl Send for SchedulerView {}
 
-impl Seated {
+impl SchedulerView {
     /// Returns the index of the process that the scheduler is polling, if any.
     fn at(&self) -> Option<u32> {
         // SAFETY: the caller holds the lock under which the pointer is removed before its target is
         // freed.
         let id = unsafe { self.running.as_ref() }.process();
-        (id != NOBODY).then(|| id.wrapping_sub(self.base))
+        (id != NO_ID).then(|| id.wrapping_sub(self.base))
     }
 }
 
@@ -91,7 +91,7 @@ impl Inquiry {
     pub(crate) fn new(schedulers: usize) -> Self {
         Inquiry {
             asked: AtomicBool::new(false),
-            seats: Mutex::new((0..schedulers).map(|_| Seat::default()).collect()),
+            entries: Mutex::new((0..schedulers).map(|_| Entry::default()).collect()),
             answered: Condvar::new(),
         }
     }
@@ -99,18 +99,18 @@ impl Inquiry {
     /// Registers a scheduler for inquiries until it [leaves](Self::leave).
     ///
     /// # Safety
-    /// The pointers in `seated` must be valid until [`leave`](Self::leave) is called for the
+    /// The pointers in `view` must be valid until [`leave`](Self::leave) is called for the
     /// scheduler.
-    pub(super) unsafe fn sit(&self, scheduler: usize, seated: Seated) {
-        if let Some(seat) = lock(&self.seats).get_mut(scheduler) {
-            seat.known = Some(seated);
+    pub(super) unsafe fn register(&self, scheduler: usize, view: SchedulerView) {
+        if let Some(entry) = lock(&self.entries).get_mut(scheduler) {
+            entry.known = Some(view);
         }
     }
 
     /// Ends the registration of a scheduler.
     pub(super) fn leave(&self, scheduler: usize) {
-        if let Some(seat) = lock(&self.seats).get_mut(scheduler) {
-            (seat.known, seat.asked) = (None, false);
+        if let Some(entry) = lock(&self.entries).get_mut(scheduler) {
+            (entry.known, entry.asked) = (None, false);
         }
         self.answered.notify_all();
     }
@@ -119,28 +119,28 @@ impl Inquiry {
     /// schedulers, and waits for answers for at most `patience`. Returns one answer for each
     /// scheduler.
     pub(super) fn ask(&self, patience: Duration, wake: impl FnOnce()) -> Vec<Answer> {
-        for seat in &mut *lock(&self.seats) {
-            seat.asked = seat.known.is_some();
-            seat.answer = None;
+        for entry in &mut *lock(&self.entries) {
+            entry.asked = entry.known.is_some();
+            entry.answer = None;
         }
         self.asked.store(true, Ordering::Relaxed);
         wake();
         let end = Instant::now() + patience;
-        let mut seats = lock(&self.seats);
-        while seats.iter().any(|seat| seat.asked) {
+        let mut entries = lock(&self.entries);
+        while entries.iter().any(|entry| entry.asked) {
             let Some(rest) = end.checked_duration_since(Instant::now()) else {
                 break;
             };
-            let waited = self.answered.wait_timeout(seats, rest);
-            seats = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.answered.wait_timeout(entries, rest);
+            entries = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         self.asked.store(false, Ordering::Relaxed);
-        let answers = seats.iter_mut().map(|seat| {
-            seat.asked = false;
-            match (seat.answer.take(), &seat.known) {
+        let answers = entries.iter_mut().map(|entry| {
+            entry.asked = false;
+            match (entry.answer.take(), &entry.known) {
                 (Some(snapshot), _) => Answer::Idle(snapshot),
                 (None, None) => Answer::Idle(Snapshot::default()),
-                (None, Some(seated)) => Answer::Busy(seated.at()),
+                (None, Some(view)) => Answer::Busy(view.at()),
             }
         });
         answers.collect()
@@ -155,39 +155,39 @@ impl Inquiry {
 
     /// Returns true if this scheduler was asked and has not answered.
     pub(super) fn is_asked(&self, scheduler: usize) -> bool {
-        lock(&self.seats)[scheduler].asked
+        lock(&self.entries)[scheduler].asked
     }
 
     /// Stores the answer of a scheduler, if it was asked.
     pub(super) fn answer(&self, scheduler: usize, snapshot: Snapshot) {
-        let seat = &mut lock(&self.seats)[scheduler];
-        if std::mem::take(&mut seat.asked) {
-            seat.answer = Some(snapshot);
+        let entry = &mut lock(&self.entries)[scheduler];
+        if std::mem::take(&mut entry.asked) {
+            entry.answer = Some(snapshot);
             self.answered.notify_all();
         }
     }
 
     /// Returns, for each scheduler that is polling a process, the number of batches that it has
     /// finished and the index of the process.
-    pub(super) fn at_work(&self) -> Vec<Option<(u32, u32)>> {
-        let seats = lock(&self.seats);
-        let seats = seats.iter().map(|seat| {
-            let seated = seat.known.as_ref()?;
+    pub(super) fn polled_processes(&self) -> Vec<Option<(u32, u32)>> {
+        let entries = lock(&self.entries);
+        let entries = entries.iter().map(|entry| {
+            let view = entry.known.as_ref()?;
             // SAFETY: the pointer is removed under this lock before its target is freed.
-            let batches = unsafe { seated.running.as_ref() }.batches();
-            Some((batches, seated.at()?))
+            let batches = unsafe { view.running.as_ref() }.batches();
+            Some((batches, view.at()?))
         });
-        seats.collect()
+        entries.collect()
     }
 
     /// Returns the id of the process with an index on a scheduler, and whether other processes are
     /// queued there. Returns `None` if the scheduler is not registered.
     pub(super) fn others_queued(&self, scheduler: usize, process: u32) -> Option<(u32, bool)> {
-        let seats = lock(&self.seats);
-        let seated = seats.get(scheduler)?.known.as_ref()?;
-        let id = seated.base.wrapping_add(process);
+        let entries = lock(&self.entries);
+        let view = entries.get(scheduler)?.known.as_ref()?;
+        let id = view.base.wrapping_add(process);
         // SAFETY: as above.
-        Some((id, unsafe { seated.waiting.as_ref() }.has_other(id)))
+        Some((id, unsafe { view.waiting.as_ref() }.has_other(id)))
     }
 }
 
@@ -202,7 +202,7 @@ pub(super) struct Overlong(Vec<Seen>);
 
 struct Seen {
     /// Batch and process at the last observation.
-    at_work: Option<(u32, u32)>,
+    polled: Option<(u32, u32)>,
     /// Time at which they were first observed.
     since: Instant,
     /// Duration after which the batch is reported.
@@ -212,34 +212,34 @@ struct Seen {
 impl Overlong {
     /// Updates the observations. Returns scheduler, process and duration for each batch that has
     /// lasted too long while `others` of its scheduler can run.
-    pub(super) fn look(
+    pub(super) fn check(
         &mut self,
         now: Instant,
-        at_work: &[Option<(u32, u32)>],
+        polled_processes: &[Option<(u32, u32)>],
         others: impl Fn(usize, u32) -> bool,
     ) -> Vec<(usize, u32, Duration)> {
         let never = || Seen {
-            at_work: None,
+            polled: None,
             since: now,
             patience: LONG,
         };
-        self.0.resize_with(at_work.len(), never);
-        let mut told = Vec::new();
-        for (scheduler, (seen, &at_work)) in self.0.iter_mut().zip(at_work).enumerate() {
-            if seen.at_work != at_work {
-                (seen.at_work, seen.since) = (at_work, now);
+        self.0.resize_with(polled_processes.len(), never);
+        let mut reported = Vec::new();
+        for (scheduler, (seen, &polled)) in self.0.iter_mut().zip(polled_processes).enumerate() {
+            if seen.polled != polled {
+                (seen.polled, seen.since) = (polled, now);
                 continue;
             }
             let lasted = now.duration_since(seen.since);
-            if let Some((_, process)) = at_work
+            if let Some((_, process)) = polled
                 && lasted >= seen.patience
                 && others(scheduler, process)
             {
                 seen.patience = seen.patience.saturating_mul(LONGER);
-                told.push((scheduler, process, lasted));
+                reported.push((scheduler, process, lasted));
             }
         }
-        told
+        reported
     }
 }
 
@@ -251,20 +251,20 @@ mod inquiry_tests {
 
     /// A process that polls a task is reported, and not the hook of the task.
     #[test]
-    fn who_polls_a_task_runs() {
+    fn a_process_is_reported_while_its_task_is_polled() {
         let (running, queue) = (RunningTask::new(), Queue::new(1, None));
-        let seated = Seated {
+        let view = SchedulerView {
             running: NonNull::from(&running),
             waiting: NonNull::from(queue.waiting()),
             base: 100,
         };
-        assert_eq!(seated.at(), None);
+        assert_eq!(view.at(), None);
         running.set(103);
         assert_eq!(running.set_task(HOOK | 7), 103);
         assert_eq!(running.set_task(HOOK | 1), HOOK | 7);
-        assert_eq!(seated.at(), Some(3));
+        assert_eq!(view.at(), Some(3));
         running.set(HOOK | 7);
-        assert_eq!(seated.at(), Some(3));
+        assert_eq!(view.at(), Some(3));
     }
 }
 
@@ -273,31 +273,32 @@ mod overlong_tests {
     use super::*;
 
     #[test]
-    fn who_runs_for_long_is_told_ever_more_rarely() {
+    fn long_polls_are_reported_at_growing_intervals() {
         let (mut seen, start) = (Overlong::default(), Instant::now());
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut look = |seconds: u64, work: &[Option<(u32, u32)>]| {
+        let mut check = |seconds: u64, work: &[Option<(u32, u32)>]| {
             // Alone in the fourth minute.
-            let told = seen.look(at(seconds), work, |_, _| !(180..240).contains(&seconds));
-            told.into_iter()
+            let reported = seen.check(at(seconds), work, |_, _| !(180..240).contains(&seconds));
+            reported
+                .into_iter()
                 .map(|(scheduler, process, lasted)| (scheduler, process, lasted.as_secs()))
                 .collect::<Vec<_>>()
         };
         let none: Vec<(usize, u32, u64)> = Vec::new();
-        assert_eq!(look(0, &[Some((5, 3)), None]), none);
+        assert_eq!(check(0, &[Some((5, 3)), None]), none);
         // Another batch, another process, no process.
-        assert_eq!(look(9, &[Some((6, 3)), None]), none);
-        assert_eq!(look(12, &[Some((6, 4)), None]), none);
-        assert_eq!(look(21, &[Some((6, 4)), None]), none);
-        assert_eq!(look(22, &[Some((6, 4)), Some((1, 0))]), [(0, 4, 10)]);
-        assert_eq!(look(33, &[Some((6, 4)), Some((1, 0))]), [(1, 0, 11)]);
-        assert_eq!(look(51, &[Some((6, 4)), None]), none);
-        assert_eq!(look(52, &[Some((6, 4)), None]), [(0, 4, 40)]);
-        assert_eq!(look(60, &[Some((7, 4)), None]), none);
+        assert_eq!(check(9, &[Some((6, 3)), None]), none);
+        assert_eq!(check(12, &[Some((6, 4)), None]), none);
+        assert_eq!(check(21, &[Some((6, 4)), None]), none);
+        assert_eq!(check(22, &[Some((6, 4)), Some((1, 0))]), [(0, 4, 10)]);
+        assert_eq!(check(33, &[Some((6, 4)), Some((1, 0))]), [(1, 0, 11)]);
+        assert_eq!(check(51, &[Some((6, 4)), None]), none);
+        assert_eq!(check(52, &[Some((6, 4)), None]), [(0, 4, 40)]);
+        assert_eq!(check(60, &[Some((7, 4)), None]), none);
         // The duration does not start again at 10 s for each process.
-        assert_eq!(look(100, &[Some((7, 4)), None]), none);
+        assert_eq!(check(100, &[Some((7, 4)), None]), none);
         // A process is not reported while no other process is ready.
-        assert_eq!(look(239, &[Some((7, 4)), None]), none);
-        assert_eq!(look(240, &[Some((7, 4)), None]), [(0, 4, 180)]);
+        assert_eq!(check(239, &[Some((7, 4)), None]), none);
+        assert_eq!(check(240, &[Some((7, 4)), None]), [(0, 4, 180)]);
     }
 }

@@ -99,7 +99,7 @@ impl Sum {
 
 /// The counters of one scheduler.
 #[derive(Clone, Default)]
-pub struct Tally {
+pub struct Statistics {
     pub measured: bool,
     pub profiled: bool,
     /// The trace of the run, if it is traced. The scheduler takes it when it is created.
@@ -115,13 +115,13 @@ pub struct Tally {
     /// Bytes read from channels whose tokens have a payload, by number of the channel.
     pub bytes: Vec<(u32, u64)>,
     pub sent_by: BTreeMap<u32, u64>,
-    pub switches: u64,
+    pub polls: u64,
     pub sent: u64,
     pub sleeps: u64,
     /// Number of waits for space in each channel to another scheduler, by number of the channel.
     pub room_waits: BTreeMap<u32, u64>,
     /// Number of reports of waits, and number of waits in them.
-    pub told: (u64, u64),
+    pub wait_reports: (u64, u64),
     /// Number of frames that were sent to other OS processes, and number of messages if the link
     /// packs frames into messages.
     pub frames: Option<(u64, Option<u64>)>,
@@ -136,10 +136,10 @@ pub struct Tally {
     pub ranks: RankTraffic,
 }
 
-impl Tally {
+impl Statistics {
     pub fn new(directory: &Arc<dyn Directory>, processes: usize, options: &Options) -> Self {
         let profiled = options.profiled;
-        Tally {
+        Statistics {
             measured: options.stats || profiled,
             profiled,
             trace: options.recording(),
@@ -150,39 +150,59 @@ impl Tally {
                 Vec::new()
             },
             processes,
-            ..Tally::default()
+            ..Statistics::default()
         }
     }
 
     /// Encodes the counters for another OS process.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let tally = self.clone();
-        let left_early: Vec<u32> = tally.left_early.into_iter().collect();
+        let statistics = self.clone();
+        let left_early: Vec<u32> = statistics.left_early.into_iter().collect();
         Encoder::to_vec(&(
-            (tally.measured, tally.profiled, tally.kinds, tally.classes),
-            (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
-            (tally.switches, tally.sent, tally.sleeps, tally.told),
-            (left_early, tally.core, tally.frames, tally.recorded),
             (
-                tally.processes,
-                tally.unreceived,
-                tally.ranks,
-                tally.room_waits,
+                statistics.measured,
+                statistics.profiled,
+                statistics.kinds,
+                statistics.classes,
+            ),
+            (
+                statistics.loads,
+                statistics.traffic,
+                statistics.bytes,
+                statistics.sent_by,
+            ),
+            (
+                statistics.polls,
+                statistics.sent,
+                statistics.sleeps,
+                statistics.wait_reports,
+            ),
+            (
+                left_early,
+                statistics.core,
+                statistics.frames,
+                statistics.recorded,
+            ),
+            (
+                statistics.processes,
+                statistics.unreceived,
+                statistics.ranks,
+                statistics.room_waits,
             ),
         ))
         .clone()
     }
 
     /// Decodes the counters of another OS process. Returns `None` if the bytes are invalid.
-    pub fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Tally> {
+    pub fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Statistics> {
         let (flags, lists, numbers, rest, last) = Decoder::from_slice(bytes).ok()?;
         let (processes, unreceived, ranks, room_waits) = last;
         let (measured, profiled, kinds, classes) = flags;
         let (loads, traffic, bytes, sent_by) = lists;
-        let (switches, sent, sleeps, told) = numbers;
+        let (polls, sent, sleeps, wait_reports) = numbers;
         let (left_early, core, frames, recorded) = rest;
         let left_early: Vec<u32> = left_early;
-        Some(Tally {
+        Some(Statistics {
             measured,
             profiled,
             trace: None,
@@ -194,11 +214,11 @@ impl Tally {
             traffic,
             bytes,
             sent_by,
-            switches,
+            polls,
             sent,
             sleeps,
             room_waits,
-            told,
+            wait_reports,
             frames,
             processes,
             core,
@@ -211,7 +231,7 @@ impl Tally {
     /// Counts a poll of the process with an index on this scheduler. `who` is its kind and index.
     pub fn poll(&mut self, id: u32, who: Option<(u32, u32)>, time: Duration) {
         let Some((kind, index)) = who else { return };
-        self.switches += 1;
+        self.polls += 1;
         let at = kind as usize;
         if self.kinds.len() <= at {
             self.kinds.resize(at + 1, (0, Duration::ZERO));
@@ -256,7 +276,7 @@ pub struct Recorder {
     trace: Trace,
     ring: RefCell<Ring>,
     /// Whether a process is being polled. The use of ports belongs to this poll.
-    in_turn: Cell<bool>,
+    in_poll: Cell<bool>,
     /// The last wait that the polled process began, unless a token was moved since.
     waits: Cell<Option<(u32, Way)>>,
     /// Time at which the last poll ended or the batch began.
@@ -269,8 +289,8 @@ struct Ring {
     events: Vec<Event>,
     /// Index of the oldest event, if the buffer is full.
     oldest: usize,
-    turns_left_out: u64,
-    messages_left_out: u64,
+    polls_dropped: u64,
+    messages_dropped: u64,
 }
 
 impl Ring {
@@ -284,8 +304,8 @@ impl Ring {
             return;
         };
         match std::mem::replace(oldest, event) {
-            Event::Turn { .. } => self.turns_left_out += 1,
-            Event::Message { .. } => self.messages_left_out += 1,
+            Event::Poll { .. } => self.polls_dropped += 1,
+            Event::Message { .. } => self.messages_dropped += 1,
             Event::Ready { .. } => {}
         }
         self.oldest = if self.oldest + 1 == most {
@@ -301,7 +321,7 @@ impl Recorder {
         Recorder {
             trace,
             ring: RefCell::default(),
-            in_turn: Cell::new(false),
+            in_poll: Cell::new(false),
             waits: Cell::new(None),
             last: Cell::new(0),
             ready: Cell::new(0),
@@ -333,19 +353,19 @@ impl Recorder {
 
     /// Notes that the poll of a process begins.
     pub(super) fn open(&self) {
-        self.in_turn.set(true);
+        self.in_poll.set(true);
         self.waits.set(None);
     }
 
     /// Returns true if a poll has begun and not ended.
     pub(super) fn is_open(&self) -> bool {
-        self.in_turn.get()
+        self.in_poll.get()
     }
 
     /// Notes that the poll of a process has ended. `who` is its kind and index, or `None` if no
     /// process was polled.
     pub(super) fn close(&self, who: Option<(u32, u32)>, ended: bool, ready: bool) {
-        self.in_turn.set(false);
+        self.in_poll.set(false);
         let start = self.last.get();
         // Polls of a scheduler do not overlap, even if the clock is coarse.
         let end = clock::now().max(start + 1);
@@ -356,7 +376,7 @@ impl Recorder {
             (false, None) if ready => After::Ready,
             (false, waits) => After::Waits(waits),
         };
-        self.push(Event::Turn {
+        self.push(Event::Poll {
             kind,
             index,
             start,
@@ -367,7 +387,7 @@ impl Recorder {
 
     /// Records that a token was put into a channel or taken out.
     pub fn message(&self, way: Way, channel: u32, ordinal: u64) {
-        if self.in_turn.get() {
+        if self.in_poll.get() {
             // The process continued after its last wait, so the poll does not end with that wait.
             self.waits.set(None);
             self.push(Event::Message {
@@ -398,9 +418,9 @@ impl Recorder {
             scheduler,
             pid: std::process::id(),
             host: host::name(),
-            behind: clock::behind(),
-            turns_left_out: ring.turns_left_out,
-            messages_left_out: ring.messages_left_out,
+            time_of_day_offset: clock::time_of_day_offset(),
+            polls_dropped: ring.polls_dropped,
+            messages_dropped: ring.messages_dropped,
             events,
         });
     }
@@ -411,7 +431,7 @@ mod traffic_tests {
     use super::{RankTraffic, Sum};
 
     #[test]
-    fn what_schedulers_count_is_added_by_the_names_of_communicators() {
+    fn traffic_is_added_by_communicator_name() {
         let mut sum = Sum::default();
         assert_eq!(sum.json(), "");
         sum.add(RankTraffic {
@@ -453,7 +473,7 @@ mod recorder_tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri keeps files and the time of day away")]
-    fn turns_of_a_scheduler_have_no_moment_in_common() {
+    fn polls_of_a_scheduler_do_not_overlap() {
         let trace = Trace::new("x".as_ref());
         let recorder = Recorder::new(trace.clone());
         recorder.begin(1);
@@ -470,7 +490,7 @@ mod recorder_tests {
             .events
             .iter()
             .filter_map(|event| match *event {
-                Event::Turn { start, end, .. } => Some((start, end)),
+                Event::Poll { start, end, .. } => Some((start, end)),
                 _ => None,
             })
             .collect();

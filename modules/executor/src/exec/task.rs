@@ -5,7 +5,7 @@
 //! prediction", ASPLOS 1996.
 
 use crate::link::waiter::HOOK;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use std::ptr;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicPtr;
@@ -16,9 +16,9 @@ use std::task::Context;
 
 const QUEUED: u32 = 1 << 31;
 const DONE: u32 = 1 << 30;
-const TOLD: u32 = 1 << 29;
+const REPORTED: u32 = 1 << 29;
 /// Maximum number of kinds.
-pub const MAX_KINDS: u32 = TOLD;
+pub const MAX_KINDS: u32 = REPORTED;
 
 /// Polls a process with a context, or drops it without one. Returns true if the process has ended
 /// and its memory has been freed.
@@ -28,7 +28,7 @@ pub(super) type Call = unsafe fn(NonNull<TaskHeader>, Option<&mut Context<'_>>) 
 #[repr(C)]
 pub struct TaskHeader {
     call: Call,
-    /// Number of the kind, and the marks QUEUED, DONE and TOLD. Only one thread uses it. It is
+    /// Number of the kind, and the marks QUEUED, DONE and REPORTED. Only one thread uses it. It is
     /// atomic so that it is always written as a whole, because a load of all bytes after a store of
     /// one byte stalls.
     kind: AtomicU32,
@@ -48,7 +48,7 @@ impl TaskHeader {
 
     #[inline]
     pub fn kind(&self) -> u32 {
-        self.kind.load(Relaxed) & !(QUEUED | DONE | TOLD)
+        self.kind.load(Relaxed) & !(QUEUED | DONE | REPORTED)
     }
 
     #[inline]
@@ -71,16 +71,16 @@ impl TaskHeader {
 
     /// Marks the process because its wait at a channel between schedulers was reported.
     #[inline]
-    pub fn set_told(&self) {
-        self.kind.store(self.kind.load(Relaxed) | TOLD, Relaxed);
+    pub fn set_reported(&self) {
+        self.kind.store(self.kind.load(Relaxed) | REPORTED, Relaxed);
     }
 
     /// Clears that mark and returns whether it was set.
     #[inline]
-    pub fn take_told(&self) -> bool {
+    pub fn take_reported(&self) -> bool {
         let kind = self.kind.load(Relaxed);
-        self.kind.store(kind & !TOLD, Relaxed);
-        kind & TOLD != 0
+        self.kind.store(kind & !REPORTED, Relaxed);
+        kind & REPORTED != 0
     }
 
     /// Marks the process as not queued.
@@ -143,11 +143,11 @@ impl Predictions {
         self.0.iter().all(|place| place.load(Relaxed).is_null())
     }
 
-    /// Returns `header`, which is the process of the poll with number `turn` in a batch. If the
+    /// Returns `header`, which is the process of the poll with number `index` in a batch. If the
     /// prediction is correct, the returned pointer is the predicted one.
     #[inline(always)]
-    pub(super) fn confirm(&self, turn: usize, header: NonNull<TaskHeader>) -> NonNull<TaskHeader> {
-        let predicted = &self.0[turn & 1];
+    pub(super) fn confirm(&self, index: usize, header: NonNull<TaskHeader>) -> NonNull<TaskHeader> {
+        let predicted = &self.0[index & 1];
         let same = predicted.load(Relaxed);
         // The pointer is loaded a second time, and is atomic for this reason. If the compiler knew
         // that the two pointers are equal, it would use `header`.
@@ -179,8 +179,8 @@ pub(crate) struct RunningTask {
 impl RunningTask {
     pub(super) fn new() -> Self {
         RunningTask {
-            current: AtomicU32::new(NOBODY),
-            process: AtomicU32::new(NOBODY),
+            current: AtomicU32::new(NO_ID),
+            process: AtomicU32::new(NO_ID),
             batches: AtomicU32::new(0),
         }
     }
@@ -222,7 +222,7 @@ impl RunningTask {
     /// Notes that a batch of polls has ended.
     #[inline(always)]
     pub(super) fn end_batch(&self) {
-        self.set(NOBODY);
+        self.set(NO_ID);
         // Only one thread writes the counter.
         let batches = self.batches();
         self.batches
@@ -235,14 +235,14 @@ mod prediction_tests {
     use super::*;
 
     #[test]
-    fn whoever_was_predicted_it_is_the_one_that_is_given() {
+    fn confirm_returns_its_argument() {
         let places = [0u64; 3];
         let headers: [NonNull<TaskHeader>; 3] =
             std::array::from_fn(|at| NonNull::from(&places[at]).cast());
         let predictions = Predictions::new();
-        for turn in 0..100 {
-            for header in [headers[turn & 1], headers[turn % 3]] {
-                assert_eq!(predictions.confirm(turn, header), header);
+        for index in 0..100 {
+            for header in [headers[index & 1], headers[index % 3]] {
+                assert_eq!(predictions.confirm(index, header), header);
             }
         }
     }

@@ -1,12 +1,12 @@
 //! The interface to the layer above the schedulers, such as the ranks of MPI. Processes wait in its
-//! calls as they do at channels. A scheduler uses only [`Floor`] of it.
+//! calls as they do at channels. A scheduler uses only [`UpperLayer`] of it.
 
-use super::frames::Outside;
+use super::frames::Remote;
 use super::report::UnreceivedMessages;
 use super::shared::Shared;
 use super::statistics::RankTraffic;
 use crate::link::between;
-use crate::link::inbox::Letter;
+use crate::link::inbox::SchedulerRequest;
 use crate::place::Place;
 use crate::placement::SchedulerId;
 use std::any::Any;
@@ -18,15 +18,15 @@ use std::sync::Arc;
 /// Receives a wait in a call. The arguments are the state word of the waiter, the rank that it
 /// waits for (`None` for any of several), and a function that returns the description and the
 /// position of the call.
-pub type TellWait<'a> = &'a mut dyn FnMut(u32, Option<u32>, &dyn Fn() -> (String, Place));
+pub type ReportWait<'a> = &'a mut dyn FnMut(u32, Option<u32>, &dyn Fn() -> (String, Place));
 
 /// The first kind of frame that belongs to the layer above.
-pub const ABOVE: u32 = 64;
+pub const FIRST_UPPER_KIND: u32 = 64;
 
 /// The part of the layer above that belongs to one scheduler.
-pub trait Floor: Any {
+pub trait UpperLayer: Any {
     /// Passes each wait to the callback.
-    fn calls(&self, tell: TellWait<'_>);
+    fn calls(&self, report: ReportWait<'_>);
 
     /// Frees the state of the run after its processes have been dropped. Returns the number of
     /// messages that no rank has received, and a description of one of them.
@@ -36,7 +36,7 @@ pub trait Floor: Any {
     fn traffic(&self) -> RankTraffic;
 
     /// Handles a request from another scheduler of this OS process.
-    fn letter(&self, letter: Letter);
+    fn handle_request(&self, request: SchedulerRequest);
 
     /// Handles a frame from a scheduler of another OS process.
     ///
@@ -47,38 +47,38 @@ pub trait Floor: Any {
 
 /// Creates the part of the layer above for one scheduler. The arguments are the run, the number of
 /// the scheduler, and the connection to the other OS processes.
-pub type MakeFloor = fn(&Arc<Shared>, SchedulerId, Option<&Rc<Outside>>) -> Rc<dyn Floor>;
+pub type MakeUpperLayer = fn(&Arc<Shared>, SchedulerId, Option<&Rc<Remote>>) -> Rc<dyn UpperLayer>;
 
 /// Holder of the layer above. The layer is created when a process first uses it, or when a request
 /// or frame for it arrives.
 #[derive(Default)]
-pub struct Above {
-    floor: OnceCell<Rc<dyn Floor>>,
-    make: Cell<Option<MakeFloor>>,
+pub struct UpperLayerCell {
+    layer: OnceCell<Rc<dyn UpperLayer>>,
+    make: Cell<Option<MakeUpperLayer>>,
 }
 
-impl Above {
+impl UpperLayerCell {
     /// Sets the function that creates the layer.
-    pub fn set(&self, make: MakeFloor) {
+    pub fn set(&self, make: MakeUpperLayer) {
         self.make.set(Some(make));
     }
 
     /// Returns the layer if it has been created.
-    pub(super) fn made(&self) -> Option<&Rc<dyn Floor>> {
-        self.floor.get()
+    pub(super) fn created(&self) -> Option<&Rc<dyn UpperLayer>> {
+        self.layer.get()
     }
 
     /// Returns the layer, and creates it if necessary. Returns `None` if no function was set.
-    pub(super) fn floor(
+    pub(super) fn layer(
         &self,
         run: &Arc<Shared>,
         scheduler: SchedulerId,
-        outside: Option<&Rc<Outside>>,
-    ) -> Option<&Rc<dyn Floor>> {
-        if let Some(floor) = self.floor.get() {
-            return Some(floor);
+        remote: Option<&Rc<Remote>>,
+    ) -> Option<&Rc<dyn UpperLayer>> {
+        if let Some(layer) = self.layer.get() {
+            return Some(layer);
         }
         let make = self.make.get()?;
-        Some(self.floor.get_or_init(|| make(run, scheduler, outside)))
+        Some(self.layer.get_or_init(|| make(run, scheduler, remote)))
     }
 }

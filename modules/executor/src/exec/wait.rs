@@ -3,7 +3,7 @@
 //! ends a wait without a wake-up. A wait names a process, a hook, or a process of the outer run.
 
 use super::current;
-use super::hooks::Behind;
+use super::hooks::HookWaiter;
 use super::hooks::Owner;
 use super::hooks::Ready;
 use super::hooks::Side;
@@ -161,7 +161,7 @@ impl Scheduler {
         }
     }
 
-    /// Wakes a process or hook of this scheduler. Ignores other ids, such as `NOBODY`.
+    /// Wakes a process or hook of this scheduler. Ignores other ids, such as `NO_ID`.
     #[inline]
     pub fn wake(&self, id: u32) {
         match self.header(id) {
@@ -192,10 +192,10 @@ impl Scheduler {
     #[inline(never)]
     fn wake_other(&self, id: u32, how: fn(&Scheduler, u32)) {
         if id & HOOK != 0 && self.hooks.has(id) {
-            if self.told.get()
-                && let Some(Behind::Process(id)) = self.hooks.behind(id)
+            if self.reported.get()
+                && let Some(HookWaiter::Process(id)) = self.hooks.waiter_of(id)
             {
-                self.registry.take_told(id);
+                self.registry.take_reported(id);
             }
             if let Some(id) = self.hooks.fire(id) {
                 how(self, id);

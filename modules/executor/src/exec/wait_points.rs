@@ -8,7 +8,7 @@
 //!
 //! The registry contains the points of a run by number, for deadlock detection and for the growth
 //! of channels. It belongs to one thread, as its points do. It contains pointers to live points
-//! only, because a point is removed before it is freed ([`strike`]). At that time another run may
+//! only, because a point is removed before it is freed ([`remove_point`]). Then another run may
 //! be active, or none. Therefore the registries of a thread are linked to each other.
 
 use super::hooks::Owner;
@@ -16,7 +16,7 @@ use super::hooks::Side;
 use crate::link::waiter::ARMED;
 use crate::link::waiter::GONE;
 use crate::link::waiter::ID;
-use crate::link::waiter::NOBODY;
+use crate::link::waiter::NO_ID;
 use crate::link::waiter::STOP;
 use std::cell::Cell;
 use std::cell::RefCell;
@@ -47,8 +47,8 @@ impl Point {
     #[inline]
     pub fn new(slot: u32, capacity: u32) -> Self {
         Point {
-            reader: Cell::new(NOBODY),
-            writer: Cell::new(NOBODY),
+            reader: Cell::new(NO_ID),
+            writer: Cell::new(NO_ID),
             // The registry collects new points without a call of `touch`.
             slot: Cell::new(slot | TOUCHED),
             capacity: Cell::new(capacity),
@@ -139,7 +139,7 @@ struct Cross {
 
 /// The state of one side of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct SideState {
     pub number: u32,
     pub side: Side,
     /// State word of the side, or 0 if the channel has been dropped.
@@ -152,12 +152,12 @@ pub struct Look {
 }
 
 /// An entry for a point. It is empty after the point has been dropped.
-type Place = Cell<Option<NonNull<Point>>>;
+type Entry = Cell<Option<NonNull<Point>>>;
 
 /// The points of a scheduler, and its ends of channels between schedulers.
 #[derive(Default)]
 pub struct Registry {
-    points: RefCell<Vec<Place>>,
+    points: RefCell<Vec<Entry>>,
     /// Number of the channel of each point. Empty if it equals the slot.
     numbers: RefCell<Vec<u32>>,
     /// Slots of the points whose words have changed since they were last collected.
@@ -170,7 +170,7 @@ pub struct Registry {
     /// For each process, the ends of channels between schedulers whose waits were reported for it.
     /// Another thread wakes such a process and cannot mark the end as touched. So the end is marked
     /// when the process is polled.
-    told: RefCell<HashMap<u32, Vec<u32>>>,
+    reported: RefCell<HashMap<u32, Vec<u32>>>,
     /// The registries of this thread that were created before and after this one.
     older: Cell<*const Registry>,
     newer: Cell<*const Registry>,
@@ -185,7 +185,7 @@ thread_local! {
 /// Calls `f` with the registry that contains a point, and with the entry of the point. Returns
 /// `None` if that registry has been dropped.
 #[inline(always)]
-fn with_home<R>(point: &Point, f: impl FnOnce(&Registry, &Place) -> R) -> Option<R> {
+fn with_registry<R>(point: &Point, f: impl FnOnce(&Registry, &Entry) -> R) -> Option<R> {
     let mut registry = NEWEST.get();
     // SAFETY: the list contains registries of this thread. Each removes itself from the list when
     // it is dropped. `f`, which is defined in this file, drops no registry.
@@ -195,11 +195,11 @@ fn with_home<R>(point: &Point, f: impl FnOnce(&Registry, &Place) -> R) -> Option
         // is called for each channel that is dropped, and counting would take longer than the rest.
         let points = unsafe { this.points.try_borrow_unguarded() };
         let points = points.expect("no point is added just now");
-        let place = points.get(point.slot() as usize);
-        if let Some(place) = place
-            && is_at(place, point)
+        let entry = points.get(point.slot() as usize);
+        if let Some(entry) = entry
+            && is_at(entry, point)
         {
-            return Some(f(this, place));
+            return Some(f(this, entry));
         }
         registry = this.older.get();
     }
@@ -207,8 +207,8 @@ fn with_home<R>(point: &Point, f: impl FnOnce(&Registry, &Place) -> R) -> Option
 }
 
 /// Returns true if this is the entry of a point.
-fn is_at(place: &Place, point: &Point) -> bool {
-    place
+fn is_at(entry: &Entry, point: &Point) -> bool {
+    entry
         .get()
         .is_some_and(|known| ptr::eq(known.as_ptr(), point))
 }
@@ -217,18 +217,18 @@ fn is_at(place: &Place, point: &Point) -> bool {
 #[cold]
 #[inline(never)]
 pub fn touch(point: &Point) {
-    with_home(point, |home, _| {
-        home.touched.borrow_mut().push(point.slot());
+    with_registry(point, |registry, _| {
+        registry.touched.borrow_mut().push(point.slot());
     });
 }
 
 /// Removes a point that is going to be freed. Returns the number of its channel, if its registry
 /// exists.
 #[inline(always)]
-pub fn strike(point: &Point) -> Option<u32> {
-    with_home(point, |home, place| {
-        place.set(None);
-        home.number(point.slot())
+pub fn remove_point(point: &Point) -> Option<u32> {
+    with_registry(point, |registry, entry| {
+        entry.set(None);
+        registry.number(point.slot())
     })
 }
 
@@ -240,7 +240,7 @@ impl Registry {
         let this: *const Registry = &raw const *registry;
         let older = NEWEST.replace(this);
         registry.older.set(older);
-        // SAFETY: as in `with_home`.
+        // SAFETY: as in `with_registry`.
         if let Some(older) = unsafe { older.as_ref() } {
             older.newer.set(this);
         }
@@ -265,7 +265,7 @@ impl Registry {
     /// channel.
     ///
     /// # Safety
-    /// `point` must be valid and must not be moved. It must be freed on this thread, and [`strike`]
+    /// `point` must be valid and pinned. It must be freed on this thread, and [`remove_point`]
     /// must be called just before.
     #[inline]
     pub unsafe fn add(&self, point: NonNull<Point>, number: u32) {
@@ -307,15 +307,15 @@ impl Registry {
 
     /// Notes that the wait of a process at an end of a channel between schedulers was reported.
     #[inline]
-    pub fn set_told(&self, id: u32, slot: u32) {
-        self.told.borrow_mut().entry(id).or_default().push(slot);
+    pub fn set_reported(&self, id: u32, slot: u32) {
+        self.reported.borrow_mut().entry(id).or_default().push(slot);
     }
 
     /// Marks the ends whose waits were reported for a process as touched, because the process is
     /// polled or its waker was woken.
     #[inline]
-    pub fn take_told(&self, id: u32) {
-        for slot in self.told.borrow_mut().remove(&id).unwrap_or_default() {
+    pub fn take_reported(&self, id: u32) {
+        for slot in self.reported.borrow_mut().remove(&id).unwrap_or_default() {
             self.touch_cross(slot);
         }
     }
@@ -336,8 +336,8 @@ impl Registry {
     #[inline]
     pub fn number_of(&self, point: &Point) -> Option<u32> {
         let points = self.points.borrow();
-        let place = points.get(point.slot() as usize)?;
-        is_at(place, point).then(|| self.number(point.slot()))
+        let entry = points.get(point.slot() as usize)?;
+        is_at(entry, point).then(|| self.number(point.slot()))
     }
 
     fn number(&self, slot: u32) -> u32 {
@@ -371,9 +371,9 @@ impl Registry {
             .find_map(|cross| cross.end.clone())
     }
 
-    fn look_at(&self, number: u32, side: Side, point: Option<&Point>) -> Look {
+    fn side_state_of(&self, number: u32, side: Side, point: Option<&Point>) -> SideState {
         let known = |f: &dyn Fn(&Point) -> u32| point.map_or(0, f);
-        Look {
+        SideState {
             number,
             side,
             word: known(&|point| point.word(side)),
@@ -384,10 +384,10 @@ impl Registry {
     }
 
     /// Returns the state of one side of the channel with a number.
-    pub fn look(&self, number: u32, side: Side) -> Look {
+    pub fn side_state(&self, number: u32, side: Side) -> SideState {
         if let Some(cross) = self.cross_of(number, side) {
             let (word, capacity) = (cross.word(side), cross.capacity());
-            return Look {
+            return SideState {
                 number,
                 side,
                 word,
@@ -397,35 +397,36 @@ impl Registry {
             };
         }
         let found = self.slot(number).and_then(|slot| {
-            self.with_point(slot, |point| self.look_at(number, side, Some(point)))
+            self.with_point(slot, |point| self.side_state_of(number, side, Some(point)))
         });
-        found.unwrap_or_else(|| self.look_at(number, side, None))
+        found.unwrap_or_else(|| self.side_state_of(number, side, None))
     }
 
     /// Passes each side whose word may have changed since the last call to the callback.
-    pub fn collect(&self, mut tell: impl FnMut(Look)) {
+    pub fn collect(&self, mut report: impl FnMut(SideState)) {
         let both = |slot| {
             let number = self.number(slot);
             self.with_point(slot, |point| {
                 point.untouch();
-                [Side::Read, Side::Write].map(|side| self.look_at(number, side, Some(point)))
+                [Side::Read, Side::Write].map(|side| self.side_state_of(number, side, Some(point)))
             })
         };
         let mut touched = self.touched.take();
         for slot in touched.drain(..) {
             let number = self.number(slot);
-            let gone = || [Side::Read, Side::Write].map(|side| self.look_at(number, side, None));
+            let gone =
+                || [Side::Read, Side::Write].map(|side| self.side_state_of(number, side, None));
             both(slot)
                 .unwrap_or_else(gone)
                 .into_iter()
-                .for_each(&mut tell);
+                .for_each(&mut report);
         }
         self.touched.replace(touched);
         let points = self.points.borrow().len();
         let new = self.collected.replace(points)..points;
         new.filter_map(|slot| both(slot as u32))
             .flatten()
-            .for_each(&mut tell);
+            .for_each(&mut report);
         let mut touched = self.touched_crosses.take();
         for slot in touched.drain(..) {
             let mut crosses = self.crosses.borrow_mut();
@@ -437,7 +438,7 @@ impl Registry {
                 None => (0, 0),
             };
             drop(crosses);
-            tell(Look {
+            report(SideState {
                 number,
                 side,
                 word,
@@ -450,17 +451,17 @@ impl Registry {
     }
 
     /// Passes each side of each channel of this scheduler to the callback.
-    pub fn each(&self, mut tell: impl FnMut(Look)) {
+    pub fn each(&self, mut report: impl FnMut(SideState)) {
         for slot in 0..self.points.borrow().len() as u32 {
             let number = self.number(slot);
             let sides = self.with_point(slot, |point| {
-                [Side::Read, Side::Write].map(|side| self.look_at(number, side, Some(point)))
+                [Side::Read, Side::Write].map(|side| self.side_state_of(number, side, Some(point)))
             });
-            sides.into_iter().flatten().for_each(&mut tell);
+            sides.into_iter().flatten().for_each(&mut report);
         }
         for cross in &*self.crosses.borrow() {
             if let Some(end) = &cross.end {
-                tell(Look {
+                report(SideState {
                     number: cross.number,
                     side: cross.side,
                     word: end.word(cross.side),
@@ -505,7 +506,7 @@ impl Registry {
 impl Drop for Registry {
     fn drop(&mut self) {
         let (older, newer) = (self.older.get(), self.newer.get());
-        // SAFETY: as in `with_home`.
+        // SAFETY: as in `with_registry`.
         match unsafe { newer.as_ref() } {
             Some(newer) => newer.older.set(older),
             None => NEWEST.set(older),

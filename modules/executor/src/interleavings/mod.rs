@@ -4,7 +4,7 @@
 //!
 //! Run: `RUSTFLAGS="--cfg loom" cargo test -p graphmap-executor --release --lib interleavings`
 
-mod lanes;
+mod byte_rings;
 
 use loom::sync::Arc;
 use loom::thread;
@@ -64,7 +64,7 @@ impl Pair {
             return true;
         }
         // SAFETY: only the first thread writes.
-        if let Some(wake) = unsafe { self.ring.push_at_once(|| Box::new(token)) } {
+        if let Some(wake) = unsafe { self.ring.try_push_cached(|| Box::new(token)) } {
             self.send(1, wake.or_else(|| self.ring.flush_put()));
             return true;
         }
@@ -133,7 +133,7 @@ impl Pair {
             Some(Pop::Empty) | None => {}
         }
         // SAFETY: only the second thread reads.
-        if let Some((token, wake)) = unsafe { self.ring.pop_at_once() } {
+        if let Some((token, wake)) = unsafe { self.ring.try_pop_cached() } {
             self.send(0, wake.or_else(|| self.settle_taken()));
             return Some(*token);
         }
@@ -170,7 +170,7 @@ fn model_within(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
 }
 
 #[test]
-fn tokens_arrive_in_order_and_nobody_sleeps_for_ever() {
+fn tokens_arrive_in_order_without_lost_wakeups() {
     model(|| {
         let pair = Pair::new(1);
         let writer = Arc::clone(&pair);
@@ -207,7 +207,7 @@ fn a_reader_that_leaves_stops_the_writer() {
 }
 
 #[test]
-fn who_looks_first_and_arms_before_sleeping_loses_nothing() {
+fn checking_before_arming_loses_no_wakeup() {
     model(|| {
         let pair = Pair::new(1);
         let writer = Arc::clone(&pair);
@@ -235,7 +235,7 @@ fn who_looks_first_and_arms_before_sleeping_loses_nothing() {
 }
 
 #[test]
-fn what_is_settled_once_for_two_tokens_wakes_all_the_same() {
+fn one_flush_for_two_tokens_wakes_the_reader() {
     model(|| {
         let pair = Pair::new(2);
         let writer = Arc::clone(&pair);
@@ -278,7 +278,7 @@ fn what_is_settled_once_for_two_tokens_wakes_all_the_same() {
 }
 
 #[test]
-fn what_is_in_hand_is_read_in_order() {
+fn offered_tokens_are_read_in_order() {
     model_within(2, || {
         let pair = Pair::new(1);
         let writer = Arc::clone(&pair);
@@ -296,7 +296,7 @@ fn what_is_in_hand_is_read_in_order() {
 }
 
 #[test]
-fn what_is_taken_back_is_not_read() {
+fn a_withdrawn_token_is_not_read() {
     model_within(2, || {
         let pair = Pair::new(1);
         let writer = Arc::clone(&pair);
@@ -334,7 +334,7 @@ fn what_is_taken_back_is_not_read() {
 }
 
 #[test]
-fn who_leaves_without_what_is_in_hand_says_so() {
+fn leaving_refuses_an_offered_token() {
     model(|| {
         let pair = Pair::new(1);
         let writer = Arc::clone(&pair);
@@ -383,12 +383,12 @@ fn waits_for_the_stop(word: u32) {
 }
 
 #[test]
-fn a_writer_that_waits_for_the_stop_hears_of_it() {
+fn a_writer_that_waits_for_the_stop_is_woken() {
     waits_for_the_stop(STOP | 10);
 }
 
 #[test]
-fn a_hook_that_waits_for_the_stop_hears_of_it() {
+fn a_hook_that_waits_for_the_stop_is_woken() {
     waits_for_the_stop(ARMED | STOP | 10);
 }
 
@@ -414,7 +414,7 @@ fn a_writer_can_wait_for_the_stop_and_then_for_room() {
 }
 
 #[test]
-fn the_last_to_sleep_knows_it() {
+fn the_last_to_sleep_detects_quiescence() {
     model(|| {
         let pair = Pair::new(1);
         let other = Arc::clone(&pair);

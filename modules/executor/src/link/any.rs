@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::between::{Header, Link, RunState};
 use super::job::Job;
-use super::shm::lanes::Lanes;
+use super::shm::byte_rings::ByteRings;
 use crate::payload::received::ReceivedSlices;
 use crate::payload::remote::RemoteMemory;
 use crate::payload::sliced::{SentValue, SlicedMessage};
@@ -14,10 +14,10 @@ use crate::payload::sliced::{SentValue, SlicedMessage};
 /// over it needs no indirect call.
 #[expect(
     clippy::large_enum_variant,
-    reason = "there is one for each scheduler, and its lanes are reached without another load"
+    reason = "there is one for each scheduler, and its byte rings are reached without another load"
 )]
 pub enum AnyLink {
-    Lanes(Lanes),
+    ByteRings(ByteRings),
     Other(Rc<dyn Job>),
 }
 
@@ -25,7 +25,7 @@ pub enum AnyLink {
 macro_rules! either {
     ($link:expr, $one:ident => $call:expr) => {
         match $link {
-            AnyLink::Lanes($one) => $call,
+            AnyLink::ByteRings($one) => $call,
             AnyLink::Other($one) => $call,
         }
     };
@@ -35,7 +35,7 @@ impl AnyLink {
     /// Returns the link as a trait object, for calls that are not made for each frame.
     pub fn get(&self) -> &dyn Link {
         match self {
-            AnyLink::Lanes(lanes) => lanes,
+            AnyLink::ByteRings(rings) => rings,
             AnyLink::Other(job) => &**job,
         }
     }
@@ -50,7 +50,7 @@ impl AnyLink {
     #[inline]
     pub fn buffer(&self) -> Vec<u8> {
         match self {
-            AnyLink::Lanes(lanes) => lanes.buffer(),
+            AnyLink::ByteRings(rings) => rings.buffer(),
             AnyLink::Other(job) => job.buffer(),
         }
     }
@@ -59,7 +59,7 @@ impl AnyLink {
     #[inline]
     pub fn send_now(&self, to: usize, header: Header, bytes: Vec<u8>) {
         match self {
-            AnyLink::Lanes(lanes) => lanes.send_now(to, header, bytes),
+            AnyLink::ByteRings(rings) => rings.send_now(to, header, bytes),
             AnyLink::Other(job) => job.send_owned(to, header, bytes),
         }
     }
@@ -69,7 +69,7 @@ impl AnyLink {
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         match self {
-            AnyLink::Lanes(lanes) => lanes.try_send_pieces(to, header, pieces),
+            AnyLink::ByteRings(rings) => rings.try_send_pieces(to, header, pieces),
             AnyLink::Other(job) => job.try_send_pieces(to, header, pieces),
         }
     }
@@ -79,7 +79,7 @@ impl AnyLink {
     #[inline]
     pub fn longest_slice(&self) -> usize {
         match self {
-            AnyLink::Lanes(_) => usize::MAX,
+            AnyLink::ByteRings(_) => usize::MAX,
             AnyLink::Other(job) => job.longest_slice(),
         }
     }
@@ -102,8 +102,8 @@ impl AnyLink {
     }
 
     /// Makes the link give up all values that it keeps. Slices that are not sent yet are copied.
-    pub fn let_go(&self) {
-        either!(self, link => link.let_go());
+    pub fn release_values(&self) {
+        either!(self, link => link.release_values());
     }
 
     /// Returns the slices of the message that is being received.
@@ -115,7 +115,7 @@ impl AnyLink {
     #[inline]
     pub fn keep(&self, buffer: Vec<u8>) {
         match self {
-            AnyLink::Lanes(lanes) => lanes.keep(buffer),
+            AnyLink::ByteRings(rings) => rings.keep(buffer),
             AnyLink::Other(job) => job.keep(buffer),
         }
     }
@@ -123,9 +123,9 @@ impl AnyLink {
     /// Returns true if another scheduler can read the memory of this OS process.
     pub fn has_access(&self, to: usize) -> bool {
         match self {
-            AnyLink::Lanes(lanes) => lanes.has_access(to),
+            AnyLink::ByteRings(rings) => rings.has_access(to),
             AnyLink::Other(job) => {
-                (job.host_lanes(to)).is_some_and(|(lanes, at)| lanes.has_access(at))
+                (job.host_rings(to)).is_some_and(|(rings, at)| rings.has_access(at))
             }
         }
     }
@@ -133,7 +133,7 @@ impl AnyLink {
     /// Returns the number of messages sent, if the link packs frames into messages.
     pub fn messages(&self) -> Option<u64> {
         match self {
-            AnyLink::Lanes(_) => None,
+            AnyLink::ByteRings(_) => None,
             AnyLink::Other(job) => Some(job.messages()),
         }
     }
@@ -154,9 +154,9 @@ impl AnyLink {
         to: &mut [MaybeUninit<u8>],
     ) -> Result<(), String> {
         match self {
-            AnyLink::Lanes(lanes) => lanes.read_memory(of, address, to),
-            AnyLink::Other(job) => match job.host_lanes(of) {
-                Some((lanes, at)) => lanes.read_memory(at, address, to),
+            AnyLink::ByteRings(rings) => rings.read_memory(of, address, to),
+            AnyLink::Other(job) => match job.host_rings(of) {
+                Some((rings, at)) => rings.read_memory(at, address, to),
                 None => Err("there is no access to it".into()),
             },
         }
@@ -171,7 +171,7 @@ impl AnyLink {
     #[inline]
     pub fn is_ready(&self) -> bool {
         match self {
-            AnyLink::Lanes(lanes) => lanes.is_ready(),
+            AnyLink::ByteRings(rings) => rings.is_ready(),
             AnyLink::Other(job) => job.is_filled(),
         }
     }
@@ -188,7 +188,7 @@ impl AnyLink {
         mut take: impl FnMut(usize, Header, &[u8]),
     ) -> Result<usize, String> {
         match self {
-            AnyLink::Lanes(lanes) => lanes.receive_with(most, take),
+            AnyLink::ByteRings(rings) => rings.receive(most, take),
             AnyLink::Other(job) => {
                 let mut count = 0;
                 while count < most && job.receive(&mut take)? {
@@ -205,8 +205,8 @@ impl AnyLink {
     }
 
     #[inline]
-    pub fn meeting(&self) -> Option<u32> {
-        either!(self, link => link.meeting())
+    pub fn detection(&self) -> Option<u32> {
+        either!(self, link => link.detection())
     }
 }
 

@@ -38,14 +38,14 @@ pub trait Doorbell: Send + Sync {
     fn ring(&self);
     /// Records that a process has run since the last quiescence check, so that another check starts
     /// when all schedulers sleep.
-    fn stir(&self);
+    fn note_activity(&self);
 }
 
 /// The link of one scheduler to the others. Only the thread of that scheduler uses it. Schedulers
 /// are numbered through all OS processes, in the order of these.
 ///
 /// A *quiescence check* starts when all schedulers sleep, no frame is on its way, and a process has
-/// run since the last check. [`Link::meeting`] then returns the number of the check to every
+/// run since the last check. [`Link::detection`] then returns the number of the check to every
 /// scheduler. A scheduler does not go on sleeping before it has taken part.
 pub trait Link {
     /// Returns the number of this scheduler.
@@ -68,12 +68,12 @@ pub trait Link {
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>);
 
     /// Returns the number of the current quiescence check, if there is one.
-    fn meeting(&self) -> Option<u32>;
+    fn detection(&self) -> Option<u32>;
     /// Records that everything that has run until now was examined. Called by the leader of a
     /// quiescence check.
-    fn unstir(&self);
+    fn clear_activity(&self);
     /// Ends the quiescence check. Called by its leader before it announces the decision.
-    fn close_meeting(&self);
+    fn end_detection(&self);
 
     /// Returns the state of the run, as far as it is known here.
     fn state(&self) -> RunState;
@@ -89,7 +89,7 @@ pub trait Link {
     /// Returns true if frames of this scheduler may still arrive after the run has failed. These
     /// frames contain the records of that scheduler. A link that ends all OS processes on failure
     /// returns false.
-    fn may_come_from(&self, _scheduler: usize) -> bool {
+    fn may_receive_from(&self, _scheduler: usize) -> bool {
         false
     }
 }

@@ -8,11 +8,11 @@
 use std::any::Any;
 use std::mem;
 
-use super::waiter::NOBODY;
+use super::waiter::NO_ID;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 
 /// A request from another scheduler for the layer above, with the number of the request.
-pub type Letter = (u32, Box<dyn Any + Send>);
+pub type SchedulerRequest = (u32, Box<dyn Any + Send>);
 
 /// Ids of processes and waiters to wake, and requests. It has its own cache line because its owner
 /// checks it often.
@@ -20,7 +20,7 @@ pub type Letter = (u32, Box<dyn Any + Send>);
 pub struct Inbox {
     filled: AtomicBool,
     ids: Mutex<Vec<u32>>,
-    letters: Mutex<Vec<Letter>>,
+    requests: Mutex<Vec<SchedulerRequest>>,
 }
 
 impl Inbox {
@@ -28,7 +28,7 @@ impl Inbox {
         Inbox {
             filled: AtomicBool::new(false),
             ids: Mutex::new(Vec::new()),
-            letters: Mutex::new(Vec::new()),
+            requests: Mutex::new(Vec::new()),
         }
     }
 
@@ -41,9 +41,9 @@ impl Inbox {
     }
 
     /// Appends a request. The caller must then wake the owner.
-    pub fn post(&self, letter: Letter) {
-        let mut letters = lock(&self.letters);
-        letters.push(letter);
+    pub fn push_request(&self, request: SchedulerRequest) {
+        let mut requests = lock(&self.requests);
+        requests.push(request);
         // Stored under the lock, as above: the owner empties this list after it has cleared the
         // flag.
         self.filled.store(true, Ordering::SeqCst);
@@ -57,12 +57,14 @@ impl Inbox {
 
     /// Returns true if it contains the id of a process or waiter other than `than`.
     pub fn has_other(&self, than: u32) -> bool {
-        lock(&self.ids).iter().any(|&id| id != NOBODY && id != than)
+        lock(&self.ids).iter().any(|&id| id != NO_ID && id != than)
     }
 
     /// Returns true if it contains a request with this number.
-    pub fn has_letter_of(&self, number: u32) -> bool {
-        lock(&self.letters).iter().any(|letter| letter.0 == number)
+    pub fn has_request_of(&self, number: u32) -> bool {
+        lock(&self.requests)
+            .iter()
+            .any(|request| request.0 == number)
     }
 
     /// Swaps the ids with `empty`, which must be empty.
@@ -74,7 +76,7 @@ impl Inbox {
 
     /// Takes all requests. It must be called after [`Inbox::drain`], so that no request remains
     /// while the flag is cleared.
-    pub fn letters(&self) -> Vec<Letter> {
-        mem::take(&mut *lock(&self.letters))
+    pub fn take_requests(&self) -> Vec<SchedulerRequest> {
+        mem::take(&mut *lock(&self.requests))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::between::{Header, Link};
-use super::shm::host::HostLanes;
+use super::shm::host::HostRings;
 use crate::over_mpi::OverMpi;
 use crate::payload::received::ReceivedSlices;
 use crate::payload::sliced::{SentValue, SlicedMessage};
@@ -23,13 +23,13 @@ pub struct NotJoined {
     /// The reason.
     pub why: String,
     /// True if another OS process reports the same reason.
-    pub is_told: bool,
+    pub is_reported: bool,
 }
 
 impl From<String> for NotJoined {
     fn from(why: String) -> Self {
-        let is_told = false;
-        NotJoined { why, is_told }
+        let is_reported = false;
+        NotJoined { why, is_reported }
     }
 }
 
@@ -89,7 +89,7 @@ pub trait Job: Link {
     }
     /// Makes the link give up all values that it keeps. It copies the slices that are not sent yet,
     /// or waits until they are sent.
-    fn let_go(&self) {}
+    fn release_values(&self) {}
     /// Returns the slices of the message that [`Job::receive`] passes on. That message has no other
     /// bytes.
     fn take_slices(&self) -> Option<ReceivedSlices> {
@@ -104,7 +104,7 @@ pub trait Job: Link {
     fn keep(&self, _buffer: Vec<u8>) {}
     /// Returns the byte rings of this host and the number that scheduler `to` has there, if it is
     /// reached by them.
-    fn host_lanes(&self, _to: usize) -> Option<(&HostLanes, usize)> {
+    fn host_rings(&self, _to: usize) -> Option<(&HostRings, usize)> {
         None
     }
     /// Calls `take` with the next frame that has arrived completely: its sender, its header, and
@@ -132,7 +132,7 @@ pub trait Job: Link {
     /// Waits up to `at_most` for this OS process to be ended, after it has sent the link the cause
     /// of a failure. Waits longer if the first OS process announces that it reports the cause.
     /// Returns true in that case.
-    fn linger(&self, at_most: Duration) -> bool;
+    fn wait_for_abort(&self, at_most: Duration) -> bool;
     /// Ends all OS processes.
     fn abort(&self, code: u8) -> !;
 }

@@ -27,7 +27,7 @@ pub(super) fn slot<T>() -> Slot<T> {
 
 /// The state that each side of a ring keeps about the segments, in a cache line that the other side
 /// does not access.
-pub(super) struct Wide<T> {
+pub(super) struct Segments<T> {
     /// The first index whose token is not in the slots of the ring itself.
     pub(super) from: u64,
     writing: Line<UnsafeCell<Writing<T>>>,
@@ -84,11 +84,11 @@ impl<T> Segment<T> {
     }
 }
 
-impl<T> Wide<T> {
+impl<T> Segments<T> {
     /// Creates segments for the tokens from index `from` on, of a ring with this capacity.
     pub(super) fn create(from: u64, capacity: u64) -> Box<Self> {
         let segment = Segment::create(capacity.next_power_of_two().min(FIRST));
-        Box::new(Wide {
+        Box::new(Segments {
             from,
             writing: Line(UnsafeCell::new(Writing {
                 limit: from,

@@ -2,7 +2,7 @@
 //! other has done something. [`waiter`](super::waiter) describes the bits of the words, and
 //! [`spsc`](super::spsc) explains why the orderings suffice.
 
-use super::waiter::{ARMED, GONE, ID, NOBODY, STOP};
+use super::waiter::{ARMED, GONE, ID, NO_ID, STOP};
 use crate::sync::{AtomicU32, Ordering, fence};
 
 pub(super) struct Signals {
@@ -14,8 +14,8 @@ impl Signals {
     #[inline]
     pub(super) fn new() -> Self {
         Signals {
-            reader: AtomicU32::new(NOBODY),
-            writer: AtomicU32::new(NOBODY),
+            reader: AtomicU32::new(NO_ID),
+            writer: AtomicU32::new(NO_ID),
         }
     }
 

@@ -49,7 +49,7 @@
 //!   drops the remaining tokens, and [`Ring::offered`] loads GONE after `head`. So if the producer
 //!   sees a `head` that a dropped token has moved, it sees GONE. It then also sees `left`, the
 //!   index at which the reading ended.
-//! * *More slots.* They are stored in `wide` before any `tail` that is beyond the two slots in
+//! * *More slots.* They are stored in `segments` before any `tail` that is beyond the two slots in
 //!   place.
 
 mod waiting;
@@ -57,7 +57,7 @@ mod waiting;
 use std::mem;
 use std::ptr;
 
-use super::segment::{Line, Slot, Wide, slot};
+use super::segment::{Line, Segments, Slot, slot};
 use super::signals::Signals;
 use super::waiter::GONE;
 use crate::finally::Finally;
@@ -93,7 +93,7 @@ struct Consumer {
 #[repr(C)]
 struct Rest<T, A> {
     signals: Signals,
-    wide: AtomicPtr<Wide<T>>,
+    segments: AtomicPtr<Segments<T>>,
     capacity: AtomicU32,
     about: A,
 }
@@ -137,7 +137,7 @@ pub struct Ring<T, A = ()> {
 
 // SAFETY: `T` must be `Send` because tokens cross threads through the ring. Every other field is
 // either atomic or used by one side only, as the contracts of the unsafe methods require. The ring
-// owns the allocation behind `wide`.
+// owns the allocation behind `segments`.
 unsafe impl<T: Send, A: Send> Send for Ring<T, A> {}
 // SAFETY: as above. `A` must be `Sync` because `about` is shared by reference.
 unsafe impl<T: Send, A: Sync> Sync for Ring<T, A> {}
@@ -159,7 +159,7 @@ impl<T, A> Ring<T, A> {
             }),
             rest: Line(Rest {
                 signals: Signals::new(),
-                wide: AtomicPtr::new(ptr::null_mut()),
+                segments: AtomicPtr::new(ptr::null_mut()),
                 capacity: AtomicU32::new(capacity.max(1)),
                 about,
             }),
@@ -178,9 +178,9 @@ impl<T, A> Ring<T, A> {
 
     /// Returns the slots outside of the ring, if it has any.
     #[inline(always)]
-    fn wide(&self) -> Option<&Wide<T>> {
+    fn segments(&self) -> Option<&Segments<T>> {
         // SAFETY: the pointer is null, or valid until the ring is dropped.
-        unsafe { self.rest.0.wide.load(Ordering::Acquire).as_ref() }
+        unsafe { self.rest.0.segments.load(Ordering::Acquire).as_ref() }
     }
 
     /// Returns the number of tokens that the producer has put in. The mark is removed, because a
@@ -210,9 +210,9 @@ impl<T, A> Ring<T, A> {
             return Push::Gone(value);
         }
         let tail = self.tail();
-        if let Some(wide) = self.wide() {
+        if let Some(segments) = self.segments() {
             // SAFETY: guaranteed by the caller.
-            return unsafe { self.push_wide(wide, tail, value) };
+            return unsafe { self.push_to_segments(segments, tail, value) };
         }
         let there = tail - self.consumer.0.head.load(Ordering::Acquire);
         if there == 0 {
@@ -220,9 +220,9 @@ impl<T, A> Ring<T, A> {
         }
         let capacity = self.capacity();
         if capacity > there {
-            let wide = self.widen(tail, capacity);
+            let segments = self.widen(tail, capacity);
             // SAFETY: guaranteed by the caller.
-            return unsafe { self.push_wide(wide, tail, value) };
+            return unsafe { self.push_to_segments(segments, tail, value) };
         }
         if !offer || there > 1 {
             // If a token in the rendezvous slot was forgotten, it cannot be withdrawn any more.
@@ -256,11 +256,11 @@ impl<T, A> Ring<T, A> {
     /// # Safety
     /// Only the producer's thread may call this. `token` must not access the ring.
     #[inline(always)]
-    pub unsafe fn push_at_once(&self, token: impl FnOnce() -> T) -> Option<Option<u32>> {
+    pub unsafe fn try_push_cached(&self, token: impl FnOnce() -> T) -> Option<Option<u32>> {
         let tail = self.tail();
         // SAFETY: only the producer uses `writing`, and the ring has space for the token at `tail`.
         let slot = self
-            .wide()?
+            .segments()?
             .writing(|own| unsafe { ((*own).limit > tail).then(|| (*own).slot(tail)) })?;
         if self.signals().word(false) & GONE != 0 {
             return None;
@@ -269,15 +269,15 @@ impl<T, A> Ring<T, A> {
     }
 
     /// Puts in a token if the ring has only the two slots in place and the consumer has taken all
-    /// tokens. Otherwise like [`Ring::push_at_once`].
+    /// tokens. Otherwise like [`Ring::try_push_cached`].
     ///
     /// # Safety
-    /// As for [`Ring::push_at_once`].
+    /// As for [`Ring::try_push_cached`].
     #[inline(always)]
     pub unsafe fn push_in_place(&self, token: impl FnOnce() -> T) -> Option<Option<u32>> {
         let tail = self.tail();
         let head = self.consumer.0.head.load(Ordering::Acquire);
-        if self.wide().is_some() || head != tail || self.signals().word(false) & GONE != 0 {
+        if self.segments().is_some() || head != tail || self.signals().word(false) & GONE != 0 {
             return None;
         }
         Some(self.put(self.in_place(tail), tail + 1, token()))
@@ -288,10 +288,10 @@ impl<T, A> Ring<T, A> {
     /// # Safety
     /// Only the producer's thread may call this.
     #[inline]
-    unsafe fn push_wide(&self, wide: &Wide<T>, tail: u64, value: T) -> Push<T> {
+    unsafe fn push_to_segments(&self, segments: &Segments<T>, tail: u64, value: T) -> Push<T> {
         // SAFETY: only the producer uses `writing`, and the ring has space for the token whose slot
         // is used.
-        let slot = wide.writing(|own| unsafe {
+        let slot = segments.writing(|own| unsafe {
             let room = (*own).limit != tail || {
                 let head = self.consumer.0.head.load(Ordering::Acquire);
                 let end = head + self.capacity();
@@ -311,11 +311,11 @@ impl<T, A> Ring<T, A> {
 
     #[cold]
     #[inline(never)]
-    fn widen(&self, from: u64, capacity: u64) -> &Wide<T> {
-        let wide = Box::into_raw(Wide::create(from, capacity));
-        self.rest.0.wide.store(wide, Ordering::Release);
+    fn widen(&self, from: u64, capacity: u64) -> &Segments<T> {
+        let segments = Box::into_raw(Segments::create(from, capacity));
+        self.rest.0.segments.store(segments, Ordering::Release);
         // SAFETY: the allocation is valid until the ring is dropped.
-        unsafe { &*wide }
+        unsafe { &*segments }
     }
 
     /// Returns the state of the token in the rendezvous slot.
@@ -359,7 +359,7 @@ impl<T, A> Ring<T, A> {
     /// Returns the index below which the consumer may take tokens, or `head` if the ring has none.
     /// Claims the token in the rendezvous slot if it is the next one.
     #[inline]
-    fn look(&self, head: u64) -> u64 {
+    fn available_end(&self, head: u64) -> u64 {
         loop {
             let tail = self.producer.0.tail.load(Ordering::Acquire);
             let end = tail & !OFFERED;
@@ -384,12 +384,12 @@ impl<T, A> Ring<T, A> {
     /// # Safety
     /// Only the consumer's thread may call this.
     #[inline(always)]
-    pub unsafe fn pop_at_once(&self) -> Option<(T, Option<u32>)> {
+    pub unsafe fn try_pop_cached(&self) -> Option<(T, Option<u32>)> {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
-        let wide = self.wide()?;
+        let segments = self.segments()?;
         // SAFETY: only the consumer uses `reading`.
-        let slot = wide.reading(|own| unsafe {
-            let there = (*own).seen > head && wide.from <= head;
+        let slot = segments.reading(|own| unsafe {
+            let there = (*own).seen > head && segments.from <= head;
             there.then(|| (*own).slot(head))
         })?;
         // SAFETY: the slot contains the token.
@@ -405,8 +405,8 @@ impl<T, A> Ring<T, A> {
     pub unsafe fn pop_in_place(&self) -> Option<Pop<T>> {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
         let tail = self.producer.0.tail.load(Ordering::Acquire);
-        // A token in another slot was put in after `wide` was stored, so `wide` is visible here.
-        if tail & OFFERED != 0 || self.wide().is_some() {
+        // A token in another slot was put in after `segments` was stored, so it is visible here.
+        if tail & OFFERED != 0 || self.segments().is_some() {
             return None;
         }
         if tail <= head {
@@ -439,31 +439,33 @@ impl<T, A> Ring<T, A> {
     #[inline]
     pub unsafe fn pop(&self) -> Pop<T> {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
-        let mut wide = self.wide();
+        let mut segments = self.segments();
         // SAFETY: only the consumer uses `reading`.
-        let seen = wide.map_or(0, |wide| wide.reading(|own| unsafe { (*own).seen }));
+        let seen = segments.map_or(0, |segments| segments.reading(|own| unsafe { (*own).seen }));
         if seen <= head {
-            let mut end = self.look(head);
+            let mut end = self.available_end(head);
             if end == head {
                 if !self.signals().is_ended() {
                     return Pop::Empty;
                 }
-                end = self.look(head);
+                end = self.available_end(head);
                 if end == head {
                     return Pop::End;
                 }
             }
             // The ring may have got more slots since the first load.
-            wide = self.wide();
-            if let Some(wide) = wide {
+            segments = self.segments();
+            if let Some(segments) = segments {
                 // SAFETY: as above.
-                wide.reading(|own| unsafe { (*own).seen = end });
+                segments.reading(|own| unsafe { (*own).seen = end });
             }
         }
-        let slot = match wide {
+        let slot = match segments {
             // SAFETY: as above. The slot contains the token, because `seen` or `look` is beyond
             // `head`.
-            Some(wide) if wide.from <= head => wide.reading(|own| unsafe { (*own).slot(head) }),
+            Some(segments) if segments.from <= head => {
+                segments.reading(|own| unsafe { (*own).slot(head) })
+            }
             _ => &raw const *self.in_place(head),
         };
         // SAFETY: the slot contains the token, and if it was offered, it is claimed.
@@ -512,10 +514,10 @@ impl<T, A> Ring<T, A> {
 impl<T, A> Drop for Ring<T, A> {
     fn drop(&mut self) {
         self.drop_tokens();
-        let wide = self.rest.0.wide.load(Ordering::Relaxed);
-        if !wide.is_null() {
+        let segments = self.rest.0.segments.load(Ordering::Relaxed);
+        if !segments.is_null() {
             // SAFETY: `widen` allocated it, and no other reference exists.
-            drop(unsafe { Box::from_raw(wide) });
+            drop(unsafe { Box::from_raw(segments) });
         }
     }
 }

@@ -19,9 +19,9 @@ pub const ID: u32 = HOOK | INDEX;
 /// The bits of an index.
 pub const INDEX: u32 = STOP - 1;
 /// An id that no process and no waiter has.
-pub const NOBODY: u32 = INDEX;
+pub const NO_ID: u32 = INDEX;
 /// The id of an end in another OS process.
-pub const ELSEWHERE: u32 = INDEX - 1;
+pub const REMOTE: u32 = INDEX - 1;
 
 /// Returns true if a waiter waits by this word, at an end that has not left.
 #[inline(always)]

@@ -100,7 +100,7 @@ impl Drop for SliceMemory {
 #[derive(Debug)]
 pub struct ReceivedSlices {
     /// The bytes before the slices: their description, and the bytes that were copied.
-    told: Vec<u8>,
+    head: Vec<u8>,
     expected: Vec<RemoteSlice>,
     /// The slices that have arrived, in the expected order. `None` replaces one that was taken
     /// over.
@@ -116,16 +116,16 @@ impl ReceivedSlices {
     /// Returns a description of the expected bytes if these are invalid.
     pub fn new(bytes: &[u8]) -> Result<Self, String> {
         let head = bytes.split_first_chunk::<LENGTH>();
-        let told = head
+        let head = head
             .and_then(|(length, rest)| rest.split_at_checked(u32::from_ne_bytes(*length) as usize));
-        let (told, first) = told.ok_or("a complete message header")?;
+        let (head, first) = head.ok_or("a complete message header")?;
         let (expected, _): (Vec<RemoteSlice>, Vec<u8>) =
-            Decoder::from_slice(told).map_err(|error| error.to_string())?;
+            Decoder::from_slice(head).map_err(|error| error.to_string())?;
         for slice in &expected {
             layout(slice.len, slice.align)?;
         }
         let mut received = ReceivedSlices {
-            told: told.to_vec(),
+            head: head.to_vec(),
             expected,
             come: RefCell::default(),
             is_last: Cell::new(false),
@@ -135,8 +135,8 @@ impl ReceivedSlices {
     }
 
     /// Returns the description of the slices, and the bytes that were copied.
-    pub(crate) fn told(&self) -> &[u8] {
-        &self.told
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head
     }
 
     /// Adds the next bytes.
@@ -202,7 +202,7 @@ impl ReceivedSlices {
     }
 
     /// Records that the current reader is the last one.
-    pub(crate) fn is_read_for_the_last_time(&self) {
+    pub(crate) fn mark_last_reader(&self) {
         self.is_last.set(true);
     }
 }
@@ -288,7 +288,7 @@ mod tests {
     }
 
     fn read<T: Payload>(received: &ReceivedSlices) -> Result<T, DecodeError> {
-        let (slices, bytes): (Vec<RemoteSlice>, Vec<u8>) = Decoder::from_slice(received.told())?;
+        let (slices, bytes): (Vec<RemoteSlice>, Vec<u8>) = Decoder::from_slice(received.head())?;
         let remotely = Remotely {
             slices: &slices,
             memory: received,
@@ -311,7 +311,7 @@ mod tests {
                 // A reader that is not the last one gets a copy.
                 assert!(read::<Value>(&received).as_ref() == Ok(&value(n)));
                 assert_eq!(received.come.borrow().iter().flatten().count(), large);
-                received.is_read_for_the_last_time();
+                received.mark_last_reader();
                 assert!(read::<Value>(&received).as_ref() == Ok(&value(n)));
                 assert_eq!(received.come.borrow().iter().flatten().count(), 0);
             }
@@ -331,7 +331,7 @@ mod tests {
             received.take_over(address, layout).is_some()
         };
         assert!(!had(0, LARGE, 2));
-        received.is_read_for_the_last_time();
+        received.mark_last_reader();
         for (address, size, align) in [
             (0, LARGE, 1),
             (0, LARGE, 8),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_from_where_it_is_comes_back() {
+    fn values_that_must_be_copied_are_returned() {
         let back = |value: (Vec<u8>, Vec<Vec<u8>>), longest| {
             let back = SlicedMessage::new(value.clone(), Format::new(), 1, longest).err();
             assert!(back.is_none() || back == Some(value));

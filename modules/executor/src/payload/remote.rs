@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_fetched_in_many_parts_is_freed() {
+    fn memory_fetched_in_parts_is_freed() {
         let first = Fetched::default();
         let mut last = &first;
         for _ in 0..if cfg!(miri) { 1000 } else { 1_000_000 } {

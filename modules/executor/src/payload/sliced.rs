@@ -81,14 +81,14 @@ impl SlicedMessage {
             return Err(*unsafe { Box::from_raw(raw) });
         }
         let (mut at, mut before) = (0, 0);
-        let mut told = Vec::with_capacity(left.len());
+        let mut descriptions = Vec::with_capacity(left.len());
         for gather::Slice {
             copied,
             bytes,
             align,
         } in left
         {
-            told.push(RemoteSlice {
+            descriptions.push(RemoteSlice {
                 gap: copied - std::mem::replace(&mut before, copied),
                 address: at,
                 len: bytes.len(),
@@ -101,7 +101,7 @@ impl SlicedMessage {
                 align,
             });
         }
-        message.head = Encoder::behind(vec![0; LENGTH], &(told, copied));
+        message.head = Encoder::behind(vec![0; LENGTH], &(descriptions, copied));
         let rest = message.head.len() - LENGTH;
         message.head[..LENGTH].copy_from_slice(&(rest as u32).to_ne_bytes());
         message.len = message.head.len() + at as usize;

@@ -9,9 +9,9 @@ use super::remote::{Fetched, RemoteMemory, RemoteSlice, Remotely};
 use super::{DecodeError, Decoder, Encoder, Format, Payload};
 
 /// The memory of another OS process, whose addresses begin at 1000.
-struct Elsewhere<'a>(&'a [u8]);
+struct TestMemory<'a>(&'a [u8]);
 
-impl RemoteMemory for Elsewhere<'_> {
+impl RemoteMemory for TestMemory<'_> {
     fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String> {
         let start = address.checked_sub(1000).ok_or("too low")? as usize;
         let there = start
@@ -26,7 +26,7 @@ impl RemoteMemory for Elsewhere<'_> {
 }
 
 /// Reads a value of which the bytes in these ranges are in the remote memory.
-fn from_elsewhere<T: Payload>(bytes: &[u8], ranges: &[Range<usize>]) -> Result<T, DecodeError> {
+fn decode_remote<T: Payload>(bytes: &[u8], ranges: &[Range<usize>]) -> Result<T, DecodeError> {
     let (mut here, mut slices, mut end) = (Vec::new(), Vec::new(), 0);
     for range in ranges {
         slices.push(RemoteSlice {
@@ -49,7 +49,7 @@ fn from_slices<T: Payload>(
 ) -> Result<T, DecodeError> {
     let remotely = Remotely {
         slices,
-        memory: &Elsewhere(there),
+        memory: &TestMemory(there),
         fetched: &Fetched::default(),
     };
     Decoder::of_remote(here, remotely, Format::new())
@@ -58,7 +58,7 @@ fn from_slices<T: Payload>(
 /// Asserts that a value is the same for all positions of its bytes, and that fewer or more bytes
 /// are an error.
 #[track_caller]
-fn same_from_elsewhere<T: Payload + PartialEq + Debug>(value: &T, bytes: &[u8]) {
+fn assert_same_from_remote<T: Payload + PartialEq + Debug>(value: &T, bytes: &[u8]) {
     let cuts: Vec<_> = (0..=bytes.len())
         .step_by(bytes.len().div_ceil(12).max(1))
         .collect();
@@ -67,20 +67,20 @@ fn same_from_elsewhere<T: Payload + PartialEq + Debug>(value: &T, bytes: &[u8]) 
             for third in cuts.iter().skip(j) {
                 let ranges = [from..to, to..*third];
                 assert_eq!(
-                    from_elsewhere(bytes, &ranges).as_ref(),
+                    decode_remote(bytes, &ranges).as_ref(),
                     Ok(value),
                     "{ranges:?}"
                 );
                 let ranges = [from..to, *third..bytes.len()];
                 assert_eq!(
-                    from_elsewhere(bytes, &ranges).as_ref(),
+                    decode_remote(bytes, &ranges).as_ref(),
                     Ok(value),
                     "{ranges:?}"
                 );
                 let fewer = &bytes[..bytes.len().saturating_sub(1)];
                 if *third < bytes.len() {
                     let ranges = [from..to, to..*third];
-                    assert!(from_elsewhere::<T>(fewer, &ranges).is_err());
+                    assert!(decode_remote::<T>(fewer, &ranges).is_err());
                 }
             }
         }
@@ -173,7 +173,7 @@ fn round<T: Payload + PartialEq + Debug>(value: T, size: usize) {
     assert_eq!((bytes.len(), value.size()), (size, size), "{value:?}");
     assert!(T::SIZE.is_none_or(|all| all == size));
     assert_eq!(Decoder::from_slice::<T>(&bytes).as_ref(), Ok(&value));
-    same_from_elsewhere(&value, &bytes);
+    assert_same_from_remote(&value, &bytes);
     for cut in 0..size {
         assert!(
             Decoder::from_slice::<T>(&bytes[..cut]).is_err(),
@@ -279,7 +279,7 @@ fn values_come_back_and_bad_bytes_do_not() {
 }
 
 #[test]
-fn what_is_announced_takes_no_memory() {
+fn announced_lengths_allocate_no_memory() {
     // The size of the address space as a number of elements, for vectors of vectors, of units, and
     // of pages.
     let mut length = vec![0xff; 9];
@@ -323,7 +323,7 @@ fn errors_say_where() {
 }
 
 #[test]
-fn formats_of_those_that_have_one() {
+fn types_with_a_format() {
     struct Opaque;
     assert!(crate::format_of!(Opaque).is_none());
     assert!(crate::format_of!(Vec<Opaque>).is_none());
@@ -375,7 +375,7 @@ fn hostile_bytes() {
 }
 
 #[test]
-fn what_is_gathered_is_what_is_copied() {
+fn gathered_bytes_equal_copied_bytes() {
     type Rows = Vec<(u8, Vec<u16>, String)>;
     let format = Format::<Rows>::new();
     // Miri takes a thousand times as long.

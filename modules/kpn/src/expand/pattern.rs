@@ -87,8 +87,8 @@ impl Pattern {
             scopes.replicas(&from[depth..]),
             scopes.replicas(&to[depth..]),
         );
-        let said = extra.from_at.is_some() || extra.to_at.is_some();
-        if said && from_own.is_empty() && to_own.is_empty() {
+        let stated = extra.from_at.is_some() || extra.to_at.is_some();
+        if stated && from_own.is_empty() && to_own.is_empty() {
             diagnostics.push(
                 Diagnostic::warning(
                     codes::AT_WITHOUT_EFFECT,
@@ -101,7 +101,7 @@ impl Pattern {
         let both = !from_own.is_empty() && !to_own.is_empty();
         let (count_from, count_to) = (product(&from_own), product(&to_own));
         let each = extra.from_at == Some(At::Each) || extra.to_at == Some(At::Each);
-        if both && !said {
+        if both && !stated {
             let mut error = Diagnostic::error(
                 codes::AMBIGUOUS_REPETITION,
                 format!(

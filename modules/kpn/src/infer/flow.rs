@@ -14,45 +14,45 @@ use rustc_hash::FxHashSet;
 
 /// Sets the flow control of the ports of kinds, and reports contradictions.
 ///
-/// `place` is the position of each port among the ports of all kinds.
-pub(super) fn infer(network: &mut Network, place: &[u32], diagnostics: &mut Diagnostics) {
+/// `port_index` is the index of each port among the ports of all kinds.
+pub(super) fn infer(network: &mut Network, port_index: &[u32], diagnostics: &mut Diagnostics) {
     // Most networks have no flow control.
     if network.terms.values().all(|terms| terms.flow.is_none()) {
         return;
     }
     let total = network.kinds.values().map(|kind| kind.ports.len()).sum();
-    let mut said: Vec<Option<(Option<Flow>, ChannelId)>> = vec![None; total];
+    let mut stated: Vec<Option<(Option<Flow>, ChannelId)>> = vec![None; total];
     // One diagnostic for both ends of an edge, and for all its instances.
-    let mut told: FxHashSet<u32> = FxHashSet::default();
-    let mut places: FxHashSet<Span> = FxHashSet::default();
+    let mut reported: FxHashSet<u32> = FxHashSet::default();
+    let mut spans: FxHashSet<Span> = FxHashSet::default();
     for (id, channel) in network.channels.iter() {
         let flow = network.terms(id).flow;
         for port in [channel.from, channel.to] {
-            let at = place[port.index()];
-            let &mut (known, first) = said[at as usize].get_or_insert((flow, id));
-            if known != flow && told.insert(at) && places.insert(channel.span) {
+            let at = port_index[port.index()];
+            let &mut (known, first) = stated[at as usize].get_or_insert((flow, id));
+            if known != flow && reported.insert(at) && spans.insert(channel.span) {
                 diagnostics.push(conflict(network, port, [(first, known), (id, flow)]));
             }
         }
     }
-    let mut rest = said.iter();
+    let mut rest = stated.iter();
     for kind in network.kinds.values_mut() {
-        for (port, said) in kind.ports.iter_mut().zip(&mut rest) {
-            port.flow = said.and_then(|(flow, _)| flow);
+        for (port, stated) in kind.ports.iter_mut().zip(&mut rest) {
+            port.flow = stated.and_then(|(flow, _)| flow);
         }
     }
-    senseless(network, place, diagnostics);
+    senseless(network, port_index, diagnostics);
 }
 
 /// Reports channels that cannot be flow-controlled, once for each span.
-fn senseless(network: &Network, place: &[u32], diagnostics: &mut Diagnostics) {
+fn senseless(network: &Network, port_index: &[u32], diagnostics: &mut Diagnostics) {
     let ports: Vec<&KindPort> = network
         .kinds
         .values()
         .flat_map(|kind| &kind.ports)
         .collect();
-    let bundle = |port: PortId| ports[place[port.index()] as usize].bundle;
-    let mut told: FxHashSet<Span> = FxHashSet::default();
+    let bundle = |port: PortId| ports[port_index[port.index()] as usize].bundle;
+    let mut reported: FxHashSet<Span> = FxHashSet::default();
     for (id, channel) in network.channels.iter() {
         let terms = network.terms(id);
         let Some(flow) = terms.flow else { continue };
@@ -60,14 +60,14 @@ fn senseless(network: &Network, place: &[u32], diagnostics: &mut Diagnostics) {
         let Some((what, help)) = wrong(flow, ends, terms.initial) else {
             continue;
         };
-        if told.insert(channel.span) {
+        if reported.insert(channel.span) {
             let (from, to) = (
                 network.port_name(channel.from),
                 network.port_name(channel.to),
             );
             let message =
                 format!("the channel from `{from}` to `{to}` cannot be flow-controlled: {what}");
-            let mut finding =
+            let mut diagnostic =
                 Diagnostic::error(codes::FLOW_WITHOUT_SENSE, message).at(channel.span, "");
             for port in [channel.from, channel.to] {
                 let Join::Bundle(bundle) = network.ports[port].join else {
@@ -76,10 +76,10 @@ fn senseless(network: &Network, place: &[u32], diagnostics: &mut Diagnostics) {
                 let bundle = &network.bundles[bundle];
                 if bundle.span != channel.span {
                     let label = format!("in a `{}` bundle", bundle.kind.name());
-                    finding = finding.also(bundle.span, label);
+                    diagnostic = diagnostic.also(bundle.span, label);
                 }
             }
-            diagnostics.push(finding.help(help));
+            diagnostics.push(diagnostic.help(help));
         }
     }
 }

@@ -13,11 +13,11 @@ use rustc_hash::FxHashMap;
 
 /// Sets the types of the ports of kinds and of channels, and reports conflicts.
 ///
-/// `place` is the position of each port among the ports of all kinds. `typed` contains the ports
+/// `port_index` is the index of each port among the ports of all kinds. `typed` contains the ports
 /// that state a type themselves.
 pub(super) fn infer(
     network: &mut Network,
-    place: &[u32],
+    port_index: &[u32],
     typed: &[PortId],
     diagnostics: &mut Diagnostics,
 ) {
@@ -26,10 +26,13 @@ pub(super) fn infer(
         parent: (0..total).collect(),
     };
     for channel in network.channels.values() {
-        classes.union(place[channel.from.index()], place[channel.to.index()]);
+        classes.union(
+            port_index[channel.from.index()],
+            port_index[channel.to.index()],
+        );
     }
-    let mut said: FxHashMap<u32, (Symbol, TypeSource)> = FxHashMap::default();
-    let mut told: FxHashMap<(u32, Symbol), ()> = FxHashMap::default();
+    let mut stated: FxHashMap<u32, (Symbol, TypeSource)> = FxHashMap::default();
+    let mut reported: FxHashMap<(u32, Symbol), ()> = FxHashMap::default();
     let channels = network
         .channels
         .iter()
@@ -39,15 +42,15 @@ pub(super) fn infer(
         .map(|&id| (network.port_type(id), id, TypeSource::Closed(id)));
     for (ty, port, at) in channels.chain(closed) {
         let Some(ty) = ty else { continue };
-        let class = classes.find(place[port.index()]);
-        let &mut (known, first) = said.entry(class).or_insert((ty, at));
-        if known != ty && told.insert((class, ty), ()).is_none() {
+        let class = classes.find(port_index[port.index()]);
+        let &mut (known, first) = stated.entry(class).or_insert((ty, at));
+        if known != ty && reported.insert((class, ty), ()).is_none() {
             diagnostics.push(conflict(network, first, at));
         }
     }
     let mut types = Vec::with_capacity(total as usize);
     for at in 0..total {
-        types.push(said.get(&classes.find(at)).map(|(ty, _)| *ty));
+        types.push(stated.get(&classes.find(at)).map(|(ty, _)| *ty));
     }
     let mut rest = types.iter();
     for kind in network.kinds.values_mut() {
@@ -56,7 +59,7 @@ pub(super) fn infer(
         }
     }
     for channel in network.channels.values_mut() {
-        channel.ty = types[place[channel.from.index()] as usize];
+        channel.ty = types[port_index[channel.from.index()] as usize];
     }
 }
 
@@ -116,7 +119,7 @@ fn conflict(network: &Network, a: TypeSource, b: TypeSource) -> Diagnostic {
         .into_iter()
         .find(|&x| of_b.iter().any(|&y| kind(x) == kind(y)));
     let (first, second) = (a.ty(network), b.ty(network));
-    let finding = Diagnostic::error(
+    let diagnostic = Diagnostic::error(
         codes::TYPE_CONFLICT,
         match meet {
             Some(port) => format!(
@@ -130,7 +133,7 @@ fn conflict(network: &Network, a: TypeSource, b: TypeSource) -> Diagnostic {
     .at(b.span(network), b.says(network))
     .also(a.span(network), a.says(network));
     if meet.is_none() {
-        return finding
+        return diagnostic
             .with_note(
                 "a port has the same type in all processes of its kind, and so do the ports that \
                  channels join to it",
@@ -140,7 +143,7 @@ fn conflict(network: &Network, a: TypeSource, b: TypeSource) -> Diagnostic {
                  between them",
             );
     }
-    finding.help(
+    diagnostic.help(
         "set the same `type=` on both, or use ports of different names with `src=` and `dst=`",
     )
 }

@@ -88,13 +88,13 @@ fn meaning(network: &Network) -> Value {
 }
 
 /// Returns true if the network is reported, and panics if it is neither reported nor harmless.
-fn told_or_harmless(network: Network, what: &str) -> bool {
+fn is_reported(network: Network, what: &str) -> bool {
     let sources = network.sources.clone();
     match infer(network).and_then(verify) {
         Err(found) => {
             assert!(found.has_errors(), "{what}");
-            for finding in &found {
-                for label in finding.primary.iter().chain(&finding.secondary) {
+            for diagnostic in &found {
+                for label in diagnostic.primary.iter().chain(&diagnostic.secondary) {
                     sources.location(label.span);
                     sources.text(label.span);
                 }
@@ -111,18 +111,18 @@ fn told_or_harmless(network: Network, what: &str) -> bool {
 }
 
 #[test]
-fn what_is_broken_is_told_or_harmless() {
+fn changes_are_reported_or_harmless() {
     let sound = [ALL, CROSSED].map(|text| read(text).unwrap().into_network());
     let mut tried = std::collections::BTreeMap::new();
     for seed in 1..3000u64 {
         let mut dice = Dice::new(seed);
         let mut network = dice.one_of(&sound);
         let what = break_it(&mut network, &mut dice);
-        let told = told_or_harmless(network, &format!("seed {seed}: {what:?}"));
+        let reported = is_reported(network, &format!("seed {seed}: {what:?}"));
         *tried
             .entry(what)
             .or_insert([0, 0])
-            .get_mut(usize::from(told))
+            .get_mut(usize::from(reported))
             .unwrap() += 1;
     }
     // Every field was tried, and for each field that matters some changes were reported.
@@ -198,7 +198,7 @@ fn change(value: &mut Value, dice: &mut Dice) {
 }
 
 #[test]
-fn what_a_plug_in_answers_is_told_or_harmless() {
+fn plugin_replies_are_reported_or_harmless() {
     let mut taken = 0;
     for seed in 1..2000u64 {
         let mut dice = Dice::new(seed);
@@ -213,7 +213,7 @@ fn what_a_plug_in_answers_is_told_or_harmless() {
             .and_then(|(declared, _)| resolve::resolve(declared));
         match read {
             Ok((network, _)) => {
-                taken += usize::from(!told_or_harmless(network, &format!("seed {seed}: {text}")));
+                taken += usize::from(!is_reported(network, &format!("seed {seed}: {text}")));
             }
             Err(found) => assert!(found.has_errors(), "{text}"),
         }

@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// Number of diagnostics after which reading stops.
-const MOST_FINDINGS: usize = 1000;
+const MOST_DIAGNOSTICS: usize = 1000;
 /// Number of diagnostics that may contain a hint. A hint compares [`MOST_NAMES`] names at most.
 const MOST_HINTS: usize = 20;
 const MOST_NAMES: usize = 50_000;
@@ -143,7 +143,7 @@ impl Reader<'_> {
         read: impl Fn(&mut Self, &RawValue),
     ) {
         for (index, raw) in list.into_iter().enumerate() {
-            if self.diagnostics.len() < MOST_FINDINGS {
+            if self.diagnostics.len() < MOST_DIAGNOSTICS {
                 self.path = Path {
                     element: Some((name, index)),
                     entry: None,
@@ -305,17 +305,17 @@ impl Reader<'_> {
             return;
         };
         let span = self.span(raw, constraint.span);
-        let mut said = Vec::new();
-        said.extend(constraint.host.map(Constraint::Host));
-        said.extend(constraint.osprocess.map(Constraint::OsProcess));
-        said.extend(constraint.colocate.map(Constraint::Colocate));
-        said.extend(constraint.separate.map(Constraint::Separate));
+        let mut stated = Vec::new();
+        stated.extend(constraint.host.map(Constraint::Host));
+        stated.extend(constraint.osprocess.map(Constraint::OsProcess));
+        stated.extend(constraint.colocate.map(Constraint::Colocate));
+        stated.extend(constraint.separate.map(Constraint::Separate));
         let hold = constraint.hold;
-        said.extend(hold.map(|(least, most)| Constraint::Hold { least, most }));
-        said.extend(constraint.whole.filter(|w| *w).map(|_| Constraint::Whole));
+        stated.extend(hold.map(|(least, most)| Constraint::Hold { least, most }));
+        stated.extend(constraint.whole.filter(|w| *w).map(|_| Constraint::Whole));
         let prefer = constraint.prefer.filter(|p| p.is_finite() && *p >= 0.0);
-        said.extend(prefer.map(Constraint::Prefer));
-        let [said] = said.as_slice() else {
+        stated.extend(prefer.map(Constraint::Prefer));
+        let [stated] = stated.as_slice() else {
             let at = self.here(raw.get());
             self.push(
                 Diagnostic::error(MALFORMED, "a constraint must have exactly one rule")
@@ -327,7 +327,7 @@ impl Reader<'_> {
             );
             return;
         };
-        let of_module = matches!(said, Constraint::Whole | Constraint::Prefer(_));
+        let of_module = matches!(stated, Constraint::Whole | Constraint::Prefer(_));
         if of_module != constraint.module.is_some() {
             let at = self.here(raw.get());
             let message = "`whole` and `prefer` need `module`; all other rules need `processes`";
@@ -337,7 +337,7 @@ impl Reader<'_> {
         if let Some(module) = self.module_id(raw, constraint.module) {
             self.declared.constraints.push(ConstraintDecl {
                 target: ConstraintTarget::Module(module),
-                constraint: said.clone(),
+                constraint: stated.clone(),
                 span,
             });
         }
@@ -350,7 +350,7 @@ impl Reader<'_> {
             if let Some(node) = self.node(raw, &name) {
                 self.declared.constraints.push(ConstraintDecl {
                     target: ConstraintTarget::Node(node),
-                    constraint: said.clone(),
+                    constraint: stated.clone(),
                     span,
                 });
             }
@@ -396,8 +396,8 @@ impl Reader<'_> {
         None
     }
 
-    fn cost(&mut self, raw: &RawValue, what: &str, said: Option<f64>, default: f64) -> f64 {
-        let value = said.unwrap_or(default);
+    fn cost(&mut self, raw: &RawValue, what: &str, stated: Option<f64>, default: f64) -> f64 {
+        let value = stated.unwrap_or(default);
         if value >= 0.0 && value.is_finite() {
             return value;
         }
@@ -408,11 +408,11 @@ impl Reader<'_> {
     }
 
     /// Adds a diagnostic. If it has no position, a note names the element.
-    fn push(&mut self, finding: Diagnostic) {
-        let element = self.path.element.filter(|_| finding.primary.is_none());
+    fn push(&mut self, diagnostic: Diagnostic) {
+        let element = self.path.element.filter(|_| diagnostic.primary.is_none());
         self.diagnostics.push(match element {
-            Some(_) => finding.with_note(format!("in `{}`", self.path)),
-            None => finding,
+            Some(_) => diagnostic.with_note(format!("in `{}`", self.path)),
+            None => diagnostic,
         });
     }
 
@@ -450,8 +450,8 @@ impl Reader<'_> {
         if self.positions == Positions::Given {
             let (begin, end) = self.element;
             let element = self.source.text().get(begin..end).unwrap_or("");
-            let said = serde_json::from_str::<SpanOnly>(element).ok();
-            return self.given(said.and_then(|said| said.span));
+            let stated = serde_json::from_str::<SpanOnly>(element).ok();
+            return self.given(stated.and_then(|stated| stated.span));
         }
         let Some(offset) = self.offset(part) else {
             return Span::NONE;
@@ -500,13 +500,13 @@ impl Reader<'_> {
         // Removes serde's position, which is relative to the element. The snippet shows the right
         // one.
         let text = text.split(" at line ").next().unwrap_or(&text);
-        let mut finding = Diagnostic::error(MALFORMED, "this is not a network in JSON")
+        let mut diagnostic = Diagnostic::error(MALFORMED, "this is not a network in JSON")
             .at(at, text)
             .help("see docs/src/plugins.md for the format");
         if at.is_none() {
-            finding = finding.with_note(text);
+            diagnostic = diagnostic.with_note(text);
         }
-        self.push(finding);
+        self.push(diagnostic);
     }
 }
 

@@ -3,7 +3,7 @@
 //! An error in a repeated module can occur a million times. Therefore the diagnostics contain a few
 //! examples and a count. The time is linear.
 
-use super::rim::{Lack, Rims};
+use super::chain_ends::{ChainEnds, Lack};
 use crate::arena::Id;
 use crate::codes;
 use crate::declared::Direction;
@@ -31,7 +31,7 @@ const COMPARED: usize = 10_000;
 ///
 /// `members` contains the entries of the ports of all kinds, in order.
 pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Diagnostics) {
-    let mut rims = Rims::default();
+    let mut chain_ends = ChainEnds::default();
     let mut lacks: BTreeMap<usize, (Vec<Lack>, usize)> = BTreeMap::new();
     let mut of_all = members;
     for (id, kind) in network.kinds.iter() {
@@ -39,15 +39,15 @@ pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Di
         of_all = rest;
         let ports = kind.ports.iter().zip(members);
         let mut lacking = ports.filter(|(_, here)| (here.count as usize) < kind.members.len());
-        let told: Vec<_> = lacking.by_ref().take(MOST).collect();
+        let reported: Vec<_> = lacking.by_ref().take(MOST).collect();
         let more = lacking.count();
-        for (port, members) in told {
+        for (port, members) in reported {
             let lack = Lack::of(network, kind, port, members.example);
             // With so large a number of missing ports, the cause is not the end of a chain.
             let lack = if more > 0 {
                 Err(lack)
             } else {
-                rims.take(network, lack)
+                chain_ends.take(network, lack)
             };
             if let Err(lack) = lack {
                 lacks
@@ -58,7 +58,7 @@ pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Di
             }
         }
     }
-    for lack in rims.report(network, diagnostics) {
+    for lack in chain_ends.report(network, diagnostics) {
         let kind = network.processes[lack.lacking[0]].kind;
         lacks.entry(kind.index()).or_default().0.push(lack);
     }
@@ -100,7 +100,7 @@ fn port_missing(
         let others: Vec<&str> = others
             .map(|p| network.name(network.ports[p].name))
             .collect();
-        let mut finding = Diagnostic::error(
+        let mut diagnostic = Diagnostic::error(
             codes::PORT_MISSING,
             format!(
                 "`{}` has port `{port_name}`, which {} of the {} processes of kind `{kind_name}` lack",
@@ -111,22 +111,22 @@ fn port_missing(
         )
         .at(port.span, "this edge joins it")
         .also(network.processes[lacking[0]].span, format!("`{}` lacks it", network.process_name(lacking[0])));
-        finding = match nearest(
+        diagnostic = match nearest(
             port_name,
             others.iter().copied().filter(|&o| o != port_name),
         ) {
-            Some(near) => finding.help(format!("did you mean port `{near}`?")),
-            None => misspelt(network, lack, lacking[0], searches, finding)
+            Some(near) => diagnostic.help(format!("did you mean port `{near}`?")),
+            None => misspelt(network, lack, lacking[0], searches, diagnostic)
                 .help(join_or_kind(lack, network, lacking)),
         };
-        finding.notes.extend(note);
-        diagnostics.push(finding);
+        diagnostic.notes.extend(note);
+        diagnostics.push(diagnostic);
         return;
     }
     let more = lacking.len().saturating_sub(EXAMPLES);
     let last = lacking[EXAMPLES.min(lacking.len()) - 1];
     for &process in lacking.iter().take(EXAMPLES) {
-        let mut finding = Diagnostic::error(
+        let mut diagnostic = Diagnostic::error(
             codes::PORT_MISSING,
             format!(
                 "`{}` has no port `{port_name}`, which other processes of kind `{kind_name}` have",
@@ -141,20 +141,20 @@ fn port_missing(
                 network.process_name(network.ports[*example].process)
             ),
         );
-        finding = misspelt(network, lack, process, searches, finding).help(join_or_kind(
+        diagnostic = misspelt(network, lack, process, searches, diagnostic).help(join_or_kind(
             lack,
             network,
             &[process],
         ));
         if process == last {
             if more > 0 {
-                finding = finding.with_note(format!(
+                diagnostic = diagnostic.with_note(format!(
                     "not shown: {more} more processes of this kind that lack the port"
                 ));
             }
-            finding.notes.extend(note.clone());
+            diagnostic.notes.extend(note.clone());
         }
-        diagnostics.push(finding);
+        diagnostics.push(diagnostic);
     }
 }
 
@@ -166,10 +166,10 @@ fn misspelt(
     lack: &Lack<'_>,
     process: ProcessId,
     searches: &mut usize,
-    finding: Diagnostic,
+    diagnostic: Diagnostic,
 ) -> Diagnostic {
     if *searches == 0 {
-        return finding;
+        return diagnostic;
     }
     *searches -= 1;
     let own = |id: ProcessId| network.port(id, lack.port.name);
@@ -187,10 +187,10 @@ fn misspelt(
     let name = network.process_name(process);
     let near = nearest(name, others.iter().map(|&(name, _)| name));
     match others.iter().find(|(other, _)| near == Some(other)) {
-        Some((other, span)) => finding
+        Some((other, span)) => diagnostic
             .also(*span, format!("`{other}` has such a port"))
             .help(format!("did you mean `{name}` instead of `{other}`?")),
-        None => finding,
+        None => diagnostic,
     }
 }
 
@@ -281,28 +281,28 @@ pub(super) fn processes(network: &Network, diagnostics: &mut Diagnostics) {
             alone.push(id);
         }
     }
-    let told = &alone[..MOST.min(alone.len())];
-    for (i, &id) in told.iter().enumerate() {
+    let reported = &alone[..MOST.min(alone.len())];
+    for (i, &id) in reported.iter().enumerate() {
         let process = &network.processes[id];
         let name = network.name(process.name);
         // Suggest a process that is joined and is of another kind.
         let others = network.processes.iter().take(COMPARED);
         let others = others.filter(|&(o, p)| p.kind != process.kind && is_joined(o));
-        let mut finding = Diagnostic::warning(
+        let mut diagnostic = Diagnostic::warning(
             codes::ISOLATED_PROCESS,
             format!("no channel reaches process `{name}`"),
         )
         .at(process.span, "");
-        finding = match nearest(name, others.map(|(_, p)| network.name(p.name))) {
-            Some(near) => finding.help(format!("did you mean `{near}`?")),
-            None => finding.help("join it to other processes, or remove it"),
+        diagnostic = match nearest(name, others.map(|(_, p)| network.name(p.name))) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help("join it to other processes, or remove it"),
         };
-        let more = alone.len() - told.len();
-        if more > 0 && i + 1 == told.len() {
-            finding = finding.with_note(format!(
+        let more = alone.len() - reported.len();
+        if more > 0 && i + 1 == reported.len() {
+            diagnostic = diagnostic.with_note(format!(
                 "not shown: {more} more processes without a channel"
             ));
         }
-        diagnostics.push(finding);
+        diagnostics.push(diagnostic);
     }
 }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use graphmap_runtime::between::{
-    Header, HostLanes, Job, Link, ReceivedSlices, RunState, SentValue, SlicedMessage,
+    Header, HostRings, Job, Link, ReceivedSlices, RunState, SentValue, SlicedMessage,
 };
 use graphmap_runtime::{Encoder, RunError};
 
@@ -13,11 +13,11 @@ use super::{FAIL, HELLO, MpiLink, header};
 use crate::messages::is_ours;
 use crate::operation::MOST;
 use crate::printed::{self, FORWARDING};
-use crate::receiving::Come;
+use crate::receiving::Received;
 use crate::{digest, finalize};
 
 /// Interval between polls of MPI while there is other work.
-const LOOK: Duration = Duration::from_micros(2);
+const POLL_INTERVAL: Duration = Duration::from_micros(2);
 
 /// Largest number of consecutive receives from this host before MPI is polled.
 const SAME_HOST_IN_A_ROW: u32 = 64;
@@ -38,18 +38,18 @@ const LETTING_GO: Duration = Duration::from_secs(2);
 impl Job for MpiLink {
     fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
         self.known.sent.set(self.known.sent.get() + 1);
-        if let Some((lanes, number)) = self.lanes_to(to) {
-            return lanes.send_owned(number, header, bytes);
+        if let Some((rings, number)) = self.rings_to(to) {
+            return rings.send_owned(number, header, bytes);
         }
-        self.looks.set(0);
+        self.polls.set(0);
         self.messages.borrow_mut().send_owned(to, header, bytes);
     }
 
     fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
-        let sent = match self.lanes_to(to) {
-            Some((lanes, number)) => lanes.try_send_pieces(number, header, pieces),
+        let sent = match self.rings_to(to) {
+            Some((rings, number)) => rings.try_send_pieces(number, header, pieces),
             None => {
-                self.looks.set(0);
+                self.polls.set(0);
                 (self.messages.borrow_mut()).try_send_pieces(to, header, pieces)
             }
         };
@@ -63,38 +63,38 @@ impl Job for MpiLink {
 
     fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         self.known.sent.set(self.known.sent.get() + 1);
-        if let Some((lanes, number)) = self.lanes_to(to) {
-            return lanes.send_sliced(number, header, message);
+        if let Some((rings, number)) = self.rings_to(to) {
+            return rings.send_sliced(number, header, message);
         }
-        self.looks.set(0);
+        self.polls.set(0);
         self.messages.borrow_mut().send_sliced(to, header, message);
     }
 
     fn take_sent(&self) -> Option<SentValue> {
         let same_host = self.same_host.as_ref();
         same_host
-            .and_then(|same_host| same_host.lanes().take_sent())
+            .and_then(|same_host| same_host.rings().take_sent())
             .or_else(|| self.messages.borrow_mut().take_sent())
     }
 
     fn keeps_values(&self) -> bool {
         let same_host = self.same_host.as_ref();
-        same_host.is_some_and(|same_host| same_host.lanes().keeps_values())
+        same_host.is_some_and(|same_host| same_host.rings().keeps_values())
             || self.messages.borrow().lends()
     }
 
-    fn let_go(&self) {
+    fn release_values(&self) {
         if let Some(same_host) = &self.same_host {
-            same_host.lanes().let_go();
+            same_host.rings().release_values();
         }
         let start = Instant::now();
         // MPI needs its buffers until they are sent.
-        while !self.messages.borrow_mut().let_go()
+        while !self.messages.borrow_mut().release_values()
             && self.state() != RunState::Failed
             && start.elapsed() < LETTING_GO
         {
             self.push(true);
-            self.look();
+            self.poll();
             thread::yield_now();
         }
     }
@@ -102,11 +102,11 @@ impl Job for MpiLink {
     fn take_slices(&self) -> Option<ReceivedSlices> {
         let same_host = self.same_host.as_ref();
         (self.slices.take())
-            .or_else(|| same_host.and_then(|same_host| same_host.lanes().take_slices()))
+            .or_else(|| same_host.and_then(|same_host| same_host.rings().take_slices()))
     }
 
-    fn host_lanes(&self, to: usize) -> Option<(&HostLanes, usize)> {
-        self.lanes_to(to)
+    fn host_rings(&self, to: usize) -> Option<(&HostRings, usize)> {
+        self.rings_to(to)
     }
 
     fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String> {
@@ -126,10 +126,10 @@ impl Job for MpiLink {
         // If the call follows a check that found messages, a new check is not needed.
         if !self.messages.borrow().is_filled() && !self.fresh.take() {
             let now = Instant::now();
-            let due = |looked: Instant| now.saturating_duration_since(looked) >= LOOK;
-            if self.looked.get().is_none_or(due) {
-                self.looked.set(Some(now));
-                self.look();
+            let due = |polled: Instant| now.saturating_duration_since(polled) >= POLL_INTERVAL;
+            if self.polled.get().is_none_or(due) {
+                self.polled.set(Some(now));
+                self.poll();
             }
         }
         loop {
@@ -140,16 +140,16 @@ impl Job for MpiLink {
             };
             let mut is_one = true;
             match come {
-                Come::Whole(header, bytes) => {
+                Received::Whole(header, bytes) => {
                     take(from, header, &bytes);
                     self.messages.borrow_mut().keep(bytes);
                 }
-                Come::Sliced(header, slices) => {
+                Received::Sliced(header, slices) => {
                     self.slices.set(Some(slices));
                     take(from, header, &[]);
                     self.slices.take();
                 }
-                Come::Packed(mut frames) => {
+                Received::Packed(mut frames) => {
                     // The frames were validated when the message came.
                     match frames.next() {
                         Ok(Some((header, bytes))) if !is_ours(header) => take(from, header, bytes),
@@ -173,7 +173,7 @@ impl Job for MpiLink {
         let same_host = self
             .same_host
             .as_ref()
-            .map(|same_host| same_host.lanes().buffer());
+            .map(|same_host| same_host.rings().buffer());
         match same_host.filter(|buffer| buffer.capacity() > 0) {
             Some(buffer) => buffer,
             None => self.messages.borrow_mut().buffer(),
@@ -203,10 +203,10 @@ impl Job for MpiLink {
         let agreement = digest::agreement(network, program);
         self.messages.borrow_mut().agree(agreement);
         if let Some(same_host) = &self.same_host {
-            same_host.lanes().agree(agreement);
+            same_host.rings().agree(agreement);
         }
         if self.me > 0 {
-            self.tell(0, header(HELLO, 0), &[]);
+            self.send_own(0, header(HELLO, 0), &[]);
             self.push(true);
         }
     }
@@ -214,7 +214,7 @@ impl Job for MpiLink {
     fn finish(&self) {
         // OS processes that do not know yet that the run has ended learn it from these frames.
         let start = Instant::now();
-        while (self.same_host.as_ref()).is_some_and(|same_host| !same_host.lanes().flush())
+        while (self.same_host.as_ref()).is_some_and(|same_host| !same_host.rings().flush())
             && start.elapsed() < LETTING_GO
         {
             thread::yield_now();
@@ -224,18 +224,18 @@ impl Job for MpiLink {
         finalize::end(&mut messages.world);
     }
 
-    fn linger(&self, at_most: Duration) -> bool {
+    fn wait_for_abort(&self, at_most: Duration) -> bool {
         let start = Instant::now();
-        while start.elapsed() < at_most && !self.is_told.get() {
+        while start.elapsed() < at_most && !self.is_reported.get() {
             self.push(true);
-            self.look();
+            self.poll();
             thread::sleep(POLLED);
         }
         // MPI is no longer polled, because it would report the OS processes that have ended.
-        if self.is_told.get() {
+        if self.is_reported.get() {
             thread::sleep(ENDING);
         }
-        self.is_told.get()
+        self.is_reported.get()
     }
 
     fn abort(&self, code: u8) -> ! {
@@ -244,12 +244,12 @@ impl Job for MpiLink {
         // those of another have ended.
         if self.me == 0 && self.known.state.get() == RunState::Failed {
             let cause = self.known.cause.borrow().clone().unwrap_or_default();
-            self.tell_all(header(FAIL, 0), &cause);
+            self.send_own_to_all(header(FAIL, 0), &cause);
             let start = Instant::now();
             while !(self.push(true) && self.messages.borrow().is_sent())
                 && start.elapsed() < LEAVING
             {
-                self.look();
+                self.poll();
             }
         }
         // Printed text is preserved as far as possible.

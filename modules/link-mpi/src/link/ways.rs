@@ -1,7 +1,7 @@
 //! The path of frames: shared memory to OS processes of the same host, MPI to the others.
 
 use graphmap_runtime::Encoder;
-use graphmap_runtime::between::{Header, HostLanes, Link};
+use graphmap_runtime::between::{Header, HostRings, Link};
 
 use super::{MpiLink, differs};
 use crate::messages::is_ours;
@@ -10,9 +10,9 @@ use crate::same_host::SameHost;
 impl MpiLink {
     /// Returns the byte rings of this host and the index of `to` there, if `to` is on this host.
     #[inline]
-    pub(super) fn lanes_to(&self, to: usize) -> Option<(&HostLanes, usize)> {
+    pub(super) fn rings_to(&self, to: usize) -> Option<(&HostRings, usize)> {
         let same_host = self.same_host.as_ref()?;
-        Some((same_host.lanes(), same_host.number(to)?))
+        Some((same_host.rings(), same_host.number(to)?))
     }
 
     /// Sends waiting frames as far as there is room. If `idle`, frames do not wait for others to
@@ -21,7 +21,7 @@ impl MpiLink {
         let flushed = self
             .same_host
             .as_ref()
-            .is_none_or(|same_host| same_host.lanes().flush());
+            .is_none_or(|same_host| same_host.rings().flush());
         self.messages.borrow_mut().push(idle) && flushed
     }
 
@@ -29,7 +29,7 @@ impl MpiLink {
     /// value is to be given back.
     #[inline]
     pub(super) fn same_host_is_ready(&self) -> bool {
-        (self.same_host.as_ref()).is_some_and(|same_host| same_host.lanes().is_ready())
+        (self.same_host.as_ref()).is_some_and(|same_host| same_host.rings().is_ready())
     }
 
     /// Returns true if no message can come over MPI, because all OS processes share memory.

@@ -109,9 +109,9 @@ pub(crate) fn finish(output: Output) -> (i32, String) {
 }
 
 #[track_caller]
-pub(crate) fn assert_ends(case: &str, count: usize, code: i32, told: &[&str]) {
+pub(crate) fn assert_ends(case: &str, count: usize, code: i32, expected: &[&str]) {
     let (got, said) = start(case, count, &[]);
-    check(case, code, told, got, &said);
+    check(case, code, expected, got, &said);
 }
 
 /// Checks that the processes of a case compute the same in each number of OS processes as in one.
@@ -133,10 +133,10 @@ pub(crate) fn assert_ends_alike(case: &str, counts: &[usize], variables: &[(&str
 }
 
 #[track_caller]
-pub(crate) fn check(case: &str, code: i32, told: &[&str], got: i32, said: &str) {
+pub(crate) fn check(case: &str, code: i32, expected: &[&str], got: i32, said: &str) {
     assert_eq!(got, code, "{case}: {said}");
-    for told in told {
-        assert!(said.contains(told), "{case}: no `{told}` in {said}");
+    for expected in expected {
+        assert!(said.contains(expected), "{case}: no `{expected}` in {said}");
     }
     let errors = said.lines().filter(|line| line.starts_with("error: "));
     // There is one cause. An OS process that could not ask the others may report it, too, if the

@@ -346,7 +346,7 @@ mod tests {
 
     /// Compares with lists.
     #[test]
-    fn counts_are_as_lists_say() {
+    fn counts_match_lists() {
         for counts in [
             vec![],
             vec![0, 0],
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_than_mpi_can_count() {
+    fn counts_above_i32_max_are_errors() {
         assert_eq!(Counts::of(&[MOST]).unwrap().all(), MOST);
         assert_eq!(Counts::of(&[MOST, 1]), Err(1 << 31));
         let half = 1 << 30;
@@ -450,7 +450,7 @@ mod tests {
 
     /// The ranges of schedulers are disjoint, and end before the reserved numbers.
     #[test]
-    fn numbers_are_given_by_each_scheduler_for_itself() {
+    fn numbers_of_schedulers_are_disjoint() {
         let mut all = [0, 1, 2].map(|scheduler| Endpoints::new(10, scheduler, 3));
         let each = (DONE - 10) / 3;
         let firsts = all.each_mut().map(|of| of.reserve(each, 3).unwrap());
@@ -462,7 +462,7 @@ mod tests {
 
     /// Numbers are reused when all schedulers have reported them. Adjacent blocks merge.
     #[test]
-    fn numbers_are_given_again_when_all_have_done_with_them() {
+    fn numbers_are_reused_after_all_reports() {
         let mut endpoints = Endpoints::new(DONE - 100, 0, 1);
         let first = DONE - 100;
         let firsts: Vec<u32> = (0..10).map(|_| endpoints.reserve(10, 2).unwrap()).collect();

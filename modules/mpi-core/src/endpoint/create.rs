@@ -10,7 +10,7 @@ use super::super::collective::shared;
 use super::super::communicator::Communicator;
 use super::super::error::Error;
 use super::super::group::{Group, Lease};
-use super::super::round::begin;
+use super::super::instance::begin;
 use super::super::runs::Rows;
 use super::super::state::CommunicatorState;
 use super::block::{Counts, EndpointBlock, MOST};

@@ -3,14 +3,14 @@
 
 mod block;
 mod create;
-mod desk;
-mod line;
+mod request_queue;
 mod serve;
 mod task;
 mod thread;
+mod thread_table;
 
 pub(super) use block::{EndpointBlock, Endpoints};
-pub(super) use desk::{Desk, OUTSIDE, TASK, THREAD};
-pub(super) use line::Knock;
+pub(super) use request_queue::RequestsQueued;
 pub use task::{Task, TaskEnd};
 pub use thread::{OnThread, ThreadRank};
+pub(super) use thread_table::{NOT_A_PROCESS, TASK, THREAD, ThreadTable};

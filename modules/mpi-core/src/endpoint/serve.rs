@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use super::super::call::place;
-use super::super::parcel::Parcel;
+use super::super::erased::Erased;
 use super::super::state::World;
-use super::desk::{OUTSIDE, Polling, Seat};
-use super::line::{Ask, Begin, CallWaker, CountedWaker, Line};
+use super::request_queue::{Begin, CallWaker, CountedWaker, RequestQueue, ThreadRequest};
+use super::thread_table::{NOT_A_PROCESS, Polling, ThreadState};
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::upper_layer::TellWait;
+use graphmap_executor::exec::upper_layer::ReportWait;
 use graphmap_executor::exec::user_code;
 use graphmap_executor::exec::user_code::uninterrupted;
 use graphmap_executor::link::waiter::ARMED;
@@ -24,99 +24,103 @@ use graphmap_executor::placement::SchedulerId;
 
 impl World {
     /// Returns the queue of requests, which is closed after the run.
-    pub(super) fn line(&self) -> &Arc<Line> {
+    pub(super) fn queue(&self) -> &Arc<RequestQueue> {
         let me = self.me();
-        let line = self
-            .desk
-            .line
-            .get_or_init(|| Line::new(&self.run, SchedulerId(me)));
-        if self.desk.is_closed.get() {
+        let queue = self
+            .threads
+            .queue
+            .get_or_init(|| RequestQueue::new(&self.run, SchedulerId(me)));
+        if self.threads.is_closed.get() {
             // After the run, requests are rejected.
-            drop(line.close());
+            drop(queue.close());
         }
-        line
+        queue
     }
 
     /// Returns the id of the running process, or of the process in whose name a thread calls.
     pub(super) fn id_of_caller(&self) -> u32 {
-        let polling = self.desk.polling.borrow();
+        let polling = self.threads.polling.borrow();
         polling
             .as_ref()
             .map_or_else(current::running, |polling| polling.id)
     }
 
     /// Adds a thread that can make calls from now on, and returns its index.
-    pub(super) fn sit(&self, seat: Seat) -> u32 {
-        if self.desk.is_closed.get() {
+    pub(super) fn add_thread(&self, thread: ThreadState) -> u32 {
+        if self.threads.is_closed.get() {
             return u32::MAX;
         }
-        self.line().may_act();
-        self.desk.sit(seat)
+        self.queue().may_act();
+        self.threads.add_thread(thread)
     }
 
     /// Serves the requests of threads.
     pub(in super::super) fn serve(&self) {
-        for ask in self.line().take() {
-            match ask {
+        for request in self.queue().take() {
+            match request {
                 // After the run, its messages would be lost. The drop runs user code, and the
                 // thread gets `Error::Over`.
-                Ask::Call(_, begin) if self.run.stopped() => user_code::quietly(|| drop(begin)),
-                Ask::Call(seat, begin) => self.begin_call(seat, begin),
-                Ask::Wake(seat) => self.poll_call(seat),
-                Ask::Leave(seat, panic) => self.dismiss(seat, panic),
+                ThreadRequest::Call(_, begin) if self.run.stopped() => {
+                    user_code::quietly(|| drop(begin))
+                }
+                ThreadRequest::Call(thread, begin) => self.begin_call(thread, begin),
+                ThreadRequest::Wake(thread) => self.poll_call(thread),
+                ThreadRequest::Leave(thread, panic) => self.dismiss(thread, panic),
             }
         }
     }
 
-    fn begin_call(&self, seat: u32, begin: Begin) {
-        let guest = self.desk.with(seat, |seat| {
-            seat.calls = true;
-            Rc::clone(&seat.guest)
+    fn begin_call(&self, thread: u32, begin: Begin) {
+        let communicator = self.threads.with(thread, |thread| {
+            thread.is_calling = true;
+            Rc::clone(&thread.communicator)
         });
-        let Some(guest) = guest else { return };
-        self.line().acts_no_more();
-        let call = begin(&*guest);
-        self.desk.with(seat, |seat| seat.call = Some(call));
-        self.poll_call(seat);
+        let Some(communicator) = communicator else {
+            return;
+        };
+        self.queue().undo_may_act();
+        let call = begin(&*communicator);
+        self.threads.with(thread, |thread| thread.call = Some(call));
+        self.poll_call(thread);
     }
 
     /// Polls the call of a thread, if it has one.
-    fn poll_call(&self, seat: u32) {
+    fn poll_call(&self, thread: u32) {
         let taken = self
-            .desk
-            .with(seat, |seat| Some((seat.call.take()?, seat.id)));
+            .threads
+            .with(thread, |thread| Some((thread.call.take()?, thread.id)));
         let Some(Some((mut call, id))) = taken else {
             return;
         };
-        let line = self.line();
-        let counted = CountedWaker::new(line, seat);
+        let queue = self.queue();
+        let counted = CountedWaker::new(queue, thread);
         let given = Waker::from(Arc::clone(&counted));
         let own = Waker::from(Arc::new(CallWaker {
-            line: Arc::clone(line),
-            seat,
+            queue: Arc::clone(queue),
+            thread,
         }));
         let polling = Polling { given, own, id };
-        let before = self.desk.polling.replace(Some(polling.clone()));
+        let before = self.threads.polling.replace(Some(polling.clone()));
         let mut context = Context::from_waker(&polling.given);
         // The call runs user code. The future catches its own panics, but its drop can panic here.
         let polled = user_code::caught(|| {
             if call.as_mut().poll(&mut context).is_ready() {
                 return drop(call);
             }
-            self.desk.with(seat, |seat| seat.call = Some(call));
+            self.threads.with(thread, |thread| thread.call = Some(call));
         });
-        self.desk.polling.replace(before);
+        self.threads.polling.replace(before);
         drop(polling);
         if let Some(counted) = Arc::into_inner(counted) {
             counted.unused();
         }
-        let over = self.desk.with(seat, |seat| {
-            let over = seat.call.is_none();
-            seat.calls = !over;
-            over.then(|| seat.name.clone())
+        let over = self.threads.with(thread, |thread| {
+            let over = thread.call.is_none();
+            thread.is_calling = !over;
+            over.then(|| thread.name.clone())
         });
         if let Some(Some(name)) = over {
-            line.may_act();
+            queue.may_act();
             if let Err(panic) = polled {
                 let message =
                     format!("a call of the thread of {name} panicked after it completed: {panic}");
@@ -126,12 +130,12 @@ impl World {
     }
 
     /// Removes a thread that no longer owns a rank, and reports its panic.
-    fn dismiss(&self, seat: u32, panic: Option<String>) {
-        let Some(seat) = self.desk.leave(seat) else {
+    fn dismiss(&self, thread: u32, panic: Option<String>) {
+        let Some(thread) = self.threads.remove(thread) else {
             return;
         };
-        if !seat.calls {
-            self.line().acts_no_more();
+        if !thread.is_calling {
+            self.queue().undo_may_act();
         }
         let fail = |process: u32, message: String| {
             let (kind, index) = self.run.directory.of_rank(process);
@@ -141,19 +145,19 @@ impl World {
         if let Some(panic) = panic {
             let message = format!(
                 "the thread of {} ({}) panicked{panic}",
-                seat.name,
-                place(seat.at)
+                thread.name,
+                place(thread.at)
             );
-            fail(seat.process, message);
+            fail(thread.process, message);
         }
-        if let Some(entry) = seat.attended {
-            let unwanted = self.change(|matching| matching.answered(entry, Parcel::one(())));
+        if let Some(entry) = thread.end_entry {
+            let unwanted = self.change(|matching| matching.answered(entry, Erased::one(())));
             drop(unwanted);
         }
         // The drop can drop messages that no rank receives any more. This is user code, and a panic
         // must not prevent the requests of other threads.
-        let process = seat.process;
-        if let Err(panic) = user_code::caught(|| drop(seat)) {
+        let process = thread.process;
+        if let Err(panic) = user_code::caught(|| drop(thread)) {
             fail(process, panic);
         }
     }
@@ -170,7 +174,7 @@ impl World {
         catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
             let message = format!("{} panicked: {}", what(), user_code::text(&*panic));
             // A call of a thread is polled while no process runs, or while an unrelated one runs.
-            let is_thread = self.desk.polling.borrow().is_some();
+            let is_thread = self.threads.polling.borrow().is_some();
             let process = (!is_thread).then(current::running_process).flatten();
             self.run.fail(process, message);
             resume_unwind(panic)
@@ -180,23 +184,26 @@ impl World {
     /// Closes all threads at the end of the run. Calls that wait, and later calls, return
     /// `Error::Over`.
     pub(in super::super) fn dismiss_all(&self) {
-        self.desk.is_closed.set(true);
-        let Some(line) = self.desk.line.get() else {
+        self.threads.is_closed.set(true);
+        let Some(queue) = self.threads.queue.get() else {
             return;
         };
-        let asked = line.close().into_iter();
-        asked.for_each(|ask| user_code::quietly(|| drop(ask)));
-        let seats = self.desk.seats.take().into_iter().flatten();
-        for Seat { call, guest, .. } in seats {
+        let requests = queue.close().into_iter();
+        requests.for_each(|request| user_code::quietly(|| drop(request)));
+        let states = self.threads.states.take().into_iter().flatten();
+        for ThreadState {
+            call, communicator, ..
+        } in states
+        {
             user_code::quietly(|| drop(call));
-            user_code::quietly(|| drop(guest));
+            user_code::quietly(|| drop(communicator));
         }
     }
 
     /// Returns the waker to register with an entry, and the id of the process in whose name it
     /// waits, if `context` is of the call of a thread.
     pub(in super::super) fn waker_of_thread(&self, context: &Context<'_>) -> Option<(Waker, u32)> {
-        let polling = self.desk.polling.borrow();
+        let polling = self.threads.polling.borrow();
         let polling = polling.as_ref()?;
         // A waker of a layer in between, such as a set of futures, is user code.
         let waker = match context.waker().will_wake(&polling.given) {
@@ -207,14 +214,14 @@ impl World {
     }
 
     /// Reports the threads that can still make calls, because their processes may wait for them.
-    pub(in super::super) fn threads(&self, tell: TellWait<'_>) {
-        for seat in self.desk.seats.borrow().iter().flatten() {
-            if !seat.calls {
+    pub(in super::super) fn report_threads(&self, report: ReportWait<'_>) {
+        for thread in self.threads.states.borrow().iter().flatten() {
+            if !thread.is_calling {
                 let what = || {
-                    let text = format!("a thread ({}, which can still make calls)", seat.name);
-                    (text, place(seat.at))
+                    let text = format!("a thread ({}, which can still make calls)", thread.name);
+                    (text, place(thread.at))
                 };
-                tell(ARMED | seat.id, Some(OUTSIDE), &what);
+                report(ARMED | thread.id, Some(NOT_A_PROCESS), &what);
             }
         }
     }

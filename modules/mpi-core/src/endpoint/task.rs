@@ -6,11 +6,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use super::super::communicator::Communicator;
+use super::super::erased::Erased;
 use super::super::error::Error;
-use super::super::parcel::Parcel;
 use super::super::request::Handle;
 use super::super::state::World;
-use super::desk::TASK;
+use super::thread_table::TASK;
 
 /// Handle of a task. Dropping it marks the end of the task and completes its [`TaskEnd`].
 #[must_use = "dropping it ends the task"]
@@ -25,7 +25,7 @@ impl Drop for Task {
         if let Some(entry) = self.entry {
             let unwanted = self
                 .world
-                .change(|matching| matching.answered(entry, Parcel::one(())));
+                .change(|matching| matching.answered(entry, Erased::one(())));
             drop(unwanted);
         }
     }
@@ -75,10 +75,10 @@ impl Communicator {
         let at = Location::caller();
         let world = Rc::clone(&self.shared().world);
         let here = (self.shared().number(), self.rank() as u32);
-        let home = self.home();
+        let member = self.member();
         let (entry, is_over) = world.change(|matching| match matching.is_over {
             true => (matching.failed(Error::Over, at), true),
-            false => (matching.access(home, here, TASK, at), false),
+            false => (matching.access(member, here, TASK, at), false),
         });
         let end = TaskEnd(Handle::new(&world, entry));
         let entry = (!is_over).then_some(entry);

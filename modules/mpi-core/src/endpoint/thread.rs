@@ -15,8 +15,8 @@ use super::super::envelope::{Source, Status, TagOf};
 use super::super::error::Error;
 use super::super::request::Handle;
 use super::super::value::Value;
-use super::desk::{Seat, THREAD};
-use super::line::{Ask, Called, Line};
+use super::request_queue::{Called, RequestQueue, ThreadRequest};
+use super::thread_table::{THREAD, ThreadState};
 use graphmap_executor::exec::current;
 use graphmap_executor::exec::user_code;
 use graphmap_executor::sync::lock;
@@ -65,8 +65,8 @@ const IN_A_PROCESS: Error = Error::thread(
 /// net.run(&Options::new()).unwrap();
 /// ```
 pub struct ThreadRank {
-    line: Arc<Line>,
-    seat: u32,
+    queue: Arc<RequestQueue>,
+    thread: u32,
     /// Message of the panic of the thread.
     panic: Option<String>,
     rank: usize,
@@ -105,10 +105,10 @@ impl Communicator {
         let at = Location::caller();
         let world = Rc::clone(&self.shared().world);
         let here = (self.shared().number(), self.rank() as u32);
-        let home = self.home();
+        let member = self.member();
         let entry = world.change(|matching| match matching.is_over {
             true => matching.failed(Error::Over, at),
-            false => matching.access(home, here, THREAD, at),
+            false => matching.access(member, here, THREAD, at),
         });
         let end = Handle::new(&world, entry);
         let rank = self.for_thread(Some(entry), at);
@@ -130,23 +130,23 @@ impl Communicator {
         }
     }
 
-    fn for_thread(self, attended: Option<u32>, at: &'static Location<'static>) -> ThreadRank {
+    fn for_thread(self, end_entry: Option<u32>, at: &'static Location<'static>) -> ThreadRank {
         let world = Rc::clone(&self.shared().world);
         let (rank, size, name) = (self.rank(), self.size(), self.name().to_string());
-        let line = Arc::clone(world.line());
-        let seat = Seat {
+        let queue = Arc::clone(world.queue());
+        let state = ThreadState {
             name: format!("rank {rank} of {name}"),
             at,
-            process: world.process_of(self.home()).unwrap_or_default(),
+            process: world.process_of(self.member()).unwrap_or_default(),
             id: world.id_of_caller(),
-            guest: Rc::new(self),
-            calls: false,
+            communicator: Rc::new(self),
+            is_calling: false,
             call: None,
-            attended,
+            end_entry,
         };
         ThreadRank {
-            line,
-            seat: world.sit(seat),
+            queue,
+            thread: world.add_thread(state),
             panic: None,
             rank,
             size,
@@ -245,14 +245,16 @@ impl ThreadRank {
             return Err(IN_A_PROCESS);
         }
         let (reply, answer) = mpsc::channel();
-        let begin = move |guest: &dyn std::any::Any| -> Called {
-            match guest.downcast_ref::<Communicator>() {
+        let begin = move |communicator: &dyn std::any::Any| -> Called {
+            match communicator.downcast_ref::<Communicator>() {
                 Some(rank) => rank.clone().called(make, reply),
-                // `guest` is always a `Communicator`.
+                // `communicator` is always a `Communicator`.
                 None => Box::pin(async {}),
             }
         };
-        let asked = self.line.ask(Ask::Call(self.seat, Box::new(begin)));
+        let asked = self
+            .queue
+            .request(ThreadRequest::Call(self.thread, Box::new(begin)));
         // A rejected request is user code. Its drop disconnects the channel.
         drop(asked);
         match answer.recv() {
@@ -334,7 +336,7 @@ impl Drop for ThreadRank {
         let panic = self.panic.take();
         let panic = panic.or_else(|| thread::panicking().then(String::new));
         // After the run, the request has no effect.
-        drop(self.line.ask(Ask::Leave(self.seat, panic)));
+        drop(self.queue.request(ThreadRequest::Leave(self.thread, panic)));
     }
 }
 

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use super::super::entry::NONE;
+use super::super::erased::{Erased, Unopened};
 use super::super::error::Error;
 use super::super::frame::Frame;
-use super::super::parcel::{Parcel, Unopened};
 use super::super::request::{Handle, Request};
 use super::super::state::World;
 use super::super::value::Value;
@@ -17,7 +17,7 @@ use super::Window;
 use super::lock::Asker;
 use super::memory::{Exposed, WindowMemory};
 use super::number::{Op, arithmetic};
-use super::operation::{Operation, What};
+use super::operation::{Operation, OperationKind};
 
 /// Number of bytes in flight to a rank of another scheduler above which a `put` waits until they
 /// have arrived.
@@ -34,7 +34,7 @@ enum AccessState<T> {
     Done(Result<Vec<T>, Error>),
     /// Waits for the answer of this rank.
     Waiting(Handle, u32),
-    Told,
+    Returned,
 }
 
 // The fields are not pinned.
@@ -51,7 +51,7 @@ fn gone(target: u32) -> Error {
 
 /// Returns the error of an answer without elements: the message of the target, or that its memory
 /// no longer exists.
-fn refused(answer: Parcel, target: u32) -> Error {
+fn refused(answer: Erased, target: u32) -> Error {
     match answer.open::<String>() {
         Ok(what) => Error::Window(what.into()),
         Err(_) => gone(target),
@@ -90,8 +90,9 @@ impl<T: Value + Copy, R> Future for Accessing<T, R> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let make = self.make;
         let answer = match &mut self.state {
-            AccessState::Told => Err(Error::Inactive),
-            AccessState::Done(_) => match std::mem::replace(&mut self.state, AccessState::Told) {
+            AccessState::Returned => Err(Error::Inactive),
+            AccessState::Done(_) => match std::mem::replace(&mut self.state, AccessState::Returned)
+            {
                 AccessState::Done(values) => values,
                 _ => Err(Error::Inactive),
             },
@@ -100,10 +101,10 @@ impl<T: Value + Copy, R> Future for Accessing<T, R> {
                 let Poll::Ready(taken) = handle.poll(context) else {
                     return Poll::Pending;
                 };
-                self.state = AccessState::Told;
+                self.state = AccessState::Returned;
                 taken.and_then(|taken| {
-                    let parcel = taken.ok_or(Error::Over)?.parcel;
-                    parcel.open::<Vec<T>>().map_err(|why| match why {
+                    let value = taken.ok_or(Error::Over)?.value;
+                    value.open::<Vec<T>>().map_err(|why| match why {
                         Unopened::Other(other) => refused(other, target),
                         Unopened::Unreadable(error) => Error::Unreadable(error.to_string()),
                     })
@@ -118,13 +119,13 @@ impl<T: Value + Copy, R> Request for Accessing<T, R> {
     type Outcome = R;
 
     fn is_active(&self) -> bool {
-        !matches!(self.state, AccessState::Told)
+        !matches!(self.state, AccessState::Returned)
     }
 
     fn is_done(&self) -> bool {
         match &self.state {
             AccessState::Waiting(handle, _) => handle.is_done(),
-            AccessState::Done(_) | AccessState::Told => true,
+            AccessState::Done(_) | AccessState::Returned => true,
         }
     }
 
@@ -199,7 +200,7 @@ impl<T: Value + Copy> Window<T> {
             Err(error) => return Accessing::failed(error),
         };
         let operation = Operation {
-            what: What::Update,
+            what: OperationKind::Update,
             op,
             origin: self.rank() as u32,
             offset: offset as u64,
@@ -224,7 +225,7 @@ impl<T: Value + Copy> Window<T> {
     /// Combines `values` with elements of `target`, and returns the elements from before.
     pub(super) fn fetch(
         &self,
-        (what, op): (What, Op),
+        (what, op): (OperationKind, Op),
         values: Vec<T>,
         count: usize,
         target: usize,
@@ -258,20 +259,20 @@ impl<T: Value + Copy> Window<T> {
         if world.is_over() {
             return Accessing::failed(Error::Over);
         }
-        let Some(home) = self.ranks.group().at(target) else {
+        let Some(member) = self.ranks.group().at(target) else {
             return Accessing::failed(Error::Over);
         };
-        let is_elsewhere = world.elsewhere(home).is_some();
+        let is_remote = world.remote_scheduler(member).is_some();
         let what = operation.what;
         let waits = match what {
-            What::Share | What::ShareToo | What::Exclude => true,
-            What::Update => {
-                if is_elsewhere {
+            OperationKind::Share | OperationKind::ShareToo | OperationKind::Exclude => true,
+            OperationKind::Update => {
+                if is_remote {
                     self.under_way.borrow_mut().entry(target).or_default();
                 }
                 false
             }
-            _ => is_elsewhere,
+            _ => is_remote,
         };
         if !waits {
             return match self.ask(target, operation, NONE) {
@@ -281,7 +282,7 @@ impl<T: Value + Copy> Window<T> {
         }
         let context = self.ranks.shared().number();
         let entry =
-            world.change(|matching| matching.access(home, (context, target), what.number(), at));
+            world.change(|matching| matching.access(member, (context, target), what.number(), at));
         let state = AccessState::Waiting(Handle::new(world, entry), target);
         match self.ask(target, operation, entry) {
             Ok(_) => Accessing { state, make: Ok },
@@ -300,30 +301,30 @@ impl<T: Value + Copy> Window<T> {
         if world.is_over() {
             return Err(Error::Over);
         }
-        let home = self.ranks.group().at(target).ok_or(Error::Over)?;
+        let member = self.ranks.group().at(target).ok_or(Error::Over)?;
         let context = self.ranks.shared().number();
-        if let (Some(to), Some(others)) = (world.elsewhere(home), &world.others) {
-            let parcel = Parcel::one(operation);
+        if let (Some(to), Some(others)) = (world.remote_scheduler(member), &world.others) {
+            let value = Erased::one(operation);
             let frame = Frame::Access {
                 context,
-                home,
+                member,
                 entry,
-                parcel,
+                value,
             };
             others.send(to, frame);
             return Ok(Vec::new());
         }
-        let exposed = world.windows.borrow().get(&(context, home)).cloned();
+        let exposed = world.windows.borrow().get(&(context, member)).cloned();
         let exposed = exposed.ok_or_else(|| gone(target))? as Rc<dyn Any>;
         let memory = exposed
             .downcast::<WindowMemory<T>>()
             .map_err(|_| gone(target))?;
         let asker = world.asker(entry);
         let mut own = Vec::new();
-        for (whom, values) in memory.perform(&operation, asker)? {
-            match whom == asker && entry == NONE {
+        for (requester, values) in memory.perform(&operation, asker)? {
+            match requester == asker && entry == NONE {
                 true => own = values,
-                false => world.answer(whom, Parcel::one(values)),
+                false => world.answer(requester, Erased::one(values)),
             }
         }
         Ok(own)
@@ -340,7 +341,7 @@ impl World {
     }
 
     /// Performs an operation that another scheduler requests on memory that a rank here exposes.
-    pub(in super::super) fn accessed(&self, window: (u32, u32), operation: Parcel, asker: Asker) {
+    pub(in super::super) fn accessed(&self, window: (u32, u32), operation: Erased, asker: Asker) {
         let exposed: Option<Rc<dyn Exposed>> = self.windows.borrow().get(&window).cloned();
         let Some(exposed) = exposed else {
             self.guarded("dropped", || drop(operation));
@@ -350,8 +351,8 @@ impl World {
         self.guarded("read", || answers = exposed.access(operation, asker));
         match answers {
             Ok(answers) => {
-                for (asker, parcel) in answers {
-                    self.guarded("sent", || self.answer(asker, parcel));
+                for (asker, value) in answers {
+                    self.guarded("sent", || self.answer(asker, value));
                 }
             }
             Err(why) => {
@@ -363,24 +364,24 @@ impl World {
     }
 
     /// Sends an answer to the requesting entry.
-    pub(super) fn answer(&self, whom: Asker, parcel: Parcel) {
-        if whom.entry == NONE {
-            return drop(parcel);
+    pub(super) fn answer(&self, requester: Asker, value: Erased) {
+        if requester.entry == NONE {
+            return drop(value);
         }
         match &self.others {
-            Some(others) if whom.scheduler != others.me() => {
-                let entry = whom.entry;
-                others.send(whom.scheduler, Frame::Accessed { entry, parcel });
+            Some(others) if requester.scheduler != others.me() => {
+                let entry = requester.entry;
+                others.send(requester.scheduler, Frame::Accessed { entry, value });
             }
             _ => {
-                let unwanted = self.change(|matching| matching.answered(whom.entry, parcel));
+                let unwanted = self.change(|matching| matching.answered(requester.entry, value));
                 drop(unwanted);
             }
         }
     }
 
     /// Answers that the memory no longer exists.
-    pub(super) fn answer_gone(&self, whom: Asker) {
-        self.answer(whom, Parcel::one(()));
+    pub(super) fn answer_gone(&self, requester: Asker) {
+        self.answer(requester, Erased::one(()));
     }
 }

@@ -6,12 +6,12 @@ use std::panic::Location;
 use super::super::call::{Brought, Call, CallOutcome, Needs};
 use super::super::collective::shared;
 use super::super::error::Error;
-use super::super::round::begin;
+use super::super::instance::begin;
 use super::super::value::Value;
 use super::Window;
 use super::access::{self, Accessing};
 use super::number::{Number, Op};
-use super::operation::{Operation, What};
+use super::operation::{Operation, OperationKind};
 
 impl<T: Value + Copy> Window<T> {
     /// Sets elements of `target`, beginning at `offset` (`MPI_Put`).
@@ -42,7 +42,7 @@ impl<T: Value + Copy> Window<T> {
             return Accessing::failed(Error::Window(what.into()));
         }
         let count = elements.len();
-        let keep = (What::Fetch, Op::Keep);
+        let keep = (OperationKind::Fetch, Op::Keep);
         self.fetch(
             keep,
             Vec::new(),
@@ -84,7 +84,7 @@ impl<T: Value + Copy> Window<T> {
     ) -> Accessing<T, ()> {
         match self.under_way.borrow_mut().remove(&target) {
             Some(_) => {
-                let flush = Operation::plain(What::Flush, self.rank() as u32);
+                let flush = Operation::plain(OperationKind::Flush, self.rank() as u32);
                 self.access(target, flush, at).map(|_| Ok(()))
             }
             None => Accessing::done(Vec::new()).map(|_| Ok(())),
@@ -176,7 +176,7 @@ impl<T: Number> Window<T> {
         let values = values.into();
         let count = values.len();
         self.fetch(
-            (What::Fetch, op),
+            (OperationKind::Fetch, op),
             values,
             count,
             target,
@@ -194,7 +194,7 @@ impl<T: Number> Window<T> {
     #[track_caller]
     pub fn fetch_and_op(&self, value: T, target: usize, offset: usize, op: Op) -> Accessing<T, T> {
         let fetched = self.fetch(
-            (What::Fetch, op),
+            (OperationKind::Fetch, op),
             vec![value],
             1,
             target,
@@ -217,7 +217,7 @@ impl<T: Number> Window<T> {
         target: usize,
         offset: usize,
     ) -> Accessing<T, T> {
-        let swap = (What::CompareAndSwap, Op::Replace);
+        let swap = (OperationKind::CompareAndSwap, Op::Replace);
         let fetched = self.fetch(
             swap,
             vec![value, expected],

@@ -9,7 +9,7 @@ use super::super::error::Error;
 use super::super::value::Value;
 use super::Window;
 use super::access::Accessing;
-use super::operation::{COMPLETED, OPENED, Operation, What};
+use super::operation::{COMPLETED, OPENED, Operation, OperationKind};
 
 const TWICE: Error = Error::window("this rank has already locked the memory of that rank");
 
@@ -38,11 +38,16 @@ pub struct Locked<'w, T: Value + Copy> {
 pub struct LockedAll<'w, T: Value + Copy>(Vec<Locked<'w, T>>);
 
 impl<T: Value + Copy> Window<T> {
-    fn want(&self, target: usize, what: What, at: &'static Location<'static>) -> Locking<'_, T> {
+    fn want(
+        &self,
+        target: usize,
+        what: OperationKind,
+        at: &'static Location<'static>,
+    ) -> Locking<'_, T> {
         // A rank that holds one lock must not wait for a second one behind a rank that waits for
         // the first.
         let what = match what {
-            What::Share if !self.locked.borrow().is_empty() => What::ShareToo,
+            OperationKind::Share if !self.locked.borrow().is_empty() => OperationKind::ShareToo,
             what => what,
         };
         let found =
@@ -72,7 +77,7 @@ impl<T: Value + Copy> Window<T> {
     /// if the target has dropped its window.
     #[track_caller]
     pub fn lock(&self, target: usize) -> Locking<'_, T> {
-        self.want(target, What::Exclude, Location::caller())
+        self.want(target, OperationKind::Exclude, Location::caller())
     }
 
     /// Locks the memory of `target` for this rank and others that share it (`MPI_LOCK_SHARED`).
@@ -83,7 +88,7 @@ impl<T: Value + Copy> Window<T> {
     /// The errors of [`lock`](Self::lock).
     #[track_caller]
     pub fn lock_shared(&self, target: usize) -> Locking<'_, T> {
-        self.want(target, What::Share, Location::caller())
+        self.want(target, OperationKind::Share, Location::caller())
     }
 
     /// Requests shared locks of the memory of all ranks at once (`MPI_Win_lock_all`).
@@ -93,7 +98,7 @@ impl<T: Value + Copy> Window<T> {
     #[track_caller]
     pub fn lock_all(&self) -> impl Future<Output = Result<LockedAll<'_, T>, Error>> {
         let at = Location::caller();
-        let wanted = (0..self.size()).map(|target| self.want(target, What::Share, at));
+        let wanted = (0..self.size()).map(|target| self.want(target, OperationKind::Share, at));
         let wanted: Vec<_> = wanted.collect();
         async move {
             let mut all = Vec::with_capacity(wanted.len());
@@ -110,7 +115,7 @@ impl<T: Value + Copy> Window<T> {
         self.under_way.borrow_mut().remove(&target);
         self.access(
             target,
-            Operation::plain(What::Unlock, self.rank() as u32),
+            Operation::plain(OperationKind::Unlock, self.rank() as u32),
             at,
         )
     }
@@ -124,7 +129,7 @@ impl<T: Value + Copy> Window<T> {
     pub async fn post(&self, origins: &[usize]) -> Result<(), Error> {
         let origins = self.targets(origins)?;
         self.posted.borrow_mut().extend_from_slice(&origins);
-        self.say(&origins, OPENED).await
+        self.send_to_each(&origins, OPENED).await
     }
 
     /// Waits until all `targets` have exposed their memory to this rank (`MPI_Win_start`).
@@ -135,7 +140,7 @@ impl<T: Value + Copy> Window<T> {
     pub fn start(&self, targets: &[usize]) -> impl Future<Output = Result<(), Error>> + use<T> {
         let at = Location::caller();
         let opened = self.targets(targets).map(|targets| {
-            let opened = self.hear(&targets, OPENED, at);
+            let opened = self.receive_from_each(&targets, OPENED, at);
             self.started.borrow_mut().extend(targets);
             opened
         });
@@ -155,7 +160,7 @@ impl<T: Value + Copy> Window<T> {
         let flushed: Vec<_> = targets.iter().map(flush).collect();
         async move {
             let flushed = wait_for(flushed).await;
-            flushed.and(self.say(&targets, COMPLETED).await)
+            flushed.and(self.send_to_each(&targets, COMPLETED).await)
         }
     }
 
@@ -166,7 +171,7 @@ impl<T: Value + Copy> Window<T> {
     /// [`Error::Over`].
     #[track_caller]
     pub fn wait(&self) -> impl Future<Output = Result<(), Error>> + use<T> {
-        self.hear(&self.posted.take(), COMPLETED, Location::caller())
+        self.receive_from_each(&self.posted.take(), COMPLETED, Location::caller())
     }
 
     /// Returns `ranks` as ranks of the window, if all of them exist.
@@ -175,13 +180,13 @@ impl<T: Value + Copy> Window<T> {
     }
 
     /// Sends a message to each of `ranks`. Returns the first error.
-    async fn say(&self, ranks: &[u32], tag: i32) -> Result<(), Error> {
+    async fn send_to_each(&self, ranks: &[u32], tag: i32) -> Result<(), Error> {
         let send = |&rank: &u32| self.ranks.bsend((), rank as usize, tag);
         wait_for(ranks.iter().map(send).collect()).await
     }
 
     /// Receives a message from each of `ranks`. Returns the first error.
-    fn hear(
+    fn receive_from_each(
         &self,
         ranks: &[u32],
         tag: i32,
@@ -256,7 +261,7 @@ impl<T: Value + Copy> Locked<'_, T> {
 impl<T: Value + Copy> Drop for Locked<'_, T> {
     fn drop(&mut self) {
         self.window.locked.borrow_mut().remove(&self.target);
-        let unlock = Operation::plain(What::Unlock, self.window.rank() as u32);
+        let unlock = Operation::plain(OperationKind::Unlock, self.window.rank() as u32);
         // No future waits for this answer. The only possible error is that the memory no longer
         // exists.
         let _ = self.window.ask(self.target, unlock, NONE);

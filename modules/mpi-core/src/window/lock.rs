@@ -17,16 +17,16 @@ pub(in super::super) struct Asker {
 
 /// Mode of a lock request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum LockMode {
     Shared,
     /// Shared, by a rank that has or requests other locks.
     SharedToo,
-    Alone,
+    Exclusive,
 }
 
 struct Wanted {
     origin: u32,
-    how: How,
+    mode: LockMode,
     asker: Asker,
 }
 
@@ -36,16 +36,21 @@ pub(super) struct Lock {
     /// Ranks that hold the lock.
     holders: Vec<u32>,
     /// Whether the lock is held exclusively.
-    alone: bool,
+    is_exclusive: bool,
     queue: VecDeque<Wanted>,
 }
 
 impl Lock {
     /// Requests the lock for `origin`. Returns true if it is granted at once.
-    pub(super) fn want(&mut self, origin: u32, how: How, asker: Asker) -> bool {
-        let passes = |wanted: &Wanted| how == How::SharedToo && wanted.how != How::SharedToo;
+    pub(super) fn want(&mut self, origin: u32, mode: LockMode, asker: Asker) -> bool {
+        let passes =
+            |wanted: &Wanted| mode == LockMode::SharedToo && wanted.mode != LockMode::SharedToo;
         let at = self.queue.iter().position(passes);
-        let wanted = Wanted { origin, how, asker };
+        let wanted = Wanted {
+            origin,
+            mode,
+            asker,
+        };
         self.queue.insert(at.unwrap_or(self.queue.len()), wanted);
         let granted = self.grant();
         !granted.is_empty()
@@ -53,7 +58,7 @@ impl Lock {
 
     /// Releases the lock of `origin`, or withdraws its request. Returns the requests that are
     /// granted by that.
-    pub(super) fn give_back(&mut self, origin: u32) -> Vec<Asker> {
+    pub(super) fn release(&mut self, origin: u32) -> Vec<Asker> {
         match self.holders.iter().position(|&holder| holder == origin) {
             Some(at) => drop(self.holders.swap_remove(at)),
             None => self.queue.retain(|wanted| wanted.origin != origin),
@@ -65,11 +70,11 @@ impl Lock {
     fn grant(&mut self) -> Vec<Asker> {
         let mut granted = Vec::new();
         while let Some(next) = self.queue.front() {
-            let alone = next.how == How::Alone;
-            if !self.holders.is_empty() && (self.alone || alone) {
+            let is_exclusive = next.mode == LockMode::Exclusive;
+            if !self.holders.is_empty() && (self.is_exclusive || is_exclusive) {
                 break;
             }
-            self.alone = alone;
+            self.is_exclusive = is_exclusive;
             self.holders.push(next.origin);
             granted.push(next.asker);
             self.queue.pop_front();
@@ -97,37 +102,50 @@ mod tests {
     #[test]
     fn first_come_first_served() {
         let mut lock = Lock::default();
-        assert!(lock.want(1, How::Shared, asker(1)) && lock.want(2, How::Shared, asker(2)));
-        assert!(!lock.want(3, How::Alone, asker(3)));
+        assert!(
+            lock.want(1, LockMode::Shared, asker(1)) && lock.want(2, LockMode::Shared, asker(2))
+        );
+        assert!(!lock.want(3, LockMode::Exclusive, asker(3)));
         // A later request does not pass one for an exclusive lock.
-        assert!(!lock.want(4, How::Shared, asker(4)) && !lock.want(5, How::Shared, asker(5)));
-        assert_eq!(lock.give_back(1), []);
-        assert_eq!(lock.give_back(2), [asker(3)]);
-        assert_eq!(lock.give_back(3), [asker(4), asker(5)]);
+        assert!(
+            !lock.want(4, LockMode::Shared, asker(4)) && !lock.want(5, LockMode::Shared, asker(5))
+        );
+        assert_eq!(lock.release(1), []);
+        assert_eq!(lock.release(2), [asker(3)]);
+        assert_eq!(lock.release(3), [asker(4), asker(5)]);
     }
 
     #[test]
-    fn who_shares_several_waits_for_nobody_who_waits() {
+    fn shared_lock_of_several_passes_exclusive_requests() {
         let mut lock = Lock::default();
-        assert!(lock.want(1, How::Shared, asker(1)));
-        assert!(!lock.want(2, How::Alone, asker(2)) && !lock.want(3, How::Shared, asker(3)));
-        assert!(lock.want(4, How::SharedToo, asker(4)));
-        assert_eq!(lock.give_back(1), []);
-        assert_eq!(lock.give_back(4), [asker(2)]);
+        assert!(lock.want(1, LockMode::Shared, asker(1)));
+        assert!(
+            !lock.want(2, LockMode::Exclusive, asker(2))
+                && !lock.want(3, LockMode::Shared, asker(3))
+        );
+        assert!(lock.want(4, LockMode::SharedToo, asker(4)));
+        assert_eq!(lock.release(1), []);
+        assert_eq!(lock.release(4), [asker(2)]);
         // An exclusive holder is not passed.
-        assert!(!lock.want(5, How::Alone, asker(5)) && !lock.want(6, How::SharedToo, asker(6)));
-        assert!(!lock.want(7, How::SharedToo, asker(7)));
-        assert_eq!(lock.give_back(2), [asker(6), asker(7), asker(3)]);
+        assert!(
+            !lock.want(5, LockMode::Exclusive, asker(5))
+                && !lock.want(6, LockMode::SharedToo, asker(6))
+        );
+        assert!(!lock.want(7, LockMode::SharedToo, asker(7)));
+        assert_eq!(lock.release(2), [asker(6), asker(7), asker(3)]);
     }
 
     #[test]
-    fn who_waits_no_more_is_passed_by() {
+    fn withdrawn_requests_are_skipped() {
         let mut lock = Lock::default();
-        assert!(lock.want(1, How::Shared, asker(1)));
-        assert!(!lock.want(2, How::Alone, asker(2)) && !lock.want(3, How::Shared, asker(3)));
-        assert_eq!(lock.give_back(2), [asker(3)]);
-        assert_eq!(lock.give_back(7), []);
-        assert!(!lock.want(4, How::Alone, asker(4)));
+        assert!(lock.want(1, LockMode::Shared, asker(1)));
+        assert!(
+            !lock.want(2, LockMode::Exclusive, asker(2))
+                && !lock.want(3, LockMode::Shared, asker(3))
+        );
+        assert_eq!(lock.release(2), [asker(3)]);
+        assert_eq!(lock.release(7), []);
+        assert!(!lock.want(4, LockMode::Exclusive, asker(4)));
         assert_eq!(lock.close(), [asker(4)]);
     }
 }

@@ -6,12 +6,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::super::entry::NONE;
+use super::super::erased::{Erased, Unopened};
 use super::super::error::Error;
-use super::super::parcel::{Parcel, Unopened};
 use super::super::value::Value;
-use super::lock::{Asker, How, Lock};
+use super::lock::{Asker, Lock, LockMode};
 use super::number::{Arithmetic, Op, arithmetic};
-use super::operation::{Operation, What};
+use super::operation::{Operation, OperationKind};
 use super::regions::Regions;
 use graphmap_executor::exec::user_code::uninterrupted;
 
@@ -21,7 +21,7 @@ pub(in super::super) trait Exposed: Any {
     ///
     /// # Errors
     /// A description, if the operation is invalid.
-    fn access(&self, operation: Parcel, asker: Asker) -> Result<Vec<(Asker, Parcel)>, String>;
+    fn access(&self, operation: Erased, asker: Asker) -> Result<Vec<(Asker, Erased)>, String>;
 
     /// Ends the exposure. Returns the requests that still wait for the lock.
     fn close(&self) -> Vec<Asker>;
@@ -33,7 +33,7 @@ pub(super) struct WindowMemory<T> {
     /// Pieces are attached and detached, so other ranks cannot know the bounds.
     is_dynamic: bool,
     /// For each rank of another scheduler, its first error that is not reported yet.
-    mistakes: RefCell<BTreeMap<u32, String>>,
+    errors: RefCell<BTreeMap<u32, String>>,
     lock: RefCell<Lock>,
     arithmetic: Option<Arithmetic<T>>,
 }
@@ -63,7 +63,7 @@ impl<T: Value + Copy> WindowMemory<T> {
         WindowMemory {
             elements: RefCell::new(elements),
             is_dynamic,
-            mistakes: RefCell::default(),
+            errors: RefCell::default(),
             lock: RefCell::default(),
             arithmetic: arithmetic(),
         }
@@ -136,12 +136,12 @@ impl<T: Value + Copy> WindowMemory<T> {
             }
         };
         let before = match what {
-            What::Update => Vec::new(),
+            OperationKind::Update => Vec::new(),
             _ => elements.to_vec(),
         };
         let values = &operation.values;
         match (what, op) {
-            (What::CompareAndSwap, _) => {
+            (OperationKind::CompareAndSwap, _) => {
                 let ([element], &[value, wanted]) = (elements, values.as_slice()) else {
                     return Err(BEYOND);
                 };
@@ -173,23 +173,25 @@ impl<T: Value + Copy> WindowMemory<T> {
         let mut lock = self.lock.borrow_mut();
         let none = |askers: Vec<Asker>| askers.into_iter().map(|asker| (asker, Vec::new()));
         Ok(match operation.what {
-            What::Update => {
+            OperationKind::Update => {
                 self.apply(operation)?;
                 Vec::new()
             }
-            What::Fetch | What::CompareAndSwap => vec![(asker, self.apply(operation)?)],
-            What::Flush => vec![(asker, Vec::new())],
-            What::Share | What::ShareToo | What::Exclude => {
+            OperationKind::Fetch | OperationKind::CompareAndSwap => {
+                vec![(asker, self.apply(operation)?)]
+            }
+            OperationKind::Flush => vec![(asker, Vec::new())],
+            OperationKind::Share | OperationKind::ShareToo | OperationKind::Exclude => {
                 let how = match operation.what {
-                    What::Share => How::Shared,
-                    What::ShareToo => How::SharedToo,
-                    _ => How::Alone,
+                    OperationKind::Share => LockMode::Shared,
+                    OperationKind::ShareToo => LockMode::SharedToo,
+                    _ => LockMode::Exclusive,
                 };
                 let granted = lock.want(operation.origin, how, asker);
                 none(granted.then_some(asker).into_iter().collect()).collect()
             }
-            What::Unlock => {
-                let granted = lock.give_back(operation.origin);
+            OperationKind::Unlock => {
+                let granted = lock.release(operation.origin);
                 none(granted.into_iter().chain([asker]).collect()).collect()
             }
         })
@@ -197,35 +199,36 @@ impl<T: Value + Copy> WindowMemory<T> {
 }
 
 impl<T: Value + Copy> Exposed for WindowMemory<T> {
-    fn access(&self, operation: Parcel, asker: Asker) -> Result<Vec<(Asker, Parcel)>, String> {
+    fn access(&self, operation: Erased, asker: Asker) -> Result<Vec<(Asker, Erased)>, String> {
         let operation = operation.open::<Operation<T>>().map_err(|why| match why {
             Unopened::Other(_) => "it has another type".to_string(),
             Unopened::Unreadable(error) => error.to_string(),
         })?;
         // An origin without an answer receives its error with the next answer.
-        let mistake = match operation.what {
-            What::Flush | What::Unlock if asker.entry != NONE => {
-                self.mistakes.borrow_mut().remove(&operation.origin)
+        let pending_error = match operation.what {
+            OperationKind::Flush | OperationKind::Unlock if asker.entry != NONE => {
+                self.errors.borrow_mut().remove(&operation.origin)
             }
             _ => None,
         };
-        match (self.perform(&operation, asker), mistake) {
-            (Ok(answers), mistake) => {
-                let mut mistake = mistake;
-                let answer = |(whom, values)| match mistake.take_if(|_| whom == asker) {
-                    Some(mistake) => (whom, Parcel::one(mistake)),
-                    None => (whom, Parcel::one::<Vec<T>>(values)),
-                };
+        match (self.perform(&operation, asker), pending_error) {
+            (Ok(answers), pending_error) => {
+                let mut pending_error = pending_error;
+                let answer =
+                    |(requester, values)| match pending_error.take_if(|_| requester == asker) {
+                        Some(pending_error) => (requester, Erased::one(pending_error)),
+                        None => (requester, Erased::one::<Vec<T>>(values)),
+                    };
                 Ok(answers.into_iter().map(answer).collect())
             }
             (Err(error), _) if !self.is_dynamic => Err(error.to_string()),
             (Err(error), _) if asker.entry == NONE => {
-                let mut mistakes = self.mistakes.borrow_mut();
-                let told = mistakes.entry(operation.origin);
-                told.or_insert_with(|| error.to_string());
+                let mut errors = self.errors.borrow_mut();
+                let first_error = errors.entry(operation.origin);
+                first_error.or_insert_with(|| error.to_string());
                 Ok(Vec::new())
             }
-            (Err(error), _) => Ok(vec![(asker, Parcel::one(error.to_string()))]),
+            (Err(error), _) => Ok(vec![(asker, Erased::one(error.to_string()))]),
         }
     }
 

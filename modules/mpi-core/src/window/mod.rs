@@ -29,10 +29,10 @@ use super::collective::shared;
 use super::communicator::Communicator;
 use super::entry::NONE;
 use super::error::Error;
-use super::round::begin;
+use super::instance::begin;
 use super::value::Value;
 use memory::WindowMemory;
-use operation::{Operation, What};
+use operation::{Operation, OperationKind};
 
 pub use access::Accessing;
 pub use epoch::{Locked, LockedAll, Locking};
@@ -156,7 +156,7 @@ impl<T: Value + Copy> Window<T> {
 
 impl<T: Value + Copy> Window<T> {
     fn number(&self) -> (u32, u32) {
-        (self.ranks.shared().number(), self.ranks.home())
+        (self.ranks.shared().number(), self.ranks.member())
     }
 
     fn expose(&self) {
@@ -217,7 +217,7 @@ impl<T: Value + Copy> Drop for Window<T> {
             world.answer_gone(asker);
         }
         for target in self.locked.take() {
-            let unlock = Operation::plain(What::Unlock, self.rank() as u32);
+            let unlock = Operation::plain(OperationKind::Unlock, self.rank() as u32);
             // No future waits for this answer. If the memory no longer exists, there is no lock to
             // release.
             let _ = self.ask(target, unlock, NONE);

@@ -4,7 +4,7 @@ use super::number::Op;
 
 /// Kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum OperationKind {
     /// Combine values with the elements, without an answer.
     Update,
     /// Combine values with the elements, and answer with the elements from before.
@@ -25,7 +25,7 @@ pub(super) enum What {
     Unlock,
 }
 
-/// Names of the operations in reports, by [`What::number`].
+/// Names of the operations in reports, by [`OperationKind::number`].
 pub(in super::super) const NAMES: [&str; 8] = [
     "put",
     "get",
@@ -45,14 +45,14 @@ pub(super) const COMPLETED: i32 = 1;
 /// Names of the calls that receive these messages in deadlock reports, by tag.
 pub(in super::super) const RECEIVERS: [&str; 2] = ["start", "wait"];
 
-impl What {
+impl OperationKind {
     pub(super) fn number(self) -> i32 {
         self as i32
     }
 }
 
 graphmap_executor::payload!(
-    enum What {
+    enum OperationKind {
         Update,
         Fetch,
         CompareAndSwap,
@@ -66,7 +66,7 @@ graphmap_executor::payload!(
 
 /// Operation of a rank.
 pub(super) struct Operation<T> {
-    pub(super) what: What,
+    pub(super) what: OperationKind,
     pub(super) op: Op,
     /// Requesting rank of the window.
     pub(super) origin: u32,
@@ -82,7 +82,7 @@ graphmap_executor::payload!(Operation<T> { what, op, origin, offset, count, valu
 
 impl<T> Operation<T> {
     /// Creates an operation without elements.
-    pub(super) fn plain(what: What, origin: u32) -> Self {
+    pub(super) fn plain(what: OperationKind, origin: u32) -> Self {
         Operation {
             what,
             op: Op::Keep,

@@ -71,7 +71,7 @@ mod tests {
 
     /// Compares with a map from displacements to elements.
     #[test]
-    fn pieces_come_and_go() {
+    fn regions_match_map_after_attach_and_detach() {
         let mut regions = Regions::none();
         let mut model = std::collections::BTreeMap::new();
         let mut firsts: Vec<usize> = Vec::new();

@@ -13,7 +13,7 @@ use super::super::call::{Brought, Call, CallOutcome, Needs};
 use super::super::collective::shared;
 use super::super::communicator::Communicator;
 use super::super::error::Error;
-use super::super::round::{Collective, begin};
+use super::super::instance::{Collective, begin};
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 use graphmap_executor::placement::SchedulerId;
 

@@ -2,7 +2,7 @@
 //! runtime, whose results are unpacked.
 //!
 //! # Safety
-//! For each function here that takes a [`Place`], its buffer must be borrowed as long as the
+//! For each function here that takes a [`BufferRange`], its buffer must be borrowed as long as the
 //! returned call may be polled.
 
 use std::rc::Rc;
@@ -11,10 +11,10 @@ use graphmap_runtime::mpi as core;
 
 use super::operation::Operation;
 use crate::abi::{RSMPI_PROC_NULL, RSMPI_ROOT};
+use crate::buffer_range::{BufferRange, count, layout, packed};
 use crate::datatype::traits::Buffer;
 use crate::operation::{Elements, RawOperation};
-use crate::place::{Place, count, layout, packed};
-use crate::request::{Begun, Called, Collective, Lent};
+use crate::request::{Collective, CollectiveCall, Loan, StartedCall};
 use crate::shared::{CommunicatorHandle, Groups};
 use crate::topology::{Rank, number};
 
@@ -41,34 +41,34 @@ async fn or_nothing(
     Ok(call.await?.unwrap_or_default())
 }
 
-/// Unpacks the elements of each rank into the place for this rank.
+/// Unpacks the elements of each rank into the range for this rank.
 ///
 /// # Errors
-/// `Error::Count` if there are fewer places than ranks, or if a rank has passed fewer elements than
-/// its place needs. Also the other errors of [`Place::fill_exactly`].
+/// `Error::Count` if there are fewer ranges than ranks, or if a rank has passed fewer elements than
+/// its range needs. Also the other errors of [`BufferRange::fill_exactly`].
 ///
 /// # Safety
-/// The buffers of the places must still be borrowed.
-unsafe fn fill_all(places: &[Place], all: &[Vec<u8>]) -> Result<(), core::Error> {
-    if places.len() < all.len() {
+/// The buffers of the ranges must still be borrowed.
+unsafe fn fill_all(ranges: &[BufferRange], all: &[Vec<u8>]) -> Result<(), core::Error> {
+    if ranges.len() < all.len() {
         return Err(core::Error::Count {
-            given: places.len(),
+            given: ranges.len(),
             wanted: all.len(),
         });
     }
-    for (place, bytes) in places.iter().zip(all) {
+    for (range, bytes) in ranges.iter().zip(all) {
         // SAFETY: by the contract of this function, the buffer is still borrowed.
-        unsafe { place.fill_exactly(bytes) }?;
+        unsafe { range.fill_exactly(bytes) }?;
     }
     Ok(())
 }
 
 /// Starts a barrier (`MPI_Ibarrier`).
 #[track_caller]
-pub(crate) fn barrier(of: &Groups) -> impl Begun + use<> {
+pub(crate) fn barrier(of: &Groups) -> impl StartedCall + use<> {
     let call = match of {
-        Groups::One(one) => Called::One(one.barrier()),
-        Groups::Two(two) => Called::two(two.barrier()),
+        Groups::One(one) => CollectiveCall::One(one.barrier()),
+        Groups::Two(two) => CollectiveCall::two(two.barrier()),
     };
     Collective::new(call, |()| Ok(()))
 }
@@ -81,8 +81,8 @@ pub(crate) fn barrier(of: &Groups) -> impl Begun + use<> {
 pub(super) unsafe fn broadcast(
     of: &CommunicatorHandle,
     root: Rank,
-    place: Place,
-) -> impl Begun + use<> {
+    range: BufferRange,
+) -> impl StartedCall + use<> {
     let groups = of.groups();
     let (gives, receives) = match groups {
         Groups::One(one) => {
@@ -92,19 +92,19 @@ pub(super) unsafe fn broadcast(
         Groups::Two(_) => (root == RSMPI_ROOT, is_remote(root)),
     };
     // SAFETY: the buffer is borrowed, by the contract of this function.
-    let value = gives.then(|| unsafe { place.packed() });
+    let value = gives.then(|| unsafe { range.packed() });
     let call = match groups {
-        Groups::One(one) => Called::One(one.bcast(value, number(root))),
-        Groups::Two(two) => Called::two(or_nothing(two.bcast(value, inter_root(root)))),
+        Groups::One(one) => CollectiveCall::One(one.bcast(value, number(root))),
+        Groups::Two(two) => CollectiveCall::two(or_nothing(two.bcast(value, inter_root(root)))),
     };
     Collective::new(call, move |bytes: Vec<u8>| match receives {
         // SAFETY: the buffer is borrowed, because the call is being polled.
-        true => unsafe { place.fill_exactly(&bytes) },
+        true => unsafe { range.fill_exactly(&bytes) },
         false => Ok(()),
     })
 }
 
-/// Starts a gather to the root (`MPI_Igather`, `MPI_Igatherv`). The other ranks pass no places.
+/// Starts a gather to the root (`MPI_Igather`, `MPI_Igatherv`). The other ranks pass no ranges.
 ///
 /// # Safety
 /// As for all functions of this module.
@@ -113,15 +113,15 @@ pub(super) unsafe fn gather(
     of: &CommunicatorHandle,
     root: Rank,
     bytes: Vec<u8>,
-    places: Vec<Place>,
-) -> impl Begun + use<> {
+    ranges: Vec<BufferRange>,
+) -> impl StartedCall + use<> {
     let call = match of.groups() {
-        Groups::One(one) => Called::One(one.gather(bytes, number(root))),
-        Groups::Two(two) => Called::two(two.gather(Some(bytes), inter_root(root))),
+        Groups::One(one) => CollectiveCall::One(one.gather(bytes, number(root))),
+        Groups::Two(two) => CollectiveCall::two(two.gather(Some(bytes), inter_root(root))),
     };
     Collective::new(call, move |all: Option<Vec<Vec<u8>>>| {
         // SAFETY: the buffers are borrowed, because the call is being polled.
-        all.map_or(Ok(()), |all| unsafe { fill_all(&places, &all) })
+        all.map_or(Ok(()), |all| unsafe { fill_all(&ranges, &all) })
     })
 }
 
@@ -133,15 +133,15 @@ pub(super) unsafe fn gather(
 pub(super) unsafe fn all_gather(
     of: &CommunicatorHandle,
     bytes: Vec<u8>,
-    places: Vec<Place>,
-) -> impl Begun + use<> {
+    ranges: Vec<BufferRange>,
+) -> impl StartedCall + use<> {
     let call = match of.groups() {
-        Groups::One(one) => Called::One(one.allgather(bytes)),
-        Groups::Two(two) => Called::two(two.allgather(bytes)),
+        Groups::One(one) => CollectiveCall::One(one.allgather(bytes)),
+        Groups::Two(two) => CollectiveCall::two(two.allgather(bytes)),
     };
     Collective::new(call, move |all: Rc<[Vec<u8>]>| {
         // SAFETY: the buffers are borrowed, because the call is being polled.
-        unsafe { fill_all(&places, &all) }
+        unsafe { fill_all(&ranges, &all) }
     })
 }
 
@@ -154,18 +154,18 @@ pub(super) unsafe fn scatter(
     of: &CommunicatorHandle,
     root: Rank,
     parts: Option<Vec<Vec<u8>>>,
-    place: Place,
-) -> impl Begun + use<> {
+    range: BufferRange,
+) -> impl StartedCall + use<> {
     let (call, receives) = match of.groups() {
-        Groups::One(one) => (Called::One(one.scatter(parts, number(root))), true),
+        Groups::One(one) => (CollectiveCall::One(one.scatter(parts, number(root))), true),
         Groups::Two(two) => {
-            let call = Called::two(or_nothing(two.scatter(parts, inter_root(root))));
+            let call = CollectiveCall::two(or_nothing(two.scatter(parts, inter_root(root))));
             (call, is_remote(root))
         }
     };
     Collective::new(call, move |bytes: Vec<u8>| match receives {
         // SAFETY: the buffer is borrowed, because the call is being polled.
-        true => unsafe { place.fill_exactly(&bytes) },
+        true => unsafe { range.fill_exactly(&bytes) },
         false => Ok(()),
     })
 }
@@ -179,15 +179,15 @@ pub(super) unsafe fn scatter(
 pub(super) unsafe fn all_to_all(
     of: &CommunicatorHandle,
     parts: Vec<Vec<u8>>,
-    places: Vec<Place>,
-) -> impl Begun + use<> {
+    ranges: Vec<BufferRange>,
+) -> impl StartedCall + use<> {
     let call = match of.groups() {
-        Groups::One(one) => Called::One(one.alltoall(parts)),
-        Groups::Two(two) => Called::two(two.alltoall(parts)),
+        Groups::One(one) => CollectiveCall::One(one.alltoall(parts)),
+        Groups::Two(two) => CollectiveCall::two(two.alltoall(parts)),
     };
     Collective::new(call, move |all: Vec<Vec<u8>>| {
         // SAFETY: the buffers are borrowed, because the call is being polled.
-        unsafe { fill_all(&places, &all) }
+        unsafe { fill_all(&ranges, &all) }
     })
 }
 
@@ -200,11 +200,11 @@ pub(crate) struct Reduction {
 }
 
 /// Ends the loan when it is dropped.
-struct Lending(Lent);
+struct Lending(Loan);
 
 impl Drop for Lending {
     fn drop(&mut self) {
-        self.0.end();
+        self.0.invalidate();
     }
 }
 
@@ -221,7 +221,7 @@ impl Reduction {
 
     /// Creates a reduction of packed elements.
     pub(crate) fn of(bytes: Vec<u8>, elements: Elements) -> Self {
-        let lending = Lending(Lent::new());
+        let lending = Lending(Loan::new());
         Reduction {
             bytes,
             elements,
@@ -253,7 +253,7 @@ impl Reduction {
         move |left, mut right| {
             // Predefined operations are not lent.
             assert!(
-                !users || lent.is_there(),
+                !users || lent.is_valid(),
                 "the operation no longer exists, because the rank that owns it dropped its \
                  reduction"
             );
@@ -264,23 +264,23 @@ impl Reduction {
         }
     }
 
-    /// Unpacks the result of a started call into the place of this rank, if there are both a result
-    /// and a place.
+    /// Unpacks the result of a started call into the range of this rank, if there are both a result
+    /// and a range.
     ///
     /// # Safety
     /// As for all functions of this module. In addition, the operation must be valid until the
     /// returned call or its loan ends.
     unsafe fn deliver<R: Into<Option<Vec<u8>>>>(
         self,
-        place: Option<Place>,
-        call: Called<R>,
-    ) -> impl Begun + use<R> {
+        range: Option<BufferRange>,
+        call: CollectiveCall<R>,
+    ) -> impl StartedCall + use<R> {
         let lent = self.lending.0.clone();
         let finish = move |result: R| {
             drop(self);
-            match (place, result.into()) {
+            match (range, result.into()) {
                 // SAFETY: the buffer is borrowed, because the call is being polled.
-                (Some(place), Some(bytes)) => unsafe { place.fill_exactly(&bytes) },
+                (Some(range), Some(bytes)) => unsafe { range.fill_exactly(&bytes) },
                 _ => Ok(()),
             }
         };
@@ -301,27 +301,29 @@ pub(super) unsafe fn reduce(
     of: &CommunicatorHandle,
     root: Rank,
     reduction: Reduction,
-    place: Option<Place>,
-) -> Result<Box<dyn Begun>, core::Error> {
+    range: Option<BufferRange>,
+) -> Result<Box<dyn StartedCall>, core::Error> {
     let groups = of.groups();
     let (bytes, reduction) = reduction.checked()?;
     let call = match groups {
         // A rank that has lent its operation must not continue before all ranks have made the call.
         // Therefore all ranks receive the result.
         Groups::One(one) if reduction.is_users() => {
-            let call = Called::One(one.allreduce(bytes, reduction.combining()));
+            let call = CollectiveCall::One(one.allreduce(bytes, reduction.combining()));
             // SAFETY: by the contract of this function.
-            return Ok(Box::new(unsafe { reduction.deliver(place, call) }));
+            return Ok(Box::new(unsafe { reduction.deliver(range, call) }));
         }
-        Groups::One(one) => Called::One(one.reduce(bytes, reduction.combining(), number(root))),
+        Groups::One(one) => {
+            CollectiveCall::One(one.reduce(bytes, reduction.combining(), number(root)))
+        }
         // This call ends only when all ranks have made it.
         Groups::Two(two) => {
             let (combining, root) = (reduction.combining(), inter_root(root));
-            Called::two(two.reduce(Some(bytes), combining, root))
+            CollectiveCall::two(two.reduce(Some(bytes), combining, root))
         }
     };
     // SAFETY: by the contract of this function.
-    Ok(Box::new(unsafe { reduction.deliver(place, call) }))
+    Ok(Box::new(unsafe { reduction.deliver(range, call) }))
 }
 
 /// Starts a reduction to all ranks (`MPI_Iallreduce`).
@@ -332,15 +334,15 @@ pub(super) unsafe fn reduce(
 pub(crate) unsafe fn all_reduce(
     groups: &Groups,
     reduction: Reduction,
-    place: Place,
-) -> Result<impl Begun + use<>, core::Error> {
+    range: BufferRange,
+) -> Result<impl StartedCall + use<>, core::Error> {
     let (bytes, reduction) = reduction.checked()?;
     let call = match groups {
-        Groups::One(one) => Called::One(one.allreduce(bytes, reduction.combining())),
-        Groups::Two(two) => Called::two(two.allreduce(bytes, reduction.combining())),
+        Groups::One(one) => CollectiveCall::One(one.allreduce(bytes, reduction.combining())),
+        Groups::Two(two) => CollectiveCall::two(two.allreduce(bytes, reduction.combining())),
     };
     // SAFETY: by the contract of this function.
-    Ok(unsafe { reduction.deliver(Some(place), call) })
+    Ok(unsafe { reduction.deliver(Some(range), call) })
 }
 
 /// Starts a reduction that gives each rank a part of the result (`MPI_Ireduce_scatter_block`).
@@ -351,8 +353,8 @@ pub(crate) unsafe fn all_reduce(
 pub(super) unsafe fn reduce_scatter(
     of: &CommunicatorHandle,
     reduction: Reduction,
-    place: Place,
-) -> Result<impl Begun + use<>, core::Error> {
+    range: BufferRange,
+) -> Result<impl StartedCall + use<>, core::Error> {
     let groups = of.groups();
     let ranks = of.0.peers().size().max(1);
     // If the elements cannot be divided equally, no parts are passed, and all ranks get an error.
@@ -362,11 +364,11 @@ pub(super) unsafe fn reduce_scatter(
     let part = |rank: usize| bytes[rank * each..(rank + 1) * each].to_vec();
     let parts = (0..ranks).filter(|_| is_divisible).map(part).collect();
     let call = match groups {
-        Groups::One(one) => Called::One(one.reduce_scatter(parts, reduction.combining())),
-        Groups::Two(two) => Called::two(two.reduce_scatter(parts, reduction.combining())),
+        Groups::One(one) => CollectiveCall::One(one.reduce_scatter(parts, reduction.combining())),
+        Groups::Two(two) => CollectiveCall::two(two.reduce_scatter(parts, reduction.combining())),
     };
     // SAFETY: by the contract of this function.
-    Ok(unsafe { reduction.deliver(Some(place), call) })
+    Ok(unsafe { reduction.deliver(Some(range), call) })
 }
 
 /// Starts an inclusive prefix reduction (`MPI_Iscan`).
@@ -377,13 +379,13 @@ pub(super) unsafe fn reduce_scatter(
 pub(super) unsafe fn scan(
     of: &CommunicatorHandle,
     reduction: Reduction,
-    place: Place,
-) -> Result<impl Begun + use<>, core::Error> {
+    range: BufferRange,
+) -> Result<impl StartedCall + use<>, core::Error> {
     let communicator = of.core();
     let (bytes, reduction) = reduction.checked()?;
-    let call = Called::One(communicator.scan(bytes, reduction.combining()));
+    let call = CollectiveCall::One(communicator.scan(bytes, reduction.combining()));
     // SAFETY: by the contract of this function.
-    Ok(unsafe { reduction.deliver(Some(place), call) })
+    Ok(unsafe { reduction.deliver(Some(range), call) })
 }
 
 /// Starts an exclusive prefix reduction (`MPI_Iexscan`).
@@ -394,11 +396,11 @@ pub(super) unsafe fn scan(
 pub(super) unsafe fn exclusive_scan(
     of: &CommunicatorHandle,
     reduction: Reduction,
-    place: Place,
-) -> Result<impl Begun + use<>, core::Error> {
+    range: BufferRange,
+) -> Result<impl StartedCall + use<>, core::Error> {
     let communicator = of.core();
     let (bytes, reduction) = reduction.checked()?;
-    let call = Called::One(communicator.exscan(bytes, reduction.combining()));
+    let call = CollectiveCall::One(communicator.exscan(bytes, reduction.combining()));
     // SAFETY: by the contract of this function.
-    Ok(unsafe { reduction.deliver(Some(place), call) })
+    Ok(unsafe { reduction.deliver(Some(range), call) })
 }

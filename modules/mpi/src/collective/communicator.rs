@@ -2,9 +2,9 @@
 
 use super::begin::{self, Reduction};
 use super::operation::Operation;
+use crate::buffer_range::{BufferRange, count, packed, packed_equally, packed_parts};
 use crate::datatype::traits::{Buffer, BufferMut, PartitionedBuffer, PartitionedBufferMut};
 use crate::forms::forms;
-use crate::place::{Place, count, packed, packed_equally, packed_parts};
 use crate::request::{Request, StaticScope, complete};
 use crate::topology::Communicator;
 use crate::{CallError, done};
@@ -59,9 +59,9 @@ pub trait CommunicatorCollectives: Communicator {
         immediate_all_gather_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
         {
-            let (bytes, places) = (packed(sendbuf), Place::equal(recvbuf, ranks(self)));
+            let (bytes, ranges) = (packed(sendbuf), BufferRange::equal(recvbuf, ranks(self)));
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::all_gather(self.as_handle(), bytes, places) }
+            unsafe { begin::all_gather(self.as_handle(), bytes, ranges) }
         }
     }
 
@@ -75,9 +75,9 @@ pub trait CommunicatorCollectives: Communicator {
         immediate_all_gather_varcount_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: PartitionedBufferMut + ?Sized
         {
-            let (bytes, places) = (packed(sendbuf), Place::parts(recvbuf));
+            let (bytes, ranges) = (packed(sendbuf), BufferRange::subranges(recvbuf));
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::all_gather(self.as_handle(), bytes, places) }
+            unsafe { begin::all_gather(self.as_handle(), bytes, ranges) }
         }
     }
 
@@ -92,9 +92,9 @@ pub trait CommunicatorCollectives: Communicator {
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
         {
             let parts = packed_equally(sendbuf, ranks(self));
-            let places = Place::equal(recvbuf, ranks(self));
+            let ranges = BufferRange::equal(recvbuf, ranks(self));
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::all_to_all(self.as_handle(), parts, places) }
+            unsafe { begin::all_to_all(self.as_handle(), parts, ranges) }
         }
     }
 
@@ -108,9 +108,9 @@ pub trait CommunicatorCollectives: Communicator {
         immediate_all_to_all_varcount_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: PartitionedBuffer + ?Sized, R: PartitionedBufferMut + ?Sized
         {
-            let (parts, places) = (packed_parts(sendbuf), Place::parts(recvbuf));
+            let (parts, ranges) = (packed_parts(sendbuf), BufferRange::subranges(recvbuf));
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::all_to_all(self.as_handle(), parts, places) }
+            unsafe { begin::all_to_all(self.as_handle(), parts, ranges) }
         }
     }
 
@@ -125,9 +125,9 @@ pub trait CommunicatorCollectives: Communicator {
         immediate_all_reduce_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
         {
-            let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
+            let (reduction, range) = (Reduction::new(sendbuf, &op), BufferRange::of(recvbuf));
             // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
-            unsafe { begin::all_reduce(self.as_handle().groups(), reduction, place) }
+            unsafe { begin::all_reduce(self.as_handle().groups(), reduction, range) }
         }
     }
 
@@ -150,9 +150,9 @@ pub trait CommunicatorCollectives: Communicator {
                 count(sendbuf),
                 "each rank receives its part of what is sent"
             );
-            let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
+            let (reduction, range) = (Reduction::new(sendbuf, &op), BufferRange::of(recvbuf));
             // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
-            unsafe { begin::reduce_scatter(self.as_handle(), reduction, place) }
+            unsafe { begin::reduce_scatter(self.as_handle(), reduction, range) }
         }
     }
 
@@ -165,9 +165,9 @@ pub trait CommunicatorCollectives: Communicator {
         immediate_scan_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
         {
-            let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
+            let (reduction, range) = (Reduction::new(sendbuf, &op), BufferRange::of(recvbuf));
             // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
-            unsafe { begin::scan(self.as_handle(), reduction, place) }
+            unsafe { begin::scan(self.as_handle(), reduction, range) }
         }
     }
 
@@ -181,9 +181,9 @@ pub trait CommunicatorCollectives: Communicator {
         immediate_exclusive_scan_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
         {
-            let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
+            let (reduction, range) = (Reduction::new(sendbuf, &op), BufferRange::of(recvbuf));
             // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
-            unsafe { begin::exclusive_scan(self.as_handle(), reduction, place) }
+            unsafe { begin::exclusive_scan(self.as_handle(), reduction, range) }
         }
     }
 }

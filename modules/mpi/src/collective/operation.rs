@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use crate::buffer_range::{BufferRange, count, layout, packed};
 use crate::datatype::traits::{Buffer, BufferMut};
 use crate::datatype::{DynBuffer, DynBufferMut};
 use crate::done;
 use crate::operation::{Closure, Elements, Function, MPI_Op, RawOperation, System};
-use crate::place::{Place, count, layout, packed};
 use crate::raw::AsRaw;
 
 /// An operation by which reductions combine elements. It must be associative.
@@ -212,10 +212,10 @@ where
         count: count(inbuf),
     };
     done(elements.check());
-    let place = Place::of(inoutbuf);
+    let range = BufferRange::of(inoutbuf);
     // SAFETY: the buffer is borrowed by this function.
-    let mut right = unsafe { place.packed() };
+    let mut right = unsafe { range.packed() };
     elements.combine(&packed(inbuf), &mut right);
     // SAFETY: as above.
-    done(unsafe { place.fill_exactly(&right) });
+    done(unsafe { range.fill_exactly(&right) });
 }

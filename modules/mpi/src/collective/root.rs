@@ -5,9 +5,9 @@ use std::process::Command;
 use super::begin::{self, Reduction};
 use super::operation::Operation;
 use crate::abi::{RSMPI_PROC_NULL, RSMPI_ROOT};
+use crate::buffer_range::{BufferRange, packed, packed_equally, packed_parts};
 use crate::datatype::traits::{Buffer, BufferMut, PartitionedBuffer, PartitionedBufferMut};
 use crate::forms::forms;
-use crate::place::{Place, packed, packed_equally, packed_parts};
 use crate::shared::AsHandle;
 use crate::shared::CommunicatorHandle;
 use crate::topology::{AsCommunicator, Communicator, InterCommunicator, LocalRoot, Process, Rank};
@@ -73,7 +73,7 @@ pub trait Root: AsCommunicator {
         where Buf: BufferMut + ?Sized
         {
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::broadcast(handle(self), self.root_rank(), Place::of(buffer)) }
+            unsafe { begin::broadcast(handle(self), self.root_rank(), BufferRange::of(buffer)) }
         }
     }
 
@@ -96,9 +96,9 @@ pub trait Root: AsCommunicator {
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
         {
             is_root(self, true);
-            let (bytes, places) = (packed(sendbuf), Place::equal(recvbuf, ranks(self)));
+            let (bytes, ranges) = (packed(sendbuf), BufferRange::equal(recvbuf, ranks(self)));
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::gather(handle(self), self.root_rank(), bytes, places) }
+            unsafe { begin::gather(handle(self), self.root_rank(), bytes, ranges) }
         }
     }
 
@@ -123,9 +123,9 @@ pub trait Root: AsCommunicator {
         where S: Buffer + ?Sized, R: PartitionedBufferMut + ?Sized
         {
             is_root(self, true);
-            let (bytes, places) = (packed(sendbuf), Place::parts(recvbuf));
+            let (bytes, ranges) = (packed(sendbuf), BufferRange::subranges(recvbuf));
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::gather(handle(self), self.root_rank(), bytes, places) }
+            unsafe { begin::gather(handle(self), self.root_rank(), bytes, ranges) }
         }
     }
 
@@ -137,7 +137,7 @@ pub trait Root: AsCommunicator {
         {
             is_root(self, false);
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::scatter(handle(self), self.root_rank(), None, Place::of(recvbuf)) }
+            unsafe { begin::scatter(handle(self), self.root_rank(), None, BufferRange::of(recvbuf)) }
         }
     }
 
@@ -148,9 +148,9 @@ pub trait Root: AsCommunicator {
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
         {
             is_root(self, true);
-            let (parts, place) = (packed_equally(sendbuf, ranks(self)), Place::of(recvbuf));
+            let (parts, range) = (packed_equally(sendbuf, ranks(self)), BufferRange::of(recvbuf));
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::scatter(handle(self), self.root_rank(), Some(parts), place) }
+            unsafe { begin::scatter(handle(self), self.root_rank(), Some(parts), range) }
         }
     }
 
@@ -163,7 +163,7 @@ pub trait Root: AsCommunicator {
         {
             is_root(self, false);
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::scatter(handle(self), self.root_rank(), None, Place::of(recvbuf)) }
+            unsafe { begin::scatter(handle(self), self.root_rank(), None, BufferRange::of(recvbuf)) }
         }
     }
 
@@ -175,9 +175,9 @@ pub trait Root: AsCommunicator {
         where S: PartitionedBuffer + ?Sized, R: BufferMut + ?Sized
         {
             is_root(self, true);
-            let (parts, place) = (packed_parts(sendbuf), Place::of(recvbuf));
+            let (parts, range) = (packed_parts(sendbuf), BufferRange::of(recvbuf));
             // SAFETY: all forms borrow the buffer as long as the call may be polled.
-            unsafe { begin::scatter(handle(self), self.root_rank(), Some(parts), place) }
+            unsafe { begin::scatter(handle(self), self.root_rank(), Some(parts), range) }
         }
     }
 
@@ -203,9 +203,9 @@ pub trait Root: AsCommunicator {
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
         {
             is_root(self, true);
-            let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
+            let (reduction, range) = (Reduction::new(sendbuf, &op), BufferRange::of(recvbuf));
             // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
-            unsafe { begin::reduce(handle(self), self.root_rank(), reduction, Some(place)) }
+            unsafe { begin::reduce(handle(self), self.root_rank(), reduction, Some(range)) }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::os::raw::c_void;
 
-use super::equivalence::{Equivalence, alone, in_a_row};
+use super::equivalence::{Equivalence, single_datatype, slice_datatype};
 use super::user::{Datatype, DatatypeRef};
 use crate::Count;
 use crate::raw::{AsRaw, FromRaw};
@@ -117,10 +117,10 @@ macro_rules! buffer {
     };
 }
 
-buffer!([] T, alone, this => one(this), std::ptr::from_ref(this).cast(), std::ptr::from_mut(this).cast());
-buffer!([] [T], in_a_row, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
-buffer!([] Vec<T>, in_a_row, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
-buffer!([const N: usize] [T; N], in_a_row, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
+buffer!([] T, single_datatype, this => one(this), std::ptr::from_ref(this).cast(), std::ptr::from_mut(this).cast());
+buffer!([] [T], slice_datatype, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
+buffer!([] Vec<T>, slice_datatype, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
+buffer!([const N: usize] [T; N], slice_datatype, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
 
 /// Elements of a type that is known only at run time.
 #[derive(Debug, Clone, Copy)]
@@ -215,7 +215,7 @@ dynamic!(DynBufferMut);
 #[track_caller]
 fn datatype<'a, T: Equivalence>() -> DatatypeRef<'a> {
     // SAFETY: layouts are never freed, so the handle is valid for any lifetime.
-    unsafe { DatatypeRef::from_raw(in_a_row::<T>().as_raw()) }
+    unsafe { DatatypeRef::from_raw(slice_datatype::<T>().as_raw()) }
 }
 
 impl<'a> DynBuffer<'a> {

@@ -32,7 +32,7 @@ pub unsafe trait Equivalence {
 /// If the datatype extends beyond the value. This is possible if `Equivalence` is implemented by
 /// hand.
 #[track_caller]
-pub(crate) fn alone<T: Equivalence>() -> T::Out {
+pub(crate) fn single_datatype<T: Equivalence>() -> T::Out {
     let datatype = T::equivalent_datatype();
     assert!(
         datatype.as_raw().0.is_within(size_of::<T>()),
@@ -50,7 +50,7 @@ pub(crate) fn alone<T: Equivalence>() -> T::Out {
 /// the values would be accessed. This is possible if `Equivalence` is implemented by hand for a
 /// struct that is packed, or aligned to more than its fields.
 #[track_caller]
-pub(crate) fn in_a_row<T: Equivalence>() -> T::Out {
+pub(crate) fn slice_datatype<T: Equivalence>() -> T::Out {
     let datatype = T::equivalent_datatype();
     let layout = datatype.as_raw().0;
     assert!(
@@ -68,7 +68,7 @@ macro_rules! predefined {
     ($($rust:ty => $basic:ident),*) => {
         $(
             // SAFETY: the predefined datatype describes this type. (`isize` and `usize` have 64
-            // bits here; on other targets, `alone` and `in_a_row` panic.)
+            // bits here; on other targets, `single_datatype` and `slice_datatype` panic.)
             unsafe impl Equivalence for $rust {
                 type Out = SystemDatatype;
 

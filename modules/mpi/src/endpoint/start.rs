@@ -125,10 +125,10 @@ impl Endpoint {
         self,
         f: impl FnOnce(SimpleCommunicator) -> T + 'static,
     ) -> JoinHandle<T> {
-        let (beginning, core) = self.beginning();
+        let (rank, core) = self.rank_for_start();
         let name = named(&core);
         let (promise, running) = JoinHandle::new(core);
-        let Some(rank) = beginning else {
+        let Some(rank) = rank else {
             return running;
         };
         let communicator = self.communicator;
@@ -137,7 +137,7 @@ impl Endpoint {
             Ok(())
         };
         let fiber = NamedFiber::new(&rank, name, Location::caller(), body);
-        rank.begin(Box::pin(fiber));
+        rank.start_task(Box::pin(fiber));
         running
     }
 
@@ -177,9 +177,9 @@ impl Endpoint {
         self,
         f: impl FnOnce(&ThreadRank<'_>) -> T + Send + 'static,
     ) -> JoinHandle<T> {
-        let (beginning, core) = self.beginning();
+        let (rank, core) = self.rank_for_start();
         let (promise, running) = JoinHandle::new(core.clone());
-        let Some(rank) = beginning else {
+        let Some(rank) = rank else {
             return running;
         };
         // Create them here, on a stack of the rank, because the calls of the thread may ask for
@@ -190,7 +190,7 @@ impl Endpoint {
         let key = registration.key();
         let (of, name, at) = (rank.clone(), named(&core), Location::caller());
         let thread = done(core.on_thread(move |thread| f(&ThreadRank::new(thread, key))));
-        rank.begin(Box::pin(async move {
+        rank.start_task(Box::pin(async move {
             // If the thread has panicked, the run ends with its panic.
             if let Ok(value) = thread.await
                 && let Some(value) = promise.give(value)
@@ -215,9 +215,9 @@ impl Endpoint {
     /// If the caller is not the rank that created the endpoint, is finalized, or calls in
     /// [`ThreadRank::call`].
     #[track_caller]
-    fn beginning(&self) -> (Option<RankState>, core::Communicator) {
-        let (beginning, handle) = (RankState::beginning(), self.communicator.as_handle());
-        if beginning.is_some() {
+    fn rank_for_start(&self) -> (Option<RankState>, core::Communicator) {
+        let (rank, handle) = (RankState::current_for_task(), self.communicator.as_handle());
+        if rank.is_some() {
             assert!(
                 self.owner.is_current(),
                 "an endpoint must be started by the rank that created it"
@@ -225,7 +225,7 @@ impl Endpoint {
             // Panics if the rank is finalized.
             handle.core();
         }
-        (beginning, handle.0.known().clone())
+        (rank, handle.0.known().clone())
     }
 }
 
@@ -302,10 +302,10 @@ impl Future for NamedFiber {
         polled.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().copied();
             let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-            let told =
+            let message =
                 text.map(|text| format!("{text} (as {}, started at {})", self.name, self.at));
             // Payloads that are not text are passed on unchanged.
-            resume_unwind(told.map_or(panic, |told| Box::new(told)))
+            resume_unwind(message.map_or(panic, |message| Box::new(message)))
         })
     }
 }

@@ -2,9 +2,9 @@
 
 use graphmap_runtime::mpi::SendMode;
 
+use crate::buffer_range::Content;
 use crate::datatype::traits::Buffer;
 use crate::forms::forms;
-use crate::place::Content;
 use crate::request::Send;
 use crate::shared::AsHandle;
 use crate::topology::{AsCommunicator, Process, Rank, number};

@@ -3,9 +3,9 @@
 use graphmap_runtime::mpi as core;
 
 use crate::abi::{MPI_Message, MPI_Status};
+use crate::buffer_range::{BufferRange, status, value, values};
 use crate::datatype::traits::{BufferMut, Equivalence};
 use crate::done;
-use crate::place::{Place, status, value, values};
 use crate::raw::{AsRaw, AsRawMut};
 use crate::request::{Done, Request, Scope};
 use crate::status::Status;
@@ -63,7 +63,7 @@ impl Message {
     pub fn matched_receive_into<Buf: BufferMut + ?Sized>(self, buf: &mut Buf) -> Status {
         let (bytes, status) = done(self.bytes());
         // SAFETY: the buffer is borrowed.
-        done(unsafe { Place::of(buf).fill(&bytes) });
+        done(unsafe { BufferRange::of(buf).fill(&bytes) });
         status
     }
 
@@ -78,11 +78,11 @@ impl Message {
         Buf: 'a + BufferMut + ?Sized,
         Sc: Scope<'a>,
     {
-        let told = self.status;
+        let status = self.status;
         let received = self.bytes().and_then(|(bytes, _)| {
             // SAFETY: the buffer is borrowed.
-            unsafe { Place::of(buf).fill(&bytes) }?;
-            Ok(told)
+            unsafe { BufferRange::of(buf).fill(&bytes) }?;
+            Ok(status)
         });
         // SAFETY: the buffer is borrowed for `'a`, and the request does not write to it.
         unsafe { Request::begin(Done(Some(received)), buf, scope) }

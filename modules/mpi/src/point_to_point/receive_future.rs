@@ -1,4 +1,4 @@
-//! Receives of single values that were begun.
+//! Receives of single values that were started.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -7,11 +7,11 @@ use std::task::Poll;
 use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::Request as _;
 
+use crate::buffer_range::{status, value};
 use crate::datatype::traits::Equivalence;
 use crate::done;
 use crate::fiber::{poll_once, wait};
-use crate::place::{status, value};
-use crate::request::give_way;
+use crate::request::yield_to_ranks;
 use crate::status::Status;
 
 /// A value that is to be received. If this is dropped, the receive is cancelled.
@@ -37,8 +37,11 @@ impl<T: Equivalence> ReceiveFuture<T> {
         received: Result<(core::Packed, core::Status), core::Error>,
         offset: usize,
     ) -> (T, Status) {
-        let (bytes, told) = done(received);
-        (done(value(&bytes)), Status::from_raw(status(told, offset)))
+        let (bytes, core_status) = done(received);
+        (
+            done(value(&bytes)),
+            Status::from_raw(status(core_status, offset)),
+        )
     }
 
     /// Blocks until the value has arrived, and returns it.
@@ -61,7 +64,7 @@ impl<T: Equivalence> ReceiveFuture<T> {
     #[track_caller]
     pub fn r#try(mut self) -> Result<(T, Status), Self> {
         if !self.receiving.is_done() {
-            give_way();
+            yield_to_ranks();
             return Err(self);
         }
         match poll_once(Pin::new(&mut self.receiving)) {

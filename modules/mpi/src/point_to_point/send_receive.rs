@@ -3,10 +3,10 @@
 use graphmap_runtime::mpi::SendMode;
 
 use super::destination::{Destination, begin as begin_send};
-use super::source::{Source, into_place};
+use super::source::{Source, into_buffer};
 use crate::abi::RSMPI_ANY_TAG;
+use crate::buffer_range::{BufferRange, Content};
 use crate::datatype::traits::{Buffer, BufferMut, Equivalence};
-use crate::place::{Content, Place};
 use crate::request::complete;
 use crate::status::Status;
 use crate::topology::{AsCommunicator, Communicator, CommunicatorRelation};
@@ -24,22 +24,22 @@ fn same_communicator<D: AsCommunicator, S: AsCommunicator>(destination: &D, sour
     assert_eq!(relation, CommunicatorRelation::Identical);
 }
 
-/// Sends elements and receives into a place.
+/// Sends elements and receives into a range.
 ///
 /// # Safety
-/// The buffer of `place` must be borrowed until this function returns.
+/// The buffer of `range` must be borrowed until this function returns.
 #[track_caller]
 unsafe fn exchange<D: Destination, S: Source>(
     content: Content<'_>,
     destination: &D,
     sendtag: Tag,
-    place: Place,
+    range: BufferRange,
     source: &S,
     receivetag: Tag,
 ) -> Status {
     same_communicator(destination, source);
     // SAFETY: guaranteed by the caller. The receive is complete when this function returns.
-    let receive = unsafe { into_place(source, place, receivetag) };
+    let receive = unsafe { into_buffer(source, range, receivetag) };
     let send = begin_send(destination, SendMode::Standard, content, sendtag);
     done(complete(send));
     Status::from_raw(done(complete(receive)))
@@ -99,14 +99,14 @@ where
     B: BufferMut + ?Sized,
     S: Source,
 {
-    let place = Place::of(buf);
+    let range = BufferRange::of(buf);
     // SAFETY: the buffer is borrowed.
     unsafe {
         exchange(
             Content::of(msg),
             destination,
             sendtag,
-            place,
+            range,
             source,
             receivetag,
         )
@@ -140,14 +140,14 @@ where
     D: Destination,
     S: Source,
 {
-    let place = Place::of(buf);
+    let range = BufferRange::of(buf);
     // SAFETY: the buffer is borrowed.
     unsafe {
         exchange(
-            Content::Packed(place.packed()),
+            Content::Packed(range.packed()),
             destination,
             sendtag,
-            place,
+            range,
             source,
             receivetag,
         )

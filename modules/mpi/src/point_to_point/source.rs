@@ -5,9 +5,9 @@ use graphmap_runtime::mpi as core;
 use super::message::{MatchedReceiveVec, Message};
 use super::receive_future::ReceiveFuture;
 use crate::abi::{RSMPI_ANY_SOURCE, RSMPI_ANY_TAG};
+use crate::buffer_range::{self, BufferRange, value};
 use crate::datatype::traits::{BufferMut, Equivalence};
 use crate::fiber::wait;
-use crate::place::{self, Place, value};
 use crate::request::{Receive, Request, Scope, complete};
 use crate::shared::{AsHandle, Messages};
 use crate::status::Status;
@@ -55,21 +55,25 @@ impl<'a> From<'a> {
     }
 
     fn status(&self, status: core::Status) -> Status {
-        Status::from_raw(place::status(status, self.by.offset))
+        Status::from_raw(buffer_range::status(status, self.by.offset))
     }
 }
 
-/// Begins a receive into a place. The returned receive writes into the buffer only when it is
+/// Begins a receive into a range. The returned receive writes into the buffer only when it is
 /// polled.
 ///
 /// # Safety
 /// The buffer must be borrowed as long as the returned receive may be polled.
 #[track_caller]
-pub(super) unsafe fn begin<S: Source + ?Sized>(source: &S, place: Place, tag: Tag) -> Receive {
+pub(super) unsafe fn begin<S: Source + ?Sized>(
+    source: &S,
+    range: BufferRange,
+    tag: Tag,
+) -> Receive {
     // SAFETY: guaranteed by the caller.
     unsafe {
         let from = From::new(source, tag);
-        Receive::new(from.receive(), place, from.by.offset)
+        Receive::new(from.receive(), range, from.by.offset)
     }
 }
 
@@ -79,10 +83,14 @@ pub(super) unsafe fn begin<S: Source + ?Sized>(source: &S, place: Place, tag: Ta
 /// The buffer must be borrowed until the returned receive is complete or dropped. To forget the
 /// receive does not end the borrow.
 #[track_caller]
-pub(super) unsafe fn into_place<S: Source + ?Sized>(source: &S, place: Place, tag: Tag) -> Receive {
+pub(super) unsafe fn into_buffer<S: Source + ?Sized>(
+    source: &S,
+    range: BufferRange,
+    tag: Tag,
+) -> Receive {
     let from = From::new(source, tag);
     // SAFETY: guaranteed by the caller.
-    unsafe { Receive::into_place(from.by, from.source, from.tag, place) }
+    unsafe { Receive::into_buffer(from.by, from.source, from.tag, range) }
 }
 
 /// The rank that messages are received from, or any rank. Calls without a tag parameter receive any
@@ -151,8 +159,8 @@ pub unsafe trait Source: AsCommunicator {
     #[track_caller]
     fn try_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> Result<(Msg, Status), CallError> {
         let from = From::new(self, tag);
-        let (bytes, told) = wait(from.receive())?;
-        Ok((value(&bytes)?, from.status(told)))
+        let (bytes, core_status) = wait(from.receive())?;
+        Ok((value(&bytes)?, from.status(core_status)))
     }
 
     /// Receives a value with any tag: see [`receive_with_tag`](Self::receive_with_tag).
@@ -186,8 +194,8 @@ pub unsafe trait Source: AsCommunicator {
     ) -> Result<Status, CallError> {
         // SAFETY: the buffer is borrowed until this function returns or unwinds, and the receive
         // ends before. If the stack is never resumed, it is kept, and the borrow with it.
-        let begun = unsafe { into_place(self, Place::of(buf), tag) };
-        complete(begun).map(Status::from_raw)
+        let started = unsafe { into_buffer(self, BufferRange::of(buf), tag) };
+        complete(started).map(Status::from_raw)
     }
 
     /// Receives a message with any tag into a buffer: see
@@ -227,9 +235,9 @@ pub unsafe trait Source: AsCommunicator {
     {
         let data: *mut Buf = buf;
         // SAFETY: the buffer is borrowed for `'a`.
-        let place = Place::of(unsafe { &mut *data });
+        let range = BufferRange::of(unsafe { &mut *data });
         // SAFETY: the buffer is borrowed for `'a`, and only the request accesses it.
-        unsafe { Request::begin(begin(self, place, tag), data, scope) }
+        unsafe { Request::begin(begin(self, range, tag), data, scope) }
     }
 
     /// Begins to receive a message with any tag into a buffer.

@@ -1,4 +1,4 @@
-//! Requests: calls that have begun, and that can be waited for, tested and cancelled.
+//! Requests: calls that have started, and that can be waited for, tested and cancelled.
 //!
 //! A [`Request`] borrows the buffer that it sends or receives. The scope of the request determines
 //! how long: until the end of a [`scope`], or `'static` by [`StaticScope`]. The buffer is written
@@ -11,15 +11,16 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
 mod guard;
-mod lent;
+mod loan;
 mod pending;
 mod scope;
 mod several;
 
 pub use guard::{CancelGuard, WaitGuard};
-pub(crate) use lent::Lent;
+pub(crate) use loan::Loan;
 pub(crate) use pending::{
-    Begun, Called, Collective, Done, Pending, Receive, Send, complete, give_way, owned,
+    Collective, CollectiveCall, Done, Pending, Receive, Send, StartedCall, complete, owned,
+    yield_to_ranks,
 };
 pub use pending::{MPI_Request, RSMPI_REQUEST_NULL};
 pub use scope::{LocalScope, Scope, StaticScope, scope};
@@ -30,7 +31,7 @@ use crate::fiber::wait;
 use crate::raw::AsRaw;
 use crate::status::Status;
 
-/// A call that was begun, and the buffer that it borrows.
+/// A call that was started, and the buffer that it borrows.
 #[must_use]
 pub struct Request<'a, D: ?Sized, S: Scope<'a> = StaticScope> {
     request: MPI_Request,
@@ -72,17 +73,17 @@ impl<'a, D: ?Sized, S: Scope<'a>> Drop for Request<'a, D, S> {
 }
 
 impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
-    /// Makes a request of a call that was begun.
+    /// Makes a request of a call that was started.
     ///
     /// # Safety
     /// `data` must be borrowed for `'a`, exclusively if the call writes to them.
-    pub(crate) unsafe fn begin(begun: impl Begun + 'a, data: *const D, scope: S) -> Self {
-        let begun: Box<dyn Begun + 'a> = Box::new(begun);
+    pub(crate) unsafe fn begin(started: impl StartedCall + 'a, data: *const D, scope: S) -> Self {
+        let started: Box<dyn StartedCall + 'a> = Box::new(started);
         // SAFETY: the call is not used beyond `'a`, because the request ends before. A caller that
         // takes the handle out of the request must ensure the same.
-        let begun: Box<dyn Begun> = unsafe { std::mem::transmute(begun) };
+        let started: Box<dyn StartedCall> = unsafe { std::mem::transmute(started) };
         // SAFETY: the handle is new, so no other request has it.
-        unsafe { Self::made(Pending::handle(begun), data, scope) }
+        unsafe { Self::made(Pending::handle(started), data, scope) }
     }
 
     /// Makes a request of its parts, and registers it.
@@ -146,7 +147,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     /// Blocks as [`wait`](Self::wait), but returns errors.
     ///
     /// # Errors
-    /// The errors of the call that was begun, such as [`CallError::Truncated`].
+    /// The errors of the call that was started, such as [`CallError::Truncated`].
     #[track_caller]
     pub fn try_wait(self) -> Result<Status, CallError> {
         self.finish().0
@@ -205,10 +206,10 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     #[track_caller]
     pub fn test_with_data(self) -> Result<(Status, &'a D), Self> {
         // SAFETY: the handle belongs to this request.
-        let found = unsafe { &*self.request.0 }.look();
+        let found = unsafe { &*self.request.0 }.try_status();
         match found {
             None => {
-                give_way();
+                yield_to_ranks();
                 Err(self)
             }
             Some(done) => {

@@ -1,4 +1,4 @@
-//! Calls that were begun and may not be done yet. The handle of a request points to one.
+//! Calls that were started and may not be done yet. The handle of a request points to one.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -8,15 +8,15 @@ use std::task::{Context, Poll, Waker};
 use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::Request as _;
 
-use super::lent::Lent;
+use super::loan::Loan;
 use crate::abi::MPI_Status;
+use crate::buffer_range::{BufferRange, empty_status, status};
 use crate::fiber::{poll_once, wait};
-use crate::place::{Place, empty_status, status};
 use crate::shared::Messages;
 
-/// A call that was begun. Buffers that it borrows are written to only when it is polled, except as
-/// [`Receive::into_place`] describes.
-pub(crate) trait Begun {
+/// A call that was started. Buffers it borrows are written to only when it is polled, except as
+/// [`Receive::into_buffer`] describes.
+pub(crate) trait StartedCall {
     /// Polls the call for its status.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>>;
 
@@ -26,7 +26,7 @@ pub(crate) trait Begun {
     }
 
     /// Returns the operation that the call has lent to other ranks, if any.
-    fn lent(&self) -> Option<Lent> {
+    fn lent(&self) -> Option<Loan> {
         None
     }
 
@@ -39,7 +39,7 @@ pub(crate) trait Begun {
     }
 }
 
-/// A send that was begun.
+/// A send that was started.
 pub(crate) struct Send(Option<core::Sending>);
 
 impl Send {
@@ -48,7 +48,7 @@ impl Send {
     }
 }
 
-impl Begun for Send {
+impl StartedCall for Send {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         match &mut self.0 {
             Some(sending) => Pin::new(sending).poll(context).map_ok(|()| empty_status()),
@@ -76,7 +76,7 @@ impl Begun for Send {
 /// A receive into a buffer.
 pub(crate) struct Receive {
     receiving: Option<core::Receiving<core::Packed>>,
-    place: Place,
+    range: BufferRange,
     /// Rank in the carrying communicator that is rank 0 for the program.
     offset: usize,
 }
@@ -88,12 +88,12 @@ impl Receive {
     /// The buffer must be borrowed as long as the receive may be polled.
     pub(crate) unsafe fn new(
         receiving: core::Receiving<core::Packed>,
-        place: Place,
+        range: BufferRange,
         offset: usize,
     ) -> Self {
         Receive {
             receiving: Some(receiving),
-            place,
+            range,
             offset,
         }
     }
@@ -105,38 +105,38 @@ impl Receive {
     /// does not end the borrow.
     #[track_caller]
     #[inline]
-    pub(crate) unsafe fn into_place(
+    pub(crate) unsafe fn into_buffer(
         by: Messages<'_>,
         source: core::Source,
         tag: core::TagOf,
-        place: Place,
+        range: BufferRange,
     ) -> Self {
         // SAFETY: guaranteed by the caller.
         unsafe {
-            let receiving = match place.receive_buffer() {
+            let receiving = match range.receive_buffer() {
                 Some((to, room)) => by.communicator.recv_packed_at(to, room, source, tag),
                 None => by.communicator.recv(source, tag),
             };
-            Receive::new(receiving, place, by.offset)
+            Receive::new(receiving, range, by.offset)
         }
     }
 }
 
-impl Begun for Receive {
+impl StartedCall for Receive {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         let Some(receiving) = &mut self.receiving else {
             return Poll::Ready(Err(core::Error::Inactive));
         };
         Pin::new(receiving).poll(context).map(|received| {
-            let (bytes, told) = received?;
+            let (bytes, core_status) = received?;
             // Empty bytes mean that the message is empty, or that the sender has written the
             // elements.
             if !bytes.is_empty() {
                 // SAFETY: the code that made the receive guarantees that the buffer is still
                 // borrowed.
-                unsafe { self.place.fill(&bytes) }?;
+                unsafe { self.range.fill(&bytes) }?;
             }
-            Ok(status(told, self.offset))
+            Ok(status(core_status, self.offset))
         })
     }
 
@@ -156,33 +156,33 @@ impl Begun for Receive {
 }
 
 /// A collective call of one group or of two.
-pub(crate) enum Called<R> {
+pub(crate) enum CollectiveCall<R> {
     One(core::Collective<R>),
     Two(Pin<Box<dyn Future<Output = Result<R, core::Error>>>>),
 }
 
-impl<R> Called<R> {
+impl<R> CollectiveCall<R> {
     pub(crate) fn two(call: impl Future<Output = Result<R, core::Error>> + 'static) -> Self {
-        Called::Two(Box::pin(call))
+        CollectiveCall::Two(Box::pin(call))
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<R, core::Error>> {
         match self {
-            Called::One(call) => Pin::new(call).poll(context),
-            Called::Two(call) => call.as_mut().poll(context),
+            CollectiveCall::One(call) => Pin::new(call).poll(context),
+            CollectiveCall::Two(call) => call.as_mut().poll(context),
         }
     }
 }
 
-/// A collective call that was begun, and the closure that stores its result.
+/// A collective call that was started, and the closure that stores its result.
 pub(crate) struct Collective<R, F> {
-    call: Called<R>,
+    call: CollectiveCall<R>,
     finish: Option<F>,
-    lent: Option<Lent>,
+    lent: Option<Loan>,
 }
 
 impl<R, F: FnOnce(R) -> Result<(), core::Error>> Collective<R, F> {
-    pub(crate) fn new(call: Called<R>, finish: F) -> Self {
+    pub(crate) fn new(call: CollectiveCall<R>, finish: F) -> Self {
         Collective {
             call,
             finish: Some(finish),
@@ -191,13 +191,13 @@ impl<R, F: FnOnce(R) -> Result<(), core::Error>> Collective<R, F> {
     }
 
     /// Records the operation that the call has lent to other ranks.
-    pub(crate) fn lending(mut self, lent: Lent) -> Self {
+    pub(crate) fn lending(mut self, lent: Loan) -> Self {
         self.lent = Some(lent);
         self
     }
 }
 
-impl<R, F: FnOnce(R) -> Result<(), core::Error>> Begun for Collective<R, F> {
+impl<R, F: FnOnce(R) -> Result<(), core::Error>> StartedCall for Collective<R, F> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         self.call.poll(context).map(|result| {
             let finish = self.finish.take().ok_or(core::Error::Inactive)?;
@@ -206,21 +206,21 @@ impl<R, F: FnOnce(R) -> Result<(), core::Error>> Begun for Collective<R, F> {
         })
     }
 
-    fn lent(&self) -> Option<Lent> {
+    fn lent(&self) -> Option<Loan> {
         self.lent.clone()
     }
 }
 
-/// A call that was begun, or the error that prevented it.
-impl<B: Begun> Begun for Result<B, core::Error> {
+/// A call that was started, or the error that prevented it.
+impl<B: StartedCall> StartedCall for Result<B, core::Error> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         match self {
-            Ok(begun) => begun.poll(context),
+            Ok(started) => started.poll(context),
             Err(error) => Poll::Ready(Err(error.clone())),
         }
     }
 
-    fn lent(&self) -> Option<Lent> {
+    fn lent(&self) -> Option<Loan> {
         self.as_ref().ok()?.lent()
     }
 }
@@ -228,7 +228,7 @@ impl<B: Begun> Begun for Result<B, core::Error> {
 /// A call that is done already. `None` if its status was returned.
 pub(crate) struct Done(pub(crate) Option<Result<MPI_Status, core::Error>>);
 
-impl Begun for Done {
+impl StartedCall for Done {
     fn poll(&mut self, _context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         Poll::Ready(self.0.take().unwrap_or(Err(core::Error::Inactive)))
     }
@@ -236,13 +236,13 @@ impl Begun for Done {
 
 /// Blocks until the call is done, and returns its status.
 #[track_caller]
-pub(crate) fn complete(mut begun: impl Begun) -> Result<MPI_Status, core::Error> {
-    if begun.is_done()
-        && let Poll::Ready(done) = begun.poll(&mut Context::from_waker(Waker::noop()))
+pub(crate) fn complete(mut started: impl StartedCall) -> Result<MPI_Status, core::Error> {
+    if started.is_done()
+        && let Poll::Ready(done) = started.poll(&mut Context::from_waker(Waker::noop()))
     {
         return done;
     }
-    wait(poll_fn(|context| begun.poll(context)))
+    wait(poll_fn(|context| started.poll(context)))
 }
 
 /// Handle of a request.
@@ -257,46 +257,46 @@ pub const RSMPI_REQUEST_NULL: MPI_Request = MPI_Request(std::ptr::null_mut());
 pub(crate) struct Pending(RefCell<State>);
 
 enum State {
-    Active(Box<dyn Begun>),
+    Active(Box<dyn StartedCall>),
     /// The call is done, and its status was not returned yet.
     Done(Result<MPI_Status, core::Error>),
 }
 
 impl Pending {
     /// Allocates a handle of a call. The caller must free it by [`owned`].
-    pub(crate) fn handle(begun: Box<dyn Begun>) -> MPI_Request {
-        let pending = Box::new(Pending(RefCell::new(State::Active(begun))));
+    pub(crate) fn handle(started: Box<dyn StartedCall>) -> MPI_Request {
+        let pending = Box::new(Pending(RefCell::new(State::Active(started))));
         MPI_Request(Box::into_raw(pending))
     }
 
     /// Polls the call for its status.
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         match &mut *self.0.borrow_mut() {
-            State::Active(begun) => begun.poll(context),
+            State::Active(started) => started.poll(context),
             State::Done(done) => Poll::Ready(done.clone()),
         }
     }
 
     /// Returns the operation that the call has lent to other ranks, if any.
-    pub(super) fn lent(&self) -> Option<Lent> {
+    pub(super) fn lent(&self) -> Option<Loan> {
         match &*self.0.borrow() {
-            State::Active(begun) => begun.lent(),
+            State::Active(started) => started.lent(),
             State::Done(_) => None,
         }
     }
 
     /// Disarms the wait that the last poll has registered.
     pub(crate) fn disarm(&self) {
-        if let State::Active(begun) = &mut *self.0.borrow_mut() {
-            begun.disarm();
+        if let State::Active(started) = &mut *self.0.borrow_mut() {
+            started.disarm();
         }
     }
 
     /// Cancels the call if possible.
     pub(crate) fn cancel(&self) {
         let mut state = self.0.borrow_mut();
-        if let State::Active(begun) = &mut *state
-            && begun.cancel()
+        if let State::Active(started) = &mut *state
+            && started.cancel()
         {
             *state = State::Done(Ok(empty_status()));
         }
@@ -304,7 +304,7 @@ impl Pending {
 
     /// Returns whether the call is done. If so, keeps its status for the next poll.
     pub(crate) fn is_done(&self) -> bool {
-        match self.look() {
+        match self.try_status() {
             Some(done) => {
                 *self.0.borrow_mut() = State::Done(done);
                 true
@@ -314,7 +314,7 @@ impl Pending {
     }
 
     /// Returns the status of the call if it is done.
-    pub(crate) fn look(&self) -> Option<Result<MPI_Status, core::Error>> {
+    pub(crate) fn try_status(&self) -> Option<Result<MPI_Status, core::Error>> {
         let polled = poll_once(pin!(poll_fn(|context| match self.poll(context) {
             Poll::Pending => {
                 self.disarm();
@@ -340,18 +340,18 @@ pub(crate) unsafe fn owned(request: MPI_Request) -> Box<Pending> {
 
 /// Lets all other ranks run. Does nothing while the stack is unwound.
 #[track_caller]
-pub(crate) fn give_way() {
+pub(crate) fn yield_to_ranks() {
     if !std::thread::panicking() {
         wait(graphmap_runtime::yield_now());
     }
 }
 
-impl Begun for Box<dyn Begun> {
+impl StartedCall for Box<dyn StartedCall> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         (**self).poll(context)
     }
 
-    fn lent(&self) -> Option<Lent> {
+    fn lent(&self) -> Option<Loan> {
         (**self).lent()
     }
 

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
-use super::lent::Lent;
+use super::loan::Loan;
 
 /// A scope whose requests may borrow for `'a`.
 ///
@@ -23,7 +23,7 @@ pub unsafe trait Scope<'a> {
     /// operation lives for `'a`. The loan must end before `'a` does, also if the request is
     /// forgotten.
     #[doc(hidden)]
-    fn lends(&self, _lent: Lent) {}
+    fn lends(&self, _lent: Loan) {}
 }
 
 /// Scope without an end, for static buffers.
@@ -42,7 +42,7 @@ unsafe impl Scope<'static> for StaticScope {
 pub struct LocalScope<'a> {
     requests: Cell<usize>,
     /// Loans of requests. Requests that are complete may be among them.
-    lent: RefCell<Vec<Lent>>,
+    lent: RefCell<Vec<Loan>>,
     /// Makes the type invariant in `'a`.
     phantom: PhantomData<Cell<&'a ()>>,
 }
@@ -63,7 +63,7 @@ impl Drop for LocalScope<'_> {
         // still enter the reduction. After that, the request does no harm, except that it may keep
         // a message from other receives.
         if self.requests.get() != 0 {
-            self.lent.take().iter().for_each(Lent::end);
+            self.lent.take().iter().for_each(Loan::invalidate);
         }
         if self.requests.get() != 0 && !std::thread::panicking() {
             panic!("at least one request was dropped without being completed");
@@ -84,9 +84,9 @@ unsafe impl<'a> Scope<'a> for &LocalScope<'a> {
             .set(requests.expect("a request ends as often as it begins"));
     }
 
-    fn lends(&self, lent: Lent) {
+    fn lends(&self, lent: Loan) {
         let mut all = self.lent.borrow_mut();
-        all.retain(Lent::is_shared);
+        all.retain(Loan::is_shared);
         all.push(lent);
     }
 }

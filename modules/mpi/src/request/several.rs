@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use super::pending::MPI_Request;
 use super::pending::{Pending, owned};
-use super::{LocalScope, Request, Scope, give_way};
+use super::{LocalScope, Request, Scope, yield_to_ranks};
 use crate::CallError;
 use crate::abi::MPI_Status;
 use crate::fiber::wait;
@@ -14,14 +14,14 @@ use crate::raw::AsRaw;
 use crate::status::Status;
 
 /// Number and result of a request that is done.
-type Found = (usize, Result<MPI_Status, CallError>);
+type Completed = (usize, Result<MPI_Status, CallError>);
 
 /// Returns the first request that is done. If no request is done, all of them are armed to wake the
 /// caller.
 fn poll_any<'p>(
     requests: impl Iterator<Item = (usize, &'p Pending)> + Clone,
     context: &mut Context<'_>,
-) -> Poll<Found> {
+) -> Poll<Completed> {
     for (at, pending) in requests.clone() {
         if let Poll::Ready(done) = pending.poll(context) {
             // The requests before it were armed, and need not wake the caller any more.
@@ -116,7 +116,7 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
     /// # Panics
     /// If the request has failed.
     #[track_caller]
-    fn take(&mut self, (at, done): Found) -> (usize, Status, &'a D) {
+    fn take(&mut self, (at, done): Completed) -> (usize, Status, &'a D) {
         let (request, data) = self.requests[at]
             .take()
             .expect("a request that is not complete");
@@ -128,9 +128,10 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
     }
 
     /// Returns the results of all requests that are done.
-    fn found(&self) -> Vec<Found> {
-        let look = |(at, pending): (usize, &Pending)| pending.look().map(|done| (at, done));
-        self.pending().filter_map(look).collect()
+    fn completed(&self) -> Vec<Completed> {
+        let try_status =
+            |(at, pending): (usize, &Pending)| pending.try_status().map(|done| (at, done));
+        self.pending().filter_map(try_status).collect()
     }
 
     /// Blocks until a request is done. Returns its number, its status and its data, or `None` if
@@ -151,7 +152,7 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
     pub fn wait_some(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
         result.extend(self.wait_any());
-        for found in self.found() {
+        for found in self.completed() {
             result.push(self.take(found));
         }
     }
@@ -174,12 +175,13 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
     /// `None`.
     #[track_caller]
     pub fn test_any(&mut self) -> Option<(usize, Status, &'a D)> {
-        let look = |(at, pending): (usize, &Pending)| pending.look().map(|done| (at, done));
-        let found = self.pending().find_map(look);
+        let try_status =
+            |(at, pending): (usize, &Pending)| pending.try_status().map(|done| (at, done));
+        let found = self.pending().find_map(try_status);
         match found {
             Some(found) => Some(self.take(found)),
             None => {
-                give_way();
+                yield_to_ranks();
                 None
             }
         }
@@ -190,11 +192,11 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
     #[track_caller]
     pub fn test_some(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
-        for found in self.found() {
+        for found in self.completed() {
             result.push(self.take(found));
         }
         if result.is_empty() {
-            give_way();
+            yield_to_ranks();
         }
     }
 
@@ -204,7 +206,7 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
     pub fn test_all(&mut self, result: &mut Vec<(usize, Status, &'a D)>) -> bool {
         result.clear();
         if !self.pending().all(|(_, pending)| pending.is_done()) {
-            give_way();
+            yield_to_ranks();
             return false;
         }
         self.wait_all(result);

@@ -11,9 +11,9 @@ use super::intercommunicator::InterCommunicator;
 use super::process::{AnyProcess, Process};
 use super::simple::SimpleCommunicator;
 use crate::attribute::CommAttribute;
+use crate::buffer_range::{BufferRange, packed};
 use crate::datatype::traits::{Buffer, BufferMut, Datatype};
 use crate::fiber::wait;
-use crate::place::{Place, packed};
 use crate::shared::{AsHandle, CommunicatorHandle};
 use crate::{Count, Tag, done};
 
@@ -300,14 +300,14 @@ pub trait Communicator: AsHandle {
         let (bytes, room) = (packed(inbuf), outbuf.len());
         let from = usize::try_from(position).ok();
         let to = from.and_then(|from| from.checked_add(bytes.len()));
-        let place = from.zip(to).and_then(|(from, to)| outbuf.get_mut(from..to));
-        let place = place.unwrap_or_else(|| {
+        let part = from.zip(to).and_then(|(from, to)| outbuf.get_mut(from..to));
+        let part = part.unwrap_or_else(|| {
             panic!(
                 "cannot pack {} bytes at position {position} of a buffer of {room}",
                 bytes.len()
             )
         });
-        place.copy_from_slice(&bytes);
+        part.copy_from_slice(&bytes);
         Count::try_from(to.unwrap_or(0)).expect("a position is less than 2^31")
     }
 
@@ -329,7 +329,7 @@ pub trait Communicator: AsHandle {
     where
         Self: Sized,
     {
-        let wanted = crate::place::layout(outbuf).packed(crate::place::count(outbuf));
+        let wanted = crate::buffer_range::layout(outbuf).packed(crate::buffer_range::count(outbuf));
         let from = usize::try_from(position).ok();
         let to = from.and_then(|from| from.checked_add(wanted));
         let bytes = from.zip(to).and_then(|(from, to)| inbuf.get(from..to));
@@ -340,7 +340,7 @@ pub trait Communicator: AsHandle {
             )
         });
         // SAFETY: the buffer is borrowed.
-        done(unsafe { Place::of(outbuf).fill_exactly(bytes) });
+        done(unsafe { BufferRange::of(outbuf).fill_exactly(bytes) });
         Count::try_from(to.unwrap_or(0)).expect("a position is less than 2^31")
     }
 

@@ -28,7 +28,7 @@ impl SimpleCommunicator {
     /// As [`world`](Self::world).
     #[track_caller]
     pub fn self_comm() -> SimpleCommunicator {
-        SimpleCommunicator(CommunicatorHandle(rank::communicator(Kind::Itself)))
+        SimpleCommunicator(CommunicatorHandle(rank::communicator(Kind::SelfComm)))
     }
 }
 

@@ -19,7 +19,7 @@ pub trait Windows: Communicator {
         try_create_window<T: Element>(&self, memory: Vec<T>) -> Window<T> {
             let of = self.as_handle();
             let made = wait(of.core().window(memory))?;
-            Ok(Window::new(made, &of.0.life))
+            Ok(Window::new(made, &of.0.phase))
         }
     }
 
@@ -32,7 +32,7 @@ pub trait Windows: Communicator {
         try_create_dynamic_window<T: Element>(&self) -> Window<T> {
             let of = self.as_handle();
             let made = wait(of.core().dynamic_window())?;
-            Ok(Window::new(made, &of.0.life))
+            Ok(Window::new(made, &of.0.phase))
         }
     }
 
@@ -48,7 +48,7 @@ pub trait Windows: Communicator {
         ) -> SharedWindow<T> {
             let of = self.as_handle();
             let made = wait(of.core().shared_window(memory))?;
-            Ok(SharedWindow::new(made, &of.0.life))
+            Ok(SharedWindow::new(made, &of.0.phase))
         }
     }
 }

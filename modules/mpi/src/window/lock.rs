@@ -6,7 +6,7 @@ use super::element::Element;
 use crate::CallError;
 use crate::fiber::wait;
 use crate::forms::call;
-use crate::life::Life;
+use crate::phase::PhaseHandle;
 use crate::topology::{Rank, rank};
 
 /// Lock on the memory of a rank. Dropping it releases the lock without waiting, so errors are lost.
@@ -14,14 +14,14 @@ use crate::topology::{Rank, rank};
 #[must_use = "a lock is released when it is dropped"]
 pub struct Locked<'w, T: Element> {
     pub(super) core: core::Locked<'w, T>,
-    pub(super) life: &'w Life,
+    pub(super) phase: &'w PhaseHandle,
 }
 
 /// Shared locks on the memory of all ranks. Dropping it is like dropping each [`Locked`].
 #[must_use = "locks are released when they are dropped"]
 pub struct LockedAll<'w, T: Element> {
     pub(super) core: core::LockedAll<'w, T>,
-    pub(super) life: &'w Life,
+    pub(super) phase: &'w PhaseHandle,
 }
 
 impl<T: Element> Locked<'_, T> {
@@ -38,7 +38,7 @@ impl<T: Element> Locked<'_, T> {
         /// [`CallError::Window`]: the target has dropped its window, or an access to a dynamic
         /// window has failed. [`CallError::Over`].
         try_unlock(self) -> () {
-            self.life.check();
+            self.phase.check();
             wait(self.core.unlock())
         }
     }
@@ -51,7 +51,7 @@ impl<T: Element> LockedAll<'_, T> {
         /// # Errors
         /// As for [`Locked::try_unlock`].
         try_unlock(self) -> () {
-            self.life.check();
+            self.phase.check();
             wait(self.core.unlock())
         }
     }

@@ -9,7 +9,7 @@ use super::lock::{Locked, LockedAll};
 use crate::CallError;
 use crate::fiber::wait;
 use crate::forms::call;
-use crate::life::Life;
+use crate::phase::PhaseHandle;
 use crate::topology::{Rank, number, rank};
 
 /// Memory of each rank of a communicator, which all ranks can access.
@@ -18,13 +18,13 @@ use crate::topology::{Rank, number, rank};
 /// elements from the first element that the target exposes.
 pub struct Window<T: Element> {
     core: core::Window<T>,
-    life: Life,
+    phase: PhaseHandle,
 }
 
 impl<T: Element> Window<T> {
-    pub(super) fn new(core: core::Window<T>, life: &Life) -> Self {
-        let life = life.clone();
-        Window { core, life }
+    pub(super) fn new(core: core::Window<T>, phase: &PhaseHandle) -> Self {
+        let phase = phase.clone();
+        Window { core, phase }
     }
 
     /// Returns the window of the runtime, for a call that communicates.
@@ -33,7 +33,7 @@ impl<T: Element> Window<T> {
     /// If the rank was finalized.
     #[track_caller]
     fn core(&self) -> &core::Window<T> {
-        self.life.check();
+        self.phase.check();
         &self.core
     }
 
@@ -119,7 +119,7 @@ impl<T: Element> Window<T> {
         /// # Errors
         /// As for [`try_fence`](Self::try_fence).
         try_free(self) -> Vec<T> {
-            self.life.check();
+            self.phase.check();
             wait(self.core.free())
         }
     }
@@ -136,7 +136,7 @@ impl<T: Element> Window<T> {
         /// target has dropped its window.
         try_lock(&self, target: Rank) -> Locked<'_, T> {
             let core = wait(self.core().lock(number(target)))?;
-            Ok(Locked { core, life: &self.life })
+            Ok(Locked { core, phase: &self.phase })
         }
     }
 
@@ -148,7 +148,7 @@ impl<T: Element> Window<T> {
         /// As for [`try_lock`](Self::try_lock).
         try_lock_shared(&self, target: Rank) -> Locked<'_, T> {
             let core = wait(self.core().lock_shared(number(target)))?;
-            Ok(Locked { core, life: &self.life })
+            Ok(Locked { core, phase: &self.phase })
         }
     }
 
@@ -160,7 +160,7 @@ impl<T: Element> Window<T> {
         /// As for [`try_lock`](Self::try_lock).
         try_lock_all(&self) -> LockedAll<'_, T> {
             let core = wait(self.core().lock_all())?;
-            Ok(LockedAll { core, life: &self.life })
+            Ok(LockedAll { core, phase: &self.phase })
         }
     }
 }

@@ -5,7 +5,7 @@ use graphmap_runtime::mpi as core;
 use crate::CallError;
 use crate::fiber::wait;
 use crate::forms::call;
-use crate::life::Life;
+use crate::phase::PhaseHandle;
 use crate::topology::{Rank, number, rank};
 
 /// Memory of all ranks of a communicator within one OS process, which each rank can access by
@@ -34,13 +34,13 @@ use crate::topology::{Rank, number, rank};
 /// ```
 pub struct SharedWindow<T> {
     core: core::SharedWindow<T>,
-    life: Life,
+    phase: PhaseHandle,
 }
 
 impl<T> SharedWindow<T> {
-    pub(super) fn new(core: core::SharedWindow<T>, life: &Life) -> Self {
-        let life = life.clone();
-        SharedWindow { core, life }
+    pub(super) fn new(core: core::SharedWindow<T>, phase: &PhaseHandle) -> Self {
+        let phase = phase.clone();
+        SharedWindow { core, phase }
     }
 
     /// Returns the rank that owns this window.
@@ -71,7 +71,7 @@ impl<T> SharedWindow<T> {
         /// # Errors
         /// [`CallError::Mismatch`].
         try_fence(&self) -> () {
-            self.life.check();
+            self.phase.check();
             wait(self.core.fence())
         }
     }

@@ -45,7 +45,7 @@ impl Drop for Counted {
 /// Returns from the function of a rank before its endpoints have ended. The rank ends when all of
 /// them have.
 #[test]
-fn a_rank_ends_when_all_that_it_has_started_have() {
+fn rank_ends_after_its_endpoints() {
     let ended = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&ended);
     let run = mpi::run_with(&mpi::Options::new(), 3, move || {
@@ -78,7 +78,7 @@ fn a_rank_ends_when_all_that_it_has_started_have() {
 /// Fails a run, which drops the contents of all stacks and all functions that have not begun. A
 /// panic or a new endpoint has no effect then.
 #[test]
-fn what_is_on_stacks_when_the_run_fails_is_dropped() {
+fn stacks_are_dropped_when_the_run_fails() {
     struct Starts(Option<Endpoint>, Counted);
     impl Drop for Starts {
         fn drop(&mut self) {
@@ -159,7 +159,7 @@ thread_local! {
 /// Gives endpoints and join handles to another rank of the same thread. Only the rank that has
 /// created an endpoint can start it, but any rank can wait for it.
 #[test]
-fn in_the_hands_of_another_rank() {
+fn endpoint_is_started_by_its_creator_only() {
     let run = ranks(2, |world| {
         if world.rank() == 0 {
             let mut two = world.endpoints(2);
@@ -200,7 +200,7 @@ fn in_the_hands_of_another_rank() {
 /// Uses endpoints, join handles and a communicator after the end of their run. They report that,
 /// and have no other effect.
 #[test]
-fn after_the_run() {
+fn calls_after_the_run_panic() {
     let run = ranks(1, |world| {
         let two = world.endpoints(3);
         let running: Vec<_> = world
@@ -242,7 +242,7 @@ fn after_the_run() {
 
 /// Panics in a call of a thread. The thread catches the panic and continues.
 #[test]
-fn a_thread_may_catch_what_a_call_panics_with() {
+fn thread_can_catch_the_panic_of_a_call() {
     let run = ranks(2, |world| {
         let threads = world.endpoints(1).into_iter().map(|endpoint| {
             endpoint.on_thread(|rank| {
@@ -302,7 +302,7 @@ fn threads_that_outlive_the_run() {
 /// Drops the result of a thread that is never joined. The destructor runs on a stack of the rank,
 /// so it can make calls.
 #[test]
-fn what_nobody_takes_is_dropped_by_the_rank() {
+fn results_not_joined_are_dropped_by_the_rank() {
     struct Calls(bool);
     impl Drop for Calls {
         fn drop(&mut self) {
@@ -336,7 +336,7 @@ fn what_nobody_takes_is_dropped_by_the_rank() {
 /// Creates endpoints, stacks and threads in many rounds, some of which are never used. Nothing may
 /// accumulate.
 #[test]
-fn many_rounds() {
+fn repeated_endpoints_do_not_accumulate() {
     let run = ranks(2, |world| {
         for round in 0..200 {
             let mut made = world.endpoints(3);

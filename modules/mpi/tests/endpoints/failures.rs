@@ -28,8 +28,8 @@ const fn failing(
 
 pub(crate) const FAILURES: &[Case] = &[
     failing(
-        "a standstill",
-        standstill,
+        "a deadlock",
+        deadlock,
         &[
             "deadlock: 2 processes remain, and all of them wait",
             "waits in send (world.endpoints, to rank 1, tag 0): ",
@@ -39,8 +39,8 @@ pub(crate) const FAILURES: &[Case] = &[
         ],
     ),
     failing(
-        "a standstill of threads and stacks",
-        standstill_of_threads,
+        "a deadlock of threads and stacks",
+        deadlock_of_threads,
         &[
             "deadlock: 2 processes remain, and all of them wait",
             "waits in receive (world.endpoints, from rank 3, tag 5): ",
@@ -130,7 +130,7 @@ fn operation_panics(world: SimpleCommunicator) {
 }
 
 /// Sends on all endpoints but one. No send completes before its receive.
-fn standstill(world: SimpleCommunicator) {
+fn deadlock(world: SimpleCommunicator) {
     endpoint::each(world.endpoints(2), |mine| {
         let next = mine.process_at_rank((mine.rank() + 1) % 4);
         match mine.rank() {
@@ -140,7 +140,7 @@ fn standstill(world: SimpleCommunicator) {
     });
 }
 
-fn standstill_of_threads(world: SimpleCommunicator) {
+fn deadlock_of_threads(world: SimpleCommunicator) {
     let mut two = world.endpoints(2);
     let receive = |mine: &SimpleCommunicator| {
         let other = mine.process_at_rank(3 - mine.rank());

@@ -4,7 +4,7 @@ use mpi::topology::{Color, GroupRelation, SimpleCommunicator, SystemGroup, UserG
 use mpi::traits::*;
 
 use super::program::Kind;
-use super::turn::Turn;
+use super::step_context::StepContext;
 
 pub(crate) const KINDS: [Kind; 7] = [
     ("duplicate", duplicate),
@@ -22,78 +22,82 @@ pub(crate) fn makes(kind: &Kind) -> bool {
 }
 
 /// Logs a new communicator and keeps it. A rank that is not in it has none.
-fn made(turn: &mut Turn, made: Option<SimpleCommunicator>) {
+fn made(context: &mut StepContext, made: Option<SimpleCommunicator>) {
     match &made {
-        None => turn.say("in none"),
+        None => context.say("in none"),
         Some(comm) => {
             let mut members = vec![0_i32; comm.size() as usize];
-            comm.all_gather_into(&(turn.me as i32), &mut members[..]);
-            let relation = turn.comm.compare(comm);
-            turn.say(format!("{} of {members:?}, {relation:?}", comm.rank()));
+            comm.all_gather_into(&(context.me as i32), &mut members[..]);
+            let relation = context.comm.compare(comm);
+            context.say(format!("{} of {members:?}, {relation:?}", comm.rank()));
         }
     }
-    turn.made = made;
+    context.made = made;
 }
 
-fn duplicate(turn: &mut Turn) {
-    let copy = turn.comm.duplicate();
-    let name = format!("copy {}", turn.step.number);
+fn duplicate(context: &mut StepContext) {
+    let copy = context.comm.duplicate();
+    let name = format!("copy {}", context.step.number);
     copy.set_name(&name);
     let got = copy.get_name();
-    turn.say(got);
-    made(turn, Some(copy));
+    context.say(got);
+    made(context, Some(copy));
 }
 
-fn split(turn: &mut Turn) {
-    let colors: Vec<usize> = (0..turn.size).map(|_| turn.chance.below(3)).collect();
-    let keys: Vec<i32> = (0..turn.size)
-        .map(|_| turn.chance.below(3) as i32 - 1)
+fn split(context: &mut StepContext) {
+    let colors: Vec<usize> = (0..context.size).map(|_| context.chance.below(3)).collect();
+    let keys: Vec<i32> = (0..context.size)
+        .map(|_| context.chance.below(3) as i32 - 1)
         .collect();
-    let color = match (colors[turn.me], turn.chance.one_in(2)) {
+    let color = match (colors[context.me], context.chance.one_in(2)) {
         (2, true) => Color::undefined(),
         (color, _) => Color::with_value(color as i32),
     };
-    let comm = match turn.chance.one_in(3) {
-        true => turn.comm.split_by_color(color),
+    let comm = match context.chance.one_in(3) {
+        true => context.comm.split_by_color(color),
         // Ranks with equal keys keep their order.
-        false => turn.comm.split_by_color_with_key(color, keys[turn.me]),
+        false => context
+            .comm
+            .split_by_color_with_key(color, keys[context.me]),
     };
-    made(turn, comm);
+    made(context, comm);
 }
 
-fn split_shared(turn: &mut Turn) {
-    let sign = -(turn.chance.below(2) as i32);
-    let comm = turn.comm.split_shared(sign * turn.me as i32);
+fn split_shared(context: &mut StepContext) {
+    let sign = -(context.chance.below(2) as i32);
+    let comm = context.comm.split_shared(sign * context.me as i32);
     // Its members depend on the placement of ranks, but their order does not.
     let mut members = vec![0_i32; comm.size() as usize];
-    comm.all_gather_into(&(turn.me as i32), &mut members[..]);
-    let has_me = members[comm.rank() as usize] == turn.me as i32;
+    comm.all_gather_into(&(context.me as i32), &mut members[..]);
+    let has_me = members[comm.rank() as usize] == context.me as i32;
     let ordered = match sign {
         0 => members.is_sorted(),
         _ => members.is_sorted_by(|one, next| one > next),
     };
-    turn.say(format!("{has_me} {ordered}"));
+    context.say(format!("{has_me} {ordered}"));
 }
 
 /// Draws some ranks in random order.
-fn some_ranks(turn: &mut Turn) -> Vec<i32> {
-    let order = turn.chance.order(turn.size);
-    let count = turn.chance.below(turn.size + 1);
+fn some_ranks(context: &mut StepContext) -> Vec<i32> {
+    let order = context.chance.order(context.size);
+    let count = context.chance.below(context.size + 1);
     order[..count].iter().map(|rank| *rank as i32).collect()
 }
 
-fn split_by_group(turn: &mut Turn) {
-    let ranks = some_ranks(turn);
-    let collective = turn.chance.one_in(2);
-    let group = turn.comm.group().include(&ranks);
-    let inside = ranks.contains(&(turn.me as i32));
+fn split_by_group(context: &mut StepContext) {
+    let ranks = some_ranks(context);
+    let collective = context.chance.one_in(2);
+    let group = context.comm.group().include(&ranks);
+    let inside = ranks.contains(&(context.me as i32));
     let comm = match (collective, inside) {
-        (true, _) => turn.comm.split_by_subgroup_collective(&group),
+        (true, _) => context.comm.split_by_subgroup_collective(&group),
         // Only ranks of the group make this call.
-        (false, true) => turn.comm.split_by_subgroup_with_tag(&group, turn.tag(0)),
+        (false, true) => context
+            .comm
+            .split_by_subgroup_with_tag(&group, context.tag(0)),
         (false, false) => None,
     };
-    made(turn, comm);
+    made(context, comm);
 }
 
 /// Formats the ranks of a communicator that are in a group, in the order of the group.
@@ -103,9 +107,9 @@ fn members(group: &UserGroup, comm: &SimpleCommunicator) -> String {
     format!("{:?} {:?}", group.rank(), ranks)
 }
 
-fn groups(turn: &mut Turn) {
-    let (first, second) = (some_ranks(turn), some_ranks(turn));
-    let comm = turn.comm;
+fn groups(context: &mut StepContext) {
+    let (first, second) = (some_ranks(context), some_ranks(context));
+    let comm = context.comm;
     let (a, b) = (comm.group().include(&first), comm.group().exclude(&second));
     for group in [
         &a,
@@ -115,7 +119,7 @@ fn groups(turn: &mut Turn) {
         &a.difference(&b),
         &b.union(&a),
     ] {
-        turn.say(members(group, comm));
+        context.say(members(group, comm));
     }
     let relations: [GroupRelation; 4] = [
         a.compare(&b),
@@ -130,25 +134,25 @@ fn groups(turn: &mut Turn) {
     let translated: Vec<Option<i32>> = (0..comm.size())
         .map(|rank| comm.group().translate_rank(rank, &b))
         .collect();
-    turn.say(format!("{relations:?} {translated:?}"));
+    context.say(format!("{relations:?} {translated:?}"));
 }
 
-fn cartesian(turn: &mut Turn) {
-    let size = turn.size;
-    let across = turn.chance.pick(&[1, 2, size]).min(size);
+fn cartesian(context: &mut StepContext) {
+    let size = context.size;
+    let across = context.chance.pick(&[1, 2, size]).min(size);
     let dims = [across as i32, (size / across) as i32];
-    let periods = [turn.chance.one_in(2), turn.chance.one_in(2)];
-    let retain = [[true, false], [false, true]][turn.chance.below(2)];
-    let by = turn.chance.below(3) as i32 - 1;
-    let Some(grid) = turn
+    let periods = [context.chance.one_in(2), context.chance.one_in(2)];
+    let retain = [[true, false], [false, true]][context.chance.below(2)];
+    let by = context.chance.below(3) as i32 - 1;
+    let Some(grid) = context
         .comm
         .create_cartesian_communicator(&dims, &periods, false)
     else {
-        turn.say("in no grid");
+        context.say("in no grid");
         return;
     };
     let layout = grid.get_layout();
-    turn.say(format!(
+    context.say(format!(
         "{} of {} {:?} {:?} {:?}",
         grid.rank(),
         grid.num_dimensions(),
@@ -157,15 +161,15 @@ fn cartesian(turn: &mut Turn) {
         layout.coords
     ));
     for rank in 0..grid.size() {
-        turn.say(format!("{:?}", grid.rank_to_coordinates(rank)));
+        context.say(format!("{:?}", grid.rank_to_coordinates(rank)));
     }
     for dimension in 0..2 {
-        turn.say(format!("{:?}", grid.shift(dimension, by)));
+        context.say(format!("{:?}", grid.shift(dimension, by)));
     }
     let row = grid.subgroup(&retain);
     let mut ranks = vec![0_i32; row.size() as usize];
     row.all_gather_into(&grid.rank(), &mut ranks[..]);
-    turn.say(format!(
+    context.say(format!(
         "{} of {ranks:?} {:?}",
         row.rank(),
         row.get_layout().coords
@@ -173,32 +177,32 @@ fn cartesian(turn: &mut Turn) {
 }
 
 /// Packs data, which the next rank unpacks.
-fn packed(turn: &mut Turn) {
-    let length = turn.chance.below(20);
-    let numbers: Vec<i32> = turn.elements(turn.me, 0, length);
-    let reals: Vec<f64> = turn.elements(turn.me, 1, length);
-    let mut bytes = turn.comm.pack(&numbers[..]);
+fn packed(context: &mut StepContext) {
+    let length = context.chance.below(20);
+    let numbers: Vec<i32> = context.elements(context.me, 0, length);
+    let reals: Vec<f64> = context.elements(context.me, 1, length);
+    let mut bytes = context.comm.pack(&numbers[..]);
     let first = bytes.len();
     bytes.resize(first + 8 * length, 0);
-    let end = turn
+    let end = context
         .comm
         .pack_into(&reals[..], &mut bytes[..], first as i32);
     let (to, from) = (
-        (turn.me + 1) % turn.size,
-        (turn.me + turn.size - 1) % turn.size,
+        (context.me + 1) % context.size,
+        (context.me + context.size - 1) % context.size,
     );
     let (mut theirs, mut real) = (vec![0_i32; length], vec![0_f64; length]);
     let mut came = vec![0_u8; bytes.len()];
     mpi::point_to_point::send_receive_into(
         &bytes[..],
-        &turn.comm.process_at_rank(to as i32),
+        &context.comm.process_at_rank(to as i32),
         &mut came[..],
-        &turn.comm.process_at_rank(from as i32),
+        &context.comm.process_at_rank(from as i32),
     );
     // SAFETY: `came` contains packed elements of these types and lengths.
     unsafe {
-        let at = turn.comm.unpack_into(&came[..], &mut theirs[..], 0);
-        turn.comm.unpack_into(&came[..], &mut real[..], at);
+        let at = context.comm.unpack_into(&came[..], &mut theirs[..], 0);
+        context.comm.unpack_into(&came[..], &mut real[..], at);
     }
-    turn.say(format!("{end} {theirs:?} {real:?}"));
+    context.say(format!("{end} {theirs:?} {real:?}"));
 }

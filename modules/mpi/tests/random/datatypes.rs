@@ -6,11 +6,11 @@ use mpi::traits::*;
 
 use super::element::{Element, by_element, shown};
 use super::program::Kind;
-use super::turn::Turn;
+use super::step_context::StepContext;
 
 pub(crate) const KINDS: [Kind; 3] = [
-    ("views", |turn| by_element!(views(turn))),
-    ("views_together", |turn| by_element!(together(turn))),
+    ("views", |context| by_element!(views(context))),
+    ("views_together", |context| by_element!(together(context))),
     ("structures", structures),
 ];
 
@@ -22,19 +22,19 @@ struct Drawn {
 }
 
 /// Draws a datatype and a count with `rows` by `across` elements in total.
-fn drawn<T: Element>(turn: &mut Turn, rows: usize, across: usize) -> Drawn {
+fn drawn<T: Element>(context: &mut StepContext, rows: usize, across: usize) -> Drawn {
     let of = T::equivalent_datatype();
     let (r, a) = (rows as Count, across as Count);
-    let gap = turn.chance.below(3);
+    let gap = context.chance.below(3);
     let stride = a + gap as Count;
-    let order = turn.chance.order(rows);
+    let order = context.chance.order(rows);
     let places: Vec<Count> = order.iter().map(|row| *row as Count * stride).collect();
     let bytes: Vec<mpi::Address> = places
         .iter()
         .map(|at| *at as mpi::Address * size_of::<T>() as mpi::Address)
         .collect();
     let reach = rows * (across + gap);
-    let (datatype, count) = match turn.chance.below(8) {
+    let (datatype, count) = match context.chance.below(8) {
         0 => (UserDatatype::contiguous(r * a, &of), 1),
         1 => (UserDatatype::vector(r, a, stride, &of), 1),
         2 => {
@@ -65,18 +65,18 @@ fn drawn<T: Element>(turn: &mut Turn, rows: usize, across: usize) -> Drawn {
 }
 
 /// Sends with one datatype, and receives with another that has as many elements.
-fn views<T: Element>(turn: &mut Turn) {
-    let (rows, across) = (1 + turn.chance.below(4), 1 + turn.chance.below(5));
+fn views<T: Element>(context: &mut StepContext) {
+    let (rows, across) = (1 + context.chance.below(4), 1 + context.chance.below(5));
     let (send, receive) = (
-        drawn::<T>(turn, rows, across),
-        drawn::<T>(turn, rows, across),
+        drawn::<T>(context, rows, across),
+        drawn::<T>(context, rows, across),
     );
-    let by = turn.chance.below(turn.size);
+    let by = context.chance.below(context.size);
     let (to, from) = (
-        (turn.me + by) % turn.size,
-        (turn.me + turn.size - by) % turn.size,
+        (context.me + by) % context.size,
+        (context.me + context.size - by) % context.size,
     );
-    let sent: Vec<T> = turn.elements(turn.me, 0, send.reach);
+    let sent: Vec<T> = context.elements(context.me, 0, send.reach);
     let mut room = vec![T::default(); receive.reach];
     // SAFETY: the datatypes do not reach beyond the buffers.
     let out =
@@ -86,15 +86,15 @@ fn views<T: Element>(turn: &mut Turn) {
         MutView::with_count_and_datatype(&mut room[..], receive.count as Count, &receive.datatype)
     };
     let status = mpi::request::scope(|scope| {
-        let next = turn.comm.process_at_rank(to as i32);
-        let before = turn.comm.process_at_rank(from as i32);
-        let request = next.immediate_send_with_tag(scope, &out, turn.tag(0));
-        let status = before.receive_into_with_tag(&mut into, turn.tag(0));
+        let next = context.comm.process_at_rank(to as i32);
+        let before = context.comm.process_at_rank(from as i32);
+        let request = next.immediate_send_with_tag(scope, &out, context.tag(0));
+        let status = before.receive_into_with_tag(&mut into, context.tag(0));
         request.wait_without_status();
         status
     });
     let count = status.count(&receive.datatype);
-    turn.say(format!(
+    context.say(format!(
         "from {} count {count}: {}",
         status.source_rank(),
         shown(&room)
@@ -102,13 +102,13 @@ fn views<T: Element>(turn: &mut Turn) {
 }
 
 /// Makes a collective call with a user-defined datatype.
-fn together<T: Element>(turn: &mut Turn) {
-    let (rows, across) = (1 + turn.chance.below(3), 1 + turn.chance.below(4));
-    let (root, way) = (turn.rank(), turn.chance.below(3));
-    let one = drawn::<T>(turn, rows, across);
+fn together<T: Element>(context: &mut StepContext) {
+    let (rows, across) = (1 + context.chance.below(3), 1 + context.chance.below(4));
+    let (root, way) = (context.rank(), context.chance.below(3));
+    let one = drawn::<T>(context, rows, across);
     let many = rows * across;
-    let mut room: Vec<T> = turn.elements(turn.me, 0, one.reach);
-    let process = turn.comm.process_at_rank(root as i32);
+    let mut room: Vec<T> = context.elements(context.me, 0, one.reach);
+    let process = context.comm.process_at_rank(root as i32);
     match way {
         0 => {
             // SAFETY: the datatype does not reach beyond the buffer.
@@ -116,28 +116,28 @@ fn together<T: Element>(turn: &mut Turn) {
                 MutView::with_count_and_datatype(&mut room[..], one.count as Count, &one.datatype)
             };
             process.broadcast_into(&mut view);
-            turn.say_elements("broadcast", &room);
+            context.say_elements("broadcast", &room);
         }
         1 => {
-            let mut all = vec![T::default(); many * turn.size];
+            let mut all = vec![T::default(); many * context.size];
             // SAFETY: as above.
             let view = unsafe {
                 View::with_count_and_datatype(&room[..], one.count as Count, &one.datatype)
             };
-            turn.comm.all_gather_into(&view, &mut all[..]);
-            turn.say_elements("all_gather", &all);
+            context.comm.all_gather_into(&view, &mut all[..]);
+            context.say_elements("all_gather", &all);
         }
         _ => {
-            let all: Vec<T> = turn.elements(root, 1, many * turn.size);
+            let all: Vec<T> = context.elements(root, 1, many * context.size);
             // SAFETY: as above.
             let mut view = unsafe {
                 MutView::with_count_and_datatype(&mut room[..], one.count as Count, &one.datatype)
             };
-            match turn.me == root {
+            match context.me == root {
                 true => process.scatter_into_root(&all[..], &mut view),
                 false => process.scatter_into(&mut view),
             }
-            turn.say_elements("scatter", &room);
+            context.say_elements("scatter", &room);
         }
     }
 }
@@ -169,9 +169,9 @@ unsafe impl Equivalence for Record {
     }
 }
 
-fn structures(turn: &mut Turn) {
-    let (length, root) = (turn.chance.below(5), turn.rank());
-    let record = |of: &Turn, rank: usize, at: usize| Record {
+fn structures(context: &mut StepContext) {
+    let (length, root) = (context.chance.below(5), context.rank());
+    let record = |of: &StepContext, rank: usize, at: usize| Record {
         mark: of.elements(rank, at, 1)[0],
         value: of.elements(rank, at + 10, 1)[0],
         pair: of
@@ -179,34 +179,36 @@ fn structures(turn: &mut Turn) {
             .try_into()
             .expect("three"),
     };
-    let mine: Vec<Record> = (0..length).map(|at| record(turn, turn.me, at)).collect();
+    let mine: Vec<Record> = (0..length)
+        .map(|at| record(context, context.me, at))
+        .collect();
     let (to, from) = (
-        (turn.me + 1) % turn.size,
-        (turn.me + turn.size - 1) % turn.size,
+        (context.me + 1) % context.size,
+        (context.me + context.size - 1) % context.size,
     );
-    let tag = turn.tag(0);
+    let tag = context.tag(0);
     let theirs = mpi::request::scope(|scope| {
-        let send = turn
+        let send = context
             .comm
             .process_at_rank(to as i32)
             .immediate_send_with_tag(scope, &mine[..], tag);
-        let theirs = turn
+        let theirs = context
             .comm
             .process_at_rank(from as i32)
             .receive_vec_with_tag::<Record>(tag);
         send.wait_without_status();
         theirs
     });
-    turn.say(format!(
+    context.say(format!(
         "{} {:?}",
         theirs.1.count(Record::equivalent_datatype()),
         theirs.0
     ));
-    let mut all = vec![Record::default(); length * turn.size];
-    let process = turn.comm.process_at_rank(root as i32);
-    match turn.me == root {
+    let mut all = vec![Record::default(); length * context.size];
+    let process = context.comm.process_at_rank(root as i32);
+    match context.me == root {
         true => process.gather_into_root(&mine[..], &mut all[..]),
         false => process.gather_into(&mine[..]),
     }
-    turn.say(format!("{all:?}"));
+    context.say(format!("{all:?}"));
 }

@@ -28,18 +28,18 @@ impl Element for bool {
     }
 }
 
-/// Calls a function that is generic over elements, with the element type of a turn.
+/// Calls a function that is generic over elements, with the element type of a context.
 macro_rules! by_element {
-    ($function:ident($turn:ident)) => {
-        match $turn.step.element {
-            "u8" => $function::<u8>($turn),
-            "i16" => $function::<i16>($turn),
-            "u32" => $function::<u32>($turn),
-            "i32" => $function::<i32>($turn),
-            "i64" => $function::<i64>($turn),
-            "u64" => $function::<u64>($turn),
-            "f32" => $function::<f32>($turn),
-            _ => $function::<f64>($turn),
+    ($function:ident($context:ident)) => {
+        match $context.step.element {
+            "u8" => $function::<u8>($context),
+            "i16" => $function::<i16>($context),
+            "u32" => $function::<u32>($context),
+            "i32" => $function::<i32>($context),
+            "i64" => $function::<i64>($context),
+            "u64" => $function::<u64>($context),
+            "f32" => $function::<f32>($context),
+            _ => $function::<f64>($context),
         }
     };
 }

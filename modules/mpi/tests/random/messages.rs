@@ -6,15 +6,17 @@ use mpi::traits::*;
 
 use super::element::{Element, by_element, shown};
 use super::program::Kind;
-use super::turn::{Turn, told};
+use super::step_context::{StepContext, told};
 
 pub(crate) const KINDS: [Kind; 6] = [
-    ("messages", |turn| by_element!(in_order(turn))),
-    ("messages_by_tag", |turn| by_element!(by_tag(turn))),
-    ("receives_first", |turn| by_element!(receives_first(turn))),
-    ("ready_sends", |turn| by_element!(ready(turn))),
-    ("funnel", |turn| by_element!(funnel(turn))),
-    ("exchange", |turn| by_element!(exchange(turn))),
+    ("messages", |context| by_element!(in_order(context))),
+    ("messages_by_tag", |context| by_element!(by_tag(context))),
+    ("receives_first", |context| {
+        by_element!(receives_first(context))
+    }),
+    ("ready_sends", |context| by_element!(ready(context))),
+    ("funnel", |context| by_element!(funnel(context))),
+    ("exchange", |context| by_element!(exchange(context))),
 ];
 
 /// Message from one rank to another.
@@ -29,25 +31,25 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    pub(crate) fn elements<T: Element>(&self, turn: &Turn) -> Vec<T> {
-        turn.elements(self.from, self.number, self.length)
+    pub(crate) fn elements<T: Element>(&self, context: &StepContext) -> Vec<T> {
+        context.elements(self.from, self.number, self.length)
     }
 }
 
 /// Draws messages. Messages with equal tags are distinguished by their order. Sometimes many
 /// messages go to one rank: more than its list of waiting messages holds, or more than may wait at
 /// all.
-pub(crate) fn drawn(turn: &mut Turn, to_oneself: bool) -> Vec<Message> {
-    let (few, many) = (1 + turn.chance.below(8), 40 + turn.chance.below(60));
-    let one = turn.rank();
-    let flood = turn.chance.one_in(8);
+pub(crate) fn drawn(context: &mut StepContext, to_oneself: bool) -> Vec<Message> {
+    let (few, many) = (1 + context.chance.below(8), 40 + context.chance.below(60));
+    let one = context.rank();
+    let flood = context.chance.one_in(8);
     let mut messages = Vec::new();
     for number in 0..if flood { many } else { few } {
-        let (from, to) = (turn.rank(), turn.rank());
+        let (from, to) = (context.rank(), context.rank());
         let to = if flood { one } else { to };
-        let tag = turn.chance.below(if flood { 8 } else { 4 });
-        let tag = turn.tag(tag);
-        let length = turn.chance.length();
+        let tag = context.chance.below(if flood { 8 } else { 4 });
+        let tag = context.tag(tag);
+        let length = context.chance.length();
         let length = if flood { length % 5 } else { length };
         if from != to || to_oneself {
             messages.push(Message {
@@ -69,9 +71,9 @@ fn is_alone(message: &Message, among: &[Message]) -> bool {
 }
 
 /// Sends a message, and returns when its buffer may be used again.
-fn send<T: Element>(turn: &Turn, message: &Message, mode: usize) {
-    let elements = message.elements::<T>(turn);
-    let to = turn.comm.process_at_rank(message.to as i32);
+fn send<T: Element>(context: &StepContext, message: &Message, mode: usize) {
+    let elements = message.elements::<T>(context);
+    let to = context.comm.process_at_rank(message.to as i32);
     let (data, tag) = (&elements[..], message.tag);
     match mode {
         0 => to.synchronous_send_with_tag(data, tag),
@@ -89,8 +91,8 @@ fn send<T: Element>(turn: &Turn, message: &Message, mode: usize) {
 }
 
 /// Receives a message, and logs it.
-fn receive<T: Element>(turn: &mut Turn, message: &Message, way: usize, anybody: bool) {
-    let comm = turn.comm;
+fn receive<T: Element>(context: &mut StepContext, message: &Message, way: usize, anybody: bool) {
+    let comm = context.comm;
     let (from, anyone) = (
         comm.process_at_rank(message.from as i32),
         comm.any_process(),
@@ -130,38 +132,38 @@ fn receive<T: Element>(turn: &mut Turn, message: &Message, way: usize, anybody: 
         },
     };
     let elements = if elements.is_empty() { room } else { elements };
-    turn.say_elements(&told::<T>(&status), &elements);
+    context.say_elements(&told::<T>(&status), &elements);
 }
 
 /// Sends and receives messages in the same order on all ranks. Each call returns, even if sends
 /// wait for their receives.
-fn in_order<T: Element>(turn: &mut Turn) {
-    let messages = drawn(turn, false);
+fn in_order<T: Element>(context: &mut StepContext) {
+    let messages = drawn(context, false);
     for message in &messages {
-        let (mode, way) = (turn.chance.below(6), turn.chance.below(6));
-        let anybody = turn.chance.one_in(2) && is_alone(message, &messages);
-        if message.from == turn.me {
-            send::<T>(turn, message, mode);
-        } else if message.to == turn.me {
-            receive::<T>(turn, message, way, anybody);
+        let (mode, way) = (context.chance.below(6), context.chance.below(6));
+        let anybody = context.chance.one_in(2) && is_alone(message, &messages);
+        if message.from == context.me {
+            send::<T>(context, message, mode);
+        } else if message.to == context.me {
+            receive::<T>(context, message, way, anybody);
         }
     }
 }
 
 /// Begins all sends, and receives them by tag in another order.
-fn by_tag<T: Element>(turn: &mut Turn) {
-    let messages = drawn(turn, true);
-    let order = turn.chance.order(messages.len());
-    let synchronous = turn.chance.one_in(2);
-    let me = turn.me;
+fn by_tag<T: Element>(context: &mut StepContext) {
+    let messages = drawn(context, true);
+    let order = context.chance.order(messages.len());
+    let synchronous = context.chance.one_in(2);
+    let me = context.me;
     let mine = messages.iter().filter(|message| message.from == me);
     let sent: Vec<_> = mine
-        .map(|message| (message, message.elements::<T>(turn)))
+        .map(|message| (message, message.elements::<T>(context)))
         .collect();
     mpi::request::scope(|scope| {
         let mut requests = Vec::new();
         for (message, elements) in &sent {
-            let to = turn.comm.process_at_rank(message.to as i32);
+            let to = context.comm.process_at_rank(message.to as i32);
             requests.push(match synchronous {
                 true => to.immediate_synchronous_send_with_tag(scope, &elements[..], message.tag),
                 false => to.immediate_send_with_tag(scope, &elements[..], message.tag),
@@ -172,9 +174,9 @@ fn by_tag<T: Element>(turn: &mut Turn) {
             // length.
             let message = &messages[at];
             if message.to == me {
-                let from = turn.comm.process_at_rank(message.from as i32);
+                let from = context.comm.process_at_rank(message.from as i32);
                 let (elements, status) = from.receive_vec_with_tag::<T>(message.tag);
-                turn.say_elements(&told::<T>(&status), &elements);
+                context.say_elements(&told::<T>(&status), &elements);
             }
         }
         for request in requests {
@@ -184,14 +186,14 @@ fn by_tag<T: Element>(turn: &mut Turn) {
 }
 
 /// Begins receives before any send. They take messages in the order in which they were begun.
-fn receives_first<T: Element>(turn: &mut Turn) {
-    let messages = drawn(turn, false);
-    let me = turn.me;
-    let ways: Vec<usize> = messages.iter().map(|_| turn.chance.below(6)).collect();
-    let modes: Vec<usize> = messages.iter().map(|_| turn.chance.below(6)).collect();
-    let order = turn.chance.order(messages.len());
-    let barrier = turn.chance.one_in(3);
-    let waited_any = turn.chance.one_in(3);
+fn receives_first<T: Element>(context: &mut StepContext) {
+    let messages = drawn(context, false);
+    let me = context.me;
+    let ways: Vec<usize> = messages.iter().map(|_| context.chance.below(6)).collect();
+    let modes: Vec<usize> = messages.iter().map(|_| context.chance.below(6)).collect();
+    let order = context.chance.order(messages.len());
+    let barrier = context.chance.one_in(3);
+    let waited_any = context.chance.one_in(3);
     let taken = messages
         .iter()
         .zip(&ways)
@@ -204,23 +206,23 @@ fn receives_first<T: Element>(turn: &mut Turn) {
     let statuses = mpi::request::scope(|scope| {
         let mut requests = Vec::new();
         for ((message, way), room) in taken.iter().zip(&mut rooms) {
-            let from = turn.comm.process_at_rank(message.from as i32);
+            let from = context.comm.process_at_rank(message.from as i32);
             requests.push(match way {
                 // Any tag: the messages of this rank arrive in the order of these receives.
                 0 => from.immediate_receive_into(scope, room),
                 1 if is_alone(message, &messages) => {
-                    let anyone = turn.comm.any_process();
+                    let anyone = context.comm.any_process();
                     anyone.immediate_receive_into_with_tag(scope, room, message.tag)
                 }
                 _ => from.immediate_receive_into_with_tag(scope, room, message.tag),
             });
         }
         if barrier {
-            turn.comm.barrier();
+            context.comm.barrier();
         }
         for (message, mode) in messages.iter().zip(&modes) {
             if message.from == me {
-                send::<T>(turn, message, *mode);
+                send::<T>(context, message, *mode);
             }
         }
         let mut statuses: Vec<Option<String>> = taken.iter().map(|_| None).collect();
@@ -239,7 +241,7 @@ fn receives_first<T: Element>(turn: &mut Turn) {
         statuses
     });
     for (status, room) in statuses.iter().zip(&rooms) {
-        turn.say(format!(
+        context.say(format!(
             "{} {}",
             status.as_deref().unwrap_or("nothing"),
             shown(room)
@@ -248,22 +250,22 @@ fn receives_first<T: Element>(turn: &mut Turn) {
 }
 
 /// Sends in ready mode.
-fn ready<T: Element>(turn: &mut Turn) {
-    let by = 1 + turn.chance.below(4);
+fn ready<T: Element>(context: &mut StepContext) {
+    let by = 1 + context.chance.below(4);
     let (to, from) = (
-        (turn.me + by) % turn.size,
-        (turn.me + turn.size - by % turn.size) % turn.size,
+        (context.me + by) % context.size,
+        (context.me + context.size - by % context.size) % context.size,
     );
-    let length = turn.chance.length();
-    let immediate = turn.chance.one_in(2);
-    let tag = turn.tag(0);
-    let sent: Vec<T> = turn.elements(turn.me, 0, length);
+    let length = context.chance.length();
+    let immediate = context.chance.one_in(2);
+    let tag = context.tag(0);
+    let sent: Vec<T> = context.elements(context.me, 0, length);
     let mut room = vec![T::default(); length];
     let status = mpi::request::scope(|scope| {
-        let before = turn.comm.process_at_rank(from as i32);
+        let before = context.comm.process_at_rank(from as i32);
         let receive = before.immediate_receive_into_with_tag(scope, &mut room[..], tag);
-        turn.comm.barrier();
-        let next = turn.comm.process_at_rank(to as i32);
+        context.comm.barrier();
+        let next = context.comm.process_at_rank(to as i32);
         // SAFETY: the receive has begun, because the barrier is complete.
         unsafe {
             match immediate {
@@ -275,30 +277,30 @@ fn ready<T: Element>(turn: &mut Turn) {
         }
         receive.wait()
     });
-    turn.say_elements(&told::<T>(&status), &room);
+    context.say_elements(&told::<T>(&status), &room);
 }
 
 /// Sends messages from all ranks to one, which receives from any rank. The messages of each sender
 /// stay in order.
-fn funnel<T: Element>(turn: &mut Turn) {
-    let root = turn.rank();
-    let each = 1 + turn.chance.below(4);
-    let modes: Vec<usize> = (0..each).map(|_| turn.chance.below(6)).collect();
-    let with_tag = turn.chance.one_in(2);
-    let probed = turn.chance.one_in(2);
-    let lengths: Vec<usize> = (0..each * turn.size)
-        .map(|_| turn.chance.length())
+fn funnel<T: Element>(context: &mut StepContext) {
+    let root = context.rank();
+    let each = 1 + context.chance.below(4);
+    let modes: Vec<usize> = (0..each).map(|_| context.chance.below(6)).collect();
+    let with_tag = context.chance.one_in(2);
+    let probed = context.chance.one_in(2);
+    let lengths: Vec<usize> = (0..each * context.size)
+        .map(|_| context.chance.length())
         .collect();
-    if turn.me == root {
+    if context.me == root {
         let mut came: Vec<(i32, String)> = Vec::new();
-        for _ in 0..each * (turn.size - 1) {
-            let anyone = turn.comm.any_process();
+        for _ in 0..each * (context.size - 1) {
+            let anyone = context.comm.any_process();
             let (elements, status) = match (with_tag, probed) {
                 (true, true) => anyone
-                    .matched_probe_with_tag(turn.tag(0))
+                    .matched_probe_with_tag(context.tag(0))
                     .matched_receive_vec::<T>(),
                 (false, true) => anyone.matched_probe().matched_receive_vec::<T>(),
-                (true, false) => anyone.receive_vec_with_tag::<T>(turn.tag(0)),
+                (true, false) => anyone.receive_vec_with_tag::<T>(context.tag(0)),
                 (false, false) => anyone.receive_vec::<T>(),
             };
             let line = format!("{} {}", told::<T>(&status), shown(&elements));
@@ -307,15 +309,15 @@ fn funnel<T: Element>(turn: &mut Turn) {
         // The sort is stable, so the messages of each rank stay in the order of arrival.
         came.sort_by_key(|came| came.0);
         for (_, line) in came {
-            turn.say(line);
+            context.say(line);
         }
     } else {
         for (number, mode) in modes.into_iter().enumerate() {
             let tag = if with_tag { 0 } else { number };
-            let (from, tag) = (turn.me, turn.tag(tag));
+            let (from, tag) = (context.me, context.tag(tag));
             let length = lengths[from * each + number];
             send::<T>(
-                turn,
+                context,
                 &Message {
                     number,
                     from,
@@ -328,41 +330,41 @@ fn funnel<T: Element>(turn: &mut Turn) {
         }
     }
     // Messages of later steps must not match these receives.
-    turn.comm.barrier();
+    context.comm.barrier();
 }
 
 /// Sends and receives in one call, around a ring with a random stride.
-fn exchange<T: Element>(turn: &mut Turn) {
-    let by = turn.chance.below(turn.size);
-    let way = turn.chance.below(4);
-    let length = turn.chance.length();
+fn exchange<T: Element>(context: &mut StepContext) {
+    let by = context.chance.below(context.size);
+    let way = context.chance.below(4);
+    let length = context.chance.length();
     let (to, from) = (
-        (turn.me + by) % turn.size,
-        (turn.me + turn.size - by) % turn.size,
+        (context.me + by) % context.size,
+        (context.me + context.size - by) % context.size,
     );
     let (next, before) = (
-        turn.comm.process_at_rank(to as i32),
-        turn.comm.process_at_rank(from as i32),
+        context.comm.process_at_rank(to as i32),
+        context.comm.process_at_rank(from as i32),
     );
-    let tag = turn.tag(0);
-    let sent: Vec<T> = turn.elements(turn.me, 0, length);
+    let tag = context.tag(0);
+    let sent: Vec<T> = context.elements(context.me, 0, length);
     let mut room = sent.clone();
     match way {
         0 => {
-            let value: Vec<T> = turn.elements(turn.me, 0, 1);
+            let value: Vec<T> = context.elements(context.me, 0, 1);
             let (value, status): (T, _) =
                 p2p::send_receive_with_tags(&value[0], &next, tag, &before, tag);
-            turn.say_elements(&told::<T>(&status), &[value]);
+            context.say_elements(&told::<T>(&status), &[value]);
         }
         1 => {
             let status =
                 p2p::send_receive_replace_into_with_tags(&mut room[..], &next, tag, &before, tag);
-            turn.say_elements(&told::<T>(&status), &room);
+            context.say_elements(&told::<T>(&status), &room);
         }
         2 => {
             // No other message from the same rank is in transit.
             let status = p2p::send_receive_into(&sent[..], &next, &mut room[..], &before);
-            turn.say_elements(&told::<T>(&status), &room);
+            context.say_elements(&told::<T>(&status), &room);
         }
         _ => {
             room.resize(length + 2, T::default());
@@ -374,7 +376,7 @@ fn exchange<T: Element>(turn: &mut Turn) {
                 &before,
                 tag,
             );
-            turn.say_elements(&told::<T>(&status), &room);
+            context.say_elements(&told::<T>(&status), &room);
         }
     }
 }

@@ -20,4 +20,4 @@ mod probes;
 pub(crate) mod program;
 mod reductions;
 mod requests;
-mod turn;
+mod step_context;

@@ -5,19 +5,19 @@ use mpi::traits::*;
 use super::element::{Element, by_element, shown};
 use super::messages::{Message, drawn};
 use super::program::Kind;
-use super::turn::{Turn, told};
+use super::step_context::{StepContext, told};
 
 pub(crate) const KINDS: [Kind; 3] = [
-    ("probes", |turn| by_element!(probed(turn))),
-    ("matched_probes_at_once", |turn| {
-        by_element!(all_matched(turn))
+    ("probes", |context| by_element!(probed(context))),
+    ("matched_probes_at_once", |context| {
+        by_element!(all_matched(context))
     }),
-    ("probes_of_nothing", |turn| by_element!(nothing(turn))),
+    ("probes_of_nothing", |context| by_element!(nothing(context))),
 ];
 
 /// Probes for a message and receives it, with or without its tag.
-fn take<T: Element>(turn: &mut Turn, message: &Message, way: usize) {
-    let from = turn.comm.process_at_rank(message.from as i32);
+fn take<T: Element>(context: &mut StepContext, message: &Message, way: usize) {
+    let from = context.comm.process_at_rank(message.from as i32);
     let tag = message.tag;
     let ((elements, status), looked) = match way {
         0 => {
@@ -71,49 +71,49 @@ fn take<T: Element>(turn: &mut Turn, message: &Message, way: usize) {
     let looked = looked.map_or(String::new(), |status| {
         format!("seen {} ", told::<T>(&status))
     });
-    turn.say(format!(
+    context.say(format!(
         "{looked}{} {}",
         told::<T>(&status),
         shown(&elements)
     ));
 }
 
-fn probed<T: Element>(turn: &mut Turn) {
-    for message in drawn(turn, false) {
-        let way = turn.chance.below(7);
-        let synchronous = turn.chance.one_in(3);
-        if message.from == turn.me {
-            let elements = message.elements::<T>(turn);
-            let to = turn.comm.process_at_rank(message.to as i32);
+fn probed<T: Element>(context: &mut StepContext) {
+    for message in drawn(context, false) {
+        let way = context.chance.below(7);
+        let synchronous = context.chance.one_in(3);
+        if message.from == context.me {
+            let elements = message.elements::<T>(context);
+            let to = context.comm.process_at_rank(message.to as i32);
             match synchronous {
                 true => to.synchronous_send_with_tag(&elements[..], message.tag),
                 false => to.send_with_tag(&elements[..], message.tag),
             }
-        } else if message.to == turn.me {
-            take::<T>(turn, &message, way);
+        } else if message.to == context.me {
+            take::<T>(context, &message, way);
         }
     }
 }
 
 /// Matches all messages to this rank before any is received, and receives them in another order.
-fn all_matched<T: Element>(turn: &mut Turn) {
-    let messages = drawn(turn, true);
-    let order = turn.chance.order(messages.len());
-    let me = turn.me;
+fn all_matched<T: Element>(context: &mut StepContext) {
+    let messages = drawn(context, true);
+    let order = context.chance.order(messages.len());
+    let me = context.me;
     let mine = messages.iter().filter(|message| message.from == me);
     let sent: Vec<_> = mine
-        .map(|message| (message, message.elements::<T>(turn)))
+        .map(|message| (message, message.elements::<T>(context)))
         .collect();
     mpi::request::scope(|scope| {
         let mut requests = Vec::new();
         for (message, elements) in &sent {
-            let to = turn.comm.process_at_rank(message.to as i32);
+            let to = context.comm.process_at_rank(message.to as i32);
             requests.push(to.immediate_send_with_tag(scope, &elements[..], message.tag));
         }
         let mut taken: Vec<_> = messages.iter().map(|_| None).collect();
         for (message, taken) in messages.iter().zip(&mut taken) {
             if message.to == me {
-                let from = turn.comm.process_at_rank(message.from as i32);
+                let from = context.comm.process_at_rank(message.from as i32);
                 *taken = Some(from.matched_probe_with_tag(message.tag));
             }
         }
@@ -126,7 +126,7 @@ fn all_matched<T: Element>(turn: &mut Turn) {
                     told::<T>(&status),
                     shown(&elements)
                 );
-                turn.say(line);
+                context.say(line);
             }
         }
         for request in requests {
@@ -137,31 +137,31 @@ fn all_matched<T: Element>(turn: &mut Turn) {
 
 /// Probes for messages that have another tag, are in another communicator, or were received. No
 /// probe finds them.
-fn nothing<T: Element>(turn: &mut Turn) {
-    let length = turn.chance.length();
+fn nothing<T: Element>(context: &mut StepContext) {
+    let length = context.chance.length();
     let (to, from) = (
-        (turn.me + 1) % turn.size,
-        (turn.me + turn.size - 1) % turn.size,
+        (context.me + 1) % context.size,
+        (context.me + context.size - 1) % context.size,
     );
-    let sent: Vec<T> = turn.elements(turn.me, 0, length);
-    let copy = turn.comm.duplicate();
-    let tag = turn.tag(0);
+    let sent: Vec<T> = context.elements(context.me, 0, length);
+    let copy = context.comm.duplicate();
+    let tag = context.tag(0);
     mpi::request::scope(|scope| {
-        let request = turn
+        let request = context
             .comm
             .process_at_rank(to as i32)
             .immediate_send_with_tag(scope, &sent[..], tag);
-        let before = turn.comm.process_at_rank(from as i32);
+        let before = context.comm.process_at_rank(from as i32);
         let looked = before.probe_with_tag(tag);
-        turn.say(told::<T>(&looked));
+        context.say(told::<T>(&looked));
         let others = [
-            before.immediate_probe_with_tag(turn.tag(1)).is_some(),
+            before.immediate_probe_with_tag(context.tag(1)).is_some(),
             copy.any_process().immediate_probe().is_some(),
             copy.any_process().immediate_matched_probe().is_some(),
         ];
         let (elements, status) = before.receive_vec_with_tag::<T>(tag);
         let again = before.immediate_probe_with_tag(tag).is_some();
-        turn.say(format!(
+        context.say(format!(
             "{others:?} {again} {} {}",
             told::<T>(&status),
             shown(&elements)

@@ -6,11 +6,11 @@ use mpi::topology::SimpleCommunicator;
 
 use super::chance::Chance;
 use super::element::ELEMENTS;
-use super::turn::Turn;
+use super::step_context::StepContext;
 use super::{collective, communicators, datatypes, messages, probes, reductions, requests};
 
 /// Kind of step: its name, and the function that every rank of a communicator calls.
-pub(crate) type Kind = (&'static str, fn(&mut Turn));
+pub(crate) type Kind = (&'static str, fn(&mut StepContext));
 
 /// Kinds of steps by file. All files are equally likely, and all kinds of a file.
 const KINDS: [&[Kind]; 7] = [
@@ -122,13 +122,16 @@ impl Program {
             };
             let mut made = None;
             if let Some(comm) = of {
-                let mut turn = Turn::new(step, comm);
-                step.kind.1(&mut turn);
-                let place = format!("{} {} in {named} as {}", step.number, step.kind.0, turn.me);
-                for line in &turn.seen {
+                let mut context = StepContext::new(step, comm);
+                step.kind.1(&mut context);
+                let place = format!(
+                    "{} {} in {named} as {}",
+                    step.number, step.kind.0, context.me
+                );
+                for line in &context.seen {
                     tell(&format!("{place}: {line}"));
                 }
-                made = turn.made.take();
+                made = context.made.take();
             }
             if communicators::makes(&step.kind) {
                 communicators.push(made);

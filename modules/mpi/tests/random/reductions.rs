@@ -11,31 +11,39 @@ use mpi::traits::*;
 
 use super::element::{Element, by_element};
 use super::program::Kind;
-use super::turn::Turn;
+use super::step_context::StepContext;
 
 pub(crate) const KINDS: [Kind; 6] = [
-    ("reduce_by_system", |turn| by_element!(by_system(turn))),
+    ("reduce_by_system", |context| {
+        by_element!(by_system(context))
+    }),
     ("reduce_bits", bits),
     ("reduce_truths", truths),
-    ("reduce_by_closure", |turn| by_element!(by_closure(turn))),
+    ("reduce_by_closure", |context| {
+        by_element!(by_closure(context))
+    }),
     ("reduce_functions", functions),
     ("reduce_by_function", unsafely),
 ];
 
 /// Makes one of the reductions of the elements of this rank.
 fn reduction<T: Element>(
-    turn: &mut Turn,
+    context: &mut StepContext,
     sent: &[T],
     operation: impl Operation + Copy,
     name: &str,
 ) {
-    let (way, immediate, root) = (turn.chance.below(6), turn.chance.one_in(2), turn.rank());
-    let comm = turn.comm;
+    let (way, immediate, root) = (
+        context.chance.below(6),
+        context.chance.one_in(2),
+        context.rank(),
+    );
+    let comm = context.comm;
     let process = comm.process_at_rank(root as i32);
-    let whole = sent.len() / turn.size;
+    let whole = sent.len() / context.size;
     let mut room = vec![T::default(); if way == 4 { whole } else { sent.len() }];
     // The same number of elements for each rank.
-    let blocks = &sent[..whole * turn.size];
+    let blocks = &sent[..whole * context.size];
     let into = &mut room[..];
     match (way, immediate) {
         (0, false) => comm.all_reduce_into(sent, into, operation),
@@ -43,8 +51,8 @@ fn reduction<T: Element>(
             comm.immediate_all_reduce_into(scope, sent, into, operation)
                 .wait_without_status();
         }),
-        (1, false) if turn.me == root => process.reduce_into_root(sent, into, operation),
-        (1, true) if turn.me == root => scope(|scope| {
+        (1, false) if context.me == root => process.reduce_into_root(sent, into, operation),
+        (1, true) if context.me == root => scope(|scope| {
             process
                 .immediate_reduce_into_root(scope, sent, into, operation)
                 .wait_without_status();
@@ -71,7 +79,7 @@ fn reduction<T: Element>(
                 .wait_without_status();
         }),
         _ => {
-            into.copy_from_slice(&turn.small::<T>(turn.me, 9, sent.len()));
+            into.copy_from_slice(&context.small::<T>(context.me, 9, sent.len()));
             reduce_local_into(sent, into, operation);
         }
     }
@@ -84,67 +92,67 @@ fn reduction<T: Element>(
         "reduce_local",
     ][way];
     // The result of an exclusive scan is undefined at rank 0.
-    if way == 3 && turn.me == 0 {
+    if way == 3 && context.me == 0 {
         room.clear();
     }
-    turn.say_elements(&format!("{called} {name}"), &room);
+    context.say_elements(&format!("{called} {name}"), &room);
 }
 
 /// Returns elements of this rank. Their number is sometimes a multiple of the number of ranks.
-fn sent<T: Element>(turn: &mut Turn) -> Vec<T> {
-    let length = turn.chance.length();
-    let length = if turn.chance.one_in(2) {
-        length * turn.size
+fn sent<T: Element>(context: &mut StepContext) -> Vec<T> {
+    let length = context.chance.length();
+    let length = if context.chance.one_in(2) {
+        length * context.size
     } else {
         length
     };
-    turn.small(turn.me, 0, length)
+    context.small(context.me, 0, length)
 }
 
 macro_rules! reduce_by {
-    ($turn:ident, $sent:expr, $($name:ident)*) => {{
+    ($context:ident, $sent:expr, $($name:ident)*) => {{
         let names = [$(stringify!($name)),*];
-        match $turn.chance.pick(&names) {
+        match $context.chance.pick(&names) {
             $(stringify!($name) => {
                 let operation = SystemOperation::$name();
-                reduction($turn, $sent, operation, stringify!($name));
+                reduction($context, $sent, operation, stringify!($name));
             })*
             _ => unreachable!(),
         }
     }};
 }
 
-fn by_system<T: Element>(turn: &mut Turn) {
-    let sent: Vec<T> = sent(turn);
-    reduce_by!(turn, &sent, sum product max min);
+fn by_system<T: Element>(context: &mut StepContext) {
+    let sent: Vec<T> = sent(context);
+    reduce_by!(context, &sent, sum product max min);
 }
 
-fn bits(turn: &mut Turn) {
-    let length = turn.chance.length();
+fn bits(context: &mut StepContext) {
+    let length = context.chance.length();
     let whole: Vec<u64> = (0..length as u64)
-        .map(|at| super::chance::mixed(turn.step.seed ^ at << 8 ^ turn.me as u64))
+        .map(|at| super::chance::mixed(context.step.seed ^ at << 8 ^ context.me as u64))
         .collect();
     let bytes: Vec<u8> = whole.iter().map(|bits| *bits as u8).collect();
-    match turn.chance.one_in(2) {
-        true => reduce_by!(turn, &whole, bitwise_and bitwise_or bitwise_xor),
-        false => reduce_by!(turn, &bytes, bitwise_and bitwise_or bitwise_xor),
+    match context.chance.one_in(2) {
+        true => reduce_by!(context, &whole, bitwise_and bitwise_or bitwise_xor),
+        false => reduce_by!(context, &bytes, bitwise_and bitwise_or bitwise_xor),
     }
 }
 
-fn truths(turn: &mut Turn) {
-    let length = turn.chance.length();
-    let truths: Vec<bool> = turn.small(turn.me, 0, length);
+fn truths(context: &mut StepContext) {
+    let length = context.chance.length();
+    let truths: Vec<bool> = context.small(context.me, 0, length);
     let numbers: Vec<i32> = truths.iter().map(|truth| i32::from(*truth)).collect();
-    match turn.chance.one_in(2) {
-        true => reduce_by!(turn, &numbers, logical_and logical_or logical_xor),
-        false => reduce_by!(turn, &truths, logical_and logical_or logical_xor),
+    match context.chance.one_in(2) {
+        true => reduce_by!(context, &numbers, logical_and logical_or logical_xor),
+        false => reduce_by!(context, &truths, logical_and logical_or logical_xor),
     }
 }
 
 /// Reduces to the first or to the last operand, which does not commute.
-fn by_closure<T: Element>(turn: &mut Turn) {
-    let sent: Vec<T> = sent(turn);
-    let last = turn.chance.one_in(2);
+fn by_closure<T: Element>(context: &mut StepContext) {
+    let sent: Vec<T> = sent(context);
+    let last = context.chance.one_in(2);
     let operation = UserOperation::associative(move |left, right| {
         let left: &[T] = left.downcast().expect("of the type that was sent");
         let right: &mut [T] = right.downcast().expect("of the type that was sent");
@@ -152,7 +160,12 @@ fn by_closure<T: Element>(turn: &mut Turn) {
             right.copy_from_slice(left);
         }
     });
-    reduction(turn, &sent, &operation, if last { "last" } else { "first" });
+    reduction(
+        context,
+        &sent,
+        &operation,
+        if last { "last" } else { "first" },
+    );
 }
 
 /// Composes two functions x -> a x + b modulo 2^32. Each is one element, with `a` in the upper
@@ -164,15 +177,15 @@ fn after(first: u64, second: u64) -> u64 {
     u64::from(a) << 32 | u64::from(b)
 }
 
-fn functions(turn: &mut Turn) {
-    let length = turn.chance.length();
-    let length = if turn.chance.one_in(2) {
-        length * turn.size
+fn functions(context: &mut StepContext) {
+    let length = context.chance.length();
+    let length = if context.chance.one_in(2) {
+        length * context.size
     } else {
         length
     };
     let sent: Vec<u64> = (0..length as u64)
-        .map(|at| super::chance::mixed(turn.step.seed ^ at << 8 ^ turn.me as u64))
+        .map(|at| super::chance::mixed(context.step.seed ^ at << 8 ^ context.me as u64))
         .collect();
     let operation = UserOperation::associative(|left, right| {
         let left: &[u64] = left.downcast().expect("of the type that was sent");
@@ -181,7 +194,7 @@ fn functions(turn: &mut Turn) {
             *right = after(*left, *right);
         }
     });
-    reduction(turn, &sent, &operation, "functions");
+    reduction(context, &sent, &operation, "functions");
 }
 
 unsafe extern "C" fn lesser(
@@ -202,9 +215,9 @@ unsafe extern "C" fn lesser(
     }
 }
 
-fn unsafely(turn: &mut Turn) {
-    let sent: Vec<i64> = sent(turn);
+fn unsafely(context: &mut StepContext) {
+    let sent: Vec<i64> = sent(context);
     // SAFETY: `lesser` is commutative and associative, and is used for `i64` only.
     let operation = unsafe { UnsafeUserOperation::commutative(lesser) };
-    reduction(turn, &sent, &operation, "lesser");
+    reduction(context, &sent, &operation, "lesser");
 }

@@ -5,14 +5,14 @@ use mpi::traits::*;
 
 use super::element::{Element, by_element, shown};
 use super::program::Kind;
-use super::turn::{Turn, told};
+use super::step_context::{StepContext, told};
 
 pub(crate) const KINDS: [Kind; 4] = [
-    ("collection", |turn| by_element!(collection(turn))),
-    ("tests", |turn| by_element!(tests(turn))),
-    ("guards", |turn| by_element!(guards(turn))),
-    ("among_collectives", |turn| {
-        by_element!(among_collectives(turn))
+    ("collection", |context| by_element!(collection(context))),
+    ("tests", |context| by_element!(tests(context))),
+    ("guards", |context| by_element!(guards(context))),
+    ("among_collectives", |context| {
+        by_element!(among_collectives(context))
     }),
 ];
 
@@ -39,43 +39,43 @@ fn some_done<'a, T: Element>(
 }
 
 /// Sends from each rank to each, including itself, and completes all requests together.
-fn collection<T: Element>(turn: &mut Turn) {
-    let size = turn.size;
-    let lengths: Vec<usize> = (0..size * size).map(|_| turn.chance.length()).collect();
-    let ways: Vec<usize> = (0..4).map(|_| turn.chance.below(6)).collect();
-    let sends_first = turn.chance.one_in(2);
+fn collection<T: Element>(context: &mut StepContext) {
+    let size = context.size;
+    let lengths: Vec<usize> = (0..size * size).map(|_| context.chance.length()).collect();
+    let ways: Vec<usize> = (0..4).map(|_| context.chance.below(6)).collect();
+    let sends_first = context.chance.one_in(2);
     // rsmpi 0.8.2 reads the statuses of `wait_some` and `test_some` from the wrong places, so these
     // are not used if statuses are logged.
-    let told = turn.chance.one_in(2);
+    let told = context.chance.one_in(2);
     let ways: Vec<usize> = ways
         .into_iter()
         .map(|way| if told && matches!(way, 1 | 4) { 3 } else { way })
         .collect();
-    let me = turn.me;
+    let me = context.me;
     let sent: Vec<Vec<T>> = (0..size)
-        .map(|to| turn.elements(me, to, lengths[me * size + to]))
+        .map(|to| context.elements(me, to, lengths[me * size + to]))
         .collect();
     let mut rooms: Vec<Vec<T>> = (0..size)
         .map(|from| vec![T::default(); lengths[from * size + me]])
         .collect();
     let mut lines = mpi::request::multiple_scope(2 * size, |scope, requests| {
         let processes: Vec<_> = (0..size as i32)
-            .map(|rank| turn.comm.process_at_rank(rank))
+            .map(|rank| context.comm.process_at_rank(rank))
             .collect();
         let mut received = vec![false; 2 * size];
         if sends_first {
             for (process, sent) in processes.iter().zip(&sent) {
-                requests.add(process.immediate_send_with_tag(scope, &sent[..], turn.tag(0)));
+                requests.add(process.immediate_send_with_tag(scope, &sent[..], context.tag(0)));
             }
         }
         for (process, room) in processes.iter().zip(&mut rooms) {
             let request =
-                process.immediate_receive_into_with_tag(scope, &mut room[..], turn.tag(0));
+                process.immediate_receive_into_with_tag(scope, &mut room[..], context.tag(0));
             received[requests.add(request)] = true;
         }
         if !sends_first {
             for (process, sent) in processes.iter().zip(&sent) {
-                requests.add(process.immediate_send_with_tag(scope, &sent[..], turn.tag(0)));
+                requests.add(process.immediate_send_with_tag(scope, &sent[..], context.tag(0)));
             }
         }
         let mut done = Vec::new();
@@ -92,31 +92,32 @@ fn collection<T: Element>(turn: &mut Turn) {
         };
         done.into_iter().map(line).collect::<Vec<_>>()
     });
-    turn.seen.append(&mut lines);
+    context.seen.append(&mut lines);
 }
 
 /// Tests receives until they are complete. One of them returns its value.
-fn tests<T: Element>(turn: &mut Turn) {
-    let by = turn.chance.below(turn.size);
-    let length = turn.chance.length();
-    let tried = turn.chance.one_in(2);
-    let with_data = turn.chance.one_in(2);
+fn tests<T: Element>(context: &mut StepContext) {
+    let by = context.chance.below(context.size);
+    let length = context.chance.length();
+    let tried = context.chance.one_in(2);
+    let with_data = context.chance.one_in(2);
     let (to, from) = (
-        (turn.me + by) % turn.size,
-        (turn.me + turn.size - by) % turn.size,
+        (context.me + by) % context.size,
+        (context.me + context.size - by) % context.size,
     );
     let (next, before) = (
-        turn.comm.process_at_rank(to as i32),
-        turn.comm.process_at_rank(from as i32),
+        context.comm.process_at_rank(to as i32),
+        context.comm.process_at_rank(from as i32),
     );
-    let value: T = turn.elements(turn.me, 0, 1)[0];
-    let sent: Vec<T> = turn.elements(turn.me, 1, length);
+    let value: T = context.elements(context.me, 0, 1)[0];
+    let sent: Vec<T> = context.elements(context.me, 1, length);
     let mut room = vec![T::default(); length];
-    let mut future = before.immediate_receive_with_tag::<T>(turn.tag(0));
+    let mut future = before.immediate_receive_with_tag::<T>(context.tag(0));
     let line = mpi::request::scope(|scope| {
-        let first = next.immediate_send_with_tag(scope, &value, turn.tag(0));
-        let mut receive = before.immediate_receive_into_with_tag(scope, &mut room[..], turn.tag(1));
-        let second = next.immediate_send_with_tag(scope, &sent[..], turn.tag(1));
+        let first = next.immediate_send_with_tag(scope, &value, context.tag(0));
+        let mut receive =
+            before.immediate_receive_into_with_tag(scope, &mut room[..], context.tag(1));
+        let second = next.immediate_send_with_tag(scope, &sent[..], context.tag(1));
         let told = loop {
             receive = match with_data {
                 true => match receive.test_with_data() {
@@ -146,74 +147,78 @@ fn tests<T: Element>(turn: &mut Turn) {
             shown(&[value])
         )
     });
-    turn.say_elements(&line, &room);
+    context.say_elements(&line, &room);
 }
 
 /// Uses guards that wait, and guards that cancel a receive whose message never comes.
-fn guards<T: Element>(turn: &mut Turn) {
-    let length = turn.chance.length();
+fn guards<T: Element>(context: &mut StepContext) {
+    let length = context.chance.length();
     let (to, from) = (
-        (turn.me + 1) % turn.size,
-        (turn.me + turn.size - 1) % turn.size,
+        (context.me + 1) % context.size,
+        (context.me + context.size - 1) % context.size,
     );
     let (next, before) = (
-        turn.comm.process_at_rank(to as i32),
-        turn.comm.process_at_rank(from as i32),
+        context.comm.process_at_rank(to as i32),
+        context.comm.process_at_rank(from as i32),
     );
-    let sent: Vec<T> = turn.elements(turn.me, 0, length);
+    let sent: Vec<T> = context.elements(context.me, 0, length);
     let (mut room, mut never, mut nor) = (vec![T::default(); length], T::default(), T::default());
     mpi::request::scope(|scope| {
         let _never = CancelGuard::from(before.immediate_receive_into_with_tag(
             scope,
             &mut never,
-            turn.tag(2),
+            context.tag(2),
         ));
-        let nor =
-            turn.comm
-                .any_process()
-                .immediate_receive_into_with_tag(scope, &mut nor, turn.tag(3));
+        let nor = context.comm.any_process().immediate_receive_into_with_tag(
+            scope,
+            &mut nor,
+            context.tag(3),
+        );
         let _receive = WaitGuard::from(before.immediate_receive_into_with_tag(
             scope,
             &mut room[..],
-            turn.tag(0),
+            context.tag(0),
         ));
-        let _send = WaitGuard::from(next.immediate_send_with_tag(scope, &sent[..], turn.tag(0)));
+        let _send = WaitGuard::from(next.immediate_send_with_tag(scope, &sent[..], context.tag(0)));
         nor.cancel();
         nor.wait_without_status();
     });
-    turn.say_elements("waited for", &room);
-    turn.say_elements("cancelled", &[never, nor]);
+    context.say_elements("waited for", &room);
+    context.say_elements("cancelled", &[never, nor]);
 }
 
 /// Makes collective calls while messages are in transit.
-fn among_collectives<T: Element>(turn: &mut Turn) {
-    let (length, root) = (turn.chance.length(), turn.rank());
+fn among_collectives<T: Element>(context: &mut StepContext) {
+    let (length, root) = (context.chance.length(), context.rank());
     let (to, from) = (
-        (turn.me + 1) % turn.size,
-        (turn.me + turn.size - 1) % turn.size,
+        (context.me + 1) % context.size,
+        (context.me + context.size - 1) % context.size,
     );
-    let sent: Vec<T> = turn.elements(turn.me, 0, length);
+    let sent: Vec<T> = context.elements(context.me, 0, length);
     let mut room = vec![T::default(); length];
-    let mut broadcast: Vec<T> = turn.elements(turn.me, 1, 5);
-    let mut ranks = vec![0_i32; turn.size];
+    let mut broadcast: Vec<T> = context.elements(context.me, 1, 5);
+    let mut ranks = vec![0_i32; context.size];
     let status = mpi::request::scope(|scope| {
-        let anyone = turn.comm.any_process();
-        let receive = anyone.immediate_receive_into_with_tag(scope, &mut room[..], turn.tag(0));
-        let barrier = turn.comm.immediate_barrier();
-        turn.comm
+        let anyone = context.comm.any_process();
+        let receive = anyone.immediate_receive_into_with_tag(scope, &mut room[..], context.tag(0));
+        let barrier = context.comm.immediate_barrier();
+        context
+            .comm
             .process_at_rank(root as i32)
             .broadcast_into(&mut broadcast[..]);
-        let send = turn
+        let send = context
             .comm
             .process_at_rank(to as i32)
-            .immediate_send_with_tag(scope, &sent[..], turn.tag(0));
-        turn.comm.all_gather_into(&(turn.me as i32), &mut ranks[..]);
+            .immediate_send_with_tag(scope, &sent[..], context.tag(0));
+        context
+            .comm
+            .all_gather_into(&(context.me as i32), &mut ranks[..]);
         barrier.wait_without_status();
         send.wait_without_status();
         receive.wait()
     });
     assert_eq!(status.source_rank(), from as i32);
-    turn.say_elements(&told::<T>(&status), &room);
-    turn.say_elements("broadcast", &broadcast);
-    turn.say_elements("gathered", &ranks);
+    context.say_elements(&told::<T>(&status), &room);
+    context.say_elements("broadcast", &broadcast);
+    context.say_elements("gathered", &ranks);
 }

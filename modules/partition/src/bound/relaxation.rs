@@ -211,7 +211,7 @@ mod tests {
     use crate::random::Random;
 
     #[test]
-    fn no_mapping_costs_less_whatever_the_prices() {
+    fn bound_holds_for_all_prices() {
         let mut random = Random::new(3);
         let cases = std::env::var("PROPTEST_CASES");
         let cases: usize = cases.ok().and_then(|c| c.parse().ok()).unwrap_or(60);

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn fronts_are_narrow_where_networks_are() {
+    fn narrow_networks_get_narrow_fronts() {
         let path: Vec<(u32, u32)> = (1..50).map(|v| (v - 1, v)).collect();
         assert_eq!(widest(50, &path), Some(1));
         let star: Vec<(u32, u32)> = (1..50).map(|v| (0, v)).collect();

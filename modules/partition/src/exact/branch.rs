@@ -22,7 +22,7 @@ struct Search<'a> {
     /// True if the vertex at a position is a twin of the one before.
     twin: Vec<bool>,
     /// Optimum of the vertices from each position on.
-    doll: Vec<i64>,
+    optimum_from: Vec<i64>,
     /// Load of the vertices from each position on, by dimension.
     rest: Vec<i64>,
     block: Vec<u32>,
@@ -66,7 +66,7 @@ pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) ->
         order,
         position,
         twin,
-        doll: vec![0; n + 1],
+        optimum_from: vec![0; n + 1],
         rest,
         block: vec![NONE; n],
         load: vec![0; k * d],
@@ -94,7 +94,7 @@ pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) ->
             break;
         }
         bound = search.best;
-        search.doll[start] = bound;
+        search.optimum_from[start] = bound;
         // These vertices have no feasible mapping, so the whole has none.
         if bound >= NEVER {
             break;
@@ -191,7 +191,7 @@ impl Search<'_> {
             *s == 0 || self.load[at] + s <= inst.shared.upper[at]
         };
         inst.size_of(v).iter().enumerate().all(room)
-            && inst.may_lie(v, b)
+            && inst.is_allowed(v, b)
             && inst.clashes(v, b, &self.block) == 0
     }
 
@@ -294,7 +294,7 @@ impl Search<'_> {
             return;
         }
         let Some(ties) = self.ties(at) else { return };
-        if paid + ties + self.doll[at] >= self.best && at > self.start {
+        if paid + ties + self.optimum_from[at] >= self.best && at > self.start {
             return;
         }
         let (v, k) = (self.order[at], self.inst.k());
@@ -304,7 +304,7 @@ impl Search<'_> {
             0
         };
         let mut choices: Vec<(i64, u32)> = (lowest..k as u32)
-            .filter(|&b| self.fits(v, b) && !self.blocks.has_earlier_like(b))
+            .filter(|&b| self.fits(v, b) && !self.blocks.has_earlier_equivalent(b))
             .map(|b| (self.table[at * k + b as usize], b))
             .collect();
         choices.sort_unstable();
@@ -316,7 +316,7 @@ impl Search<'_> {
             self.place(at + 1, paid + cost);
             self.put(at, b, -1);
             // No mapping can cost less than the vertices after the first do alone.
-            if self.stopped || self.best <= self.doll[self.start + 1] {
+            if self.stopped || self.best <= self.optimum_from[self.start + 1] {
                 return;
             }
         }

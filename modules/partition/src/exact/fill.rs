@@ -70,7 +70,7 @@ pub(crate) fn fill(inst: &Instance, limit: Limit<'_>) -> Fit {
         whole.sum::<i128>() - taken.sum::<i128>()
     };
     let slack: Vec<i128> = (0..d).map(slack).collect();
-    if search.go_on(&slack) {
+    if search.fill_rest(&slack) {
         let (mut vertices, mut blocks) = (vertices, blocks);
         let mut block = vec![0; n];
         for (room, inside) in search.filled {
@@ -113,7 +113,7 @@ struct Fill<'a> {
 impl Fill<'_> {
     /// Returns true if the remaining vertices fit into the empty blocks. `slack` is the space that
     /// they leave.
-    fn go_on(&mut self, slack: &[i128]) -> bool {
+    fn fill_rest(&mut self, slack: &[i128]) -> bool {
         let Some(first) = self.left.iter().position(|&l| l > 0) else {
             return true;
         };
@@ -152,7 +152,7 @@ impl Fill<'_> {
                     .collect();
                 inside.iter().for_each(|&(c, n)| self.left[c] -= n);
                 self.filled.push((room, inside));
-                if self.go_on(&rest) {
+                if self.fill_rest(&rest) {
                     return true;
                 }
                 let (_, inside) = self.filled.pop().expect("just pushed");
@@ -246,7 +246,7 @@ mod tests {
         Instance::new(&problem).unwrap().0
     }
 
-    fn keeps(inst: &Instance, block: &[u32]) -> bool {
+    fn is_feasible(inst: &Instance, block: &[u32]) -> bool {
         inst.sums(block)
             .iter()
             .zip(&inst.shared.upper)
@@ -255,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_fits_when_one_of_all_mappings_does(
+        fn fill_agrees_with_enumeration(
             sizes in prop::collection::vec((0_u64..9, 0_u64..6), 1..8),
             rooms in prop::collection::vec((1_u32..3, prop::option::of(4_u64..14), prop::option::of(1_u32..5)), 1..4),
             imbalance in prop::sample::select(&[0.0, 0.03, 0.2, 1.0][..]),
@@ -288,10 +288,10 @@ mod tests {
                     digit
                 });
                 let block: Vec<u32> = digits.collect();
-                keeps(&inst, &block)
+                is_feasible(&inst, &block)
             });
             match fill(&inst, LIMIT) {
-                Fit::Found(block) => prop_assert!(keeps(&inst, &block)),
+                Fit::Found(block) => prop_assert!(is_feasible(&inst, &block)),
                 Fit::Never => prop_assert!(!any),
                 Fit::Open => prop_assert!(false, "small"),
             }
@@ -309,11 +309,11 @@ mod tests {
         let Fit::Found(block) = fill(&loose, LIMIT) else {
             panic!("three percent are enough");
         };
-        assert!(keeps(&loose, &block));
+        assert!(is_feasible(&loose, &block));
     }
 
     #[test]
-    fn where_there_are_very_many_ways_some_are_enough() {
+    fn fill_succeeds_with_a_sample_of_ways() {
         let load: Vec<u64> = (0..320).map(|i| 10 + i % 16).collect();
         let inst = instance(&load, &vec![0; 320], &[Block::default(); 8], 0.2);
         let limit = Limit {
@@ -323,6 +323,6 @@ mod tests {
         let Fit::Found(block) = fill(&inst, limit) else {
             panic!("a fifth is enough");
         };
-        assert!(keeps(&inst, &block));
+        assert!(is_feasible(&inst, &block));
     }
 }

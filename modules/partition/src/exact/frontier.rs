@@ -67,7 +67,7 @@ pub(crate) struct Pass {
 
 /// Costs of a partial mapping.
 #[derive(Clone, Copy, Default)]
-struct Beginning {
+struct PartialMapping {
     paid: i64,
     bound: i64,
     /// Index of the shorter partial mapping, and the cell of the last vertex.
@@ -76,8 +76,8 @@ struct Beginning {
 
 /// Partial mappings of one length.
 #[derive(Default)]
-struct Beginnings {
-    list: Vec<Beginning>,
+struct PartialMappings {
+    list: Vec<PartialMapping>,
     /// Cells of each partial mapping.
     cells: Vec<u32>,
     /// Index of the partial mappings by their cells.
@@ -174,16 +174,16 @@ impl<'a> Frontier<'a> {
     pub(crate) fn pass(&self, limit: i64, width: usize, stop_at: Option<Instant>) -> Option<Pass> {
         let count = self.block.len();
         let mut history: Vec<Vec<(u32, u16)>> = Vec::new();
-        let mut now = Beginnings {
-            list: vec![Beginning::default()],
+        let mut now = PartialMappings {
+            list: vec![PartialMapping::default()],
             cells: vec![0; count],
-            ..Beginnings::default()
+            ..PartialMappings::default()
         };
         // Bounds of the dropped partial mappings, and the cost of the best complete one.
         let mut bounds: Vec<i64> = Vec::new();
         let mut work = 0;
         for place in 0..self.relaxation.sweep.steps.len() {
-            let mut next = Beginnings::default();
+            let mut next = PartialMappings::default();
             for s in 0..now.list.len() {
                 work += 1;
                 if s % 256 == 0 && stop_at.is_some_and(|t| Instant::now() >= t) {
@@ -210,9 +210,9 @@ impl<'a> Frontier<'a> {
     fn extend(
         &self,
         place: usize,
-        (now, s): (&Beginnings, usize),
+        (now, s): (&PartialMappings, usize),
         limit: i64,
-        next: &mut Beginnings,
+        next: &mut PartialMappings,
     ) {
         let count = self.block.len();
         let step = &self.relaxation.sweep.steps[place];
@@ -263,7 +263,7 @@ impl<'a> Frontier<'a> {
             if self.layers[0][to].twin && cells[to] == cells[to - 1] {
                 continue;
             }
-            let child = Beginning {
+            let child = PartialMapping {
                 paid,
                 bound,
                 from: (s as u32, to as u16),
@@ -318,7 +318,7 @@ impl<'a> Frontier<'a> {
 /// Largest number of cells. Larger machines are not tried.
 pub(crate) const MOST_CELLS: usize = 64;
 
-impl Beginnings {
+impl PartialMappings {
     /// Keeps the `width` partial mappings with the lowest bounds. Returns the lowest bound that is
     /// dropped.
     fn keep(&mut self, width: usize, count: usize) -> i64 {

@@ -30,6 +30,7 @@ pub(crate) struct Limit<'a> {
 impl Limit<'_> {
     /// Returns true if the deadline has passed or the search was cancelled.
     pub(crate) fn is_over(&self) -> bool {
-        self.stop_at.is_some_and(|t| Instant::now() >= t) || self.watch.is_some_and(Watch::enough)
+        self.stop_at.is_some_and(|t| Instant::now() >= t)
+            || self.watch.is_some_and(Watch::is_cancelled)
     }
 }

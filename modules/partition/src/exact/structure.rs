@@ -10,7 +10,7 @@ use crate::bound::levels::levels;
 use crate::bound::master::{Limits, Master};
 use crate::bound::relaxation::Relaxation;
 use crate::bound::sweep::Sweep;
-use crate::feasibility::keeps;
+use crate::feasibility::is_feasible;
 use crate::instance::Instance;
 use crate::tuning::proofs::{ENTRIES, NEAR, ROUNDS, STRUCTURED, WIDER, WIDTH};
 
@@ -85,7 +85,9 @@ pub(crate) fn solve(
         let bound = pass.bound.map_or(best, |b| relaxation.cost(b));
         outcome.bound = outcome.bound.max(bound.min(best));
         // If a lowest group has several blocks, the result does not determine the block.
-        let mapped = pass.found.filter(|b| cells == inst.k() && keeps(inst, b));
+        let mapped = pass
+            .found
+            .filter(|b| cells == inst.k() && is_feasible(inst, b));
         if let Some(block) = mapped {
             let cost = inst.cost(&block);
             if cost < best {

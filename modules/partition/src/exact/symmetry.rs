@@ -64,7 +64,7 @@ impl<'a> Blocks<'a> {
 
     /// Returns true if the block is in an unused group and an equivalent unused group comes before
     /// it.
-    pub(crate) fn has_earlier_like(&self, block: u32) -> bool {
+    pub(crate) fn has_earlier_equivalent(&self, block: u32) -> bool {
         let mut node = self.leaf[block as usize];
         loop {
             let parent = self.nodes[node as usize].parent;

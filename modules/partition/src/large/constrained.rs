@@ -9,7 +9,7 @@ use crate::tuning::large::{HANDFUL, SMALL, SPARSE, TIED};
 
 /// Constraints of each vertex. A cluster has the constraints of all its members.
 #[derive(Debug)]
-pub(crate) struct Constrained {
+pub(crate) struct VertexConstraints {
     /// Index of the set of blocks, by vertex. It is empty if all vertices are free.
     set: Vec<u32>,
     /// Sizes at `vertex * dims + dim`. The first dimension is the load, which the level stores too.
@@ -22,7 +22,7 @@ pub(crate) struct Constrained {
     apart: Vec<Vec<(u32, u32)>>,
 }
 
-impl Constrained {
+impl VertexConstraints {
     /// Returns the constraints, or `None` if only loads are limited.
     pub(crate) fn of(inst: &Instance) -> Option<Self> {
         if inst.dims() == 1 && inst.set.is_empty() && inst.apart.is_empty() {
@@ -94,7 +94,7 @@ impl Constrained {
 
 /// Rules for joining vertices while clusters form.
 pub(crate) struct Joins<'a> {
-    held: &'a Constrained,
+    held: &'a VertexConstraints,
     /// True for vertices that stay in clusters of their own. A cluster around a pinned vertex would
     /// cost more in the pinned place than the vertex alone.
     alone: Vec<bool>,
@@ -105,20 +105,25 @@ pub(crate) struct Joins<'a> {
     /// Sizes of each cluster in the further dimensions.
     size: Vec<i64>,
     /// True for clusters that no vertex may join.
-    shut: Vec<bool>,
+    closed: Vec<bool>,
 }
 
 impl<'a> Joins<'a> {
     /// Creates the rules for `count` vertices that are contracted to about `target`. `numbered` is
     /// true if they are visited in order of their numbers.
-    pub(crate) fn new(held: &'a Constrained, count: usize, target: usize, numbered: bool) -> Self {
+    pub(crate) fn new(
+        held: &'a VertexConstraints,
+        count: usize,
+        target: usize,
+        numbered: bool,
+    ) -> Self {
         let all = 0..count as u32;
-        let few = |is: fn(&Constrained, u32) -> bool, most: usize| {
+        let few = |is: fn(&VertexConstraints, u32) -> bool, most: usize| {
             let count = all.clone().filter(|&v| is(held, v)).count();
             count <= most && (count >= HANDFUL || !numbered)
         };
-        let tied = few(Constrained::is_tied, TIED * target.max(SMALL));
-        let counted = few(Constrained::is_counted, target);
+        let tied = few(VertexConstraints::is_tied, TIED * target.max(SMALL));
+        let counted = few(VertexConstraints::is_counted, target);
         let alone = |v| tied && held.is_tied(v) || counted && held.is_counted(v);
         let most = |dim| {
             let total: i64 = held.size.iter().skip(dim).step_by(held.dims).sum();
@@ -131,12 +136,12 @@ impl<'a> Joins<'a> {
             most: (1..held.dims).map(most).collect(),
             set: Vec::new(),
             size: Vec::new(),
-            shut: Vec::new(),
+            closed: Vec::new(),
         }
     }
 
     /// Returns the number of vertices that stay in clusters of their own.
-    pub(crate) fn loners(&self) -> usize {
+    pub(crate) fn count_single(&self) -> usize {
         self.alone.iter().filter(|alone| **alone).count()
     }
 
@@ -144,7 +149,7 @@ impl<'a> Joins<'a> {
     pub(crate) fn pair(&self, v: u32, u: u32) -> bool {
         let held = self.held;
         held.apart(v).iter().all(|e| e.0 != u)
-            && self.meet(v, (self.alone[u as usize], held.set(u), held.further(u)))
+            && self.may_join_with(v, (self.alone[u as usize], held.set(u), held.further(u)))
     }
 
     /// Returns true if a vertex may join a cluster.
@@ -153,11 +158,11 @@ impl<'a> Joins<'a> {
         let size = &self.size[c * d..(c + 1) * d];
         let mut apart = self.held.apart(v).iter();
         apart.all(|e| map[e.0 as usize] != cluster)
-            && self.meet(v, (self.shut[c], self.set[c], size))
+            && self.may_join_with(v, (self.closed[c], self.set[c], size))
     }
 
     /// Returns true if a vertex may join a vertex or cluster with the given properties.
-    fn meet(&self, v: u32, (alone, set, size): (bool, u32, &[i64])) -> bool {
+    fn may_join_with(&self, v: u32, (alone, set, size): (bool, u32, &[i64])) -> bool {
         let own = self.held.set(v);
         let mut sizes = self.held.further(v).iter().zip(size).zip(&self.most);
         !alone
@@ -168,7 +173,7 @@ impl<'a> Joins<'a> {
 
     /// Adds a cluster that contains the vertex `v`.
     pub(crate) fn open(&mut self, v: u32) {
-        self.shut.push(self.alone[v as usize]);
+        self.closed.push(self.alone[v as usize]);
         self.set.push(self.held.set(v));
         self.size.extend_from_slice(self.held.further(v));
     }

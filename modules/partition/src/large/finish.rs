@@ -95,12 +95,12 @@ fn largest_first(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feasibility::keeps;
+    use crate::feasibility::is_feasible;
     use crate::random::Random;
     use crate::{Channel, Graph, Machine, Problem};
 
     #[test]
-    fn what_is_divided_in_part_is_finished_within_the_bounds() {
+    fn partial_divisions_are_finished_within_the_bounds() {
         let mut random = Random::new(5);
         let machine = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
         for heaviest in [1, 20] {
@@ -118,7 +118,7 @@ mod tests {
             // the order.
             let mut divided = Divided::whole(&tree, inst.len());
             let block = by_size(&tree, &divided).unwrap();
-            assert!(keeps(&inst, &block));
+            assert!(is_feasible(&inst, &block));
             for _ in 0..2 {
                 divided.parts = divided.parts.halved(&tree, 0).0;
             }
@@ -128,14 +128,14 @@ mod tests {
                 before += inst.load(v);
             }
             let block = by_size(&tree, &divided).unwrap();
-            assert!(keeps(&inst, &block));
+            assert!(is_feasible(&inst, &block));
             let stays = (0..n).filter(|&v| block[v as usize] / 4 == divided.part[v as usize]);
             assert!(stays.count() as u32 > n - 40);
         }
     }
 
     #[test]
-    fn what_does_not_fit_is_not_finished() {
+    fn infeasible_division_gives_none() {
         let machine = Machine::regular(&[(2, 1)]).unwrap();
         let graph = Graph::new(vec![3, 3, 3], &[]).unwrap();
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();

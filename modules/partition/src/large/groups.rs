@@ -36,10 +36,10 @@ pub(super) fn map(
     let above = Machine::new(&tree, collocated).expect("groups of a machine");
     let above = inst.on(above, &all);
     let above = above.with_load_bounds(&shares(&above));
-    let group_of = super::mapped(&above, effort, (budget, super::Manner::Once), random)?;
+    let group_of = super::mapped(&above, effort, (budget, super::TimeUse::Once), random)?;
 
     in_each(inst, &groups, &group_of, |part, _| {
-        super::mapped(part, effort, (budget, super::Manner::Once), random)
+        super::mapped(part, effort, (budget, super::TimeUse::Once), random)
     })
 }
 
@@ -122,7 +122,7 @@ fn divide(inst: &Instance, nodes: Group, groups: &mut Vec<Group>) -> Tree {
 mod tests {
     use super::super::FAST;
     use super::*;
-    use crate::feasibility::keeps;
+    use crate::feasibility::is_feasible;
     use crate::graph::{Channel, Graph};
     use crate::problem::Problem;
 
@@ -173,7 +173,7 @@ mod tests {
             assert!(inst.k() > super::super::BLOCKS);
             let budget = Budget::until(None);
             let found = map(&inst, &FAST, &budget, &mut Random::new(1)).unwrap();
-            assert!(keeps(&inst, &found));
+            assert!(is_feasible(&inst, &found));
             let rows: Vec<u32> = (0..side * side)
                 .map(|v| (u64::from(v) * inst.k() as u64 / u64::from(side * side)) as u32)
                 .collect();

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::constrained::Constrained;
+use super::constrained::VertexConstraints;
 use crate::clusters::summed;
 use crate::csr::Csr;
 use crate::instance::Instance;
@@ -15,7 +15,7 @@ pub(crate) struct Level {
     pub(crate) graph: Csr,
     pub(crate) load: Arc<Vec<i64>>,
     /// Constraints of the vertices other than their load.
-    pub(crate) held: Option<Constrained>,
+    pub(crate) held: Option<VertexConstraints>,
 }
 
 /// A level dereferences to its graph.
@@ -37,7 +37,7 @@ impl Level {
         Self {
             graph: inst.graph.clone(),
             load,
-            held: Constrained::of(inst),
+            held: VertexConstraints::of(inst),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Limits of parts other than the load, derived from the limits of their blocks. A part is open to
 //! a vertex if one of its blocks is, and its capacity is the sum over its blocks.
 
-use super::constrained::Constrained;
+use super::constrained::VertexConstraints;
 use super::level::Level;
 use crate::clusters::add;
 use crate::instance::{Instance, NO_LIMIT};
@@ -26,7 +26,7 @@ pub(crate) struct Totals {
 impl Totals {
     /// Returns the totals, or `None` if only loads are limited.
     pub(crate) fn of(inst: &Instance) -> Option<Self> {
-        let held = Constrained::of(inst)?;
+        let held = VertexConstraints::of(inst)?;
         let (k, d, shared) = (inst.k(), inst.dims(), &inst.shared);
         let blocks = |marks: &Vec<bool>| (0..k as u32).filter(|&b| marks[b as usize]).collect();
         let sets: Vec<Vec<u32>> = shared.sets.iter().map(blocks).collect();
@@ -207,7 +207,7 @@ impl Limits {
 
 /// State of the constraints of a mapping other than load bounds.
 pub(crate) struct ConstraintState<'a> {
-    pub(crate) held: &'a Constrained,
+    pub(crate) held: &'a VertexConstraints,
     pub(crate) limits: &'a Limits,
     /// Current size of each sum of [`Limits`].
     pub(crate) sum: Vec<i64>,
@@ -302,13 +302,13 @@ impl<'a> ConstraintState<'a> {
         for at in 0..self.sum.len() {
             excess += (self.over(at) + self.under(at)) as f64 * self.limits.sums[at].scale;
         }
-        let mut broken = 0;
+        let mut violation = 0;
         for v in 0..part.len() as u32 {
             let here = part[v as usize];
             let closed = !self.limits.is_open(self.held.set(v), here);
-            broken += i64::from(closed || self.meets(v, here, part));
+            violation += i64::from(closed || self.meets(v, here, part));
         }
         let mean = level.total_load() / level.len().max(1) as i64;
-        excess.ceil() as i64 + broken * mean.max(1)
+        excess.ceil() as i64 + violation * mean.max(1)
     }
 }

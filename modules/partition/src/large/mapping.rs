@@ -53,9 +53,9 @@ pub(crate) struct Mapping<'a> {
     /// Vertices with smaller numbers do not move.
     pub(crate) fixed: u32,
     /// Constraints other than the load.
-    pub(crate) kept: Option<ConstraintState<'a>>,
+    pub(crate) constraints: Option<ConstraintState<'a>>,
     /// Edges and parts that [`Mapping::best`] has visited.
-    pub(crate) looked: usize,
+    pub(crate) visited: usize,
     /// Edges and parts that all computations of gains have visited.
     pub(crate) work: usize,
     /// Budget of the search. There is no time limit if it is `None`.
@@ -76,11 +76,11 @@ impl<'a> Mapping<'a> {
         Self {
             level,
             parts,
-            kept: limits.and_then(|limits| ConstraintState::new(level, limits, part)),
+            constraints: limits.and_then(|limits| ConstraintState::new(level, limits, part)),
             part,
             load,
             fixed: 0,
-            looked: 0,
+            visited: 0,
             work: 0,
             budget: None,
             check: 0,
@@ -105,7 +105,7 @@ impl<'a> Mapping<'a> {
 
     /// Computes the traffic of a vertex to its adjacent parts.
     #[inline]
-    fn look_around(&mut self, v: u32) {
+    fn sum_adjacent_traffic(&mut self, v: u32) {
         self.around.fill(self.level, self.part, v);
         self.work += 1 + self.level.degree(v);
     }
@@ -118,21 +118,21 @@ impl<'a> Mapping<'a> {
     /// Returns true if a move violates no constraint other than, perhaps, the load bound.
     #[inline]
     pub(crate) fn allows(&self, v: u32, to: u32) -> bool {
-        let kept = self.kept.as_ref();
+        let kept = self.constraints.as_ref();
         kept.is_none_or(|kept| kept.allows(v, to, self.part))
     }
 
     /// Returns true if a vertex cannot move, because it is fixed or no other part is open to it.
     #[inline]
     pub(crate) fn stays(&self, v: u32) -> bool {
-        v < self.fixed || self.kept.as_ref().is_some_and(|kept| kept.stays(v))
+        v < self.fixed || self.constraints.as_ref().is_some_and(|kept| kept.stays(v))
     }
 
     /// Returns true if the part of a vertex is not open to it, or contains a vertex that it must be
     /// kept apart from.
     pub(crate) fn is_misplaced(&self, v: u32) -> bool {
         let here = self.part[v as usize];
-        self.kept.as_ref().is_some_and(|kept| {
+        self.constraints.as_ref().is_some_and(|kept| {
             !kept.limits.is_open(kept.held.set(v), here) || kept.meets(v, here, self.part)
         })
     }
@@ -140,12 +140,12 @@ impl<'a> Mapping<'a> {
     /// Returns the load above the bounds, plus all other violations in units of load.
     pub(crate) fn excess(&self) -> i64 {
         let load: i64 = (0..self.load.len() as u32).map(|p| self.over(p)).sum();
-        load + self.broken()
+        load + self.violation()
     }
 
     /// Returns the violation of constraints other than load bounds. It is 0 if there is none.
-    pub(crate) fn broken(&self) -> i64 {
-        let kept = self.kept.as_ref();
+    pub(crate) fn violation(&self) -> i64 {
+        let kept = self.constraints.as_ref();
         kept.map_or(0, |kept| kept.excess(self.level, self.part))
     }
 
@@ -161,7 +161,7 @@ impl<'a> Mapping<'a> {
         self.load[from as usize] -= load;
         self.load[to as usize] += load;
         self.part[v as usize] = to;
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = &mut self.constraints {
             kept.shift(v, from, to);
         }
     }
@@ -182,14 +182,14 @@ impl<'a> Mapping<'a> {
             return None;
         }
         let here = self.part[v as usize];
-        self.look_around(v);
+        self.sum_adjacent_traffic(v);
         match self.around.parts[..] {
             [] => return None,
             [only] if only == here => return None,
             _ => {}
         }
         let touched = self.around.parts.len();
-        self.looked += self.level.degree(v) + touched * touched;
+        self.visited += self.level.degree(v) + touched * touched;
         self.work += touched * touched;
         let now = self.around.cost(self.parts, here);
         let mut best: Option<(i64, u32)> = None;
@@ -229,7 +229,7 @@ impl<'a> Mapping<'a> {
         fill: bool,
     ) -> Option<(i64, u32)> {
         let here = self.part[v as usize];
-        self.look_around(v);
+        self.sum_adjacent_traffic(v);
         self.work += among.len() * self.around.parts.len();
         let now = self.around.cost(self.parts, here);
         let may = if fill { Self::allows } else { Self::fits };

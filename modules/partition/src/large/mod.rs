@@ -52,38 +52,38 @@ use restarts::Restarts;
 pub(crate) fn map(
     inst: &Instance,
     effort: &Effort,
-    (budget, manner): (&Budget<'_>, Manner<'_>),
+    (budget, time_use): (&Budget<'_>, TimeUse<'_>),
     random: &mut Random,
 ) -> Option<Vec<u32>> {
-    match manner {
-        Manner::Finishes if inst.k() > BLOCKS || !inst.is_plain() => None,
+    match time_use {
+        TimeUse::FillBySize if inst.k() > BLOCKS || !inst.is_plain() => None,
         _ if inst.k() > BLOCKS => groups::map(inst, effort, budget, random),
-        Manner::GoesOn(_) if budget.time.is_none() || effort.cycles == 0 => {
-            mapped(inst, effort, (budget, Manner::Once), random)
+        TimeUse::All(_) if budget.time.is_none() || effort.cycles == 0 => {
+            mapped(inst, effort, (budget, TimeUse::Once), random)
         }
-        _ => mapped(inst, effort, (budget, manner), random),
+        _ => mapped(inst, effort, (budget, time_use), random),
     }
 }
 
 /// Maps an instance once, without a time limit.
 pub(crate) fn map_in_full(inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<u32> {
     let no_hurry = Budget::until(None);
-    let block = map(inst, effort, (&no_hurry, Manner::Once), random);
+    let block = map(inst, effort, (&no_hurry, TimeUse::Once), random);
     block.expect("what takes the time that it needs ends")
 }
 
 /// Policy for the use of the time budget.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner<'a> {
+pub(crate) enum TimeUse<'a> {
     /// Makes one mapping, or none if the time ends before it is complete.
     Once,
     /// Makes one mapping, continues with the better of it and the given one, and uses all the time
     /// for V-cycles and restarts.
-    GoesOn(Option<&'a [u32]>),
+    All(Option<&'a [u32]>),
     /// Makes one mapping. If the time ends early, the parts that are not yet divided are filled by
     /// size. The result is `None` if that violates the bounds, if there are constraints other than
     /// load bounds, or if there are more than [`BLOCKS`] blocks.
-    Finishes,
+    FillBySize,
 }
 
 /// Improves a mapping by V-cycles and by restarts with little effort, until the time ends.
@@ -125,23 +125,23 @@ pub(crate) fn improve(
 }
 
 /// Maps an instance whose distance table fits in memory. V-cycles and restarts use the remaining
-/// time only with [`Manner::GoesOn`].
+/// time only with [`TimeUse::All`].
 fn mapped(
     inst: &Instance,
     wanted: &Effort,
-    (budget, manner): (&Budget<'_>, Manner<'_>),
+    (budget, time_use): (&Budget<'_>, TimeUse<'_>),
     random: &mut Random,
 ) -> Option<Vec<u32>> {
-    if budget.is_over() && manner != Manner::Finishes {
+    if budget.is_over() && time_use != TimeUse::FillBySize {
         return None;
     }
-    let goes_on = matches!(manner, Manner::GoesOn(_));
+    let uses_all = matches!(time_use, TimeUse::All(_));
     let begun = budget.used();
     // The restarts use a copy from here, because they must not depend on how far this mapping gets.
     let seeds = random.clone();
     let narrow = inst.is_plain().then(|| narrow::map(inst, wanted, random));
     let narrow = narrow.flatten();
-    if narrow.is_some() && !goes_on {
+    if narrow.is_some() && !uses_all {
         return narrow;
     }
     let finest = Level::of(inst);
@@ -169,12 +169,12 @@ fn mapped(
         whole.divide_all(levels, divided, random)
     };
     if !ordered && budget.is_over() {
-        return match manner {
-            Manner::Finishes => finish::by_size(&whole.tree, &divided),
+        return match time_use {
+            TimeUse::FillBySize => finish::by_size(&whole.tree, &divided),
             _ => None,
         };
     }
-    if let Manner::GoesOn(known) = manner {
+    if let TimeUse::All(known) = time_use {
         if let Some(known) = known.filter(|_| budget.used() < LAST_BEGUN) {
             let mut known = Divided::among_blocks(&whole.tree, known.to_vec());
             if rank(&finest, &mut known) < rank(&finest, &mut divided) {
@@ -261,7 +261,7 @@ fn contracted(
     let joins = fine.held.as_ref();
     let joins = joins.map(|held| Joins::new(held, fine.len(), target, order == Order::Numbered));
     // Vertices that are kept in clusters of their own cannot be contracted, so they do not count.
-    let alone = joins.as_ref().map_or(0, Joins::loners);
+    let alone = joins.as_ref().map_or(0, Joins::count_single);
     if fine.len() <= target + alone {
         return None;
     }

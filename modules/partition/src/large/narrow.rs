@@ -198,7 +198,7 @@ fn surroundings(inst: &Instance, block: &[u32], near: &[u32]) -> (Level, Vec<i64
 mod tests {
     use super::super::{FAST, GOOD};
     use super::*;
-    use crate::feasibility::keeps;
+    use crate::feasibility::is_feasible;
     use crate::graph::{Channel, Graph};
     use crate::machine::Machine;
     use crate::problem::Problem;
@@ -265,7 +265,7 @@ mod tests {
                 assert!(from <= end);
                 from = end;
             }
-            assert!(keeps(&inst, &block));
+            assert!(is_feasible(&inst, &block));
             // A channel over several cuts is counted at each.
             assert!(inst.cost(&block) <= cost);
             found += 1;
@@ -289,7 +289,7 @@ mod tests {
                 let block = Cut::new(&inst, 1e9)
                     .unwrap()
                     .refined(&inst, effort, &mut random);
-                assert!(keeps(&inst, &block));
+                assert!(is_feasible(&inst, &block));
                 assert!(inst.cost(&block) <= inst.cost(&runs));
             }
         }
@@ -301,7 +301,7 @@ mod tests {
         let is_narrow = |graph: &Graph| {
             let (inst, _) = Instance::new(&Problem::new(graph, &machine)).unwrap();
             let found = map(&inst, &GOOD, &mut Random::new(1));
-            found.is_some_and(|block| keeps(&inst, &block))
+            found.is_some_and(|block| is_feasible(&inst, &block))
         };
         let n = 30_000;
         let ones = vec![1; n as usize];
@@ -370,7 +370,7 @@ mod tests {
             let (inst, _) = Instance::new(&problem).unwrap();
             let found = map(&inst, &GOOD, &mut Random::new(1));
             if let Some(block) = found {
-                assert!(keeps(&inst, &block), "{name}");
+                assert!(is_feasible(&inst, &block), "{name}");
                 assert!(cost.is_none_or(|c| c == inst.cost(&block)), "{name}");
             } else {
                 assert_eq!(cost, None, "{name}");

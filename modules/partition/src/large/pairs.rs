@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::tuning::large::{LENGTH, PATIENCE};
 
 /// Memory that the searches of one call share. The vectors before `search` are indexed by vertex.
-struct Rooms<'m, 'a> {
+struct PairSearch<'m, 'a> {
     mapping: &'m mut Mapping<'a>,
     gain: Vec<i64>,
     /// Search in which the gain was last computed.
@@ -21,7 +21,7 @@ struct Rooms<'m, 'a> {
     /// Parts of the current search.
     pair: [u32; 2],
     /// Number of edges visited.
-    looked: usize,
+    visited: usize,
     heaps: [BinaryHeap<(i64, u32, u32)>; 2],
     trail: Vec<u32>,
 }
@@ -31,32 +31,32 @@ struct Rooms<'m, 'a> {
 /// times on average.
 pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, times: usize, random: &mut Random) {
     let (n, k) = (mapping.level.len(), mapping.parts.len());
-    let mut rooms = Rooms {
+    let mut state = PairSearch {
         mapping,
         gain: vec![0; n],
         seen: vec![0; n],
         moved: vec![0; n],
         search: 0,
         pair: [0; 2],
-        looked: 0,
+        visited: 0,
         heaps: [BinaryHeap::new(), BinaryHeap::new()],
         trail: Vec::new(),
     };
-    let most = times * (n + rooms.mapping.level.arcs());
+    let most = times * (n + state.mapping.level.arcs());
     let mut active = vec![true; k];
     for _ in 0..rounds {
-        let borders = borders(rooms.mapping, &active);
+        let borders = borders(state.mapping, &active);
         let mut runs: Vec<&[(u64, u32)]> = borders.chunk_by(|a, b| a.0 == b.0).collect();
         random.shuffle(&mut runs);
         active.fill(false);
         for run in runs {
-            if rooms.looked > most || rooms.mapping.is_late() {
+            if state.visited > most || state.mapping.is_late() {
                 return;
             }
             let key = run[0].0;
-            rooms.pair = [(key >> 32) as u32, key as u32];
-            if rooms.between(run, random) {
-                rooms.pair.iter().for_each(|&p| active[p as usize] = true);
+            state.pair = [(key >> 32) as u32, key as u32];
+            if state.between(run, random) {
+                state.pair.iter().for_each(|&p| active[p as usize] = true);
             }
         }
         if !active.contains(&true) {
@@ -89,7 +89,7 @@ fn borders(mapping: &Mapping<'_>, active: &[bool]) -> Vec<(u64, u32)> {
     borders
 }
 
-impl Rooms<'_, '_> {
+impl PairSearch<'_, '_> {
     fn over(&self) -> i64 {
         self.mapping.over(self.pair[0]) + self.mapping.over(self.pair[1])
     }
@@ -126,7 +126,7 @@ impl Rooms<'_, '_> {
                 keep = self.trail.len();
             }
             let level = self.mapping.level;
-            self.looked += level.degree(v);
+            self.visited += level.degree(v);
             self.mapping.work += 1 + level.degree(v);
             for (u, weight) in level.row(v) {
                 let (at, p) = (u as usize, self.mapping.part[u as usize]);
@@ -160,7 +160,7 @@ impl Rooms<'_, '_> {
             return;
         }
         let [near, far] = [here, self.pair[1 - side]].map(|p| mapping.parts.distances(p));
-        self.looked += mapping.level.degree(v);
+        self.visited += mapping.level.degree(v);
         mapping.work += 1 + mapping.level.degree(v);
         let gain = |(u, w): (u32, i64)| {
             let p = mapping.part[u as usize] as usize;

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::mapping::Mapping;
 use crate::random::Random;
-use crate::tuning::large::{ANEW, FEW};
+use crate::tuning::large::{FEW, VISITS};
 
 /// Moves load out of parts that are over their bounds, as far as possible. It makes the moves with
 /// the lowest cost per load first.
@@ -38,7 +38,7 @@ pub(crate) fn relieve(
         }
     }
     let mut widened = false;
-    let most = mapping.work + ANEW * (level.len() + level.arcs());
+    let most = mapping.work + VISITS * (level.len() + level.arcs());
     while !mapping.is_late() {
         let Some(wanted @ (_, v)) = heap.pop() else {
             // Moves at boundaries did not suffice, so that all vertices of these parts may move to
@@ -137,10 +137,10 @@ pub(crate) fn search(mapping: &mut Mapping<'_>, patience: usize, random: &mut Ra
     // Vertices that have moved in this pass. They do not move again.
     let mut done = vec![false; n];
     let mut gained = 0;
-    mapping.looked = 0;
+    mapping.visited = 0;
     let most = 8 * (n + level.arcs());
     for seed in seeds {
-        if mapping.looked > most || mapping.is_late() {
+        if mapping.visited > most || mapping.is_late() {
             break;
         }
         if done[seed as usize] {

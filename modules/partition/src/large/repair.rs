@@ -8,18 +8,18 @@ use std::collections::BinaryHeap;
 
 use super::mapping::Mapping;
 use super::refine::{relieve, unload};
-use crate::tuning::large::{ASKED, ROUNDS};
+use crate::tuning::large::{CANDIDATES, ROUNDS};
 
 /// Reduces the violations as far as possible.
 pub(crate) fn repair(mapping: &mut Mapping<'_>) {
     for round in 0..ROUNDS {
-        if mapping.broken() == 0 {
+        if mapping.violation() == 0 {
             break;
         }
         // In the last rounds, no vertex may move to a part without enough space.
         let fill = round + 2 < ROUNDS;
         scatter(mapping, fill);
-        let limits = mapping.kept.as_ref().map(|kept| kept.limits);
+        let limits = mapping.constraints.as_ref().map(|kept| kept.limits);
         for at in 0..limits.map_or(0, |limits| limits.sums.len()) {
             empty(mapping, at);
             gather(mapping, at, fill);
@@ -43,12 +43,12 @@ fn scatter(mapping: &mut Mapping<'_>, fill: bool) {
 
 /// Moves vertices out of a sum that is above its limit.
 fn empty(mapping: &mut Mapping<'_>, at: usize) {
-    let Some(kept) = mapping.kept.as_ref().filter(|k| k.over(at) > 0) else {
+    let Some(kept) = mapping.constraints.as_ref().filter(|k| k.over(at) > 0) else {
         return;
     };
     let (held, dim) = (kept.held, kept.limits.sums[at].further);
     let over = |mapping: &Mapping<'_>, p: u32| {
-        let kept = mapping.kept.as_ref();
+        let kept = mapping.constraints.as_ref();
         kept.is_some_and(|k| k.at(p, dim) == at && k.over(at) > 0)
     };
     relieve(mapping, over, |v| held.further(v)[dim]);
@@ -56,7 +56,7 @@ fn empty(mapping: &mut Mapping<'_>, at: usize) {
 
 /// Moves vertices into a sum that is below its limit, the cheapest first.
 fn gather(mapping: &mut Mapping<'_>, at: usize, fill: bool) {
-    let Some(kept) = mapping.kept.as_ref().filter(|k| k.under(at) > 0) else {
+    let Some(kept) = mapping.constraints.as_ref().filter(|k| k.under(at) > 0) else {
         return;
     };
     let (held, dim) = (kept.held, kept.limits.sums[at].further);
@@ -65,14 +65,18 @@ fn gather(mapping: &mut Mapping<'_>, at: usize, fill: bool) {
     let outside =
         |v: &u32| held.further(*v)[dim] > 0 && kept.at(mapping.part[*v as usize], dim) != at;
     let all: Vec<u32> = (0..mapping.level.len() as u32).filter(outside).collect();
-    let step = all.len().div_ceil(ASKED).max(1);
+    let step = all.len().div_ceil(CANDIDATES).max(1);
     let mut heap = BinaryHeap::new();
     for &v in all.iter().step_by(step) {
         let found = mapping.cheapest(v, here.iter().copied(), fill);
         heap.extend(found.map(|(gain, to)| (gain, v, to)));
     }
     while let Some((gain, v, _)) = heap.pop() {
-        if mapping.kept.as_ref().is_none_or(|k| k.under(at) == 0) {
+        if mapping
+            .constraints
+            .as_ref()
+            .is_none_or(|k| k.under(at) == 0)
+        {
             return;
         }
         let Some((now, to)) = mapping.cheapest(v, here.iter().copied(), fill) else {

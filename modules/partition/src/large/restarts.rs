@@ -4,7 +4,7 @@
 //! then differ by more than V-cycles gain. The sequence of restarts does not depend on the time.
 //! More time makes more mappings of the same sequence, and the best one is used.
 
-use super::{Divided, Effort, FAST, Level, Manner, Stage, mapped, rank};
+use super::{Divided, Effort, FAST, Level, Stage, TimeUse, mapped, rank};
 use crate::budget::Budget;
 use crate::random::Random;
 use crate::tuning::large::{LAST_BEGUN, NEGLIGIBLE, STALLED};
@@ -18,7 +18,7 @@ pub(super) struct Restarts<'a> {
     took: [f64; 2],
     seeds: Random,
     /// Number of restarts that were made or skipped.
-    turn: usize,
+    next_index: usize,
 }
 
 impl<'a> Restarts<'a> {
@@ -29,15 +29,15 @@ impl<'a> Restarts<'a> {
             efforts: [&FAST, wanted],
             took: [0.0, took],
             seeds,
-            turn: 0,
+            next_index: 0,
         }
     }
 
     /// Returns the next mapping that can be made when the share `begun` of the time has passed.
     fn next(&mut self, stage: &Stage<'_>, begun: f64) -> Option<Vec<u32>> {
         for _ in 0..2 {
-            let kind = self.turn % 2;
-            self.turn += 1;
+            let kind = self.next_index % 2;
+            self.next_index += 1;
             let mut random = Random::new(self.seeds.next());
             if begun + self.took[kind] > 1.0 {
                 continue;
@@ -48,7 +48,7 @@ impl<'a> Restarts<'a> {
                 deadline: stage.budget.stop_at(),
                 ..*stage.budget
             };
-            let way = (&budget, Manner::Once);
+            let way = (&budget, TimeUse::Once);
             let found = mapped(stage.tree.inst, self.efforts[kind], way, &mut random);
             self.took[kind] = self.took[kind].max(stage.budget.used() - begun);
             return found;
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_row_of_other_mappings_does_not_depend_on_the_time() {
+    fn restarts_do_not_depend_on_the_time() {
         let channels = (1..600_u32).map(|v| Channel {
             from: (v - 1) / 2,
             to: v,

@@ -3,7 +3,7 @@ use super::coarsen::{Order, cluster};
 use super::level::Level;
 use super::mapping::Mapping;
 use super::*;
-use crate::feasibility::keeps;
+use crate::feasibility::is_feasible;
 use crate::graph::{Channel, Graph};
 use crate::machine::{Block, Machine, Tree};
 use crate::problem::Problem;
@@ -125,7 +125,7 @@ proptest! {
         prop_assert_eq!(&shared.graph, &own.graph);
         prop_assert_eq!(&shared.size, &own.size);
         let budget = Budget::until(None);
-        let map = |inst| map(inst, &FAST, (&budget, Manner::GoesOn(None)), &mut Random::new(seed));
+        let map = |inst| map(inst, &FAST, (&budget, TimeUse::All(None)), &mut Random::new(seed));
         prop_assert_eq!(map(&shared), map(&own));
     }
 
@@ -173,17 +173,17 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
             let found = map(
                 &inst,
                 effort,
-                (&budget, Manner::GoesOn(None)),
+                (&budget, TimeUse::All(None)),
                 &mut Random::new(3),
             )
             .unwrap();
-            assert!(keeps(&inst, &found));
+            assert!(is_feasible(&inst, &found));
             assert_eq!(
                 Some(&found),
                 map(
                     &inst,
                     effort,
-                    (&budget, Manner::GoesOn(None)),
+                    (&budget, TimeUse::All(None)),
                     &mut Random::new(3)
                 )
                 .as_ref()
@@ -283,7 +283,7 @@ fn traffic_beyond_32_bits_is_searched_as_any_other() {
         map(
             &inst,
             &FAST,
-            (&budget, Manner::GoesOn(None)),
+            (&budget, TimeUse::All(None)),
             &mut Random::new(1),
         )
     };
@@ -340,7 +340,7 @@ fn a_hub_is_relieved_in_linear_time() {
 }
 
 #[test]
-fn without_time_there_is_no_mapping_and_without_end_there_is_one() {
+fn map_without_time_gives_none_and_without_a_limit_gives_a_mapping() {
     let (mesh, farm) = (mesh(60), farm(3000));
     for graph in [&mesh, &farm] {
         let machine = irregular();
@@ -358,7 +358,7 @@ fn without_time_there_is_no_mapping_and_without_end_there_is_one() {
             map(
                 &inst,
                 &GOOD,
-                (&within(none), Manner::GoesOn(None)),
+                (&within(none), TimeUse::All(None)),
                 &mut Random::new(1)
             ),
             None
@@ -366,10 +366,10 @@ fn without_time_there_is_no_mapping_and_without_end_there_is_one() {
         let found = map(
             &inst,
             &GOOD,
-            (&within(None), Manner::GoesOn(None)),
+            (&within(None), TimeUse::All(None)),
             &mut Random::new(1),
         );
-        assert!(found.is_some_and(|block| keeps(&inst, &block)));
+        assert!(found.is_some_and(|block| is_feasible(&inst, &block)));
         // After the deadline, no moves are tried, and the mapping is not changed.
         let level = Level::of(&inst);
         let parts = Parts::blocks(&BisectionTree::new(&inst, 0.5));

@@ -198,7 +198,7 @@ impl Passes {
     /// Moves a vertex to the other side and updates the gains of its neighbours. Requeues the
     /// neighbours if `queued` is set.
     #[inline]
-    fn turn(&mut self, sub: &Sub, v: u32, queued: bool) {
+    fn flip(&mut self, sub: &Sub, v: u32, queued: bool) {
         let size = sub.size[v as usize];
         let vertex = &mut self.vertices[v as usize];
         let from = vertex.side;
@@ -315,7 +315,7 @@ impl Passes {
                 self.remove(from, v);
                 self.vertices[v as usize].stays = true;
                 trail.push(v);
-                self.turn(sub, v, true);
+                self.flip(sub, v, true);
                 let now = self.worth(sides);
                 if now < best.0 {
                     best = (now, trail.len());
@@ -327,7 +327,7 @@ impl Passes {
                 match is_last {
                     // The gains are not needed after the last pass.
                     true => self.vertices[v as usize].side ^= 1,
-                    false => self.turn(sub, v, false),
+                    false => self.flip(sub, v, false),
                 }
             }
             if is_last {

@@ -138,7 +138,7 @@ pub(crate) fn anneal_within(
     let open = marks(blocks, inst.k());
     let movable: Vec<u32> = vertices
         .filter(|&v| {
-            let mut choices = blocks.iter().filter(|&&b| inst.may_lie(v, b));
+            let mut choices = blocks.iter().filter(|&&b| inst.is_allowed(v, b));
             choices.nth(1).is_some()
         })
         .collect();
@@ -181,7 +181,7 @@ pub(crate) fn anneal_within(
                 blocks[part(k)]
             };
             feasible += u32::from(state.faults == 0);
-            if to == from || !open[to as usize] || !inst.may_lie(v, to) {
+            if to == from || !open[to as usize] || !inst.is_allowed(v, to) {
                 continue;
             }
             let threshold = heat * draws[(dice >> 4) as usize & 1023];
@@ -195,7 +195,7 @@ pub(crate) fn anneal_within(
                 };
                 let loose = || change + state.move_cost(u, from) as f64;
                 let excess = || price * state.excess_change(v, to, Some(u));
-                if !inst.may_lie(u, from)
+                if !inst.is_allowed(u, from)
                     || loose() > threshold + price
                     || state.swap_cost(v, u) as f64 + excess() > threshold
                 {

@@ -34,18 +34,18 @@ pub(crate) fn refine(
     'passes: while improved {
         improved = false;
         for v in 0..inst.len() as u32 {
-            if watch.is_some_and(Watch::enough) {
+            if watch.is_some_and(Watch::is_cancelled) {
                 break;
             }
             let from = state.block[v as usize];
             let targets: Vec<u32> = inst.row(v).map(|e| state.block[e.0 as usize]).collect();
             'targets: for to in distinct(&targets) {
                 let near = leaving.host[to as usize] == leaving.host[from as usize];
-                if near || !inst.may_lie(v, to) {
+                if near || !inst.is_allowed(v, to) {
                     continue;
                 }
                 let back: Vec<Option<u32>> = (0..inst.len() as u32)
-                    .filter(|&u| state.block[u as usize] == to && inst.may_lie(u, from))
+                    .filter(|&u| state.block[u as usize] == to && inst.is_allowed(u, from))
                     .map(Some)
                     .collect();
                 for other in std::iter::once(None).chain(back) {
@@ -127,7 +127,7 @@ mod tests {
     use crate::{Channel, Graph, Machine, Problem};
 
     #[test]
-    fn what_leaves_hosts_is_kept_while_vertices_move() {
+    fn moves_update_the_traffic_of_hosts() {
         let mut random = Random::new(3);
         let mut any = |most: usize| random.below(most) as u32;
         let channels: Vec<Channel> = (0..60)
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_tried_when_somebody_has_had_enough() {
+    fn cancelled_search_changes_nothing() {
         let channel = |(from, to)| Channel {
             from,
             to,

@@ -249,7 +249,7 @@ fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> 
             }
         }
         for (c, slot) in row.iter_mut().enumerate() {
-            if c != now(v) && !inst.may_lie(v, blocks[c]) {
+            if c != now(v) && !inst.is_allowed(v, blocks[c]) {
                 *slot = f64::INFINITY;
             } else if heat > 0.0 {
                 *slot -= heat * random.unit().max(1e-12).ln();
@@ -353,7 +353,7 @@ pub(crate) fn improve(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feasibility::keeps;
+    use crate::feasibility::is_feasible;
     use crate::{Block, Channel, Constraint, Graph, Machine, Problem, Tree};
 
     /// Returns two hosts of three blocks with memory, loads and memory of many sizes, pins, and
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_found_and_never_lost() {
+    fn feasible_mappings_are_found_and_never_lost() {
         let mut random = Random::new(1);
         let mut found = 0;
         for _ in 0..40 {
@@ -416,7 +416,7 @@ mod tests {
             let start: Vec<u32> = (0..inst.len() as u32)
                 .map(|v| {
                     let b = random.below(inst.k()) as u32;
-                    if inst.may_lie(v, b) { b } else { 1 }
+                    if inst.is_allowed(v, b) { b } else { 1 }
                 })
                 .collect();
             let mut best = Best::of(&State::new(&inst, start));
@@ -424,8 +424,8 @@ mod tests {
                 let (next, spent) = improve(&inst, &best, 20_000, None, &mut random);
                 assert!(spent > 0 && !best.beats(&next));
                 assert_eq!(next.cost, inst.cost(&next.block));
-                assert_eq!(next.feasible(), keeps(&inst, &next.block));
-                assert!((0..inst.len() as u32).all(|v| inst.may_lie(v, next.block[v as usize])));
+                assert_eq!(next.feasible(), is_feasible(&inst, &next.block));
+                assert!((0..inst.len() as u32).all(|v| inst.is_allowed(v, next.block[v as usize])));
                 best = next;
             }
             found += usize::from(best.feasible());

@@ -98,7 +98,7 @@ impl Pair {
             if sum >= i64::from(NEVER) {
                 return None;
             }
-            let cost = |s: usize| match inst.may_lie(v, sides[s]) {
+            let cost = |s: usize| match inst.is_allowed(v, sides[s]) {
                 true => (costs[s] - least) as i32,
                 false => NEVER,
             };
@@ -325,10 +325,10 @@ pub(crate) fn redivide(
 mod tests {
     use super::*;
     use crate::bound::tests::{instance, mappings};
-    use crate::feasibility::keeps;
+    use crate::feasibility::is_feasible;
 
     #[test]
-    fn nothing_in_the_two_blocks_is_cheaper() {
+    fn division_of_two_blocks_is_optimal() {
         let mut random = Random::new(4);
         let mut gained = 0;
         for _ in 0..200 {
@@ -354,7 +354,7 @@ mod tests {
             let before = inst.cost(&block);
             let (gain, _) = redivide(&inst, &mut block, [a, b], &mut random);
             assert_eq!(before - gain, inst.cost(&block));
-            assert!(gain >= 0 && keeps(&inst, &block));
+            assert!(gain >= 0 && is_feasible(&inst, &block));
             if inst.total_load() <= UNITS && before < 1 << 20 {
                 assert_eq!(Some(inst.cost(&block)), least);
             }

@@ -14,7 +14,7 @@ pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
             let at = inst.shared.at(here as usize, i);
             load[at] > inst.shared.upper[at] && inst.size_of(v)[i] > 0
         });
-        if inst.may_lie(v, here) && !clash(here, block) && !over {
+        if inst.is_allowed(v, here) && !clash(here, block) && !over {
             continue;
         }
         let room = |b: u32| {
@@ -32,7 +32,7 @@ pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
         };
         // Only blocks that a pin allows are candidates, even if all of them break another rule,
         // because the search does not count broken pins.
-        let open = (0..k as u32).filter(|&b| b != here && inst.may_lie(v, b));
+        let open = (0..k as u32).filter(|&b| b != here && inst.is_allowed(v, b));
         let rank = |&b: &u32| (clash(b, block), !room(b), price(b), b);
         let Some(best) = open.min_by_key(rank) else {
             continue;

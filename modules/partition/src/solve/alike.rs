@@ -134,7 +134,7 @@ impl<'a> Parts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feasibility::keeps;
+    use crate::feasibility::is_feasible;
     use crate::graph::{Channel, Graph};
     use crate::machine::Machine;
     use crate::problem::Problem;
@@ -173,16 +173,19 @@ mod tests {
             for pair in 0..40 {
                 block[41 + pair] = block[1 + pair];
             }
-            let (cost, kept) = (inst.cost(&block), keeps(&inst, &block));
+            let (cost, kept) = (inst.cost(&block), is_feasible(&inst, &block));
             gather(&inst, &mut block);
-            assert_eq!((inst.cost(&block), keeps(&inst, &block)), (cost, kept));
+            assert_eq!(
+                (inst.cost(&block), is_feasible(&inst, &block)),
+                (cost, kept)
+            );
             // Runs of the two ends, and of two stages with two speeds in four blocks each.
             assert!(runs(&block) <= 2 + 2 * 2 * 4, "{block:?}");
         }
     }
 
     #[test]
-    fn what_is_not_alike_stays_where_it_is() {
+    fn components_that_differ_stay_in_place() {
         let channels = [(0, 1, 1), (0, 2, 2), (0, 3, 3), (0, 4, 4), (0, 5, 5)];
         let channels = channels.map(|(from, to, traffic)| Channel { from, to, traffic });
         let graph = Graph::new(vec![1; 6], &channels).unwrap();

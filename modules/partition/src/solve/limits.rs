@@ -88,7 +88,7 @@ pub(super) fn of(inst: &Instance, wanted: &Instance, group: &[u32], graph: &Grap
             false => 0,
         });
         if first && inst.set.get(at as usize) != wanted.set.get(at as usize) {
-            let open = (0..inst.k() as u32).filter(|&b| inst.may_lie(at, b));
+            let open = (0..inst.k() as u32).filter(|&b| inst.is_allowed(at, b));
             limits.confined.push((v, open.collect()));
         }
     }

@@ -29,9 +29,9 @@ pub(super) fn others(
         return Ok([first, later]);
     };
     // Costs at other prices have no meaning for the watch.
-    let unseen = budget.watch.map(Watch::unseen);
+    let hidden = budget.watch.map(Watch::hidden);
     let budget = &Budget {
-        watch: unseen.as_ref(),
+        watch: hidden.as_ref(),
         ..*budget
     };
     let all: u128 = migration.cost.iter().map(|&c| u128::from(c)).sum();

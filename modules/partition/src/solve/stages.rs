@@ -11,7 +11,7 @@ use crate::diagnose;
 use crate::error::{Conflict, Error};
 use crate::evaluate::{Evaluation, evaluate};
 use crate::exact::structure;
-use crate::feasibility::{keeps, keeps_rules};
+use crate::feasibility::{is_feasible, satisfies_rules};
 use crate::instance::Instance;
 use crate::pack;
 use crate::problem::{Objective, Problem};
@@ -19,12 +19,13 @@ use crate::proof;
 use crate::random::Random;
 use crate::refine::bottleneck;
 use crate::strategy::{
-    Context, FAST, Found, Kind, Other, Run, SearchLimits, Strategy, auto, metis, other, strategies,
+    Context, FAST, Found, Kind, Run, SearchLimits, Strategy, UserStrategy, auto, metis, strategies,
+    user_strategy,
 };
 use crate::tuning::proofs::{FEW_ROUNDS as FEW, FEWEST};
 use crate::tuning::small::NETWORK;
 use crate::tuning::time::{
-    AFTER, AFTER_EACH, ASKED, BASELINE, BOUNDING, BRIEFLY, LONGEST, MOST_THREADS, PACKING,
+    AFTER, AFTER_EACH, BASELINE, BOUNDING, BRIEFLY, LONGEST, METIS_ENTRIES, MOST_THREADS, PACKING,
     PATIENCE, PROVING, REFINED, STRUCTURE,
 };
 
@@ -139,8 +140,8 @@ impl<'a> Stages<'a> {
         let mut found = self.run(old.into_iter().collect(), 1.0)?;
         // Simple strategies may exceed the balance bound.
         let sound = match self.options.strategy.kind.is_bounded() {
-            true => keeps(&self.inst, &found.block),
-            false => keeps_rules(&self.inst, &found.block),
+            true => is_feasible(&self.inst, &found.block),
+            false => satisfies_rules(&self.inst, &found.block),
         };
         if !sound {
             found.block = self.pack()?;
@@ -158,7 +159,7 @@ impl<'a> Stages<'a> {
             block[place] = block[place].or_else(|| block_of(v));
         }
         for v in 0..inst.len() as u32 {
-            let open = |b: &u32| inst.may_lie(v, *b);
+            let open = |b: &u32| inst.is_allowed(v, *b);
             if block[v as usize].filter(open).is_none() {
                 let near = inst.row(v).filter(|e| block[e.0 as usize].is_some());
                 let beside = near
@@ -173,10 +174,10 @@ impl<'a> Stages<'a> {
 
     /// Runs the strategy from known mappings. A search without a feasible mapping ends after the
     /// share `patience` of its budget.
-    fn run(&mut self, starts: Vec<Vec<u32>>, patience: f64) -> Result<Found, Error> {
+    fn run(&mut self, initial_solutions: Vec<Vec<u32>>, patience: f64) -> Result<Found, Error> {
         let run = match &self.options.strategy.run {
             Run::Engine(run) => *run,
-            Run::Other(run) => return self.run_other(&**run),
+            Run::User(run) => return self.run_user_strategy(&**run),
         };
         let later = self.feasible(&self.later);
         let mut context = Context {
@@ -185,7 +186,7 @@ impl<'a> Stages<'a> {
             patience,
             solver: self.options.solver.as_deref(),
             launch: self.options.launch,
-            ..self.context(starts)
+            ..self.context(initial_solutions)
         };
         let found = run(&mut context)?;
         let (mut log, warnings) = (context.log, context.warnings);
@@ -194,12 +195,17 @@ impl<'a> Stages<'a> {
         Ok(found)
     }
 
-    fn context(&self, starts: Vec<Vec<u32>>) -> Context<'_> {
-        Context::new(&self.inst, self.budget, self.random.clone(), starts)
+    fn context(&self, initial_solutions: Vec<Vec<u32>>) -> Context<'_> {
+        Context::new(
+            &self.inst,
+            self.budget,
+            self.random.clone(),
+            initial_solutions,
+        )
     }
 
     /// Runs a strategy of a library user. If its mapping breaks a rule, another one is packed.
-    fn run_other(&mut self, run: &Other) -> Result<Found, Error> {
+    fn run_user_strategy(&mut self, run: &UserStrategy) -> Result<Found, Error> {
         let options = self.options;
         let limits = SearchLimits {
             time: options.time,
@@ -208,7 +214,7 @@ impl<'a> Stages<'a> {
             threads: options.threads,
         };
         let name = &options.strategy.name;
-        if let Some(block_of) = other::run(run, name, self.problem, &limits)? {
+        if let Some(block_of) = user_strategy::run(run, name, self.problem, &limits)? {
             return Ok(self.in_instance(|v| Some(block_of[v])).into());
         }
         self.warnings.push(format!(
@@ -217,13 +223,13 @@ impl<'a> Stages<'a> {
         Ok(self.pack()?.into())
     }
 
-    /// Runs this crate's own search. It starts from the mappings of simple rules and packing, so it
+    /// Runs this crate's own search. It begins with the mappings of simple rules and packing, so it
     /// is not worse than those. If no mapping is known to be within the load bounds, they are
     /// raised before the search has used its whole budget.
     fn portfolio(&mut self, old: Option<Vec<u32>>) -> Result<Found, Error> {
         let (mut known, mut others) = self.baselines()?;
         let mut all = known.iter().chain(&others);
-        let broken = all.any(|block| !keeps_rules(&self.inst, block));
+        let broken = all.any(|block| !satisfies_rules(&self.inst, block));
         let (is_small, kind) = (auto::is_small(&self.inst), self.options.strategy.kind);
         if is_small {
             known.append(&mut others);
@@ -234,75 +240,87 @@ impl<'a> Stages<'a> {
             known.push(old);
             self.later = later;
         }
-        let mut starts = self.feasible(&known);
+        let mut initial_solutions = self.feasible(&known);
         let mut theirs = self.feasible(&others);
         known.append(&mut others);
         // On a large network, one pass satisfies the rules at less cost than packing.
-        if starts.is_empty() && kind == Kind::Pass && !is_small {
+        if initial_solutions.is_empty() && kind == Kind::Pass && !is_small {
             let found = self.run(Vec::new(), 1.0)?;
-            if keeps(&self.inst, &found.block) {
+            if is_feasible(&self.inst, &found.block) {
                 return Ok(found);
             }
         }
-        let before = starts.len();
+        let before = initial_solutions.len();
         if let Some(packed) = self.packed.take() {
-            starts.push(self.touched_up(packed));
-        } else if starts.is_empty() || (broken && is_small) {
+            initial_solutions.push(self.touched_up(packed));
+        } else if initial_solutions.is_empty() || (broken && is_small) {
             let mut effort = self.packing(PACKING);
-            if starts.is_empty() {
-                effort.stop_at = self.budget.settled_by(PACKING);
+            if initial_solutions.is_empty() {
+                effort.stop_at = self.budget.settling_deadline(PACKING);
             }
             let packed = pack::pack_tightly(&self.inst, &mut self.random, effort);
             if packed.feasible() {
-                starts.push(self.touched_up(packed.block));
-            } else if starts.is_empty() {
+                initial_solutions.push(self.touched_up(packed.block));
+            } else if initial_solutions.is_empty() {
                 match self.settle()? {
-                    Some(block) => starts.push(self.touched_up(block)),
-                    None if self.unavoidable => starts = self.raised_starts(&known)?,
+                    Some(block) => initial_solutions.push(self.touched_up(block)),
+                    None if self.unavoidable => {
+                        initial_solutions = self.raised_initial_solutions(&known)?
+                    }
                     None => {}
                 }
             }
         }
         // Runs the pass again from the packed mapping, with other random numbers.
-        if starts.len() > before && kind == Kind::Portfolio && !is_small {
-            let again = self.beside(&FAST, starts.clone())?;
-            starts.extend(self.feasible(&[again]));
+        if initial_solutions.len() > before && kind == Kind::Portfolio && !is_small {
+            let again = self.mapping_of(&FAST, initial_solutions.clone())?;
+            initial_solutions.extend(self.feasible(&[again]));
         }
         // The mappings of other engines do not replace the steps above, because they may cost more.
-        starts.append(&mut theirs);
-        let patience = match starts.is_empty() && !self.options.strict_balance {
+        initial_solutions.append(&mut theirs);
+        let patience = match initial_solutions.is_empty() && !self.options.strict_balance {
             true => PATIENCE,
             false => 1.0,
         };
-        let found = self.run(starts.clone(), patience)?;
-        if let Some(found) = self.best(found, &starts) {
+        let found = self.run(initial_solutions.clone(), patience)?;
+        if let Some(found) = self.best(found, &initial_solutions) {
             return Ok(found);
         }
         self.log.push(BY_SIZE.to_owned());
-        let starts = self.raised_starts(&known)?;
+        let initial_solutions = self.raised_initial_solutions(&known)?;
         self.budget.steps -= (self.budget.steps as f64 * patience) as u64;
-        let found = self.run(starts.clone(), 1.0)?;
-        Ok(self.best(found, &starts).expect("what was packed is one"))
+        let found = self.run(initial_solutions.clone(), 1.0)?;
+        Ok(self
+            .best(found, &initial_solutions)
+            .expect("what was packed is one"))
     }
 
     /// Raises the load bounds. Returns the known mappings that are within them, and a packed one.
-    fn raised_starts(&mut self, known: &[Vec<u32>]) -> Result<Mappings, Error> {
+    fn raised_initial_solutions(&mut self, known: &[Vec<u32>]) -> Result<Mappings, Error> {
         let packed = self.raise(1.0)?;
-        let mut starts = self.feasible(known);
-        starts.push(self.touched_up(packed));
-        Ok(starts)
+        let mut initial_solutions = self.feasible(known);
+        initial_solutions.push(self.touched_up(packed));
+        Ok(initial_solutions)
     }
 
     /// Returns the cheapest of the found and the known mappings, if any of them is within all
     /// bounds.
-    fn best(&self, found: Found, starts: &[Vec<u32>]) -> Option<Found> {
+    fn best(&self, found: Found, initial_solutions: &[Vec<u32>]) -> Option<Found> {
         // On a large network each computation of a cost takes time.
-        let costs: Vec<i64> = starts.iter().map(|block| self.inst.cost(block)).collect();
-        let least = starts.iter().zip(&costs).min_by_key(|start| start.1);
-        if !keeps(&self.inst, &found.block) {
+        let costs: Vec<i64> = initial_solutions
+            .iter()
+            .map(|block| self.inst.cost(block))
+            .collect();
+        let least = initial_solutions
+            .iter()
+            .zip(&costs)
+            .min_by_key(|start| start.1);
+        if !is_feasible(&self.inst, &found.block) {
             return least.map(|(block, _)| Found::from(block.clone()));
         }
-        let known = starts.iter().position(|block| *block == found.block);
+        let known = initial_solutions
+            .iter()
+            .position(|block| *block == found.block);
         let cost = known.map_or_else(|| self.inst.cost(&found.block), |start| costs[start]);
         Some(match least {
             Some((block, &least)) if least < cost => Found {
@@ -315,7 +333,7 @@ impl<'a> Stages<'a> {
 
     /// Returns the mappings that satisfy all rules and the present load bounds.
     fn feasible(&self, known: &[Vec<u32>]) -> Vec<Vec<u32>> {
-        let keeping = known.iter().filter(|block| keeps(&self.inst, block));
+        let keeping = known.iter().filter(|block| is_feasible(&self.inst, block));
         keeping.cloned().collect()
     }
 
@@ -334,7 +352,7 @@ impl<'a> Stages<'a> {
         let brief = self.budget.time.is_none_or(|t| asked < t.mul_f64(BASELINE));
         let (mut known, mut others) = (Vec::new(), Vec::new());
         for rule in strategies().filter(|s| s.kind == Kind::Rule) {
-            known.push(self.beside(rule, Vec::new())?);
+            known.push(self.mapping_of(rule, Vec::new())?);
         }
         // Reserves time for the steps after search and bound that ignore the clock, such as checks
         // and a comparison with other plans. This is a multiple of the time until here, or the time
@@ -349,19 +367,19 @@ impl<'a> Stages<'a> {
         // For a large network, `fast` computes nothing more.
         if small || self.options.strategy.kind == Kind::Portfolio {
             if !small {
-                // The pass starts from the same mappings as the strategy `fast`, and may run out of
+                // The pass begins with the same mappings as the strategy `fast`, and may run out of
                 // time.
-                let starts = self.feasible(&known);
+                let initial_solutions = self.feasible(&known);
                 let begun = Instant::now();
-                known.push(self.beside(&FAST, starts)?);
+                known.push(self.mapping_of(&FAST, initial_solutions)?);
                 self.hurried = Some(begun.elapsed());
             }
-            if brief && entries <= ASKED && metis::is_quiet(&self.inst) {
+            if brief && entries <= METIS_ENTRIES && metis::is_quiet(&self.inst) {
                 // The list is empty if no such engine is compiled in.
                 let engines = strategies().filter(|s| s.kind == Kind::Engine && s.compared);
                 let begun = Instant::now();
                 for engine in engines {
-                    others.push(self.beside(engine, Vec::new())?);
+                    others.push(self.mapping_of(engine, Vec::new())?);
                 }
                 // A comparison of plans calls the engines again.
                 self.leave(begun.elapsed());
@@ -371,10 +389,14 @@ impl<'a> Stages<'a> {
     }
 
     /// Returns the mapping of another strategy of this crate.
-    fn beside(&self, strategy: &Strategy, starts: Vec<Vec<u32>>) -> Result<Vec<u32>, Error> {
+    fn mapping_of(
+        &self,
+        strategy: &Strategy,
+        initial_solutions: Vec<Vec<u32>>,
+    ) -> Result<Vec<u32>, Error> {
         match &strategy.run {
-            Run::Engine(run) => Ok(run(&mut self.context(starts))?.block),
-            Run::Other(_) => Ok(Vec::new()),
+            Run::Engine(run) => Ok(run(&mut self.context(initial_solutions))?.block),
+            Run::User(_) => Ok(Vec::new()),
         }
     }
 
@@ -418,7 +440,7 @@ impl<'a> Stages<'a> {
         }
         let met = |bound: i64| bound >= inst.cost(&found.block);
         let open = self.bounding && !found.examined && !found.bound.is_some_and(met);
-        if open && keeps(inst, &found.block) {
+        if open && is_feasible(inst, &found.block) {
             let known = &found.block;
             let effort = Effort {
                 work: self.effort.work / STRUCTURE,
@@ -474,7 +496,7 @@ impl<'a> Stages<'a> {
     pub(super) fn conclude(self, mut found: Found) -> Result<Solution, Error> {
         // The mappings of simple rules and of other strategies are used unchanged.
         let strategy = &self.options.strategy;
-        let plain = strategy.kind == Kind::Rule || matches!(strategy.run, Run::Other(_));
+        let plain = strategy.kind == Kind::Rule || matches!(strategy.run, Run::User(_));
         // If channels are counted, components that look equal may differ in traffic.
         let channels = self.problem.objective == Objective::RemoteChannels;
         if !plain && !channels {

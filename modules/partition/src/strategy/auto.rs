@@ -7,9 +7,9 @@ use super::start::start;
 use super::{Context, Found, rounds};
 use crate::budget::Budget;
 use crate::error::Error;
-use crate::feasibility::keeps;
+use crate::feasibility::is_feasible;
 use crate::instance::Instance;
-use crate::large::{self, Manner};
+use crate::large::{self, TimeUse};
 use crate::random::Random;
 use crate::refine::anneal::annealed;
 use crate::refine::rebalance::repair_rules;
@@ -29,8 +29,8 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
 fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     let (inst, budget) = (context.inst, context.budget);
     let random = &mut context.random;
-    let starts = || context.starts.iter();
-    let cheapest = || starts().min_by_key(|block| inst.cost(block));
+    let initial_solutions = || context.initial_solutions.iter();
+    let cheapest = || initial_solutions().min_by_key(|block| inst.cost(block));
     let known = budget.time.and_then(|_| cheapest());
     // The time that is left may be too short for a good mapping. This is estimated from the
     // duration of a mapping with little effort.
@@ -38,26 +38,27 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
         let both = context.hurried.zip(budget.stop_at());
         both.is_some_and(|(hurried, end)| Instant::now() + hurried * GOOD_PER_FAST > end)
     };
-    let map =
-        |effort, manner, random: &mut Random| large::map(inst, effort, (&budget, manner), random);
+    let map = |effort, time_use, random: &mut Random| {
+        large::map(inst, effort, (&budget, time_use), random)
+    };
     let found = match (budget.time, known) {
-        (None, _) if context.starts.is_empty() => None,
-        (None, _) => map(effort, Manner::Once, random),
-        (_, None) => map(effort, Manner::Finishes, random),
+        (None, _) if context.initial_solutions.is_empty() => None,
+        (None, _) => map(effort, TimeUse::Once, random),
+        (_, None) => map(effort, TimeUse::FillBySize, random),
         // A mapping with little effort counts even if it is only partly done, provided that it is
         // cheaper than the known one.
         (_, Some(_)) if effort.cycles == 0 && !budget.is_over() => {
-            let found = map(effort, Manner::Finishes, random);
-            found.or_else(|| map(effort, Manner::Once, random))
+            let found = map(effort, TimeUse::FillBySize, random);
+            found.or_else(|| map(effort, TimeUse::Once, random))
         }
         // The time suffices for several mappings with little effort.
         (_, Some(known)) if is_short() => large::restarts(inst, known, &budget, random),
-        (_, Some(known)) => map(effort, Manner::GoesOn(Some(known)), random),
+        (_, Some(known)) => map(effort, TimeUse::All(Some(known)), random),
     };
     let least = || known.or_else(cheapest).cloned();
     let known = found.or_else(least);
     let mut block = known.unwrap_or_else(|| large::map_in_full(inst, effort, random));
-    if !inst.is_plain() && !keeps(inst, &block) {
+    if !inst.is_plain() && !is_feasible(inst, &block) {
         repair_rules(inst, &mut block);
     }
     block
@@ -73,11 +74,14 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
         return divided(context, &large::GOOD);
     }
     let random = &mut context.random;
-    let starts = (0..4).filter_map(|number| start(inst, number, (true, true), None, random));
-    let best = starts.map(|start| start.0).reduce(|best, found| {
-        let better = found.beats(&best);
-        if better { found } else { best }
-    });
+    let initial_solutions =
+        (0..4).filter_map(|number| start(inst, number, (true, true), None, random));
+    let best = initial_solutions
+        .map(|start| start.0)
+        .reduce(|best, found| {
+            let better = found.beats(&best);
+            if better { found } else { best }
+        });
     best.map(|b| b.block).unwrap_or_default()
 }
 
@@ -115,7 +119,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feasibility::keeps;
+    use crate::feasibility::is_feasible;
     use crate::graph::{Channel, Graph};
     use crate::machine::Machine;
     use crate::pack;
@@ -157,13 +161,13 @@ mod tests {
         let budget = Budget::until(Some(Instant::now()));
         let dealt: Vec<u32> = (0..30_000).map(|v| v % 8).collect();
         let in_order: Vec<u32> = (0..30_000).map(|v| v / 3_750).collect();
-        let starts = vec![dealt, in_order.clone()];
-        let mut context = Context::new(&inst, budget, Random::new(1), starts);
+        let initial_solutions = vec![dealt, in_order.clone()];
+        let mut context = Context::new(&inst, budget, Random::new(1), initial_solutions);
         assert_eq!(run_fast(&mut context).unwrap().block, in_order);
     }
 
     #[test]
-    fn what_was_packed_by_size_gets_cheaper_and_keeps_its_bounds() {
+    fn touch_up_lowers_the_cost_and_stays_feasible() {
         // A ring of pairs, with loads that fill the blocks completely in only a few ways.
         let loads: Vec<u64> = (0..60).map(|v| 10 + v % 7 * 9).collect();
         let channels = (0..60).map(|v| Channel {
@@ -179,7 +183,7 @@ mod tests {
         assert!(packed.feasible());
         let before = inst.cost(&packed.block);
         let block = touch_up(&inst, packed.block, None, &mut random);
-        assert!(keeps(&inst, &block));
+        assert!(is_feasible(&inst, &block));
         let after = inst.cost(&block);
         assert!(after * 2 < before, "{after} of {before}");
     }

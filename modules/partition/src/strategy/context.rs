@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::outside::Launch;
+use super::external::Launch;
 use crate::budget::Budget;
 use crate::instance::Instance;
 use crate::random::Random;
@@ -14,7 +14,7 @@ pub(crate) struct Context<'a> {
     pub(crate) random: Random,
     /// Known mappings, in vertices of the instance. The result of a search is not worse than the
     /// best of them.
-    pub(crate) starts: Vec<Vec<u32>>,
+    pub(crate) initial_solutions: Vec<Vec<u32>>,
     /// Further known mappings, for the part of a search that exists only with a time limit.
     pub(crate) later: Vec<Vec<u32>>,
     /// Duration of a mapping of a large network with little effort, if one was made before.
@@ -35,13 +35,13 @@ impl<'a> Context<'a> {
         inst: &'a Instance,
         budget: Budget<'a>,
         random: Random,
-        starts: Vec<Vec<u32>>,
+        initial_solutions: Vec<Vec<u32>>,
     ) -> Self {
         Self {
             inst,
             budget,
             random,
-            starts,
+            initial_solutions,
             later: Vec::new(),
             hurried: None,
             patience: 1.0,

@@ -20,12 +20,12 @@ use good_lp::{
     WithInitialSolution, WithMipGap, variable,
 };
 
+use super::external::ExternalSolver;
 use super::lp_format;
-use super::outside::Outside;
 use super::{Context, Found, auto};
 use crate::bound::levels::levels;
 use crate::error::Error;
-use crate::feasibility::keeps;
+use crate::feasibility::is_feasible;
 use crate::instance::{Instance, NO_LIMIT};
 
 /// Largest number of binary variables. Building a larger program takes too long.
@@ -38,8 +38,8 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let inst = context.inst;
     // An unavailable solver is an error even if the instance does not need a solver.
     let path = context.solver;
-    let outside = path.map(|path| Outside::new(path, context.launch));
-    let outside = outside.transpose().map_err(Error::Solver)?;
+    let external = path.map(|path| ExternalSolver::new(path, context.launch));
+    let external = external.transpose().map_err(Error::Solver)?;
     let start = auto::brief(context);
     if inst.k() < 2 || inst.len() < 2 {
         return Ok(start.into());
@@ -55,12 +55,12 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         .budget
         .stop_at()
         .map_or(DEFAULT, |end| end.saturating_duration_since(Instant::now()));
-    let solved = match outside {
-        Some(outside) => program.outside(&outside, left),
+    let solved = match external {
+        Some(external) => program.external(&external, left),
         None => program.inside(inst, &start, left),
     };
     let known = inst.cost(&start);
-    let feasible = keeps(inst, &start);
+    let feasible = is_feasible(inst, &start);
     let late = "the solver ran out of time; the best mapping found before it started is used";
     let (block, complete) = match solved {
         Ok(Some(answer)) => answer,
@@ -74,26 +74,26 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
             return Ok(start.into());
         }
         Err(ResolutionError::Infeasible) => {
-            let said = "it reports that no mapping exists, but one exists";
-            return Err(Error::Solver(said.to_owned()));
+            let message = "it reports that no mapping exists, but one exists";
+            return Err(Error::Solver(message.to_owned()));
         }
         Err(error) => return Err(Error::Solver(error.to_string())),
     };
     let cost = inst.cost(&block);
-    let keeps = keeps(inst, &block);
-    let better = keeps && (cost < known || !feasible);
+    let answer_is_feasible = is_feasible(inst, &block);
+    let better = answer_is_feasible && (cost < known || !feasible);
     context.log.push(format!(
         "solver: cost {cost}, complete {complete}, start {known}"
     ));
     if !complete {
-        let said = match better {
+        let message = match better {
             true => "the solver ran out of time; the best mapping that it found is used",
             false => late,
         };
-        context.warnings.push(said.to_owned());
-    } else if !keeps {
-        let said = "its answer breaks the rules of the integer program";
-        return Err(Error::Solver(said.to_owned()));
+        context.warnings.push(message.to_owned());
+    } else if !answer_is_feasible {
+        let message = "its answer breaks the rules of the integer program";
+        return Err(Error::Solver(message.to_owned()));
     }
     // The solvers compute in floating point, so a large cost is not exact. The claim of an external
     // solver is not a proof.
@@ -114,7 +114,7 @@ struct Program {
     objective: Expression,
     rules: Vec<good_lp::Constraint>,
     /// `vertex * k + block`.
-    lies: Vec<Variable>,
+    placed: Vec<Variable>,
     k: usize,
 }
 
@@ -122,15 +122,15 @@ impl Program {
     fn new(inst: &Instance) -> Self {
         let (n, k, d) = (inst.len(), inst.k(), inst.dims());
         let mut variables = ProblemVariables::new();
-        let lies: Vec<Variable> = (0..n * k)
+        let placed: Vec<Variable> = (0..n * k)
             .map(|_| variables.add(variable().binary()))
             .collect();
-        let at = |v: u32, b: u32| lies[v as usize * k + b as usize];
+        let at = |v: u32, b: u32| placed[v as usize * k + b as usize];
         let mut rules = Vec::new();
         for v in 0..n as u32 {
             let sum: Expression = (0..k as u32).map(|b| at(v, b)).sum();
             rules.push(sum.eq(1.0));
-            for b in (0..k as u32).filter(|&b| !inst.may_lie(v, b)) {
+            for b in (0..k as u32).filter(|&b| !inst.is_allowed(v, b)) {
                 rules.push(Expression::from(at(v, b)).leq(0.0));
             }
             let apart = inst.apart.get(v as usize).into_iter().flatten();
@@ -188,20 +188,20 @@ impl Program {
             variables,
             objective,
             rules,
-            lies,
+            placed,
             k,
         }
     }
 
     /// Returns the block of each vertex, or `None` if an incomplete solution omits a vertex. A
     /// complete solution that omits one is an error.
-    fn answer(lies: &[Variable], k: usize, solution: &impl Solution, complete: bool) -> Solved {
+    fn answer(placed: &[Variable], k: usize, solution: &impl Solution, complete: bool) -> Solved {
         let place = |row: &[Variable]| {
             let value = |i: &usize| solution.value(row[*i]);
             let best = (0..k).max_by(|a, b| value(a).total_cmp(&value(b)))?;
             (value(&best) > 0.5).then_some(best as u32)
         };
-        match lies.chunks(k).map(place).collect() {
+        match placed.chunks(k).map(place).collect() {
             None if complete => Err(ResolutionError::Other("its answer omits processes")),
             block => Ok(block.map(|block| (block, complete))),
         }
@@ -215,16 +215,16 @@ impl Program {
             .with_mip_gap(0.0)
             .map_err(|e| ResolutionError::Str(e.to_string()))?
             .with_all(self.rules);
-        if keeps(inst, start) {
+        if is_feasible(inst, start) {
             let k = self.k;
             let value = |i: usize| f64::from(u8::from(start[i / k] as usize == i % k));
             model = model
-                .with_initial_solution(self.lies.iter().enumerate().map(|(i, v)| (*v, value(i))));
+                .with_initial_solution(self.placed.iter().enumerate().map(|(i, v)| (*v, value(i))));
         }
         match model.solve() {
             Ok(solution) => {
                 let complete = matches!(solution.status(), SolutionStatus::Optimal);
-                Self::answer(&self.lies, self.k, &solution, complete)
+                Self::answer(&self.placed, self.k, &solution, complete)
             }
             Err(ResolutionError::Infeasible) => Err(ResolutionError::Infeasible),
             // After the time limit, the kind of this error depends on the solver.
@@ -233,7 +233,7 @@ impl Program {
         }
     }
 
-    fn outside(self, solver: &Outside, left: Duration) -> Solved {
+    fn external(self, solver: &ExternalSolver, left: Duration) -> Solved {
         let names = lp_format::names(&self.variables);
         let text = lp_format::write(&self.variables, &names, &self.objective, &self.rules);
         let Some(found) = solver.solve(&text, left)? else {
@@ -243,6 +243,6 @@ impl Program {
             (*variable, found.values.get(name).copied().unwrap_or(0.0))
         };
         let values: HashMap<Variable, f64> = names.iter().map(value).collect();
-        Self::answer(&self.lies, self.k, &values, found.complete)
+        Self::answer(&self.placed, self.k, &values, found.complete)
     }
 }

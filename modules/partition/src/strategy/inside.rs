@@ -52,8 +52,13 @@ pub(super) fn improve(
         let share = share * cost as f64 / inside;
         let steps = (budget.steps as f64 * share) as u64;
         let part = Budget { steps, ..*budget };
-        let starts = vec![group.pick(&best.block)];
-        let mut context = Context::new(&group.inst, part, Random::new(random.next()), starts);
+        let initial_solutions = vec![group.pick(&best.block)];
+        let mut context = Context::new(
+            &group.inst,
+            part,
+            Random::new(random.next()),
+            initial_solutions,
+        );
         let found = search(&mut context);
         spent += steps;
         if found.feasible() && found.cost < cost {
@@ -113,7 +118,7 @@ impl Inside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feasibility::keeps;
+    use crate::feasibility::is_feasible;
     use crate::graph::{Channel, Graph};
     use crate::machine::{Block, Machine, Tree};
     use crate::problem::Problem;
@@ -168,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gained_inside_is_gained_in_the_whole() {
+    fn gains_inside_a_group_are_gains_of_the_mapping() {
         let inst = instance();
         let mut random = Random::new(7);
         let packed = crate::pack::pack(&inst, &mut random, crate::pack::Effort::of(10_000));
@@ -180,12 +185,15 @@ mod tests {
             ..Budget::until(None)
         };
         let search = |context: &mut Context<'_>| {
-            let first = Best::of(&State::new(context.inst, context.starts[0].clone()));
+            let first = Best::of(&State::new(
+                context.inst,
+                context.initial_solutions[0].clone(),
+            ));
             exchange::improve(context.inst, &first, 40_000, None, &mut context.random).0
         };
         improve(&inst, &mut best, (&budget, 0.5), &mut random, search);
         assert!(best.cost < before);
         assert_eq!(best.cost, inst.cost(&best.block));
-        assert!(keeps(&inst, &best.block));
+        assert!(is_feasible(&inst, &best.block));
     }
 }

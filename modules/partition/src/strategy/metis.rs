@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_the_place_of_metis_takes_longer() {
+    fn bisections_instead_of_metis_take_longer() {
         let [many, few] = [2, 1_000].map(|blocks| metis_takes(2_500, 5_000, blocks));
         assert!(few > many * 100);
     }

@@ -9,19 +9,18 @@ use crate::error::Error;
 use crate::problem::Problem;
 
 pub(crate) use context::{Context, Found};
-pub(crate) use other::Other;
-pub use other::SearchLimits;
-pub use outside::Launch;
+pub use external::Launch;
+pub use user_strategy::SearchLimits;
+pub(crate) use user_strategy::UserStrategy;
 
 pub(crate) mod auto;
 mod context;
+mod external;
 mod ilp;
 mod inside;
 mod lp_format;
 pub(crate) mod metis;
 mod operators;
-pub(crate) mod other;
-mod outside;
 mod parallel;
 mod round_robin;
 pub(crate) mod rounds;
@@ -29,6 +28,7 @@ mod small;
 mod stack;
 mod start;
 mod team;
+pub(crate) mod user_strategy;
 
 /// A method to find a mapping, with its properties. The strategies of this crate have names
 /// ([`Strategy::named`], [`strategies`]). Other strategies are created from a function
@@ -52,7 +52,7 @@ pub(crate) enum Run {
     /// A strategy of this crate, which works on an [`Instance`](crate::instance::Instance).
     Engine(fn(&mut Context<'_>) -> Result<Found, Error>),
     /// A strategy of a library user, which works on the [`Problem`].
-    Other(Arc<Other>),
+    User(Arc<UserStrategy>),
 }
 
 /// Class of a strategy.
@@ -120,7 +120,7 @@ impl Strategy {
             about: about.into(),
             kind: Kind::Engine,
             compared: false,
-            run: Run::Other(Arc::new(run)),
+            run: Run::User(Arc::new(run)),
         }
     }
 
@@ -131,7 +131,7 @@ impl Strategy {
     /// Returns [`Error::LeftOut`] if the strategy is not compiled in, and
     /// [`Error::UnknownStrategy`] if there is no strategy with this name.
     pub fn named(name: &str) -> Result<Self, Error> {
-        if let Some(name) = LEFT_OUT.iter().find(|known| **known == name) {
+        if let Some(name) = NOT_COMPILED_IN.iter().find(|known| **known == name) {
             let feature = "metis";
             return Err(Error::LeftOut { name, feature });
         }
@@ -230,7 +230,7 @@ static STRATEGIES: &[Strategy] = &[
 ];
 
 /// Names of the strategies that the feature `metis` would add, if it is disabled.
-const LEFT_OUT: &[&str] = match cfg!(feature = "metis") {
+const NOT_COMPILED_IN: &[&str] = match cfg!(feature = "metis") {
     true => &[],
     false => &["metis", "metis-kway", "metis-recursive"],
 };

@@ -84,7 +84,7 @@ impl<'a> Members<'a> {
         let members = self.0.iter_mut().map(|(search, _)| search);
         for (i, search) in std::iter::once(first).chain(members).enumerate() {
             let others = found.iter().enumerate().filter(|&(from, _)| from != i);
-            others.for_each(|(_, best)| search.meet(best.clone()));
+            others.for_each(|(_, best)| search.add_elite(best.clone()));
         }
     }
 }

@@ -97,7 +97,7 @@ fn round<'a>(context: &Context<'a>, steps: u64, limit: Limit) -> Round<'a> {
         },
         timed: false,
         limit,
-        hopeless_at: None,
+        patience_ends_at: None,
     }
 }
 
@@ -121,7 +121,7 @@ fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: 
                 search.add(block);
             }
         }
-        if round.is_hopeless(search) {
+        if round.is_out_of_patience(search) {
             return true;
         }
     }
@@ -142,7 +142,7 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
     let mut end = search.spent;
     // A search without a feasible mapping ends early, so that time is left to raise the bounds.
     // Much of the time may have passed before.
-    let hopeless_at = partway(budget.stop_at(), context.patience);
+    let patience_ends_at = partway(budget.stop_at(), context.patience);
     // Tests end by steps, so the work of a proof is limited to the steps of the search.
     let counted = limit.most < u64::MAX;
     loop {
@@ -154,7 +154,7 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
         let steps = end.saturating_sub(search.spent).max(1);
         let round = Round {
             timed: true,
-            hopeless_at,
+            patience_ends_at,
             ..round(context, steps, limit)
         };
         members.round(
@@ -164,13 +164,13 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
             |search, context, team| match others {
                 None => search.round(context, &round, (team, 0)),
                 Some(others) => {
-                    let steps = as_without(search, context, others, limit);
+                    let steps = run_untimed_rounds(search, context, others, limit);
                     limit.most = limit.most.saturating_sub(steps);
                 }
             },
         );
         let over = search.spent >= limit.most || budget.is_over();
-        if over || search.is_proved() || round.is_hopeless(&search) {
+        if over || search.is_proved() || round.is_out_of_patience(&search) {
             break;
         }
         // A proof that is near gets its share of the time, once there is a mapping to start from.
@@ -199,7 +199,7 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
 
 /// Runs the remaining rounds of a search without a time limit, from its saved state. Returns the
 /// number of steps.
-fn as_without(
+fn run_untimed_rounds(
     search: &mut Search<'_>,
     context: &Context<'_>,
     (mut other, random): (Search<'_>, Random),
@@ -219,7 +219,7 @@ fn as_without(
     }
     let steps = other.spent - from;
     search.bound = search.bound.max(other.bound);
-    search.meet(other.best);
+    search.add_elite(other.best);
     steps
 }
 

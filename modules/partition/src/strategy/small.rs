@@ -26,8 +26,8 @@ use crate::refine::pair::redivide;
 use crate::refine::region::Region;
 use crate::tuning::proofs::{FEW, LONGER};
 use crate::tuning::small::{
-    CYCLE, FEWEST, HORIZON, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PAIRS, PROVABLE, REPAIR,
-    REPAIRS, SHORT, STALLED, STALLING, START_COST, STARTS,
+    CYCLE, FEWEST_INITIAL, HORIZON, IDLE, INITIAL_COST, INNER, KEPT, LAST, MOST_INITIAL, OPENING,
+    OUTER, PAIRS, PROVABLE, REPAIR, REPAIRS, SHORT, STALLED, STALLING,
 };
 
 /// A search that runs in rounds.
@@ -43,7 +43,7 @@ pub(super) struct Search<'a> {
     pool: Vec<Best>,
     /// Improved mappings, to be combined with others.
     elite: Vec<Best>,
-    starts: usize,
+    initial_solutions: usize,
     /// Whether mappings from vertex orders are about as good as those from the engine for large
     /// networks.
     lines: bool,
@@ -80,12 +80,18 @@ impl Search<'_> {
     /// Adds one more initial solution to the pool. Returns the number of steps.
     fn start(&mut self, round: &Round<'_>, random: &mut Random) -> u64 {
         let short = round.planned() / SHORT < self.inst.len() as u64;
-        let manner = (self.lines, short);
-        let started = start(self.inst, self.starts, manner, self.stop_at, random);
+        let mode = (self.lines, short);
+        let started = start(
+            self.inst,
+            self.initial_solutions,
+            mode,
+            self.stop_at,
+            random,
+        );
         let Some((mut found, annealed, work)) = started else {
             return 1;
         };
-        let each = if round.timed { START_COST } else { 1 };
+        let each = if round.timed { INITIAL_COST } else { 1 };
         let mut spent = annealed + work * each;
         self.overcounted += work * (each - 1);
         self.tight |= !found.feasible();
@@ -108,10 +114,10 @@ impl Search<'_> {
         }
         // No vertex order is good for a mesh, so such a network gets only one initial solution from
         // an order.
-        self.lines &= self.starts != 1
+        self.lines &= self.initial_solutions != 1
             || !found.feasible()
             || (self.best.cost as f64) < 1.5 * found.cost as f64;
-        self.starts += 1;
+        self.initial_solutions += 1;
         self.note(&found);
         keep(&mut self.pool, found);
         spent
@@ -119,7 +125,7 @@ impl Search<'_> {
 
     /// Replaces the present mapping by the best in the pool. Returns the present one, or `None` if
     /// the pool is empty.
-    fn turn(&mut self) -> Option<Best> {
+    fn next_from_pool(&mut self) -> Option<Best> {
         if self.pool.is_empty() {
             return None;
         }
@@ -208,7 +214,7 @@ pub(super) struct Round<'a> {
     pub(super) timed: bool,
     pub(super) limit: Limit,
     /// Time at which a search without a feasible mapping also ends.
-    pub(super) hopeless_at: Option<Instant>,
+    pub(super) patience_ends_at: Option<Instant>,
 }
 
 impl Round<'_> {
@@ -227,13 +233,13 @@ impl Round<'_> {
     /// Returns true if the search ends after this number of steps of the plan.
     fn is_over(&self, search: &Search<'_>, steps: u64) -> bool {
         let all = search.spent >= self.limit.most || self.used(steps) >= 1.0;
-        all || self.is_hopeless(search) || is_past(search.stop_at)
+        all || self.is_out_of_patience(search) || is_past(search.stop_at)
     }
 
     /// Returns true if a search has found no feasible mapping up to the point at which the caller
     /// must raise the bounds.
-    pub(super) fn is_hopeless(&self, search: &Search<'_>) -> bool {
-        let late = || search.spent >= self.limit.patience || is_past(self.hopeless_at);
+    pub(super) fn is_out_of_patience(&self, search: &Search<'_>) -> bool {
+        let late = || search.spent >= self.limit.patience || is_past(self.patience_ends_at);
         !search.best.feasible() && late()
     }
 }
@@ -288,8 +294,8 @@ impl<'a> Search<'a> {
     pub(super) fn new(context: &mut Context<'a>, member: usize) -> Self {
         let inst = context.inst;
         let stop_at = context.budget.stop_at();
-        let mut known = std::mem::take(&mut context.starts).into_iter();
-        let (first, starts, spent) = match known.next() {
+        let mut known = std::mem::take(&mut context.initial_solutions).into_iter();
+        let (first, initial_solutions, spent) = match known.next() {
             Some(block) => (given(inst, block), member, 0),
             None => {
                 let started = start(inst, member, (true, true), stop_at, &mut context.random);
@@ -305,7 +311,7 @@ impl<'a> Search<'a> {
             now: first.clone(),
             pool: vec![first],
             elite: Vec::new(),
-            starts,
+            initial_solutions,
             lines: true,
             tight: false,
             overcounted: 0,
@@ -325,7 +331,7 @@ impl<'a> Search<'a> {
     }
 
     /// Adds the best mapping of another search, for combinations.
-    pub(super) fn meet(&mut self, other: Best) {
+    pub(super) fn add_elite(&mut self, other: Best) {
         self.note(&other);
         keep(&mut self.elite, other);
     }
@@ -363,17 +369,19 @@ impl<'a> Search<'a> {
             && (!round.is_over(self, self.spent - course.from) || (provable && self.proving == 0))
         {
             if self.best.feasible() {
-                team.tell(self.best.cost);
+                team.report_cost(self.best.cost);
             }
             rounds += 1;
-            let (at, starts) = (course.at(self), self.starts - member);
+            let (at, initial_solutions) = (course.at(self), self.initial_solutions - member);
             if provable && rounds > 8 {
                 provable = false;
                 if self.prove(&budget) {
                     context.log.push("proved by branch and bound".to_owned());
                     break;
                 }
-            } else if starts < FEWEST || (starts < STARTS && at < OPENING) {
+            } else if initial_solutions < FEWEST_INITIAL
+                || (initial_solutions < MOST_INITIAL && at < OPENING)
+            {
                 self.spent += self.start(round, &mut context.random);
             } else if at > OUTER && !std::mem::replace(&mut inner, true) {
                 let random = &mut context.random;
@@ -396,7 +404,7 @@ impl<'a> Search<'a> {
     fn choose(&mut self, course: &mut Course<'_>, context: &mut Context<'_>) -> Attempt {
         let at = course.at(self);
         let Some(attempt) = course.attempt else {
-            self.turn();
+            self.next_from_pool();
             return Attempt::new(at);
         };
         if at > LAST {
@@ -416,7 +424,7 @@ impl<'a> Search<'a> {
         let (now, best) = (self.now.cost, self.best.cost);
         let turn = format!("turn at {at:.3}: {now} of {best}");
         context.log.push(turn);
-        if let Some(old) = self.turn() {
+        if let Some(old) = self.next_from_pool() {
             keep(&mut self.elite, old);
         }
         course.operators.refresh();
@@ -497,7 +505,7 @@ fn search_part(context: &mut Context<'_>) -> Best {
             most: context.budget.steps,
             patience: u64::MAX,
         },
-        hopeless_at: None,
+        patience_ends_at: None,
     };
     // The cost of a part has no meaning for the watch of the whole search.
     search.round(context, &round, (&Team::new(None), 1));

@@ -4,9 +4,9 @@
 use std::time::Instant;
 
 use crate::budget::{Budget, is_past};
-use crate::feasibility::keeps;
+use crate::feasibility::is_feasible;
 use crate::instance::Instance;
-use crate::large::{self, Manner};
+use crate::large::{self, TimeUse};
 use crate::multilevel::line;
 use crate::random::Random;
 use crate::refine::anneal::{Best, annealed};
@@ -42,7 +42,7 @@ pub(super) fn start(
                 false => &large::FAST,
             };
             let budget = Budget::until(stop_at);
-            let block = large::map(inst, effort, (&budget, Manner::Once), random)?;
+            let block = large::map(inst, effort, (&budget, TimeUse::Once), random)?;
             (block, MAKING * (inst.len() + inst.targets.len()))
         }
     };
@@ -72,7 +72,7 @@ pub(super) fn in_order(inst: &Instance) -> Vec<u32> {
 
 /// Wraps a mapping. If it is feasible, its cost is computed without the cost table.
 pub(super) fn given(inst: &Instance, block: Vec<u32>) -> Best {
-    match keeps(inst, &block) {
+    match is_feasible(inst, &block) {
         true => Best {
             cost: inst.cost(&block),
             excess: 0.0,
@@ -91,7 +91,7 @@ mod tests {
 
     /// Bounds as after one heavy vertex has raised the bound of all blocks.
     #[test]
-    fn what_fits_into_one_host_gets_a_start_there() {
+    fn networks_that_fit_one_host_get_an_initial_solution_there() {
         let channels = (0..240).flat_map(|v| {
             [1, 7].map(|far| Channel {
                 from: v,

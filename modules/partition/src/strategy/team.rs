@@ -22,7 +22,7 @@ impl<'a> Team<'a> {
     }
 
     /// Reports a cost to the observer. The observer gets the least cost of all searches.
-    pub(super) fn tell(&self, cost: i64) {
+    pub(super) fn report_cost(&self, cost: i64) {
         if let Some(watch) = self.watch {
             let least = self.least.fetch_min(cost, Ordering::Relaxed);
             watch.found(least.min(cost));

@@ -69,7 +69,7 @@ pub(crate) mod proofs {
     pub(crate) const FEW_ROUNDS: u64 = 4;
     /// Most rounds of pricing.
     pub(crate) const ROUNDS: u64 = 2_000;
-    /// Beginnings of one length that the first pass keeps, and the factor by which the next pass
+    /// Partial mappings of a length kept by the first pass, and the factor by which the next pass
     /// keeps more.
     pub(crate) const WIDTH: usize = 100;
     pub(crate) const WIDER: usize = 6;

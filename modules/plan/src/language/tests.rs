@@ -4,11 +4,11 @@ use super::*;
 use graphmap_kpn::source::SourceMap;
 use proptest::prelude::*;
 
-fn read(word: &str, text: &str) -> Result<Said, Box<Diagnostic>> {
-    rule(word, &SourceMap::new().add("--rule", text).unwrap()).map(|r| r.said)
+fn read(word: &str, text: &str) -> Result<RuleKind, Box<Diagnostic>> {
+    rule(word, &SourceMap::new().add("--rule", text).unwrap()).map(|r| r.kind)
 }
 
-fn shown(said: &Said) -> String {
+fn shown(kind: &RuleKind) -> String {
     let name = |p: &Pattern| {
         if p.literal {
             format!("{:?}", p.text)
@@ -18,32 +18,32 @@ fn shown(said: &Said) -> String {
     };
     let names = |list: &[Pattern]| list.iter().map(name).collect::<Vec<_>>().join(",");
     let term = |t: &Term| match t.of {
-        Of::Process => name(&t.name),
-        Of::Kind => format!("kind:{}", name(&t.name)),
-        Of::Module => format!("module:{}", name(&t.name)),
+        NameKind::Process => name(&t.name),
+        NameKind::Kind => format!("kind:{}", name(&t.name)),
+        NameKind::Module => format!("module:{}", name(&t.name)),
     };
     let terms = |list: &[Term]| list.iter().map(term).collect::<Vec<_>>().join(",");
-    let place = |p: &Where| match p {
-        Where::Host(p) => format!("host:{}", name(p)),
-        Where::OsProcess(a, b, _) => format!("{a}-{b}"),
+    let place = |p: &OsProcessSet| match p {
+        OsProcessSet::Host(p) => format!("host:{}", name(p)),
+        OsProcessSet::OsProcess(a, b, _) => format!("{a}-{b}"),
     };
-    let places = |list: &[Where]| list.iter().map(place).collect::<Vec<_>>().join(",");
-    let at = |list: &[Where]| match list {
+    let places = |list: &[OsProcessSet]| list.iter().map(place).collect::<Vec<_>>().join(",");
+    let at = |list: &[OsProcessSet]| match list {
         [] => String::new(),
         _ => format!("@{}", places(list)),
     };
-    match said {
-        Said::Pin(what, there) => format!("pin {}={}", terms(what), places(there)),
-        Said::Together(what) => format!("together {}", terms(what)),
-        Said::Apart(what, there) => format!("apart {}{}", terms(what), at(there)),
-        Said::Hold(what, least, most, there) => {
+    match kind {
+        RuleKind::Pin(what, there) => format!("pin {}={}", terms(what), places(there)),
+        RuleKind::Together(what) => format!("together {}", terms(what)),
+        RuleKind::Apart(what, there) => format!("apart {}{}", terms(what), at(there)),
+        RuleKind::Hold(what, least, most, there) => {
             format!("hold {}={least}-{most}{}", terms(what), at(there))
         }
-        Said::Whole(modules) => format!("whole {}", names(modules)),
-        Said::Prefer(modules, traffic) => format!("prefer {}={traffic}", names(modules)),
-        Said::Memory(there, bytes) => format!("memory {}={bytes}", places(there)),
-        Said::Move(what, Price::Mem) => format!("move {}=mem", terms(what)),
-        Said::Move(what, Price::Traffic(price)) => format!("move {}={price}", terms(what)),
+        RuleKind::Whole(modules) => format!("whole {}", names(modules)),
+        RuleKind::Prefer(modules, traffic) => format!("prefer {}={traffic}", names(modules)),
+        RuleKind::Memory(there, bytes) => format!("memory {}={bytes}", places(there)),
+        RuleKind::Move(what, Price::Mem) => format!("move {}=mem", terms(what)),
+        RuleKind::Move(what, Price::Traffic(price)) => format!("move {}={price}", terms(what)),
     }
 }
 
@@ -77,7 +77,7 @@ fn rules_are_read_as_they_are_meant() {
 }
 
 #[test]
-fn what_is_no_rule_is_told_at_its_place() {
+fn syntax_errors_are_reported_at_their_position() {
     for (word, text, at) in [
         ("pin", "", ""),
         ("pin", "a", ""),
@@ -121,16 +121,19 @@ fn a_file_has_a_rule_a_line() {
     map.add("before", "x").unwrap();
     let mut found = Diagnostics::new();
     assert_eq!(rules(&map.add("r", text).unwrap(), &mut found).len(), 2);
-    let told = found.iter().map(|d| {
+    let errors = found.iter().map(|d| {
         let place = map.location(d.primary.as_ref().unwrap().span).unwrap();
         (place.to_string(), d.help[0].clone())
     });
-    let told: Vec<_> = told.collect();
+    let errors: Vec<_> = errors.collect();
     assert_eq!(
-        told[0],
+        errors[0],
         ("r:5:1".to_owned(), "did you mean `pin`?".to_owned())
     );
-    assert_eq!((told[1].0.as_str(), told[2].0.as_str()), ("r:6:1", "r:7:9"));
+    assert_eq!(
+        (errors[1].0.as_str(), errors[2].0.as_str()),
+        ("r:6:1", "r:7:9")
+    );
     let sound = text.lines().take(4).collect::<Vec<_>>().join("\n");
     let read = rules(&map.add("s", sound).unwrap(), &mut found);
     let at: Vec<_> = read
@@ -138,8 +141,8 @@ fn a_file_has_a_rule_a_line() {
         .map(|r| map.location(r.span).unwrap().to_string())
         .collect();
     assert_eq!(at, ["s:3:2", "s:4:1"]);
-    let said: Vec<_> = read.iter().map(|r| shown(&r.said)).collect();
-    assert_eq!(said, ["pin a=1-1", "apart \"#\""]);
+    let texts: Vec<_> = read.iter().map(|r| shown(&r.kind)).collect();
+    assert_eq!(texts, ["pin a=1-1", "apart \"#\""]);
 }
 
 proptest! {
@@ -151,8 +154,8 @@ proptest! {
         let source = map.add("r", file).unwrap();
         let mut found = Diagnostics::new();
         let _ = rules(&source, &mut found);
-        for finding in found.iter() {
-            prop_assert!(map.range(finding.primary.as_ref().unwrap().span).is_some());
+        for diagnostic in found.iter() {
+            prop_assert!(map.range(diagnostic.primary.as_ref().unwrap().span).is_some());
         }
     }
 }

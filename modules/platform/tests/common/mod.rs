@@ -3,13 +3,13 @@
 
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
-use graphmap_platform::{Dialect, Platform, read};
+use graphmap_platform::{HostsFormat, Platform, read};
 
-pub(crate) fn try_read(dialect: Option<Dialect>, text: &str) -> (Option<Platform>, Vec<String>) {
+pub(crate) fn try_read(format: Option<HostsFormat>, text: &str) -> (Option<Platform>, Vec<String>) {
     let mut sources = SourceMap::new();
     let source = sources.add("hosts", text).expect("small");
     let mut out = Diagnostics::new();
-    let platform = read(&source, dialect, &mut out);
+    let platform = read(&source, format, &mut out);
     assert_eq!(platform.is_none(), out.has_errors(), "{out:?}");
     (platform, show(&sources, &out))
 }
@@ -24,15 +24,15 @@ pub(crate) fn show(sources: &SourceMap, out: &Diagnostics) -> Vec<String> {
 }
 
 /// Returns the platform of a text that causes no diagnostic, without positions.
-pub(crate) fn good(dialect: Option<Dialect>, text: &str) -> Platform {
-    let (platform, found) = try_read(dialect, text);
+pub(crate) fn good(format: Option<HostsFormat>, text: &str) -> Platform {
+    let (platform, found) = try_read(format, text);
     assert_eq!(found, Vec::<String>::new(), "in {text:?}");
     platform.expect("no finding").without_spans()
 }
 
 /// Returns the diagnostics of a text.
-pub(crate) fn findings(dialect: Option<Dialect>, text: &str) -> Vec<String> {
-    try_read(dialect, text).1
+pub(crate) fn diagnostics(format: Option<HostsFormat>, text: &str) -> Vec<String> {
+    try_read(format, text).1
 }
 
 /// Returns the names of hosts with their slots.

@@ -41,13 +41,13 @@ impl<'a> Read<'a> {
     /// Records the ignored attributes of a node.
     pub(super) fn node(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
         let known = [self.load, self.memory].into_iter().chain(OF_NODES);
-        look(attributes, known, &mut self.of_nodes)
+        record_unknown(attributes, known, &mut self.of_nodes)
     }
 
     /// Records the ignored attributes of an edge.
     pub(super) fn edge(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
         let known = [self.traffic].into_iter().chain(OF_EDGES);
-        look(attributes, known, &mut self.of_edges)
+        record_unknown(attributes, known, &mut self.of_edges)
     }
 
     /// Returns a sentence for each ignored attribute that is probably misspelled.
@@ -71,7 +71,7 @@ impl<'a> Read<'a> {
     }
 }
 
-fn look<'a>(
+fn record_unknown<'a>(
     attributes: &Bound<'_, PyDict>,
     known: impl Iterator<Item = &'a str> + Clone,
     found: &mut BTreeMap<String, Option<&'a str>>,

@@ -9,9 +9,9 @@ use std::collections::{HashMap, HashSet};
 #[derive(Clone, Copy)]
 pub(super) enum Kind<'a> {
     /// The attribute `kind`.
-    Said(&'a str),
+    Explicit(&'a str),
     /// The name of the process, without the number at its end.
-    OfName,
+    FromName,
     /// No source: the node is a number or a tuple, for example.
     None,
 }
@@ -32,11 +32,11 @@ pub(super) fn kinds<'a>(
     let processes: Vec<_> = processes.collect();
     let ports = ports(processes.len(), edges);
     let base = |(name, kind): (&'a str, Kind<'a>)| match kind {
-        Kind::Said(kind) => kind,
-        Kind::OfName if !is_number(name) => kind_of_name(name),
-        Kind::OfName | Kind::None => UNKNOWN,
+        Kind::Explicit(kind) => kind,
+        Kind::FromName if !is_number(name) => kind_of_name(name),
+        Kind::FromName | Kind::None => UNKNOWN,
     };
-    let is_said = |kind: Kind<'_>| matches!(kind, Kind::Said(_));
+    let is_said = |kind: Kind<'_>| matches!(kind, Kind::Explicit(_));
     // Ports of each kind. Kinds from names and from attributes are separate, because the second do
     // not depend on names.
     let mut alike: HashMap<&str, Option<Ports<'_>>> = HashMap::new();

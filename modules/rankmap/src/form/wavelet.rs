@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_merged_is_found_again() {
+    fn merged_ranks_are_found() {
         for len in [0, 1, 2, 9, 64, 1000_u32] {
             for sequences in [1, 2, 3, 5, 8, 100] {
                 // Each number is in one of `sequences` sequences, which are in reverse order.

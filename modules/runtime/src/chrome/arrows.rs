@@ -5,7 +5,7 @@ use graphmap_executor::trace::{Event, Part, Way};
 
 /// Poll of a process: the index of its part, and its time on the clock of the trace.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Turn {
+pub(super) struct Poll {
     pub(super) part: u32,
     pub(super) kind: u32,
     pub(super) index: u32,
@@ -19,10 +19,10 @@ pub(super) struct Arrow {
     pub(super) channel: u32,
     /// Ordinal of the token on its channel.
     pub(super) ordinal: u64,
-    pub(super) from: Turn,
-    pub(super) left: i64,
-    pub(super) to: Turn,
-    pub(super) came: i64,
+    pub(super) from: Poll,
+    pub(super) written_at: i64,
+    pub(super) to: Poll,
+    pub(super) read_at: i64,
 }
 
 /// Messages of a trace, and the numbers of those without an arrow.
@@ -37,7 +37,7 @@ impl Arrows {
     pub(super) fn new(parts: &[Part], shifts: &[i64]) -> Self {
         // Channel, ordinal, direction and poll of each read and write. If a write is repeated, the
         // last one counts, because the token of an earlier one was taken back.
-        let mut sides: Vec<(u32, u64, Way, Turn)> = Vec::new();
+        let mut sides: Vec<(u32, u64, Way, Poll)> = Vec::new();
         for (at, (part, shift)) in parts.iter().zip(shifts).enumerate() {
             let mut first = sides.len();
             for event in &part.events {
@@ -46,22 +46,22 @@ impl Arrows {
                         way,
                         channel,
                         ordinal,
-                    } => sides.push((channel, ordinal, way, Turn::default())),
-                    Event::Turn {
+                    } => sides.push((channel, ordinal, way, Poll::default())),
+                    Event::Poll {
                         kind,
                         index,
                         start,
                         end,
                         ..
                     } => {
-                        let turn = Turn {
+                        let poll = Poll {
                             part: at as u32,
                             kind,
                             index,
                             start: start as i64 + shift,
                             end: end as i64 + shift,
                         };
-                        sides[first..].iter_mut().for_each(|side| side.3 = turn);
+                        sides[first..].iter_mut().for_each(|side| side.3 = poll);
                         first = sides.len();
                     }
                     Event::Ready { .. } => {}
@@ -70,8 +70,8 @@ impl Arrows {
             // Drops messages whose poll was not recorded.
             sides.truncate(first);
         }
-        sides.sort_unstable_by_key(|&(channel, ordinal, way, turn)| {
-            (channel, ordinal, way, turn.start)
+        sides.sort_unstable_by_key(|&(channel, ordinal, way, poll)| {
+            (channel, ordinal, way, poll.start)
         });
         let mut all = Arrows::default();
         for token in sides.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
@@ -91,17 +91,17 @@ impl Arrows {
 
 /// Returns the arrow of a message, or `None` if the read cannot follow the write. The exact times
 /// within the two polls are unknown. The chosen times respect the order of write and read.
-fn arrow((channel, ordinal): (u32, u64), from: Turn, to: Turn) -> Option<Arrow> {
+fn arrow((channel, ordinal): (u32, u64), from: Poll, to: Poll) -> Option<Arrow> {
     // A poll does not include its end, at which the next one may begin.
-    let came = to.start.max(from.start);
-    let left = came.min(from.end - 1);
-    (came < to.end).then_some(Arrow {
+    let read_at = to.start.max(from.start);
+    let written_at = read_at.min(from.end - 1);
+    (read_at < to.end).then_some(Arrow {
         channel,
         ordinal,
         from,
-        left,
+        written_at,
         to,
-        came,
+        read_at,
     })
 }
 
@@ -116,15 +116,15 @@ mod tests {
             scheduler: os_process,
             pid: 1,
             host: None,
-            behind: 0,
-            turns_left_out: 0,
-            messages_left_out: 0,
+            time_of_day_offset: 0,
+            polls_dropped: 0,
+            messages_dropped: 0,
             events,
         }
     }
 
-    fn turn(kind: u32, start: u64, end: u64) -> Event {
-        Event::Turn {
+    fn poll(kind: u32, start: u64, end: u64) -> Event {
+        Event::Poll {
             kind,
             index: 0,
             start,
@@ -150,13 +150,13 @@ mod tests {
                 // Earlier messages are missing.
                 message(Write, 3, 7),
                 message(Write, 3, 8),
-                turn(0, 10, 20),
+                poll(0, 10, 20),
                 // Token 9 is taken back, and another takes its ordinal.
                 message(Write, 3, 9),
-                turn(0, 30, 40),
+                poll(0, 30, 40),
                 message(Write, 3, 9),
                 message(Write, 4, 7),
-                turn(0, 50, 60),
+                poll(0, 50, 60),
                 message(Write, 4, 8),
             ],
         );
@@ -165,19 +165,19 @@ mod tests {
             vec![
                 message(Read, 3, 6),
                 message(Read, 3, 7),
-                turn(1, 5, 12),
+                poll(1, 5, 12),
                 message(Read, 3, 8),
                 message(Read, 3, 9),
-                turn(1, 15, 70),
+                poll(1, 15, 70),
                 message(Read, 4, 7),
-                turn(1, 45, 48),
+                poll(1, 45, 48),
             ],
         );
         let all = Arrows::new(&[writer, reader], &[0, 0]);
         let times: Vec<_> = all
             .arrows
             .iter()
-            .map(|arrow| (arrow.channel, arrow.left, arrow.came))
+            .map(|arrow| (arrow.channel, arrow.written_at, arrow.read_at))
             .collect();
         // The second token is read while the poll that wrote it goes on. The third is read in a
         // poll that began before that.
@@ -186,11 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn arrows_end_within_their_turns() {
-        let turn = |start, end| Turn {
+    fn arrows_end_within_their_polls() {
+        let poll = |start, end| Poll {
             start,
             end,
-            ..Turn::default()
+            ..Poll::default()
         };
         for (from, to, expected) in [
             ((0, 5), (7, 9), Some((4, 7))),
@@ -200,8 +200,8 @@ mod tests {
             ((4, 9), (2, 5), Some((4, 4))),
             ((5, 9), (2, 5), None),
         ] {
-            let found = arrow((0, 0), turn(from.0, from.1), turn(to.0, to.1));
-            let times = found.map(|arrow| (arrow.left, arrow.came));
+            let found = arrow((0, 0), poll(from.0, from.1), poll(to.0, to.1));
+            let times = found.map(|arrow| (arrow.written_at, arrow.read_at));
             assert_eq!(times, expected, "{from:?} {to:?}");
         }
     }

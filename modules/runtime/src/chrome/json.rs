@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::io::{self, Write};
 
-use super::arrows::{Arrow, Arrows, Turn};
-use super::left_out::LeftOut;
+use super::arrows::{Arrow, Arrows, Poll};
+use super::missing::Missing;
 use graphmap_executor::exec::report::Directory;
 use graphmap_executor::quote::quote;
 use graphmap_executor::trace::{After, Event, Part, Way};
@@ -13,7 +13,7 @@ use graphmap_executor::trace::{After, Event, Part, Way};
 /// Returns the time at which an event began, on the clock of its host. A message has no time.
 pub(super) fn start(event: &Event) -> Option<u64> {
     match *event {
-        Event::Turn { start, .. } => Some(start),
+        Event::Poll { start, .. } => Some(start),
         Event::Ready { at, .. } => Some(at),
         Event::Message { .. } => None,
     }
@@ -59,18 +59,18 @@ pub(super) fn write(
     parts: &[Part],
     shifts: &[i64],
     arrows: &Arrows,
-    left_out: &LeftOut,
+    missing: &Missing,
 ) -> io::Result<()> {
-    let LeftOut {
-        turns,
+    let Missing {
+        polls,
         messages,
         arrows: one_sided,
         backward,
         os_processes,
-    } = left_out;
+    } = missing;
     write!(
         out,
-        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"program\":\"graphmap\",\"left_out\":{{\"turns\":{turns},\
+        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"program\":\"graphmap\",\"left_out\":{{\"turns\":{polls},\
          \"messages\":{messages},\"one_sided\":{one_sided},\"backward\":{backward},\"os_processes\":{os_processes}}}}},\n\
          \"traceEvents\":["
     )?;
@@ -107,17 +107,17 @@ impl Writer<'_> {
 
     /// Writes the names of the OS processes, and of the network's processes that were polled.
     fn groups(&mut self) -> io::Result<()> {
-        let mut told = BTreeSet::new();
+        let mut named = BTreeSet::new();
         let (parts, directory) = (self.parts, self.directory);
         for part in parts {
             let mut processes = BTreeSet::new();
             for event in &part.events {
-                if let Event::Turn { kind, index, .. } = *event {
+                if let Event::Poll { kind, index, .. } = *event {
                     processes.insert((kind, index));
                 }
             }
             let pid = part.os_process + 1;
-            if told.insert(pid) {
+            if named.insert(pid) {
                 let host = part.host.as_deref().map(|host| format!(" on {host}"));
                 let number = part.pid;
                 let name = format!(
@@ -163,7 +163,7 @@ impl Writer<'_> {
                     Way::Read => read += 1,
                     _ => written += 1,
                 },
-                Event::Turn {
+                Event::Poll {
                     kind,
                     index,
                     start,
@@ -227,16 +227,16 @@ impl Writer<'_> {
             _ => format!("channel {}", arrow.channel),
         };
         let name = quote(&name);
-        let of = |turn: &Turn| &self.parts[turn.part as usize];
+        let of = |poll: &Poll| &self.parts[poll.part as usize];
         let from = self.track(of(&arrow.from), arrow.from.kind, arrow.from.index);
         let to = self.track(of(&arrow.to), arrow.to.kind, arrow.to.index);
-        let (left, came) = (Micros(arrow.left), Micros(arrow.came));
+        let (written_at, read_at) = (Micros(arrow.written_at), Micros(arrow.read_at));
         let (number, token) = (arrow.channel, arrow.ordinal);
         self.event(format_args!(
-            "\"ph\":\"s\",{from},\"ts\":{left},\"cat\":\"message\",\"name\":{name},\"id\":{id},\"args\":{{\"channel\":{number},\"token\":{token}}}"
+            "\"ph\":\"s\",{from},\"ts\":{written_at},\"cat\":\"message\",\"name\":{name},\"id\":{id},\"args\":{{\"channel\":{number},\"token\":{token}}}"
         ))?;
         self.event(format_args!(
-            "\"ph\":\"f\",\"bp\":\"e\",{to},\"ts\":{came},\"cat\":\"message\",\"name\":{name},\"id\":{id}"
+            "\"ph\":\"f\",\"bp\":\"e\",{to},\"ts\":{read_at},\"cat\":\"message\",\"name\":{name},\"id\":{id}"
         ))
     }
 }

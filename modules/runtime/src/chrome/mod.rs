@@ -6,7 +6,7 @@
 
 mod arrows;
 mod json;
-mod left_out;
+mod missing;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,7 +18,7 @@ use graphmap_executor::error::RunError;
 use graphmap_executor::exec::report::Directory;
 use graphmap_executor::options::Options;
 use graphmap_executor::trace::{Part, Trace};
-use left_out::LeftOut;
+use missing::Missing;
 
 /// Name of the output in messages about its file.
 pub(crate) const WHAT: &str = "the trace";
@@ -67,9 +67,9 @@ impl Unwritten {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn write(&self) -> Result<(), RunError> {
-        let left_out = write(&self.trace, &*self.directory, self.os_processes)
+        let missing = write(&self.trace, &*self.directory, self.os_processes)
             .map_err(|error| cannot_write(&self.trace, &error))?;
-        if let Some(notice) = left_out.notice(&self.trace, self.kept) {
+        if let Some(notice) = missing.notice(&self.trace, self.kept) {
             self.trace.note(notice);
         }
         Ok(())
@@ -81,23 +81,23 @@ impl Unwritten {
     }
 }
 
-fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::Result<LeftOut> {
+fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::Result<Missing> {
     let mut parts = trace.take();
     parts.sort_by_key(|part| part.scheduler);
     let here: BTreeSet<u32> = parts.iter().map(|part| part.os_process).collect();
     let shifts = shifts(&parts);
     let arrows = Arrows::new(&parts, &shifts);
-    let left_out = LeftOut {
-        turns: parts.iter().map(|part| part.turns_left_out).sum(),
-        messages: parts.iter().map(|part| part.messages_left_out).sum(),
+    let missing = Missing {
+        polls: parts.iter().map(|part| part.polls_dropped).sum(),
+        messages: parts.iter().map(|part| part.messages_dropped).sum(),
         arrows: arrows.one_sided,
         backward: arrows.backward,
         os_processes: os_processes.saturating_sub(here.len()) as u64,
     };
     output_file::write(trace.file(), |out| {
-        json::write(out, directory, &parts, &shifts, &arrows, &left_out)
+        json::write(out, directory, &parts, &shifts, &arrows, &missing)
     })?;
-    Ok(left_out)
+    Ok(missing)
 }
 
 /// Returns the offset that moves the times of each part to one clock. It is 0 at the first event.
@@ -106,7 +106,7 @@ fn shifts(parts: &[Part]) -> Vec<i64> {
         // OS processes of one host share its clock. Their values of `behind` differ slightly,
         // because each has read the time of day at another moment.
         let first = parts.iter().find(|other| other.host == part.host);
-        first.map_or(0, |first| first.behind)
+        first.map_or(0, |first| first.time_of_day_offset)
     };
     let first = parts.first().map_or(0, base);
     let mut shifts: Vec<i64> = parts.iter().map(|part| base(part) - first).collect();

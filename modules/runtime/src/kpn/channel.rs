@@ -80,7 +80,7 @@ impl<T> Channel<T> {
                 two: ManuallyDrop::new(MaybeUninit::uninit()),
             }),
         })));
-        // SAFETY: a channel begins with its point, and `free` calls `strike` before it frees it.
+        // SAFETY: a channel begins with its point, and `free` calls `remove_point` first.
         // The ends of channels are not `Send`, so that happens on this thread.
         unsafe { registry.add(channel.cast(), number) };
         channel
@@ -344,7 +344,7 @@ impl<T> Channel<T> {
     /// Both ends must have left, and `channel` must not be used afterwards.
     unsafe fn free(channel: NonNull<Self>) {
         // SAFETY: the channel is alive until the end of this function.
-        let number = wait_points::strike(unsafe { channel.as_ref().point() });
+        let number = wait_points::remove_point(unsafe { channel.as_ref().point() });
         // SAFETY: `create` made the Box, no end is left, and the registry has removed the point. No
         // token is in the channel, because the reader took them all and none is put in after it has
         // left.

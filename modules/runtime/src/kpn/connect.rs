@@ -71,13 +71,17 @@ impl Drop for PortEnds {
 pub(super) struct KindPort {
     pub(super) tokens: PortEnds,
     /// Ends of the channels for control tokens, if the port is flow-controlled.
-    pub(super) tells: PortEnds,
-    pub(super) hears: PortEnds,
+    pub(super) control_outputs: PortEnds,
+    pub(super) control_inputs: PortEnds,
 }
 
 impl KindPort {
     pub(super) fn lists(&mut self) -> [&mut PortEnds; 3] {
-        [&mut self.tokens, &mut self.tells, &mut self.hears]
+        [
+            &mut self.tokens,
+            &mut self.control_outputs,
+            &mut self.control_inputs,
+        ]
     }
 }
 
@@ -87,7 +91,7 @@ pub struct Ends<'a> {
     pub(super) names: &'a [String],
     pub(super) next: usize,
     pub(super) member: u32,
-    pub(super) mistakes: &'a mut Vec<String>,
+    pub(super) errors: &'a mut Vec<String>,
 }
 
 impl std::fmt::Debug for Ends<'_> {
@@ -113,10 +117,10 @@ impl Ends<'_> {
         let Some(port) = self.ports.get(at).filter(|port| port.tokens.port.is_some()) else {
             return;
         };
-        let is_flow = port.hears.port.is_some();
-        if is_flow != flow && self.mistakes.len() < 20 {
+        let is_flow = port.control_inputs.port.is_some();
+        if is_flow != flow && self.errors.len() < 20 {
             let is = |flow| if flow { "is" } else { "is not" };
-            self.mistakes.push(format!(
+            self.errors.push(format!(
                 "port `{}` {} flow-controlled in the graph, but {} in the struct",
                 self.names[at],
                 is(is_flow),
@@ -140,9 +144,9 @@ impl Ends<'_> {
             return &mut [];
         };
         if token != TypeId::of::<T>() || is_input != input {
-            if self.mistakes.len() < 20 {
+            if self.errors.len() < 20 {
                 let way = |input| if input { "an input" } else { "an output" };
-                self.mistakes.push(format!(
+                self.errors.push(format!(
                     "port `{}` is {} of {} in the graph, but {} of {} in the struct",
                     self.names[at],
                     way(is_input),
@@ -197,9 +201,9 @@ impl Ends<'_> {
 
     #[cold]
     fn too_many(&mut self, count: usize) {
-        if self.mistakes.len() < 20 {
+        if self.errors.len() < 20 {
             let name = &self.names[self.next - 1];
-            self.mistakes.push(format!(
+            self.errors.push(format!(
                 "port `{name}` has {count} channels, but it is not a bundle"
             ));
         }
@@ -269,11 +273,15 @@ impl Ends<'_> {
 
     /// Returns the control ends of the current port, in the order of their slots.
     fn controls(&mut self) -> impl Iterator<Item = (Output<Control>, Input<Control>)> + use<> {
-        let tells = self.all(false, |port| &mut port.tells).map(Output::new);
-        let tells: Vec<_> = tells.collect();
-        let hears = self.all(true, |port| &mut port.hears).map(Input::new);
-        let hears: Vec<_> = hears.collect();
-        tells.into_iter().zip(hears)
+        let control_outputs = self
+            .all(false, |port| &mut port.control_outputs)
+            .map(Output::new);
+        let control_outputs: Vec<_> = control_outputs.collect();
+        let control_inputs = self
+            .all(true, |port| &mut port.control_inputs)
+            .map(Input::new);
+        let control_inputs: Vec<_> = control_inputs.collect();
+        control_outputs.into_iter().zip(control_inputs)
     }
 
     /// Connects the next port. Returns the flow-controlled inputs of all its channels, in the order
@@ -285,7 +293,7 @@ impl Ends<'_> {
         let tokens = self.all(true, |port| &mut port.tokens).map(Input::new);
         let tokens: Vec<_> = tokens.collect();
         let ends = tokens.into_iter().zip(self.controls());
-        ends.map(|(tokens, (tells, hears))| FlowInput::new(tokens, tells, hears))
+        ends.map(|(tokens, (output, input))| FlowInput::new(tokens, output, input))
             .collect()
     }
 
@@ -296,7 +304,7 @@ impl Ends<'_> {
         let tokens = self.all(false, |port| &mut port.tokens).map(Output::new);
         let tokens: Vec<_> = tokens.collect();
         let ends = tokens.into_iter().zip(self.controls());
-        ends.map(|(tokens, (tells, hears))| FlowOutput::new(tokens, tells, hears))
+        ends.map(|(tokens, (output, input))| FlowOutput::new(tokens, output, input))
             .collect()
     }
 

@@ -2,36 +2,36 @@
 
 use std::rc::Rc;
 
-use graphmap_executor::exec::between_polls::take_leave;
-use graphmap_executor::exec::frames::{LEFT, Outside, PendingCredit};
+use graphmap_executor::exec::between_polls::send_leave;
+use graphmap_executor::exec::frames::{LEFT, PendingCredit, Remote};
 use graphmap_executor::placement::SchedulerId;
 
 /// Credit of an input that its writer, in another OS process, has not received yet.
 pub(crate) struct Credits {
     credit: Rc<PendingCredit>,
-    outside: Rc<Outside>,
+    remote: Rc<Remote>,
     /// Number of pending tokens from which their credit is sent at once.
     at_once_from: u32,
 }
 
 impl Credits {
     /// Creates the credit of the channel with this index among those from scheduler `peer`.
-    pub(crate) fn new(peer: SchedulerId, index: u32, capacity: u32, outside: &Rc<Outside>) -> Self {
+    pub(crate) fn new(peer: SchedulerId, index: u32, capacity: u32, remote: &Rc<Remote>) -> Self {
         Credits {
             credit: PendingCredit::new(peer, index),
-            outside: Rc::clone(outside),
+            remote: Rc::clone(remote),
             at_once_from: capacity.div_ceil(2),
         }
     }
 
     pub(crate) fn taken(&self) {
-        self.outside.give_credit(&self.credit, self.at_once_from);
+        self.remote.give_credit(&self.credit, self.at_once_from);
     }
 }
 
 impl Drop for Credits {
     fn drop(&mut self) {
         let PendingCredit { index, peer, .. } = *self.credit;
-        take_leave(&self.outside, peer, LEFT, index);
+        send_leave(&self.remote, peer, LEFT, index);
     }
 }

@@ -16,7 +16,7 @@ use graphmap_executor::exec::shared::Shared;
 use graphmap_executor::exec::wait_points::{CrossEnd, Registry};
 use graphmap_executor::finally::Finally;
 use graphmap_executor::link::spsc::{Offered, Pop, Push, Ring};
-use graphmap_executor::link::waiter::{ARMED, HOOK, ID, NOBODY, waits};
+use graphmap_executor::link::waiter::{ARMED, HOOK, ID, NO_ID, waits};
 use graphmap_executor::placement::SchedulerIndex;
 
 pub(crate) struct Cross<T> {
@@ -27,8 +27,8 @@ pub(crate) struct Cross<T> {
 struct About {
     /// Run of the channel, and the schedulers of its ends in this OS process.
     shared: Arc<Shared>,
-    reader_home: SchedulerIndex,
-    writer_home: SchedulerIndex,
+    reader_scheduler: SchedulerIndex,
+    writer_scheduler: SchedulerIndex,
     number: u32,
     /// Slots of the ends in the registries of their schedulers. Each end uses only its own.
     slots: [AtomicU32; 2],
@@ -44,14 +44,14 @@ impl<T> Cross<T> {
     pub(crate) fn create(
         number: u32,
         capacity: u32,
-        homes: (SchedulerIndex, SchedulerIndex),
+        schedulers: (SchedulerIndex, SchedulerIndex),
         shared: &Arc<Shared>,
     ) -> Arc<Self> {
-        let (writer_home, reader_home) = homes;
+        let (writer_scheduler, reader_scheduler) = schedulers;
         let about = About {
             shared: Arc::clone(shared),
-            reader_home,
-            writer_home,
+            reader_scheduler,
+            writer_scheduler,
             number,
             slots: [const { AtomicU32::new(u32::MAX) }; 2],
         };
@@ -95,7 +95,7 @@ impl<T> Cross<T> {
     #[inline(always)]
     pub(crate) unsafe fn take_at_once(&self) -> Option<T> {
         // SAFETY: guaranteed by the caller.
-        let (token, waiter) = unsafe { self.ring.pop_at_once() }?;
+        let (token, waiter) = unsafe { self.ring.try_pop_cached() }?;
         match waiter {
             None => self.defer(Side::Read),
             Some(_) => self.wake(Side::Write, waiter),
@@ -127,8 +127,8 @@ impl<T> Cross<T> {
                     side as usize,
                     this.cast(),
                     match side {
-                        Side::Read => |end| (*end.cast::<Self>()).tell_taken(),
-                        Side::Write => |end| (*end.cast::<Self>()).tell_put(),
+                        Side::Read => |end| (*end.cast::<Self>()).wake_writer(),
+                        Side::Write => |end| (*end.cast::<Self>()).wake_reader(),
                     },
                 );
             }
@@ -169,7 +169,7 @@ impl<T> Cross<T> {
     #[inline(always)]
     pub(crate) unsafe fn put_at_once(&self, token: impl FnOnce() -> T) -> bool {
         // SAFETY: guaranteed by the caller.
-        self.was_put(unsafe { self.ring.push_at_once(token) })
+        self.was_put(unsafe { self.ring.try_push_cached(token) })
     }
 
     /// Puts a token in as [`Cross::put_at_once`] does, into a channel that never held more than one
@@ -268,13 +268,13 @@ impl<T> Cross<T> {
 
     /// Wakes the writer if it waits. A `SeqCst` fence must separate this call from the reads of the
     /// tokens.
-    fn tell_taken(&self) {
+    fn wake_writer(&self) {
         self.wake(Side::Write, self.ring.unarm_writer());
     }
 
     /// Wakes the reader if it waits. A `SeqCst` fence must separate this call from the writes of
     /// the tokens.
-    fn tell_put(&self) {
+    fn wake_reader(&self) {
         self.wake(Side::Read, self.ring.unarm_reader());
     }
 
@@ -283,12 +283,12 @@ impl<T> Cross<T> {
     fn wake(&self, side: Side, waiter: Option<u32>) {
         if let Some(id) = waiter {
             let about = self.about();
-            let home = match side {
-                Side::Read => about.reader_home,
-                Side::Write => about.writer_home,
+            let scheduler = match side {
+                Side::Read => about.reader_scheduler,
+                Side::Write => about.writer_scheduler,
             };
             current::count_sent();
-            about.shared.send(home, id);
+            about.shared.send(scheduler, id);
         }
     }
 
@@ -363,14 +363,14 @@ impl<T> Cross<T> {
     /// already.
     pub(crate) fn arm(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
         self.touch(scheduler, side);
-        self.look_no_more(scheduler);
+        self.forget_polled_wait(scheduler);
         self.arm_ring(id, side)
     }
 
     /// Removes a polled wait. It may be over without the knowledge of the scheduler, if its process
     /// was polled for another reason and found the token. The process that waits now must not be
     /// mistaken for that one when the scheduler goes to sleep.
-    fn look_no_more(&self, scheduler: &Scheduler) {
+    fn forget_polled_wait(&self, scheduler: &Scheduler) {
         scheduler.polled().forget((&raw const *self).cast());
     }
 
@@ -390,7 +390,7 @@ impl<T> Cross<T> {
     /// has left already.
     pub(crate) fn arm_stop(&self, scheduler: &Scheduler, word: u32) -> bool {
         self.touch(scheduler, Side::Write);
-        self.look_no_more(scheduler);
+        self.forget_polled_wait(scheduler);
         self.unhook_other(Side::Write, word & ID);
         let stopped = self.ring.arm_stop(word);
         if stopped {
@@ -425,7 +425,7 @@ impl<T> Cross<T> {
     /// Frees the hook of a foreign waker, because no process waits at the end any more. If the
     /// other side has disarmed the hook, it is in the inbox, and is freed when it fires.
     fn unhook(&self, side: Side) {
-        self.unhook_other(side, NOBODY);
+        self.unhook_other(side, NO_ID);
     }
 
     /// Frees a hook as [`Cross::unhook`] does, except the hook `new`, which waits next. The word
@@ -533,11 +533,13 @@ impl<T: Send> CrossEnd for Cross<T> {
 
 impl<T> Drop for Cross<T> {
     fn drop(&mut self) {
-        let (number, home) = (self.about().number, self.about().writer_home);
+        let (number, scheduler) = (self.about().number, self.about().writer_scheduler);
         let taken = self.ring.taken();
         current::with_run(self.about().shared.run, |s| {
-            let home = s.shared().number(home);
-            s.tally().borrow_mut().channel(number, taken, Some(home.0));
+            let scheduler = s.shared().number(scheduler);
+            s.statistics()
+                .borrow_mut()
+                .channel(number, taken, Some(scheduler.0));
         });
     }
 }

@@ -9,8 +9,8 @@ use std::task::Context;
 
 use super::channel::Channel;
 use super::cross::Cross;
-use super::far::FarOutput;
 use super::meter::Meter;
+use super::remote_output::RemoteOutput;
 use graphmap_executor::exec::current::waiting;
 use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::scheduler::Scheduler;
@@ -22,7 +22,7 @@ use graphmap_executor::trace::Way;
 /// Pointer to a channel of any kind, in one word. The lowest bits are a mark for the kind. A
 /// channel within a scheduler has the mark 0, so that one comparison recognises the kind that must
 /// be fast. An end without a channel therefore has another mark. The pointer may lead to a metered
-/// end, which contains the pointer to the channel. An output may also point to a [`FarOutput`],
+/// end, which contains the pointer to the channel. An output may also point to a [`RemoteOutput`],
 /// which sends to another OS process.
 ///
 /// The target of an end never changes while its port exists, because futures have copies of the end
@@ -54,7 +54,7 @@ struct Metered<T> {
 pub(crate) enum Form<'a, T> {
     Here(&'a Channel<T>),
     Cross(&'a Cross<T>),
-    Far(&'a FarOutput<T>),
+    Remote(&'a RemoteOutput<T>),
     None,
 }
 
@@ -127,18 +127,18 @@ impl<T> End<T> {
     }
 
     /// Returns the writing end of a channel whose reader is in another OS process.
-    pub(crate) fn far(output: FarOutput<T>) -> Self {
+    pub(crate) fn remote(output: RemoteOutput<T>) -> Self {
         // SAFETY: the pointer comes from a Box, so it is not null.
         unsafe { End::marked(Box::into_raw(Box::new(output)), FAR) }
     }
 
-    /// Frees the [`FarOutput`] of an end.
+    /// Frees the [`RemoteOutput`] of an end.
     ///
     /// # Safety
     /// The end must be of this kind. It must be freed only once, and not be used afterwards.
-    pub(crate) unsafe fn free_far(&self) {
-        // SAFETY: `far` made the Box, and the caller guarantees that it is freed only once.
-        drop(unsafe { Box::from_raw(self.unmarked::<FarOutput<T>>()) });
+    pub(crate) unsafe fn free_remote(&self) {
+        // SAFETY: `remote` made the Box, and the caller guarantees that it is freed only once.
+        drop(unsafe { Box::from_raw(self.unmarked::<RemoteOutput<T>>()) });
     }
 
     #[inline(always)]
@@ -234,7 +234,7 @@ impl<T> End<T> {
             // SAFETY: as above, without the mark. `plain` never returns a metered end.
             CROSS | METER => Form::Cross(unsafe { &*end.unmarked::<Cross<T>>() }),
             // SAFETY: as above.
-            _ => Form::Far(unsafe { &*end.unmarked::<FarOutput<T>>() }),
+            _ => Form::Remote(unsafe { &*end.unmarked::<RemoteOutput<T>>() }),
         }
     }
 
@@ -262,7 +262,7 @@ impl<T> End<T> {
 
     /// Returns the sender to another OS process, if this end has one and no meter.
     #[inline(always)]
-    pub(crate) fn far_output(&self) -> Option<&FarOutput<T>> {
+    pub(crate) fn remote_output(&self) -> Option<&RemoteOutput<T>> {
         // SAFETY: as in `form`.
         (self.mark() == FAR).then(|| unsafe { &*self.unmarked() })
     }
@@ -297,7 +297,7 @@ impl<T> End<T> {
                 waits
             }
             Form::Cross(channel) => waiting(|scheduler| channel.arm(scheduler, id, side)),
-            Form::Far(output) => waiting(|scheduler| output.arm(scheduler, ARMED | id)),
+            Form::Remote(output) => waiting(|scheduler| output.arm(scheduler, ARMED | id)),
             Form::None => false,
         }
     }
@@ -321,7 +321,7 @@ impl<T> End<T> {
                 waits
             }
             Form::Cross(channel) => channel.wait_for_change(scheduler, context, side),
-            Form::Far(output) => {
+            Form::Remote(output) => {
                 scheduler.count_room_wait(output.channel());
                 let id = scheduler.waiter(context, output.word(), output.owner());
                 output.wait(scheduler, ARMED | id)
@@ -356,7 +356,7 @@ impl<T> End<T> {
                 let id = scheduler.waiter(context, 0, channel.owner(Side::Write));
                 !channel.arm_stop(scheduler, word_of(id))
             }
-            Form::Far(output) => {
+            Form::Remote(output) => {
                 let id = scheduler.waiter(context, output.word(), output.owner());
                 output.wait(scheduler, word_of(id))
             }
@@ -382,7 +382,7 @@ impl<T> End<T> {
             Form::Here(channel) => channel.take_back(),
             // SAFETY: a channel has only one output, which is not `Send`.
             Form::Cross(channel) => unsafe { channel.take_back() },
-            Form::Far(_) | Form::None => None,
+            Form::Remote(_) | Form::None => None,
         };
         if let (Some(meter), Some(_)) = (self.meter(), &token) {
             meter.take_back();
@@ -405,7 +405,7 @@ impl<T> End<T> {
             Form::Here(channel) => channel.point().disarm(side),
             // SAFETY: an end stays on its thread.
             Form::Cross(channel) => unsafe { channel.disarm(side) },
-            Form::Far(output) => output.disarm(),
+            Form::Remote(output) => output.disarm(),
             Form::None => {}
         }
     }
@@ -415,7 +415,7 @@ impl<T> End<T> {
         match self.form() {
             Form::Here(channel) => Some(channel.point().is_gone(Side::Read)),
             Form::Cross(channel) => Some(channel.is_stopped()),
-            Form::Far(output) => Some(output.is_stopped()),
+            Form::Remote(output) => Some(output.is_stopped()),
             Form::None => None,
         }
     }
@@ -425,7 +425,7 @@ impl<T> End<T> {
         match self.form() {
             Form::Here(channel) => scheduler.registry().number_of(channel.point()),
             Form::Cross(channel) => channel.number(scheduler.run()),
-            Form::Far(output) => output.number(scheduler.run()),
+            Form::Remote(output) => output.number(scheduler.run()),
             Form::None => None,
         }
     }

@@ -8,11 +8,11 @@ use super::channel::Put;
 use super::connect::Free;
 use super::cross::Cross;
 use super::end::End;
-use super::far::FarOutput;
-use super::far_input;
 use super::flow::Control;
 use super::meter::{Counts, Formats, Meter};
 use super::ports::{Input, Output};
+use super::remote_input;
+use super::remote_output::RemoteOutput;
 use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::scheduler::Scheduler;
 use graphmap_executor::exec::wait_points::Registry;
@@ -40,21 +40,21 @@ unsafe fn free_output<T>(raw: *mut u8) {
 /// Creates the channels of a class.
 pub(crate) trait Maker: Send + Sync {
     fn frees(&self) -> (Free, Free);
-    /// Creates a channel, and returns the raw ends of the writer and of the reader. `homes` are
+    /// Creates a channel, and returns the raw ends of the writer and of the reader. `schedulers` are
     /// their schedulers. If there are `formats`, the channel counts bytes.
     fn make(
         &self,
         site: Site,
-        homes: (SchedulerIndex, SchedulerIndex),
+        schedulers: (SchedulerIndex, SchedulerIndex),
         scheduler: &Scheduler,
         formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8);
     /// Creates a channel to or from another OS process, and returns its raw end here. Returns
     /// `None` if the type is not a payload.
-    fn make_far(
+    fn make_remote(
         &self,
         site: Site,
-        far: FarSide,
+        remote_side: RemoteSide,
         scheduler: &Scheduler,
         formats: &Formats,
     ) -> Option<*mut u8>;
@@ -76,7 +76,7 @@ pub(crate) struct Site {
 /// The side of a channel that is in this OS process, and the scheduler of the other side, which is
 /// in another OS process.
 #[derive(Clone, Copy)]
-pub(crate) struct FarSide {
+pub(crate) struct RemoteSide {
     pub(super) side: Side,
     pub(super) peer: SchedulerId,
 }
@@ -147,14 +147,19 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
             n,
             capacity,
         }: Site,
-        homes: (SchedulerIndex, SchedulerIndex),
+        schedulers: (SchedulerIndex, SchedulerIndex),
         scheduler: &Scheduler,
         formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8) {
-        let (writer, reader) = if homes.0 == homes.1 {
+        let (writer, reader) = if schedulers.0 == schedulers.1 {
             End::<T>::here(scheduler.registry(), number, capacity)
         } else {
-            End::<T>::cross(Cross::create(number, capacity, homes, scheduler.shared()))
+            End::<T>::cross(Cross::create(
+                number,
+                capacity,
+                schedulers,
+                scheduler.shared(),
+            ))
         };
         let unfilled = Finally(|| drop((Output::new(writer), Input::new(reader))));
         self.put_initial(writer, n);
@@ -170,33 +175,46 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
         (writer.into_raw(), reader.into_raw())
     }
 
-    fn make_far(
+    fn make_remote(
         &self,
         Site {
             number,
             n,
             capacity,
         }: Site,
-        far: FarSide,
+        remote_side: RemoteSide,
         scheduler: &Scheduler,
         formats: &Formats,
     ) -> Option<*mut u8> {
-        let (format, outside) = (formats.get::<T>()?, scheduler.outside()?);
-        let end = match far.side {
+        let (format, remote) = (formats.get::<T>()?, scheduler.remote()?);
+        let end = match remote_side.side {
             Side::Write => {
-                let output = FarOutput::new(number, far.peer, capacity, scheduler, outside, format);
-                let end = End::far(output);
+                let output = RemoteOutput::new(
+                    number,
+                    remote_side.peer,
+                    capacity,
+                    scheduler,
+                    remote,
+                    format,
+                );
+                let end = End::remote(output);
                 let unfilled = Finally(|| drop(Output::new(end)));
                 self.put_initial(end, n);
                 mem::forget(unfilled);
                 self.traced(end, number, scheduler)
             }
             Side::Read => {
-                let (end, credits) =
-                    far_input::input(number, far.peer, capacity, scheduler, outside, format);
+                let (end, credits) = remote_input::input(
+                    number,
+                    remote_side.peer,
+                    capacity,
+                    scheduler,
+                    remote,
+                    format,
+                );
                 let (run, counted) = (scheduler.run(), !is_control::<T>());
                 let traced = counted && scheduler.recorder().is_some();
-                let profiled = counted && scheduler.tally().borrow().profiled;
+                let profiled = counted && scheduler.statistics().borrow().profiled;
                 let counts = Counts::of_reader(profiled.then_some(format), traced, number, run);
                 end.metered(Meter::new(Some(credits), counts))
             }

@@ -82,8 +82,8 @@ impl<T> Counts<T> {
         }
     }
 
-    fn recorder(&self, tell: impl FnOnce(&Recorder)) {
-        current::with_run(self.run, |scheduler| scheduler.recorder().map(tell));
+    fn recorder(&self, record: impl FnOnce(&Recorder)) {
+        current::with_run(self.run, |scheduler| scheduler.recorder().map(record));
     }
 
     fn message(&self, way: Way) {
@@ -150,8 +150,8 @@ impl<T> Drop for Counts<T> {
             return;
         }
         current::with_run(self.run, |scheduler| {
-            let mut tally = scheduler.tally().borrow_mut();
-            tally.bytes.push((self.number, self.bytes.get()));
+            let mut statistics = scheduler.statistics().borrow_mut();
+            statistics.bytes.push((self.number, self.bytes.get()));
         });
     }
 }

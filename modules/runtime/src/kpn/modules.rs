@@ -33,23 +33,23 @@ impl Network {
         let names = self.names(of, names);
         let count = within.len();
         if let Some(names) = names.len().filter(|&names| names != count) {
-            let mistake = format!("{}: {names} names for {count} modules", of());
-            self.mistakes.push(mistake);
+            let error = format!("{}: {names} names for {count} modules", of());
+            self.errors.push(error);
         }
         let before = self.modules_total();
         // Each module has a communicator, and other communicators need numbers as well.
         let all = u32::try_from(count).ok();
         let all = all.and_then(|count| before.checked_add(count));
         if all.is_none_or(|all| all >= MOST) {
-            let mistake = format!("{}: more than {MOST} modules", of());
-            return self.mistakes.push(mistake);
+            let error = format!("{}: more than {MOST} modules", of());
+            return self.errors.push(error);
         }
         if let Some(wrong) = within.iter().find(|&number| number > before) {
-            let mistake = format!(
+            let error = format!(
                 "{}: module {wrong} does not exist: {before} are declared before",
                 of()
             );
-            self.mistakes.push(mistake);
+            self.errors.push(error);
         }
         self.modules.push(ModuleTable {
             kind: kind.to_string(),
@@ -71,7 +71,7 @@ impl Network {
         let modules = self.sequence(of, modules);
         let all = self.modules_total();
         if let Some(wrong) = modules.iter().find(|&number| number > all) {
-            self.mistakes.push(format!(
+            self.errors.push(format!(
                 "{}: module {wrong} does not exist: there are {all}",
                 of()
             ));
@@ -80,11 +80,11 @@ impl Network {
             Some(table) if modules.len() == table.ranks.len() => table.modules = modules,
             Some(table) => {
                 let (given, members) = (modules.len(), table.ranks.len());
-                self.mistakes
+                self.errors
                     .push(format!("{}: {given} numbers for {members} members", of()));
             }
             None => self
-                .mistakes
+                .errors
                 .push("a module for a kind of another network".into()),
         }
     }

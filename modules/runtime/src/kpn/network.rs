@@ -117,7 +117,7 @@ pub struct Network {
     pub(super) modules: Vec<ModuleTable>,
     pub(crate) classes: Vec<Class>,
     pub(crate) formats: Formats,
-    pub(crate) mistakes: Vec<String>,
+    pub(crate) errors: Vec<String>,
     pub(crate) processes: u32,
     pub(crate) channels: u32,
 }
@@ -188,7 +188,7 @@ impl Network {
             modules: Vec::new(),
             classes: Vec::new(),
             formats: Formats::default(),
-            mistakes: Vec::new(),
+            errors: Vec::new(),
             processes: 0,
             channels: 0,
         }
@@ -211,7 +211,7 @@ impl Network {
 
     pub(super) fn sequence(&mut self, of: impl Fn() -> String, text: &str) -> Sequence {
         text.parse().unwrap_or_else(|error| {
-            self.mistakes
+            self.errors
                 .push(format!("{}: invalid sequence `{text}`: {error}", of()));
             Sequence::default()
         })
@@ -260,15 +260,15 @@ impl Network {
         let ranks = self.sequence(of, ranks);
         let names = self.names(of, names);
         if ranks.is_empty() {
-            self.mistakes.push(format!("kind {name}: no ranks"));
+            self.errors.push(format!("kind {name}: no ranks"));
         }
         if let Some(count) = names.len().filter(|&count| count != ranks.len()) {
             let ranks = ranks.len();
-            self.mistakes
+            self.errors
                 .push(format!("kind {name}: {count} names for {ranks} ranks"));
         }
         if self.kinds.len() >= task::MAX_KINDS as usize {
-            self.mistakes.push("too many kinds".into());
+            self.errors.push("too many kinds".into());
             return Kind(0);
         }
         match self
@@ -278,7 +278,7 @@ impl Network {
         {
             Some(processes) => self.processes = processes,
             None => self
-                .mistakes
+                .errors
                 .push(format!("kind {name}: more than {MOST} processes")),
         }
         self.kinds.push(KindTable {
@@ -322,7 +322,7 @@ impl Network {
     ) {
         if initial > channels.capacity {
             let capacity = channels.capacity;
-            self.mistakes.push(format!(
+            self.errors.push(format!(
                 "{}: {initial} initial tokens in channels of capacity {capacity}",
                 self.describe(&channels)
             ));
@@ -335,9 +335,9 @@ impl Network {
     /// Each consists of three channels: one for tokens, and one for control messages in each
     /// direction. Profiles and traces do not count the control messages.
     pub fn flow_channels<T: Send + 'static>(&mut self, channels: Channels<'_>) {
-        let mistakes = self.mistakes.len();
+        let errors = self.errors.len();
         self.channels::<T>(channels);
-        if self.mistakes.len() > mistakes {
+        if self.errors.len() > errors {
             return; // the other two classes would report the same errors again
         }
         self.payload(Some(Format::<Control>::new()));
@@ -373,8 +373,8 @@ impl Network {
 
     /// Returns an error if the description is inconsistent.
     pub(crate) fn check(&self) -> Result<(), RunError> {
-        let mut mistakes = self.mistakes.clone();
-        if mistakes.is_empty() {
+        let mut errors = self.errors.clone();
+        if errors.is_empty() {
             let mut seen = vec![false; self.processes as usize];
             let ranks = self
                 .kinds
@@ -389,14 +389,14 @@ impl Network {
                     Some(false) => "is used twice".to_string(),
                     None => format!("is too high: there are {} processes", self.processes),
                 };
-                mistakes.push(format!("kind {}: rank {rank} {problem}", kind.name));
+                errors.push(format!("kind {}: rank {rank} {problem}", kind.name));
                 break;
             }
         }
-        if mistakes.is_empty() {
+        if errors.is_empty() {
             Ok(())
         } else {
-            Err(RunError::Wiring(mistakes))
+            Err(RunError::Wiring(errors))
         }
     }
 
@@ -413,7 +413,7 @@ impl Network {
 
     fn add<T: Send + 'static>(&mut self, channels: Channels<'_>, maker: TypedMaker<T>) {
         let name = self.describe(&channels);
-        let mistakes = self.mistakes.len();
+        let errors = self.errors.len();
         let of = || name.clone();
         let from_index = self.sequence(of, channels.from_index);
         let to_index = self.sequence(of, channels.to_index);
@@ -422,7 +422,7 @@ impl Network {
             let sequence = self.sequence(of, text);
             if !sequence.is_empty() && sequence.len() != count {
                 let len = sequence.len();
-                self.mistakes.push(format!(
+                self.errors.push(format!(
                     "{name}: {len} numbers in `{what}` for {count} channels"
                 ));
             }
@@ -434,27 +434,27 @@ impl Network {
         let column = attribute("column", channels.column);
         if to_index.len() != count {
             let to = to_index.len();
-            self.mistakes
+            self.errors
                 .push(format!("{name}: {count} writers and {to} readers"));
         }
         if channels.capacity == 0 || channels.capacity > u32::MAX / 4 {
-            self.mistakes
+            self.errors
                 .push(format!("{name}: invalid capacity: expected 1 to 2^30 - 1"));
         }
         for ((kind, port), index) in [(channels.from, &from_index), (channels.to, &to_index)] {
             let Some(table) = self.kinds.get(kind.0 as usize) else {
-                self.mistakes
+                self.errors
                     .push(format!("{name}: the kind belongs to another network"));
                 continue;
             };
             if port >= table.ports.len() {
-                self.mistakes
+                self.errors
                     .push(format!("{name}: kind {} has no port {port}", table.name));
             }
             let members = table.ranks.len();
             if let Some(index) = index.iter().find(|&index| index as usize >= members) {
                 let kind = &table.name;
-                self.mistakes
+                self.errors
                     .push(format!("{name}: kind {kind} has no member {index}"));
             }
         }
@@ -466,10 +466,10 @@ impl Network {
         {
             Some(channels) => self.channels = channels,
             None => self
-                .mistakes
+                .errors
                 .push(format!("{name}: more than 2^31 - 2 channels")),
         }
-        if self.mistakes.len() > mistakes {
+        if self.errors.len() > errors {
             return;
         }
         self.classes.push(Class {

@@ -100,8 +100,8 @@ macro_rules! sources {
                 context: &mut Context<'_>,
             ) -> Poll<Option<Self::Item>> {
                 let mut open = false;
-                for turn in first..first + $count {
-                    match turn % $count {
+                for index in first..first + $count {
+                    match index % $count {
                         $($at if self.$at.1 => match self.$at.0.poll_next(context) {
                             Poll::Ready(Some(item)) => {
                                 return Poll::Ready(Some(OneOf::$name(item)));
@@ -174,7 +174,7 @@ impl<S: Sources> Future for Any<S> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
         let this = self.get_mut();
         let first = *this.first.get_or_insert_with(|| {
-            current::with_current(Scheduler::turn_of_choice).unwrap_or(0) % S::COUNT
+            current::with_current(Scheduler::next_choice).unwrap_or(0) % S::COUNT
         });
         this.turn_away = S::turn_away;
         this.sources.poll_any(first, context)

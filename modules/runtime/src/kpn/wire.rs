@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::connect::{Ends, Free, KindPort, Placed, PortEnds};
-use super::maker::{FarSide, Maker, Site};
+use super::maker::{Maker, RemoteSide, Site};
 use super::meter::Formats;
 use super::network::{Class, KindTable, Network};
 use graphmap_executor::exec::hooks::Side;
@@ -78,7 +78,7 @@ struct Wiring<'a> {
     formats: Option<&'a Formats>,
     /// Ends that no process has taken, by kind and port.
     kinds: Vec<Vec<KindPort>>,
-    mistakes: Vec<String>,
+    errors: Vec<String>,
 }
 
 /// Creates the channels and processes of `scheduler`.
@@ -93,7 +93,7 @@ pub(crate) fn build(
     residents: Vec<(u32, u32, u32)>,
 ) -> Result<(), Vec<String>> {
     let ports_of = |table: &KindTable| table.ports.iter().map(|_| KindPort::default()).collect();
-    let profiled = scheduler.tally().borrow().profiled;
+    let profiled = scheduler.statistics().borrow().profiled;
     let mut wiring = Wiring {
         network,
         placement,
@@ -102,11 +102,11 @@ pub(crate) fn build(
         me: scheduler.number(),
         formats: profiled.then_some(&network.formats),
         kinds: network.kinds.iter().map(ports_of).collect(),
-        mistakes: Vec::new(),
+        errors: Vec::new(),
     };
     for class in &network.classes {
         wiring.declare(class);
-        if wiring.mistakes.is_empty() {
+        if wiring.errors.is_empty() {
             wiring.make_channels(class);
         }
     }
@@ -120,8 +120,8 @@ impl Wiring<'_> {
         let port = &mut self.kinds[kind as usize][port as usize];
         match (class.control, input) {
             (false, _) => &mut port.tokens,
-            (true, false) => &mut port.tells,
-            (true, true) => &mut port.hears,
+            (true, false) => &mut port.control_outputs,
+            (true, true) => &mut port.control_inputs,
         }
     }
 
@@ -138,7 +138,7 @@ impl Wiring<'_> {
             let old = *known.get_or_insert(this);
             if (old.0, old.2) != (this.0, this.2) {
                 let table = &self.network.kinds[kind as usize];
-                self.mistakes.push(format!(
+                self.errors.push(format!(
                     "port `{}` of kind {} has channels of different types or directions: {} and {}",
                     table.ports[port as usize], table.name, old.1, class.token_name
                 ));
@@ -147,7 +147,7 @@ impl Wiring<'_> {
     }
 
     /// Returns the scheduler of a member of a kind.
-    fn home(&self, kind: u32, member: u32) -> SchedulerId {
+    fn scheduler_of(&self, kind: u32, member: u32) -> SchedulerId {
         if self.placement.is_one() {
             return SchedulerId(0);
         }
@@ -159,8 +159,11 @@ impl Wiring<'_> {
     fn make_channels(&mut self, class: &Class) {
         let members = class.from_index.iter().zip(class.to_index.iter());
         for (n, (from, to)) in members.enumerate() {
-            let homes = (self.home(class.from.0, from), self.home(class.to.0, to));
-            if homes.0 != self.me && homes.1 != self.me {
+            let schedulers = (
+                self.scheduler_of(class.from.0, from),
+                self.scheduler_of(class.to.0, to),
+            );
+            if schedulers.0 != self.me && schedulers.1 != self.me {
                 continue;
             }
             let (number, capacity) = (class.first + n as u32, class.capacity);
@@ -169,16 +172,16 @@ impl Wiring<'_> {
                 n,
                 capacity,
             };
-            let Some((output, input)) = self.ends(&*class.maker, site, homes) else {
-                self.mistakes.push(self.no_payload(class, number, homes));
+            let Some((output, input)) = self.ends(&*class.maker, site, schedulers) else {
+                self.errors.push(self.no_payload(class, number, schedulers));
                 break;
             };
-            if homes.0 == self.me {
+            if schedulers.0 == self.me {
                 let slot = class.from_slot.get(n).unwrap_or(number);
                 let list = self.list(class, class.from, false);
                 list.ends.push((from, slot, output));
             }
-            if homes.1 == self.me {
+            if schedulers.1 == self.me {
                 let slot = class.to_slot.get(n).unwrap_or(number);
                 let list = self.list(class, class.to, true);
                 list.ends.push((to, slot, input));
@@ -196,8 +199,8 @@ impl Wiring<'_> {
         (writer, reader): (SchedulerId, SchedulerId),
     ) -> Option<(*mut u8, *mut u8)> {
         if writer == reader {
-            let homes = (SchedulerIndex(0), SchedulerIndex(0));
-            return Some(maker.make(site, homes, self.scheduler, self.formats));
+            let schedulers = (SchedulerIndex(0), SchedulerIndex(0));
+            return Some(maker.make(site, schedulers, self.scheduler, self.formats));
         }
         let (side, peer) = match writer == self.me {
             true => (Side::Write, reader),
@@ -205,10 +208,10 @@ impl Wiring<'_> {
         };
         let shared = self.scheduler.shared();
         let end = match shared.here(writer).zip(shared.here(reader)) {
-            Some(homes) => self.exchanged(maker, site, homes, side),
+            Some(schedulers) => self.exchanged(maker, site, schedulers, side),
             None => {
-                let (far, formats) = (FarSide { side, peer }, &self.network.formats);
-                maker.make_far(site, far, self.scheduler, formats)?
+                let (remote_side, formats) = (RemoteSide { side, peer }, &self.network.formats);
+                maker.make_remote(site, remote_side, self.scheduler, formats)?
             }
         };
         Some((end, end))
@@ -221,13 +224,13 @@ impl Wiring<'_> {
         &self,
         maker: &dyn Maker,
         site: Site,
-        homes: (SchedulerIndex, SchedulerIndex),
+        schedulers: (SchedulerIndex, SchedulerIndex),
         side: Side,
     ) -> *mut u8 {
         let mut left = lock(&self.exchange.0);
         let mine = left.remove(&site.number).map(Loose::take);
         let mine = mine.unwrap_or_else(|| {
-            let (output, input) = maker.make(site, homes, self.scheduler, self.formats);
+            let (output, input) = maker.make(site, schedulers, self.scheduler, self.formats);
             let (free_output, free_input) = maker.frees();
             let (mine, raw, free) = match side {
                 Side::Write => (output, input, free_input),
@@ -244,9 +247,15 @@ impl Wiring<'_> {
     }
 
     /// Returns the error of a channel to another OS process whose tokens have no payload.
-    fn no_payload(&self, class: &Class, number: u32, homes: (SchedulerId, SchedulerId)) -> String {
+    fn no_payload(
+        &self,
+        class: &Class,
+        number: u32,
+        schedulers: (SchedulerId, SchedulerId),
+    ) -> String {
         let channel = report::channel(self.network, number);
-        let [from, to] = [homes.0, homes.1].map(|home| self.scheduler.shared().os_process_of(home));
+        let [from, to] = [schedulers.0, schedulers.1]
+            .map(|scheduler| self.scheduler.shared().os_process_of(scheduler));
         let token = class.token_name;
         format!(
             "{channel} goes from OS process {from} to {to}, and {token} is not a payload: add \
@@ -268,7 +277,7 @@ impl Wiring<'_> {
                 if let Some(twice) = port.ends.windows(2).find(|w| place(&w[0]) == place(&w[1])) {
                     let (member, slot) = place(&twice[0]);
                     let kind = &table.name;
-                    self.mistakes.push(format!(
+                    self.errors.push(format!(
                         "port `{name}` of member {member} of kind {kind}: two channels in slot {slot}"
                     ));
                 }
@@ -278,8 +287,8 @@ impl Wiring<'_> {
 
     /// Creates the processes and connects their ports, unless there are errors.
     fn make_processes(mut self, residents: Vec<(u32, u32, u32)>) -> Result<(), Vec<String>> {
-        if !self.mistakes.is_empty() {
-            return Err(self.mistakes);
+        if !self.errors.is_empty() {
+            return Err(self.errors);
         }
         for (id, (_, kind, index)) in residents.into_iter().enumerate() {
             let table = &self.network.kinds[kind as usize];
@@ -288,7 +297,7 @@ impl Wiring<'_> {
                 names: &table.ports,
                 next: 0,
                 member: index,
-                mistakes: &mut self.mistakes,
+                errors: &mut self.errors,
             };
             let mut process = None;
             // `connect` and the function are user code.
@@ -302,14 +311,14 @@ impl Wiring<'_> {
             self.scheduler.put(id, process);
             if next != table.ports.len() {
                 let count = table.ports.len();
-                let mistake = format!(
+                let error = format!(
                     "the struct of its ports connects {next} ports, but the graph has {count}"
                 );
-                self.mistakes.push(mistake);
+                self.errors.push(error);
             }
-            if let Some(first) = self.mistakes.first_mut() {
+            if let Some(first) = self.errors.first_mut() {
                 *first = format!("kind {}: {first}", table.name);
-                return Err(self.mistakes);
+                return Err(self.errors);
             }
         }
         Ok(())

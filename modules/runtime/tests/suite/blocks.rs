@@ -473,7 +473,7 @@ fn local_networks_have_blocks_too() {
 }
 
 #[test]
-fn a_future_that_nobody_wakes_is_a_block() {
+fn a_future_that_is_never_woken_is_a_block() {
     let mut net = Local::new();
     net.spawn(std::future::pending::<()>());
     let error = net.run(&Options::new()).unwrap_err();

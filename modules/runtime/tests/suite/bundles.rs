@@ -82,7 +82,7 @@ where
 }
 
 #[test]
-fn select_reads_all_and_tells_the_member() {
+fn select_reads_all_and_returns_the_member() {
     let each = size(50, 5);
     let log = Log::new();
     let network = || {
@@ -395,7 +395,7 @@ fn a_switch_tries_one_member() {
 }
 
 #[test]
-fn a_switch_without_the_member_that_is_named_says_so() {
+fn a_switch_reports_a_missing_member() {
     let failure = |write: fn(rt::Switch<u32>)| {
         let mut net = rt::Local::new();
         net.spawn(async move { write(rt::Switch::from(vec![rt::Output::unconnected()])) });
@@ -448,7 +448,7 @@ fn a_reader_learns_once_of_each_end_after_the_tokens() {
 }
 
 #[test]
-fn ends_are_told_once_however_reads_are_mixed() {
+fn each_end_is_reported_once_with_mixed_reads() {
     for seed in 0..size(60, 5) {
         let mut random = Random(seed);
         let members = 1 + random.below(5) as usize;

@@ -247,7 +247,7 @@ fn in_a_run<C: 'static>(process: impl AsyncFnOnce(&mut Local) -> C + 'static) ->
 /// A wait by a foreign waker or in a bundle is identified by a number, which has another owner in
 /// the next run.
 #[test]
-fn what_is_carried_to_another_run_leaves_the_wakers_there_alone() {
+fn ports_moved_to_another_run_leave_its_wakers_alone() {
     let polled = || {
         in_a_run(async |net| {
             let (output, mut input) = net.channel::<u64>(1);

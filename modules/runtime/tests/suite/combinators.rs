@@ -82,7 +82,7 @@ impl Future for JoinAll<'_> {
 }
 
 #[test]
-fn the_end_of_all_processes_ends_the_run_whoever_has_a_waker() {
+fn the_run_ends_although_wakers_are_kept() {
     static WAKERS: Mutex<Vec<Waker>> = Mutex::new(Vec::new());
     for schedulers in [1, 2] {
         let mut net = Network::new("n", "n.dot");
@@ -139,7 +139,7 @@ fn artificial_blocks_are_resolved_under_combinators() {
 }
 
 #[test]
-fn a_standstill_under_a_combinator_is_told_by_name() {
+fn a_block_under_a_combinator_is_reported_by_name() {
     let told: Arc<Mutex<Vec<rt::Block>>> = Arc::default();
     let list = Arc::clone(&told);
     let waker: Arc<Mutex<Option<Waker>>> = Arc::default();

@@ -25,22 +25,22 @@ fn program() {
 }
 
 /// Returns a network of a source, workers in a grid of 2 by 3, and a sink. Each process passes what
-/// it finds to `tell`.
-fn farm(tell: impl Fn(String) + Clone + Send + Sync + 'static) -> Network {
+/// it finds to `record`.
+fn farm(record: impl Fn(String) + Clone + Send + Sync + 'static) -> Network {
     let mut net = Network::new("farm", "farm.dot");
     let look = move |p: Both<u64>| {
-        let tell = tell.clone();
+        let record = record.clone();
         async move {
-            look_around();
+            check_processes();
             let me = rt::me();
             let collocated: Vec<_> = rt::collocated().map(|one| one.rank).collect();
-            tell(format!(
+            record(format!(
                 "rank {} is in {} with {collocated:?}",
                 me.rank, me.os_process
             ));
             // Checks again when other processes have ended.
             rt::yield_now().await;
-            look_around();
+            check_processes();
             drop(p);
         }
     };
@@ -61,7 +61,7 @@ fn farm(tell: impl Fn(String) + Clone + Send + Sync + 'static) -> Network {
     net
 }
 
-fn look_around() {
+fn check_processes() {
     let me = rt::me();
     let mine = rt::process_of_rank(me.rank).unwrap();
     assert_eq!(
@@ -166,9 +166,9 @@ fn look_around() {
 fn in_one_os_process() {
     let all: Vec<usize> = (0..ALL).collect();
     let log = Log::new();
-    let tell = log.adder();
+    let record = log.adder();
     places::each(
-        || farm(tell.clone()),
+        || farm(record.clone()),
         |report| {
             report.unwrap();
             let expected = (0..ALL).map(|rank| format!("rank {rank} is in 0 with {all:?}"));
@@ -241,6 +241,6 @@ fn among_many() {
 
 #[test]
 #[should_panic(expected = "this function was called outside a process of a run")]
-fn who_is_no_process_cannot_ask() {
+fn lookups_outside_a_process_panic() {
     let _all = rt::processes();
 }

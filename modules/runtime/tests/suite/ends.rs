@@ -199,7 +199,7 @@ fn trying_gives_the_token_back() {
 }
 
 #[test]
-fn everybody_knows_who_it_is() {
+fn me_returns_name_and_position() {
     places::each(
         || {
             let mut net = Network::new("names", "names.dot");
@@ -277,7 +277,7 @@ fn a_channel_can_hold_its_own_end() {
 }
 
 #[test]
-fn tokens_that_nobody_reads_are_dropped() {
+fn unread_tokens_are_dropped() {
     use std::sync::Arc;
     let token = Arc::new(());
     for capacity in [1, 8] {

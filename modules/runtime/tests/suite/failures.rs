@@ -63,7 +63,7 @@ fn an_error_ends_the_run_in_the_name_of_its_process() {
 }
 
 #[test]
-fn a_row_of_another_length_tells_both_lengths() {
+fn a_row_of_another_length_reports_both_lengths() {
     places::each(
         || {
             pair(|p| async move {
@@ -391,7 +391,7 @@ fn fails_slowly(reads: bool, fail: fn() -> Result<(), Box<dyn Error>>) -> Networ
 }
 
 #[test]
-fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
+fn the_first_failure_is_reported_and_not_its_consequence() {
     for reads in [false, true] {
         for (fail, message) in [
             (
@@ -413,7 +413,7 @@ fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
 }
 
 #[test]
-fn what_a_reader_leaves_behind_is_dropped_in_its_name() {
+fn a_panic_in_the_drop_of_an_unread_token_names_the_reader() {
     places::each(
         || {
             let mut net = Network::new("pair", "pair.dot");
@@ -442,7 +442,7 @@ fn what_a_reader_leaves_behind_is_dropped_in_its_name() {
 }
 
 #[test]
-fn what_a_token_held_is_dropped_in_the_name_of_who_left_the_token() {
+fn a_panic_in_the_drop_of_a_token_names_the_process_that_left_it() {
     enum Token {
         Plain,
         Holds,
@@ -491,7 +491,7 @@ fn what_a_token_held_is_dropped_in_the_name_of_who_left_the_token() {
 }
 
 #[test]
-fn who_fails_before_its_first_turn_is_told() {
+fn a_failure_before_the_first_poll_is_reported() {
     struct Slow;
     impl Drop for Slow {
         fn drop(&mut self) {

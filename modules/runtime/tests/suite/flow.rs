@@ -10,7 +10,7 @@ use rt::{FlowInput, FlowOutput, FlowSelect, FlowShare, Input, Local, Options, St
 /// Events in order.
 type Story = Rc<RefCell<Vec<String>>>;
 
-fn tell(story: &Story, what: impl Into<String>) {
+fn note(story: &Story, what: impl Into<String>) {
     story.borrow_mut().push(what.into());
 }
 
@@ -132,7 +132,7 @@ fn readers_leave_and_come_back() {
             if n == 200 {
                 assert_eq!(share.state(), State::Closing);
                 assert_eq!(share.open_members(), 1);
-                tell(&told, format!("closes, {open:?}"));
+                note(&told, format!("closes, {open:?}"));
                 share.close();
             }
         }
@@ -151,14 +151,14 @@ fn readers_leave_and_come_back() {
         go.write(()).await.unwrap();
         while a.read().await.is_some() {}
         assert_eq!(a.state(), State::New);
-        tell(&told, "a has left");
+        note(&told, "a has left");
         assert_eq!(a.read().await, None, "until it opens anew");
         assert_ne!(a.open().await, State::Closed);
-        tell(&told, "a is back");
+        note(&told, "a is back");
         a.close();
         while a.read().await.is_some() {}
         assert_eq!(a.state(), State::New);
-        tell(&told, "a has left again");
+        note(&told, "a has left again");
         for _ in 0..50 {
             yield_now().await;
         }
@@ -176,7 +176,7 @@ fn readers_leave_and_come_back() {
         }
         b.close(); // leaves if `a` is open, and asks for the end otherwise
         while b.read().await.is_some() {}
-        tell(&told, format!("b: {:?}", b.state()));
+        note(&told, format!("b: {:?}", b.state()));
     });
     run(net);
     let story = story.take();
@@ -323,7 +323,7 @@ fn a_reader_of_many_asks_all() {
 }
 
 #[test]
-fn who_comes_when_the_end_was_asked_for_knows_at_once() {
+fn a_writer_that_opens_after_the_request_is_closing_at_once() {
     let mut net = Local::new();
     let (writers, readers): (Vec<_>, Vec<_>) = (0..2).map(|_| net.flow_channel::<u32>(1)).unzip();
     let [mut a, mut b] = <[FlowOutput<u32>; 2]>::try_from(writers).unwrap();
@@ -392,7 +392,7 @@ fn states_can_be_asked_for_anywhere() {
 
 /// If the other end never opens, the run is blocked, and reported as such.
 #[test]
-fn who_never_opens_is_told() {
+fn an_end_that_never_opens_is_reported() {
     let mut net = Local::new();
     let (mut tx, rx) = net.flow_channel::<u8>(1);
     net.spawn_named("writer", async move {

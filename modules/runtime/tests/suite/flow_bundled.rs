@@ -157,7 +157,7 @@ fn one_input_of_two_that_has_asked() {
 /// The bundle asks for the end when an input has been opened and its writer has not. Another writer
 /// drops its end without opening it.
 #[test]
-fn who_opens_after_the_bundle_has_asked_is_asked() {
+fn a_writer_that_opens_after_the_request_is_asked() {
     let (mut net, writers, mut readers) = channels(3, 1);
     let mut writers = writers.into_iter();
     let mut next = || writers.next().unwrap();
@@ -225,7 +225,7 @@ async fn use_reader(reader: &mut FlowInput<u32>, random: &mut Random, read: &Cel
 }
 
 #[test]
-fn whatever_was_done_to_the_ends_before_nothing_is_lost() {
+fn bundles_of_used_ends_lose_no_token() {
     for seed in seeds(900, 9) {
         for share in [false, true] {
             let random = || Random(seed * 2 + 1);

@@ -107,7 +107,7 @@ fn controls_are_not_counted() {
 
 /// Only one of the graph and the struct says that a channel is flow-controlled.
 #[test]
-fn ports_that_differ_from_the_graph_are_told() {
+fn ports_that_differ_from_the_graph_are_reported() {
     struct Plain(Input<u64>);
     impl Ports for Plain {
         fn connect(ends: &mut Ends<'_>) -> Self {

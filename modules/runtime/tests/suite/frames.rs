@@ -9,16 +9,16 @@ use crate::common::{BOTH, Both, seeds};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Options, Stopped};
 
-const TURNS: u64 = 100;
+const ROUNDS: u64 = 100;
 
-/// Returns a network of two processes that send each other a number in turn.
+/// Returns a network of two processes that send each other a number in round.
 fn back_and_forth() -> Network {
     let mut net = Network::new("back", "back.dot");
     net.payload(rt::format_of!(u64));
     let first = |mut p: Both<u64>| async move {
-        for turn in 0..TURNS {
-            p.outs[0].write(turn).await?;
-            assert_eq!(p.ins[0].read().await, Some(turn + 1));
+        for round in 0..ROUNDS {
+            p.outs[0].write(round).await?;
+            assert_eq!(p.ins[0].read().await, Some(round + 1));
         }
         Ok::<(), Stopped>(())
     };
@@ -48,7 +48,7 @@ fn an_answer_is_one_frame() {
     for scheduler in &report.schedulers {
         let frames = scheduler.frames.unwrap();
         // The number of other frames, such as those about ends, does not depend on the tokens.
-        assert!((TURNS..TURNS + 20).contains(&frames), "{frames}");
+        assert!((ROUNDS..ROUNDS + 20).contains(&frames), "{frames}");
     }
 }
 

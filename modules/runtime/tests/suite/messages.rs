@@ -89,7 +89,7 @@ fn errors(report: &str) -> (BTreeMap<usize, Vec<String>>, String) {
 }
 
 #[test]
-fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
+fn wrong_programs_report_errors_in_their_own_lines() {
     let into = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("messages");
     std::fs::create_dir_all(&into).unwrap();
     let here = Path::new(HERE);

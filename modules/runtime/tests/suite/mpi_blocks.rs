@@ -12,7 +12,7 @@ fn blocked(net: Local) -> Block {
 }
 
 #[test]
-fn a_cycle_of_receives_is_told_with_its_lines() {
+fn a_cycle_of_receives_is_reported_with_its_lines() {
     let mut net = Local::new();
     for _ in 0..3 {
         net.spawn(async {
@@ -90,7 +90,7 @@ fn a_full_channel_before_a_message_grows() {
 }
 
 #[test]
-fn a_cycle_of_a_channel_and_a_message_is_told() {
+fn a_cycle_of_a_channel_and_a_message_is_reported() {
     let mut net = Local::new();
     let (tx, mut rx) = net.channel::<u32>(1);
     net.spawn(async move {
@@ -114,7 +114,7 @@ fn a_cycle_of_a_channel_and_a_message_is_told() {
 
 /// A process that awaited one of several requests no longer waits for the others when it continues.
 #[test]
-fn what_is_not_waited_for_is_not_told() {
+fn finished_waits_are_not_reported() {
     let mut net = Local::new();
     net.spawn(async {
         let world = mpi::world()?;

@@ -169,7 +169,7 @@ fn neighbours_and_parts_talk() {
 }
 
 #[test]
-fn grids_that_ranks_cannot_make_are_told_to_all() {
+fn invalid_grids_are_errors_on_all_ranks() {
     let mut net = Local::new();
     for _ in 0..3 {
         net.spawn(async {

@@ -64,7 +64,7 @@ fn calls_begin_when_they_are_made() {
 }
 
 #[test]
-fn calls_that_do_not_go_together_are_told_to_all() {
+fn mismatched_calls_are_errors_on_all_ranks() {
     for shuffle in 0..10 {
         everywhere(4, shuffle, |world| async move {
             let me = world.rank();
@@ -108,7 +108,7 @@ fn calls_that_do_not_go_together_are_told_to_all() {
 }
 
 #[test]
-fn who_has_not_come_is_told() {
+fn missing_ranks_are_reported() {
     for place in RANKS {
         let blocked = run_at(place, 3, 3, |world| async move {
             match world.rank() {

@@ -455,7 +455,7 @@ fn messages_to_endpoints_that_have_just_been_made() {
 /// Checks that the report of a deadlock includes endpoints. A process with another task that will
 /// send is not deadlocked.
 #[test]
-fn a_standstill_is_told() {
+fn deadlocks_are_reported() {
     for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let two = world.endpoints(2).await?;
@@ -488,7 +488,7 @@ fn a_standstill_is_told() {
 
 /// Makes calls that do not match. All endpoints must get the error.
 #[test]
-fn mistakes_are_told() {
+fn errors_are_reported() {
     everywhere(2, 1, |world| async move {
         let two = world.endpoints(2).await?;
         each(&two, |rank| async move {
@@ -697,7 +697,7 @@ fn a_group_that_was_sent_names_no_other_endpoints() {
 
 /// Leaves messages unreceived. Later endpoints with the same numbers must not receive them.
 #[test]
-fn late_messages_are_for_nobody_else() {
+fn later_endpoints_do_not_receive_old_messages() {
     for seed in seeds(10, 1) {
         everywhere(5, seed, |world| async move {
             for step in 0..30_u64 {

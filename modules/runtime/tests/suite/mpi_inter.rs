@@ -144,7 +144,7 @@ async fn rooted(
 /// Makes ranks disagree on the root, or omit a value. All ranks must get an error, and can then
 /// continue.
 #[test]
-fn mistakes_about_the_root_are_told_to_all() {
+fn root_errors_are_reported_to_all_ranks() {
     everywhere(5, 3, |world| async move {
         let (me, side) = (world.rank(), world.rank() % 2);
         let local = world
@@ -255,7 +255,7 @@ fn probes() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn errors_are_reported() {
     everywhere(4, 1, |world| async move {
         let me = world.rank();
         let side = me / 2;
@@ -340,7 +340,7 @@ fn several_at_a_time() {
 
 /// Checks that the report of a deadlock includes receives from the remote group.
 #[test]
-fn a_standstill_is_told() {
+fn deadlocks_are_reported() {
     for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let me = world.rank();

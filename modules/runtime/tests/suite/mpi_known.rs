@@ -75,7 +75,7 @@ fn many_modules() {
 
 /// Checks that the report of a blocked call names the communicator.
 #[test]
-fn waits_are_told_by_name() {
+fn waits_are_reported_by_name() {
     let mut net = Network::new("rows", "rows.dot");
     let cell = net.kind(
         "cell",
@@ -109,7 +109,7 @@ fn waits_are_told_by_name() {
 /// Checks that an unreceived message is reported with the name of its communicator, although the
 /// receiver never looked it up, and possibly no other rank did.
 #[test]
-fn messages_to_who_never_asks_are_told_by_name() {
+fn unreceived_messages_are_reported_by_name() {
     for place in RANKS {
         for what in 0..3 {
             let make = || {
@@ -149,7 +149,7 @@ fn messages_to_who_never_asks_are_told_by_name() {
 
 /// Checks that inconsistent tables of modules are wiring errors.
 #[test]
-fn wrong_tables_are_told() {
+fn inconsistent_tables_are_errors() {
     let wrong = |table: &dyn Fn(&mut Network, rt::Kind)| {
         let mut net = Network::new("wrong", "wrong.dot");
         let kind = net.kind(
@@ -196,7 +196,7 @@ fn wrong_tables_are_told() {
 }
 
 #[test]
-fn who_is_no_process_has_none() {
+fn communicators_need_a_process() {
     assert_eq!(mpi::of_level(1).err(), Some(Error::NoProcess));
     assert_eq!(mpi::of_module("row").err(), Some(Error::NoProcess));
     assert_eq!(mpi::of_host().err(), Some(Error::NoProcess));

@@ -190,7 +190,7 @@ fn a_synchronous_send_waits_and_a_standard_one_for_room() {
 }
 
 #[test]
-fn who_lets_go_of_a_receive_gives_the_message_back_in_its_place() {
+fn dropped_receives_requeue_messages_in_order() {
     ranks(1, |world| async move {
         let first = world.recv::<u32>(ANY_SOURCE, 0);
         let second = world.recv::<u32>(ANY_SOURCE, 0);
@@ -408,7 +408,7 @@ fn values_that_nobody_received_are_dropped_with_the_run() {
 }
 
 #[test]
-fn what_nobody_receives_is_counted() {
+fn unreceived_messages_are_counted() {
     let mut net = Local::new();
     for _ in 0..3 {
         net.spawn(async {

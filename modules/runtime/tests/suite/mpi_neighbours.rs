@@ -74,7 +74,7 @@ fn random_graphs() {
 /// Builds graphs of edges that any rank may list, between any ranks. An edge exists as often as it
 /// is listed.
 #[test]
-fn random_graphs_that_anybody_says() {
+fn random_graphs_of_edge_lists() {
     for seed in seeds(12, 2) {
         let count = 1 + seed as usize % 6;
         everywhere(count, seed, move |world| async move {
@@ -269,7 +269,7 @@ fn grids() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn errors_are_reported() {
     everywhere(3, 1, |world| async move {
         let me = world.rank();
         let next = (me + 1) % 3;
@@ -303,7 +303,7 @@ fn mistakes_are_told() {
 
 /// Checks the report of a rank that waits for a neighbour that does not call.
 #[test]
-fn a_neighbour_that_does_not_call_is_told() {
+fn a_neighbour_that_does_not_call_is_reported() {
     for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let me = world.rank();

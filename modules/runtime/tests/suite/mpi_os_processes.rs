@@ -54,7 +54,7 @@ fn ranks_in_several_os_processes() {
         ("pieces", 5),
         ("shared memory", 200),
     ] {
-        places::tell(
+        places::run_all(
             &[Place::Shared(3, 1), Place::Shared(2, 2)],
             0,
             &Options::new(),
@@ -70,7 +70,7 @@ fn ranks_in_several_os_processes() {
 macro_rules! error_of {
     ($case:expr, $exit:expr) => {{
         let mut error = String::new();
-        places::tell(
+        places::run_all(
             &[Place::Shared(2, 1)],
             0,
             &Options::new(),
@@ -86,7 +86,7 @@ macro_rules! error_of {
 
 /// Checks that the report of a deadlock names the waiting calls and their source positions.
 #[test]
-fn a_standstill_is_told() {
+fn deadlocks_are_reported() {
     for (case, communicator) in [
         ("ranks in a cycle", "world"),
         // The same cycle, with threads as ranks.
@@ -107,7 +107,7 @@ fn a_standstill_is_told() {
 
 /// Checks the errors of calls that do not match, and of a rank or a thread that panics.
 #[test]
-fn mistakes_are_told() {
+fn errors_are_reported() {
     for (case, told) in [
         (
             "ranks that do not go together",

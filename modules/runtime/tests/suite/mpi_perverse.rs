@@ -262,7 +262,7 @@ fn values_that_panic_when_they_go_with_their_communicator() {
 }
 
 #[test]
-fn a_forgotten_request_keeps_nobody() {
+fn a_forgotten_request_delays_no_end() {
     // Keeps the request until the run has ended. During the run, this is the same as forgetting it;
     // without the drop at the end, the leak checker would report it.
     let forgotten = Rc::new(RefCell::new(None));
@@ -290,7 +290,7 @@ fn a_forgotten_request_keeps_nobody() {
 /// Drops all handles of a communicator while requests wait in it. The wait can never end, so the
 /// run must report a block.
 #[test]
-fn who_waits_in_a_communicator_that_is_gone_is_told() {
+fn waits_in_dropped_communicators_are_reported() {
     for (kind, told) in [
         "send (a dropped communicator, to rank 1 of the world, tag 3)",
         "receive (a dropped communicator, from rank 1, tag 3)",

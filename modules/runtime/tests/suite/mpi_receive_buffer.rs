@@ -189,7 +189,7 @@ fn bytes_and_what_was_packed_are_the_same() {
 /// Checks that a receive that still waits at the end of the run is not counted as an unreceived
 /// message.
 #[test]
-fn a_buffer_is_no_message() {
+fn pending_buffers_are_not_unreceived_messages() {
     let kept = Rc::new(Cell::new(None));
     let buffer = Buffer::default();
     let (keeps, at) = (Rc::clone(&kept), buffer.clone());

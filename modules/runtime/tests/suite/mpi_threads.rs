@@ -48,7 +48,7 @@ fn threads_and_tasks_together() {
 /// nevertheless: the thread may call while all other schedulers have just detected that they are
 /// asleep, and run the deadlock detection.
 #[test]
-fn who_polls_for_an_answer_gets_it() {
+fn polling_for_an_answer_succeeds() {
     let questions = size(300, 3) as u32;
     everywhere(2, 1, move |world| polling_for_answers(world, questions));
 }
@@ -80,7 +80,7 @@ fn a_rank_goes_from_thread_to_thread() {
 
 /// Makes calls without a rank, which must fail. A process must not call as a thread either.
 #[test]
-fn who_has_no_rank_is_told() {
+fn calls_without_a_rank_are_errors() {
     let outside = mpi::world().unwrap_err();
     assert_eq!(outside, Error::NoProcess);
     assert!(
@@ -226,7 +226,7 @@ fn an_operation_that_panics_is_the_end_for_all() {
 /// Broadcasts a value whose clone panics. The panic affects only the rank that takes the clone, and
 /// the others get their values.
 #[test]
-fn a_clone_that_panics_is_the_matter_of_who_takes_it() {
+fn a_clone_that_panics_affects_one_rank() {
     for place in RANKS {
         let outcomes: Arc<Mutex<Vec<Option<Given>>>> = Arc::default();
         let all = Arc::clone(&outcomes);
@@ -299,7 +299,7 @@ fn what_is_left_behind_panics() {
 
 /// Drops the rank of a thread. The run must report at once that the other rank waits forever.
 #[test]
-fn a_rank_that_is_let_go_of_is_waited_for_in_vain() {
+fn waits_for_a_dropped_rank_are_reported() {
     for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let rank = world.endpoints(1).await?.remove(0);
@@ -323,7 +323,7 @@ fn a_rank_that_is_let_go_of_is_waited_for_in_vain() {
 /// Blocks all ranks, threads among them. The run must report this at once, with the source line of
 /// each wait.
 #[test]
-fn a_standstill_of_threads_is_told() {
+fn deadlocks_of_threads_are_reported() {
     for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let two = world.endpoints(2).await?;
@@ -499,7 +499,7 @@ fn ranks_that_are_forgotten() {
 
 /// Wakes a call by another thread that has a clone of its waker.
 #[test]
-fn a_call_that_somebody_else_wakes() {
+fn a_call_that_another_thread_wakes() {
     everywhere(2, 1, |world| async move {
         let rank = world.endpoints(1).await?.remove(0);
         let threads = start([rank], |rank| {

@@ -33,7 +33,7 @@ fn memory_is_attached_and_detached() {
 /// Accesses memory that is not attached, which must have no effect. A window with memory from the
 /// start accepts no more.
 #[test]
-fn mistakes_with_pieces_are_told() {
+fn errors_with_pieces_are_reported() {
     everywhere(3, 1, |world| async move {
         let (me, next) = (world.rank(), (world.rank() + 1) % 3);
         let window = world.dynamic_window::<u64>().await?;
@@ -126,7 +126,7 @@ fn memory_is_shared_within_an_os_process() {
 /// Updates one element from all ranks. No update may be lost, and each rank must see different
 /// values.
 #[test]
-fn what_all_do_to_one_element_is_done_one_after_the_other() {
+fn updates_of_one_element_are_atomic() {
     let times = size(50, 3);
     everywhere(5, 3, move |world| async move {
         let window = world.window(vec![0u64; 2]).await?;
@@ -280,7 +280,7 @@ fn complete_with_an_error_ends_the_epoch() {
 
 /// Makes invalid accesses, which must have no effect, and checks the errors.
 #[test]
-fn mistakes_are_told() {
+fn errors_are_reported() {
     everywhere(3, 1, |world| async move {
         let me = world.rank();
         let window = world.window(vec![1.5f64; me + 2]).await?;
@@ -352,7 +352,7 @@ fn different_types() {
 /// Drops a window in one rank. Accesses by the other ranks must fail, also while they wait for a
 /// lock of the window.
 #[test]
-fn who_lets_go_of_a_window_is_told_of() {
+fn dropped_windows_are_errors_on_other_ranks() {
     everywhere(4, 1, |world| async move {
         let me = world.rank();
         let window = world.window(vec![me as u64; 2]).await?;
@@ -433,7 +433,7 @@ fn a_flood_of_puts() {
 
 /// Waits for a lock that is never released. The run must report the call.
 #[test]
-fn a_lock_that_nobody_gives_back_is_told() {
+fn locks_never_released_are_reported() {
     for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let window = world.window(vec![0u8]).await?;
@@ -464,7 +464,7 @@ fn a_lock_that_nobody_gives_back_is_told() {
 
 /// Checks that the report of a deadlock names the call of the window and its source position.
 #[test]
-fn epochs_that_nobody_ends_are_reported() {
+fn epochs_that_never_end_are_reported() {
     for place in RANKS {
         for (call, starts) in [("start", true), ("wait", false)] {
             let blocked = run_at(place, 2, 1, move |world| async move {

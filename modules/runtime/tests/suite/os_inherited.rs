@@ -150,7 +150,7 @@ fn handlers_stay_as_they_were() {
 }
 
 #[test]
-fn who_has_forgotten_its_parent_ends_with_it() {
+fn a_copy_that_forgets_its_parent_ends_with_it() {
     let mut child = start("forever", "forgets");
     let ids = ids(&mut BufReader::new(child.stdout.take().unwrap()), 2);
     child.kill().unwrap();
@@ -163,7 +163,7 @@ fn who_has_forgotten_its_parent_ends_with_it() {
 /// Checks that a copy without its parent ends with an error. It must not run the whole network
 /// alone.
 #[test]
-fn who_has_lost_its_parent_before_the_run_ends() {
+fn a_copy_without_its_parent_ends_with_an_error() {
     let mut child = start("stop", "orphan");
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let ids = ids(&mut out, 1);

@@ -20,7 +20,7 @@ use rt::{Channels, Names, Network, Stopped};
 const ITSELF: Itself = Itself(module_path!());
 
 #[test]
-#[ignore = "run by `who_computes_is_told_as_running` and the others"]
+#[ignore = "run by `computing_processes_are_reported_as_running` and the others"]
 fn program() {
     let Ok(case) = std::env::var(CASE) else {
         return;
@@ -35,7 +35,7 @@ fn program() {
         "prints" => each(|rank| {
             for line in 0..LINES {
                 println!("out {rank} {line} {}", "x".repeat(line % 300));
-                tell(&format!("err {rank} {line} {}\n", "y".repeat(line % 300)));
+                write_stderr(&format!("err {rank} {line} {}\n", "y".repeat(line % 300)));
             }
             print!("the end of {rank}");
         }),
@@ -51,7 +51,7 @@ fn program() {
     });
     match case.as_str() {
         // Standard output was closed by its reader.
-        "endless" => tell(&format!("code {code:?}\n")),
+        "endless" => write_stderr(&format!("code {code:?}\n")),
         _ => println!("code {code:?}"),
     }
 }
@@ -151,7 +151,7 @@ fn joining() -> Network {
 const LINES: usize = 2000;
 
 /// Writes to standard error, without the capture of the test harness.
-fn tell(text: &str) {
+fn write_stderr(text: &str) {
     use std::io::Write;
     std::fs::File::options()
         .append(true)
@@ -242,7 +242,7 @@ impl Run {
     /// Sends `SIGUSR1` to an OS process repeatedly until standard error contains all expected
     /// texts. One signal is not enough, because it may arrive too early.
     #[track_caller]
-    fn tells(&mut self, asked: u32, expected: &[&str]) {
+    fn expect_report(&mut self, asked: u32, expected: &[&str]) {
         let (done, is_done) = std::sync::mpsc::channel::<()>();
         let ask = std::thread::spawn(move || {
             let kill = || {
@@ -270,12 +270,12 @@ impl Run {
 }
 
 #[test]
-fn who_waits_for_what_is_told_on_a_signal() {
+fn waits_are_reported_on_a_signal() {
     let mut run = Run::new("waiting", 2, &[]);
     let ids = [run.pid(), run.pid()];
     // A signal to either OS process makes both print their report, and the run continues.
     for id in ids {
-        run.tells(id, &[
+        run.expect_report(id, &[
             "farm: OS process 0 of 2: 0 ready, 3 waiting",
             "s (rank 0) waits for an event outside the network",
             "w1 (rank 1) waits to read `in` from s `out`: farm.dot:3:1; another process of its \
@@ -289,11 +289,11 @@ fn who_waits_for_what_is_told_on_a_signal() {
 }
 
 #[test]
-fn who_computes_is_told_as_running() {
+fn computing_processes_are_reported_as_running() {
     let mut run = Run::new("computing", 2, &[]);
     let (first, second) = (run.pid(), run.pid());
     assert_ne!(first, second);
-    run.tells(
+    run.expect_report(
         second,
         &[
             "farm: OS process 0 of 2: long poll of s (rank 0, farm.dot:2:1)",
@@ -304,7 +304,7 @@ fn who_computes_is_told_as_running() {
 
 /// Checks that the report appears without a signal.
 #[test]
-fn who_lets_no_others_run_is_told() {
+fn busy_schedulers_are_reported() {
     let mut run = Run::new("computing", 2, &[]);
     let told = "farm: s (rank 0, farm.dot:2:1) has kept its scheduler busy for 1";
     let line = run
@@ -320,7 +320,7 @@ fn who_lets_no_others_run_is_told() {
 /// Joins a thread that calls the process, so that both wait forever. The report must suggest
 /// `OnThread`.
 #[test]
-fn who_joins_a_thread_that_calls_is_told() {
+fn joins_of_calling_threads_are_reported() {
     let mut run = Run::new("joining", 1, &[]);
     let line = run
         .err
@@ -336,7 +336,7 @@ fn who_joins_a_thread_that_calls_is_told() {
 /// Checks that there is no report if no process is ready to run: one has ended, and the others wait
 /// for a token of the busy one.
 #[test]
-fn who_keeps_nobody_from_running_is_not_told() {
+fn busy_schedulers_without_ready_processes_are_not_reported() {
     let mut run = Run::new("computing alone", 1, &[]);
     let told: Vec<String> = run.err.by_ref().map(Result::unwrap).collect();
     assert!(
@@ -347,12 +347,12 @@ fn who_keeps_nobody_from_running_is_not_told() {
 }
 
 #[test]
-fn schedulers_of_one_os_process_tell_too() {
+fn schedulers_of_one_os_process_report_too() {
     let threads = [("GRAPHMAP_LINK", "threads"), ("GRAPHMAP_THREADS", "2")];
     let mut run = Run::new("waiting", 2, &threads);
     let id = run.pid();
     assert_eq!(run.pid(), id);
-    run.tells(id, &[
+    run.expect_report(id, &[
         "farm: scheduler 0: 0 ready, 3 waiting",
         "scheduler 1: 0 ready, 3 waiting",
         "w1 (rank 1) waits to read `in` from s `out`: farm.dot:3:1; 3 more processes of its kind wait in the same way",
@@ -361,7 +361,7 @@ fn schedulers_of_one_os_process_tell_too() {
     let mut run = Run::new("computing", 2, &threads);
     let id = run.pid();
     assert_eq!(run.pid(), id);
-    run.tells(
+    run.expect_report(
         id,
         &[
             "long poll of s (rank 0, farm.dot:2:1)",
@@ -373,7 +373,7 @@ fn schedulers_of_one_os_process_tell_too() {
 /// Checks that a lack of progress is reported by several OS processes, although they exchange
 /// messages at any time.
 #[test]
-fn who_waits_for_something_outside_is_told_after_a_while() {
+fn lack_of_progress_is_reported() {
     for schedulers in ["1", "2"] {
         let mut run = Run::new("waiting", 3, &[("GRAPHMAP_SCHEDULERS", schedulers)]);
         let told = |line: std::io::Result<String>| line.unwrap().contains("no progress");
@@ -384,7 +384,7 @@ fn who_waits_for_something_outside_is_told_after_a_while() {
 
 /// Requests reports repeatedly, and checks that the result of the network is unchanged.
 #[test]
-fn to_be_asked_changes_nothing() {
+fn reports_do_not_change_results() {
     for link in ["shm", "threads"] {
         let variables = [("GRAPHMAP_LINK", link), ("GRAPHMAP_THREADS", "2")];
         let mut command = command("circle", 2, &variables);
@@ -463,7 +463,7 @@ const STREAMS: &str = "GRAPHMAP_STREAMS";
 
 /// Closes standard output early, like `| head`.
 #[test]
-fn who_reads_no_more_ends_the_run() {
+fn closed_stdout_ends_the_run() {
     let mut child = Running::start(&mut command("endless", 4, &[]));
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     // Waits until all four have printed. The first lines are from the test harness.

@@ -24,7 +24,7 @@ const SCHEDULERS: &str = "GRAPHMAP_SCHEDULERS";
 const TWICE: &str = "GRAPHMAP_TEST_TWICE";
 
 #[test]
-#[ignore = "run by `true_blocks_are_told` and the others"]
+#[ignore = "run by `true_deadlocks_are_reported` and the others"]
 fn program() {
     if std::env::var_os(TWICE).is_none() {
         return run(network);
@@ -64,7 +64,7 @@ fn assert_ends(case: &str, os_processes: usize, exit: Exit, told: &[&str]) {
 }
 
 #[test]
-fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
+fn the_first_failure_is_reported_and_not_its_consequence() {
     for number in 0..4 {
         let panicked = if number & 2 > 0 { "panicked: " } else { "" };
         let told = format!("error: process p0 (rank 0) failed: {panicked}it is broken (in OS");
@@ -78,7 +78,7 @@ fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
 
 /// Writes a token before the next process computes for long. The token must be sent before.
 #[test]
-fn what_is_written_does_not_wait_for_others_to_compute() {
+fn written_tokens_do_not_wait_for_computing_processes() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (mapping, read) = (folder.join("before.mapping"), folder.join("before.read"));
     let _gone = std::fs::remove_file(&read);
@@ -93,7 +93,7 @@ fn what_is_written_does_not_wait_for_others_to_compute() {
 
 /// Lets a process compute for long. Only processes that wait for it may be delayed.
 #[test]
-fn who_computes_holds_up_nobody_else() {
+fn computing_processes_delay_only_their_readers() {
     let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("held_up.read");
     let _gone = std::fs::remove_file(&read);
     let variables = [("GRAPHMAP_TEST_FILE", read.to_str().unwrap())];
@@ -105,7 +105,7 @@ fn who_computes_holds_up_nobody_else() {
 /// Writes to the outer network from a nested run. The token must be sent although the nested run
 /// goes on.
 #[test]
-fn what_a_nested_run_writes_to_the_outside_is_sent() {
+fn tokens_from_nested_runs_to_the_outer_run_are_sent() {
     let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("around.read");
     let _gone = std::fs::remove_file(&read);
     let (out, err) = ITSELF.start(
@@ -179,7 +179,7 @@ fn are_mapped(out: &str, mapping: &[u32]) {
 }
 
 #[test]
-fn tokens_larger_than_a_lane() {
+fn tokens_larger_than_a_byte_ring() {
     let bytes = 1 + 65_519 + 65_520 + 65_521 + 300_000 + 3_000_000 + 7;
     assert_ends("large", 2, Exit::Ok, &[&format!("read {bytes} bytes")]);
 }
@@ -208,7 +208,7 @@ fn large_tokens_stay_with_their_writer_until_they_are_read_or_sent() {
 }
 
 #[test]
-fn a_large_token_that_panics_when_it_is_dropped_is_told_with_its_channel() {
+fn a_large_token_that_panics_when_it_is_dropped_is_reported_with_its_channel() {
     let told = [
         "process alice (rank 0",
         "alice.out -> bob.in",
@@ -252,7 +252,7 @@ fn the_same_for_several_in_an_os_process_crosses_once() {
 }
 
 #[test]
-fn large_tokens_that_nobody_reads_hold_nobody_up() {
+fn unread_large_tokens_do_not_delay_the_end() {
     assert_ends("unread", 2, Exit::Ok, &["stopped"]);
 }
 
@@ -288,7 +288,7 @@ fn channels_grow_up_to_the_ceiling() {
 }
 
 #[test]
-fn what_was_counted_of_a_block_keeps_nobody() {
+fn large_profiles_do_not_delay_a_deadlocked_run() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blocked.profile");
     let profile = [("GRAPHMAP_PROFILE", file.to_str().unwrap())];
     // The profile is larger than a byte ring.
@@ -299,7 +299,7 @@ fn what_was_counted_of_a_block_keeps_nobody() {
 /// Blocks with neighbours in other OS processes. Between two OS processes there are more channel
 /// ends than a byte ring can hold, and all must be closed when the run ends.
 #[test]
-fn a_block_of_many_far_channels_ends() {
+fn deadlocks_with_many_remote_channels_end() {
     for (schedulers, channels) in [("1", 60_000), ("2", 6_000)] {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("in-turn-{channels}.map"));
         std::fs::write(&file, "0 1 2 ".repeat(channels / 3)).unwrap();
@@ -312,7 +312,7 @@ fn a_block_of_many_far_channels_ends() {
 
 /// Checks that credit is returned by a scheduler that never sleeps.
 #[test]
-fn who_never_sleeps_keeps_no_room() {
+fn schedulers_that_never_sleep_return_credit() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("never-asleep.map");
     std::fs::write(&file, "0 1 1").unwrap();
     let mapping = ("GRAPHMAP_MAPPING", file.to_str().unwrap());
@@ -324,14 +324,14 @@ fn who_never_sleeps_keeps_no_room() {
 }
 
 #[test]
-fn true_blocks_are_told() {
+fn true_deadlocks_are_reported() {
     let told = ["m0 (rank 0)", "m2 (rank 2)", "3 processes"];
     assert_ends("deadlock:3", 3, Exit::Blocked, &told);
     assert_ends("deadlock:500", 4, Exit::Blocked, &["500 processes"]);
 }
 
 #[test]
-fn who_fails_is_told_once() {
+fn a_failure_is_reported_once() {
     assert_ends("error", 2, Exit::Failed, &["alice (rank 0", "it is broken"]);
     let told = ["bob (rank 1, pair.dot:4:2)", "no more", "OS process 1"];
     assert_ends("panic", 2, Exit::Failed, &told);
@@ -403,7 +403,7 @@ fn an_exit_in_the_first_ends_all() {
 }
 
 #[test]
-fn what_cannot_be_told_changes_no_exit_code() {
+fn unwritable_errors_change_no_exit_code() {
     let full = || {
         std::fs::File::options()
             .write(true)
@@ -420,7 +420,7 @@ fn what_cannot_be_told_changes_no_exit_code() {
 }
 
 #[test]
-fn a_long_cause_is_told() {
+fn a_long_cause_is_reported() {
     for len in [17_000, 1_000_000, 3_000_000] {
         for schedulers in ["1", "2"] {
             let case = format!("long panic:{len}");
@@ -433,7 +433,7 @@ fn a_long_cause_is_told() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_of_its_reader() {
+fn undecodable_tokens_are_reported_with_their_reader() {
     for (case, why) in [
         ("garbled", "expected a better token"),
         ("unreadable", "panicked: not again"),
@@ -448,7 +448,7 @@ fn what_cannot_be_read_is_told_of_its_reader() {
 }
 
 #[test]
-fn what_cannot_cross_is_told_with_its_place() {
+fn tokens_without_payload_are_reported_with_their_position() {
     let told = [
         "a.out -> b.in (opaque.dot:3:5)",
         "from OS process 0 to 1",
@@ -460,7 +460,7 @@ fn what_cannot_cross_is_told_with_its_place() {
 
 /// Sets the internal variable of copies to invalid values.
 #[test]
-fn a_copy_of_nobody_is_refused() {
+fn invalid_copy_variables_are_refused() {
     let me = std::process::id();
     let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
     let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
@@ -500,12 +500,12 @@ fn another_network_is_refused() {
 }
 
 #[test]
-fn a_waker_of_another_thread_ends_a_standstill() {
+fn a_waker_of_another_thread_continues_a_quiescent_run() {
     assert_ends("thread", 2, Exit::Ok, &["read Some([1])"]);
 }
 
 #[test]
-fn what_was_counted_comes_together() {
+fn statistics_of_all_os_processes_are_merged() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("os_processes.json");
     let variables = [
         ("GRAPHMAP_STATS", "1"),

@@ -20,7 +20,7 @@ use rt::{Channels, Exit, Names, Network, Stopped};
 const ITSELF: Itself = Itself(module_path!());
 
 #[test]
-#[ignore = "run by `two_names_of_one_file_are_noticed` and the others"]
+#[ignore = "run by the tests of this file"]
 fn program() {
     let Ok(case) = std::env::var(CASE) else {
         return;
@@ -123,7 +123,7 @@ fn files_below_dev_are_files() {
 /// Writes a trace to standard output, under several names. Neither the trace nor the other output
 /// may be lost.
 #[test]
-fn what_goes_where_it_prints_to_goes_there() {
+fn traces_to_standard_output_are_complete() {
     let folder = folder("own");
     symlink("/dev/stdout", folder.join("link")).unwrap();
     symlink("link", folder.join("chain")).unwrap();
@@ -179,7 +179,7 @@ fn a_path_is_as_seen_from_where_the_run_begins() {
 }
 
 #[test]
-fn what_cannot_be_written_takes_nothing_with_it() {
+fn an_unwritable_output_does_not_affect_the_others() {
     let folder = folder("full");
     let (all, full) = (
         [(STATS, "json:s"), (PROFILE, "p"), (TRACE, "t")],
@@ -212,7 +212,7 @@ fn what_cannot_be_written_takes_nothing_with_it() {
 /// Checks that the error of the run is printed before the trace is written. The trace waits for a
 /// reader of the FIFO.
 #[test]
-fn why_a_run_fails_is_told_before_all_else() {
+fn the_error_of_a_run_is_reported_first() {
     let folder = folder("fails");
     let fifo = folder.join("fifo");
     assert!(
@@ -259,7 +259,7 @@ fn why_a_run_fails_is_told_before_all_else() {
 
 /// Limits the size of files. The error is reported, and the incomplete file is removed.
 #[test]
-fn a_file_that_may_not_be_so_large_is_told() {
+fn files_above_the_size_limit_are_reported() {
     let folder = folder("large");
     let program = command("", &folder, &[(TRACE, "t"), (STATS, "json:s")]);
     let mut command = Command::new("sh");

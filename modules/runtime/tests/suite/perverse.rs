@@ -84,7 +84,7 @@ fn a_waker_that_drops_the_other_end() {
 
 /// Writes a token between two polls of a read that waits for it.
 #[test]
-fn a_waker_that_writes_when_cloned() {
+fn a_write_between_two_polls() {
     thread_local! {
         static OUTPUT: RefCell<Option<rt::Output<u64>>> = const { RefCell::new(None) };
     }
@@ -390,7 +390,7 @@ fn unread_tokens_of_another_scheduler_go_though_some_panic() {
 /// Writes from the destructor of an unread token. The write must fail, because the reader leaves
 /// before its unread tokens are dropped.
 #[test]
-fn the_writer_is_told_while_unread_tokens_are_dropped() {
+fn writes_fail_while_unread_tokens_are_dropped() {
     thread_local! {
         static OUT: RefCell<Option<rt::Output<Token>>> = const { RefCell::new(None) };
     }

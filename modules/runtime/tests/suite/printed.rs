@@ -17,7 +17,7 @@ use rt::{Exit, Names, Network};
 const ITSELF: Itself = Itself(module_path!());
 
 #[test]
-#[ignore = "run by `whoever_keeps_standard_output_keeps_no_run_from_ending` and the others"]
+#[ignore = "run by `locked_stdout_does_not_block_the_end` and the others"]
 fn program() {
     let Ok(case) = std::env::var(CASE) else {
         return;
@@ -164,7 +164,7 @@ fn code(exit: Exit) -> String {
 /// Locks standard output forever, in a thread that a process started or on a scheduler. The run
 /// must end nevertheless.
 #[test]
-fn whoever_keeps_standard_output_keeps_no_run_from_ending() {
+fn locked_stdout_does_not_block_the_end() {
     for (case, exit) in [
         ("keeps before", Exit::Ok),
         ("keeps", Exit::Ok),
@@ -209,7 +209,7 @@ fn a_backtrace_has_the_frames_of_the_process_and_none_of_ours() {
 }
 
 #[test]
-fn a_row_of_another_length_is_told_where_it_is_written() {
+fn a_row_of_another_length_is_reported_at_its_write() {
     let said = ends(command("deals too few", LINKS[0]));
     assert!(
         said.contains("panicked at modules/runtime/tests/suite/printed.rs:"),
@@ -219,7 +219,7 @@ fn a_row_of_another_length_is_told_where_it_is_written() {
 
 /// Prints to a full device, from a process, its threads, and within `catch_unwind`.
 #[test]
-fn what_cannot_be_written_ends_the_program_with_2() {
+fn failed_prints_end_the_program_with_2() {
     let full = || std::fs::File::options().write(true).open("/dev/full");
     for case in [
         "prints",
@@ -251,7 +251,7 @@ fn what_cannot_be_written_ends_the_program_with_2() {
 
 /// Writes to standard output after its reader has closed it, and ignores the error.
 #[test]
-fn who_ignores_that_nobody_reads_ends_well() {
+fn ignoring_closed_stdout_succeeds() {
     for link in &LINKS[..2] {
         let mut child = Running::start(command("writes", *link).stdin(Stdio::piped()));
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();

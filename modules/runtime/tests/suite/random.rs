@@ -9,7 +9,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
 
-use crate::common::places::{self, ALL, Outcome, Place, Tell};
+use crate::common::places::{self, ALL, Outcome, Place, Record};
 use crate::common::program::program;
 use crate::common::script::Script;
 use crate::common::ways::wake_ups;
@@ -48,7 +48,7 @@ impl Alike {
         }
         let first = self.0.as_ref().expect("it is there");
         assert_eq!(outcome.exit, first.exit, "{place:?}: {}", outcome.error);
-        assert_eq!(outcome.told, first.told, "{place:?}: {}", outcome.error);
+        assert_eq!(outcome.lines, first.lines, "{place:?}: {}", outcome.error);
         first
     }
 }
@@ -76,22 +76,23 @@ fn never_quiet(seed: u64) -> Options {
 #[test]
 fn programs_lose_nothing() {
     search(40, 1, |seed| {
-        let tell_ends = |tell: Tell| move |(rank, state)| tell(format!("{rank} {state:016x}"));
+        let record_ends =
+            |record: Record| move |(rank, state)| record(format!("{rank} {state:016x}"));
         let books = Mutex::new(None);
         let mut alike = Alike::default();
         let options = never_quiet(seed).shuffle(seed);
-        places::tell(
+        places::run_all(
             &places_of(seed),
             seed,
             &options,
-            |place, tell| {
+            |place, record| {
                 let mut program = program(seed);
                 if place.is_together() {
                     program = program.accounted();
                 }
                 let program = Arc::new(program);
                 *books.lock().unwrap() = place.is_together().then(|| Arc::clone(&program));
-                accounted::network(&program, tell_ends(tell))
+                accounted::network(&program, record_ends(record))
             },
             |place, outcome| {
                 assert_eq!(outcome.exit, Exit::Ok, "{place:?}: {}", outcome.error);
@@ -109,9 +110,10 @@ fn programs_lose_nothing() {
         for hand_over in [true, false] {
             for options in [never_quiet(seed), never_quiet(seed).shuffle(random.next())] {
                 let log = Log::new();
-                let tell: Tell = Arc::new(log.adder());
-                accounted::run_local(program(seed), &options, hand_over, tell_ends(tell)).unwrap();
-                assert_eq!(log.sorted(), first.told);
+                let record: Record = Arc::new(log.adder());
+                accounted::run_local(program(seed), &options, hand_over, record_ends(record))
+                    .unwrap();
+                assert_eq!(log.sorted(), first.lines);
             }
         }
     });
@@ -121,17 +123,17 @@ fn programs_lose_nothing() {
 /// state. Each place must report the same blocked processes, or the same number of grown channels,
 /// as one scheduler.
 #[test]
-fn standstills_are_found_and_none_is_false() {
+fn deadlocks_are_found_and_none_is_false() {
     let (mut blocked, mut grown) = (0, 0);
     let counts = Mutex::new((&mut blocked, &mut grown));
     search(200, 2, |seed| {
         let script = Arc::new(Script::new(seed));
         let mut alike = Alike::default();
-        places::tell(
+        places::run_all(
             &places_of(seed),
             seed,
             &Options::new(),
-            |_, tell| script.network(move |(rank, state)| tell(format!("{rank} {state:016x}"))),
+            |_, record| script.network(move |(rank, state)| record(format!("{rank} {state:016x}"))),
             |place, outcome| {
                 let (exit, error) = (outcome.exit, outcome.error.clone());
                 let ended = outcome.ended.as_ref();
@@ -178,8 +180,8 @@ fn check_by_model(script: &Script, outcome: &Outcome) {
     assert_eq!(outcome.exit == Exit::Ok, is_whole, "{}", outcome.error);
     // Some processes that end in the model wait here for space that never becomes free. They are
     // not on a cycle.
-    assert!(outcome.told.iter().all(|end| ends.contains(end)));
-    assert!(!is_whole || outcome.told == ends);
+    assert!(outcome.lines.iter().all(|end| ends.contains(end)));
+    assert!(!is_whole || outcome.lines == ends);
 }
 
 /// Opens, closes, drops and forgets ends of flow-controlled channels in any order. Ends also ask
@@ -189,14 +191,14 @@ fn check_by_model(script: &Script, outcome: &Outcome) {
 fn flow_controlled_channels_lose_nothing() {
     search(60, 2, |seed| {
         let mut alike = Alike::default();
-        places::tell(
+        places::run_all(
             &places_of(seed),
             seed,
             &Options::new().shuffle(seed),
-            |_, tell| flows::network(seed, move |total| tell(total.to_string())),
+            |_, record| flows::network(seed, move |total| record(total.to_string())),
             |place, outcome| {
                 assert_eq!(outcome.exit, Exit::Ok, "{place:?}: {}", outcome.error);
-                assert_eq!(outcome.told.len(), 1);
+                assert_eq!(outcome.lines.len(), 1);
                 alike.check(place, outcome);
             },
         );

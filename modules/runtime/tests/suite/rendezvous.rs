@@ -32,7 +32,7 @@ fn ends<T>(mut all: Vec<T>) -> (T, T) {
 }
 
 /// Polls a write once, which must wait.
-async fn leave_in_hand(write: &mut Write<'_, u64>) {
+async fn leave_in_slot(write: &mut Write<'_, u64>) {
     let waits = poll_fn(|context| {
         let write = std::pin::Pin::new(&mut *write);
         Poll::Ready(write.poll(context).is_pending())
@@ -50,7 +50,7 @@ fn seen(give_up: fn(Write<'_, u64>)) -> Vec<Vec<u64>> {
             let (mut numbers, mut go) = ends(p.outs);
             numbers.write(1).await?;
             let mut write = numbers.write(2);
-            leave_in_hand(&mut write).await;
+            leave_in_slot(&mut write).await;
             give_up(write);
             go.write(0).await?;
             for n in 3..20 {
@@ -78,7 +78,7 @@ fn seen(give_up: fn(Write<'_, u64>)) -> Vec<Vec<u64>> {
 }
 
 #[test]
-fn who_gives_up_takes_it_back() {
+fn a_dropped_write_withdraws_its_token() {
     let expected: Vec<u64> = (1..20).filter(|&n| n != 2).collect();
     for seen in seen(|write| drop(write)) {
         assert_eq!(seen, expected);
@@ -86,7 +86,7 @@ fn who_gives_up_takes_it_back() {
 }
 
 #[test]
-fn what_is_forgotten_in_hand_is_read() {
+fn forgotten_tokens_in_the_slot_are_read() {
     let expected: Vec<u64> = (1..20).collect();
     for seen in seen(|write| std::mem::forget(write)) {
         assert_eq!(seen, expected);
@@ -95,7 +95,7 @@ fn what_is_forgotten_in_hand_is_read() {
 
 /// Returns whether a write in the rendezvous slot succeeds when the reader reads `read` tokens and
 /// leaves, for each run.
-fn told(read: usize) -> Vec<bool> {
+fn write_results(read: usize) -> Vec<bool> {
     let mut all = Vec::new();
     let log = Log::new();
     let network = || {
@@ -106,7 +106,7 @@ fn told(read: usize) -> Vec<bool> {
                 let (mut numbers, mut go) = ends(p.outs);
                 numbers.write(1).await?;
                 let mut write = numbers.write(2);
-                leave_in_hand(&mut write).await;
+                leave_in_slot(&mut write).await;
                 go.write(0).await?;
                 log.add(write.await.is_ok());
                 // The reader leaves only after it has read.
@@ -135,11 +135,11 @@ fn told(read: usize) -> Vec<bool> {
 }
 
 #[test]
-fn who_leaves_without_it_refuses_it() {
-    assert!(told(0).iter().all(|&read| !read));
+fn a_write_fails_if_the_reader_leaves_the_token() {
+    assert!(write_results(0).iter().all(|&read| !read));
 }
 
 #[test]
-fn who_leaves_after_it_has_read_it() {
-    assert!(told(2).iter().all(|&read| read));
+fn a_write_succeeds_if_the_reader_has_read_the_token() {
+    assert!(write_results(2).iter().all(|&read| read));
 }

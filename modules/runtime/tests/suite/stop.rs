@@ -392,7 +392,7 @@ fn many_readers_leave_one_after_the_other() {
 /// Drops a reader on another scheduler whose unread tokens take long to drop. The reader has left
 /// at once. Otherwise, a faster writer would never be stopped.
 #[test]
-fn who_drops_what_it_has_not_read_has_left() {
+fn a_reader_that_drops_unread_tokens_has_left() {
     struct Slow;
     impl Drop for Slow {
         fn drop(&mut self) {
@@ -449,7 +449,7 @@ fn leavers() -> Network {
 }
 
 #[test]
-fn who_leaves_without_all_that_is_written_is_told() {
+fn readers_that_leave_early_are_reported() {
     places::each(leavers, |outcome| {
         let report = outcome.unwrap();
         let left = report.left_early.as_ref().expect("two leave early");

@@ -36,7 +36,7 @@ async fn counted<F: Future>(polls: &Cell<u64>, future: F) -> F::Output {
 
 /// Sends a token around a ring of tasks. A task is polled only when the token has arrived.
 #[test]
-fn only_who_was_woken_is_polled() {
+fn only_woken_tasks_are_polled() {
     let (tasks, rounds) = (size(1000, 20), 3);
     let polls = Rc::new(Cell::new(0));
     let ours = Rc::clone(&polls);
@@ -255,7 +255,7 @@ fn rings_across_schedulers() {
 
 /// Waits for bundles, stops of readers, and messages, each in a task.
 #[test]
-fn whatever_processes_wait_for() {
+fn tasks_wait_for_bundles_stops_and_messages() {
     let mut net = Local::new();
     let (outputs, inputs): (Vec<_>, Vec<_>) = (0..5).map(|_| net.channel::<u64>(1)).unzip();
     let (mut idle, left) = net.channel::<u64>(1);
@@ -299,7 +299,7 @@ fn whatever_processes_wait_for() {
 
 /// Checks that the report of a deadlock contains the waits of all tasks of a process.
 #[test]
-fn a_standstill_is_told_as_of_the_process() {
+fn a_deadlock_is_reported_as_of_the_process() {
     for schedulers in [1, 2] {
         let make = |name: &'static str| {
             move |p: Both<u64>| async move {
@@ -373,7 +373,7 @@ thread_local! {
 /// Moves a set after all processes were blocked once. The report must attribute the waits of its
 /// tasks to the process that has it now.
 #[test]
-fn a_set_that_is_carried_after_a_standstill() {
+fn a_set_that_is_carried_after_a_deadlock() {
     let each = |mut p: Both<u64>| async move {
         match rt::me().index {
             0 => {

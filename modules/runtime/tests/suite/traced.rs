@@ -281,7 +281,7 @@ fn a_trace_of_one_os_process() {
 
 /// Checks that slices are named by the wait that ends them.
 #[test]
-fn turns_are_named_by_what_comes_next() {
+fn polls_are_named_by_their_wait() {
     let file = file("names.json");
     run(pipeline(1, || {}), &Options::new().trace(&file)).unwrap();
     let trace = read(&file);
@@ -325,7 +325,7 @@ fn a_run_that_fails_is_traced() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_told_before_the_run() {
+fn an_unwritable_trace_file_is_reported_before_the_run() {
     let folder = file("x.json").parent().unwrap().join("none");
     let mut net = Network::new("none", "none.dot");
     net.kind("p", Names::Listed(&["p"]), "0", &[], |()| async {
@@ -338,7 +338,7 @@ fn a_file_that_cannot_be_written_is_told_before_the_run() {
 
 /// Traces a network that is built from existing ports.
 #[test]
-fn a_local_network_has_turns() {
+fn local_networks_have_polls() {
     let file = file("local.json");
     let mut net = rt::Local::new();
     let (mut tx, mut rx) = net.channel::<u64>(1);
@@ -451,7 +451,7 @@ fn a_run_of_several_os_processes_that_fails_is_traced() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn missing_events_are_reported() {
     let file = file("said.json");
     let variables = [
         ("GRAPHMAP_OS_PROCESSES", "2"),

@@ -180,7 +180,7 @@ fn tokens_at_the_start_that_panic() {
 /// Panics while a process is connected, or before its future exists. The run names the process, and
 /// drops the tokens in its channels.
 #[test]
-fn processes_that_panic_before_their_first_turn() {
+fn processes_that_panic_before_their_first_poll() {
     struct Fragile(#[expect(dead_code, reason = "held")] Both<Arc<()>>);
     impl rt::Ports for Fragile {
         fn connect(ends: &mut rt::Ends<'_>) -> Self {

@@ -1,6 +1,6 @@
 //! Skeletons in a user's folder.
 
-use super::findings::{bad, unreadable};
+use super::errors::{bad, unreadable};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::input::{self, Limit};
 use std::path::{Path, PathBuf};
@@ -18,23 +18,23 @@ pub(super) struct Found {
 
 /// Returns all `.hbs` files of a folder and its subfolders. Names and order do not depend on the
 /// system.
-pub(super) fn list(folder: &Path, findings: &mut Diagnostics) -> Vec<Found> {
+pub(super) fn list(folder: &Path, diagnostics: &mut Diagnostics) -> Vec<Found> {
     let mut walk = Walk {
         found: Vec::new(),
         left: MOST,
         above: Vec::new(),
     };
-    walk.folder(folder, "", findings);
+    walk.folder(folder, "", diagnostics);
     walk.found
 }
 
 /// Returns the files of [`list`] with their texts.
-pub(super) fn read(folder: &Path, findings: &mut Diagnostics) -> Vec<(String, PathBuf, String)> {
+pub(super) fn read(folder: &Path, diagnostics: &mut Diagnostics) -> Vec<(String, PathBuf, String)> {
     let mut texts = Vec::new();
-    for Found { name, path } in list(folder, findings) {
+    for Found { name, path } in list(folder, diagnostics) {
         match input::text(&path, Limit::SOURCE) {
             Ok(text) => texts.push((name, path, text)),
-            Err(why) => findings.push(unreadable(&path, &why)),
+            Err(why) => diagnostics.push(unreadable(&path, &why)),
         }
     }
     texts
@@ -49,17 +49,17 @@ struct Walk {
 }
 
 impl Walk {
-    fn folder(&mut self, folder: &Path, prefix: &str, findings: &mut Diagnostics) {
+    fn folder(&mut self, folder: &Path, prefix: &str, diagnostics: &mut Diagnostics) {
         let real = match folder.canonicalize() {
             Ok(real) => real,
-            Err(error) => return findings.push(unreadable(folder, &error)),
+            Err(error) => return diagnostics.push(unreadable(folder, &error)),
         };
         if self.above.contains(&real) {
             let why = "it is a link to a folder that contains it";
-            return findings.push(unreadable(folder, &why));
+            return diagnostics.push(unreadable(folder, &why));
         }
         if self.above.len() > NESTING {
-            return findings.push(unreadable(folder, &"folders nest too deep"));
+            return diagnostics.push(unreadable(folder, &"folders nest too deep"));
         }
         let entries = std::fs::read_dir(folder).and_then(|entries| {
             let paths = entries.map(|entry| Ok(entry?.path()));
@@ -67,7 +67,7 @@ impl Walk {
         });
         let mut paths = match entries {
             Ok(paths) => paths,
-            Err(error) => return findings.push(unreadable(folder, &error)),
+            Err(error) => return diagnostics.push(unreadable(folder, &error)),
         };
         paths.sort();
         self.above.push(real);
@@ -78,7 +78,7 @@ impl Walk {
             self.left -= 1;
             if self.left == 0 {
                 let shown = folder.display();
-                findings.push(bad(format!(
+                diagnostics.push(bad(format!(
                     "more than {MOST} files in {shown}: check that this is a folder of skeletons"
                 )));
             }
@@ -86,7 +86,7 @@ impl Walk {
                 continue;
             };
             if path.is_dir() {
-                self.folder(&path, &format!("{prefix}{name}/"), findings);
+                self.folder(&path, &format!("{prefix}{name}/"), diagnostics);
             } else if let Some(stem) = name.strip_suffix(".hbs") {
                 let name = format!("{prefix}{stem}");
                 self.found.push(Found { name, path });

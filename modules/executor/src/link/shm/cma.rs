@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_read_and_what_is_not_is_an_error() {
+    fn mapped_memory_is_read_and_other_memory_is_an_error() {
         let there = [7u8; 100];
         let me = std::process::id();
         let mut to = [MaybeUninit::new(0u8); 100];

@@ -22,11 +22,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::memory::{self, SharedMemory};
-use super::ring::LANE;
+use super::ring::RING_SIZE;
 use crate::error::CAUSE;
 
 /// Maximum number of schedulers of a run on one host.
-pub const MOST: usize = 1024;
+pub const MAX_SCHEDULERS: usize = 1024;
 
 /// Maximum time to write a cause, unless the writer is killed.
 const WRITING: Duration = Duration::from_millis(500);
@@ -61,9 +61,9 @@ struct Page {
     table: AtomicU64,
     awake: AtomicU32,
     /// 1 if a process has run since the last quiescence check.
-    stirred: AtomicU32,
+    has_activity: AtomicU32,
     /// Twice the number of quiescence checks that have ended, plus 1 during one.
-    meeting: AtomicU32,
+    detection: AtomicU32,
     state: AtomicU32,
     /// Number of requests for the state of the run.
     asked: AtomicU32,
@@ -71,10 +71,10 @@ struct Page {
     cause: AtomicU32,
     cause_len: AtomicU32,
     cause_bytes: [AtomicU32; CAUSE / 4],
-    bells: [Bell; MOST],
+    bells: [Bell; MAX_SCHEDULERS],
 }
 
-const LANES: usize = size_of::<Page>().next_multiple_of(4096);
+const RINGS_OFFSET: usize = size_of::<Page>().next_multiple_of(4096);
 
 /// The page, from the view of one scheduler. Schedulers are numbered through all OS processes, in
 /// the order of these.
@@ -91,14 +91,14 @@ impl ControlPage {
     /// Returns the size in bytes of the memory that `count` schedulers share. Most of it is never
     /// written, so it takes no physical memory.
     pub fn size(count: usize) -> usize {
-        LANES + count * count * LANE
+        RINGS_OFFSET + count * count * RING_SIZE
     }
 
     /// Creates the view of the first scheduler of OS process `os_process`, of `os_processes` with
     /// `each` schedulers.
     ///
     /// # Panics
-    /// If `os_process` is not less than `os_processes`, or there are more than [`MOST`] schedulers.
+    /// If `os_process >= os_processes`, or there are more than [`MAX_SCHEDULERS`] schedulers.
     pub fn new(
         memory: Arc<SharedMemory>,
         os_process: usize,
@@ -106,7 +106,7 @@ impl ControlPage {
         each: usize,
     ) -> Self {
         let (me, count) = (os_process * each, os_processes * each);
-        assert!(me < count && count <= MOST);
+        assert!(me < count && count <= MAX_SCHEDULERS);
         ControlPage {
             memory,
             me,
@@ -117,7 +117,7 @@ impl ControlPage {
     }
 
     /// Sets the numbers of these OS processes in the run, of which they are only a part.
-    pub fn of_run(&mut self, numbers: Vec<usize>) {
+    pub fn set_numbers(&mut self, numbers: Vec<usize>) {
         self.numbers = Some(numbers);
     }
 
@@ -139,7 +139,7 @@ impl ControlPage {
         self.page().key.store(key, Ordering::SeqCst);
         self.page().table.store(table, Ordering::SeqCst);
         self.page().awake.store(self.count as u32, Ordering::SeqCst);
-        self.page().stirred.store(1, Ordering::SeqCst);
+        self.page().has_activity.store(1, Ordering::SeqCst);
     }
 
     fn page(&self) -> &Page {
@@ -188,8 +188,8 @@ impl ControlPage {
     }
 
     /// Returns the offset of the byte ring from one scheduler to another.
-    pub fn lane(&self, from: usize, to: usize) -> usize {
-        LANES + (from * self.count + to) * LANE
+    pub fn ring_offset(&self, from: usize, to: usize) -> usize {
+        RINGS_OFFSET + (from * self.count + to) * RING_SIZE
     }
 
     /// Returns true if the network of this OS process is the same as in the first one.
@@ -202,28 +202,28 @@ impl ControlPage {
     }
 
     /// Records that a process has run, so that a quiescence check starts when all schedulers sleep.
-    pub fn stir(&self) {
-        if self.page().stirred.load(Ordering::Relaxed) == 0 {
-            self.page().stirred.store(1, Ordering::SeqCst);
+    pub fn note_activity(&self) {
+        if self.page().has_activity.load(Ordering::Relaxed) == 0 {
+            self.page().has_activity.store(1, Ordering::SeqCst);
         }
     }
 
-    pub fn unstir(&self) {
-        self.page().stirred.store(0, Ordering::SeqCst);
+    pub fn clear_activity(&self) {
+        self.page().has_activity.store(0, Ordering::SeqCst);
     }
 
     /// Wakes a scheduler if it sleeps. Called after a frame was put into its byte ring.
-    pub fn ring(&self, who: usize) {
+    pub fn ring(&self, scheduler: usize) {
         fence(Ordering::SeqCst);
-        let asleep = &self.page().bells[who].asleep;
-        if asleep.load(Ordering::SeqCst) == 1 && self.take_down(who) {
+        let asleep = &self.page().bells[scheduler].asleep;
+        if asleep.load(Ordering::SeqCst) == 1 && self.clear_asleep(scheduler) {
             memory::wake(asleep);
         }
     }
 
     /// Clears the flag of a sleeper, and counts it as awake. Returns false if the flag was not set.
-    fn take_down(&self, who: usize) -> bool {
-        let asleep = &self.page().bells[who].asleep;
+    fn clear_asleep(&self, scheduler: usize) -> bool {
+        let asleep = &self.page().bells[scheduler].asleep;
         // Counted first, because otherwise the count could be 0 while a scheduler is awake.
         self.page().awake.fetch_add(1, Ordering::SeqCst);
         let taken = asleep
@@ -236,7 +236,7 @@ impl ControlPage {
     }
 
     pub fn ring_all(&self) {
-        (0..self.count).for_each(|who| self.ring(who));
+        (0..self.count).for_each(|scheduler| self.ring(scheduler));
     }
 
     /// Sleeps until another thread rings, or until the timeout expires. Calls `stay` after the flag
@@ -263,7 +263,7 @@ impl ControlPage {
             }
         }
         if asleep.load(Ordering::SeqCst) == 1 {
-            self.take_down(self.me);
+            self.clear_asleep(self.me);
         }
     }
 
@@ -272,17 +272,17 @@ impl ControlPage {
     fn leave(&self) {
         let page = self.page();
         if page.awake.fetch_sub(1, Ordering::SeqCst) == 1
-            && page.stirred.load(Ordering::SeqCst) == 1
+            && page.has_activity.load(Ordering::SeqCst) == 1
         {
-            self.call_meeting();
+            self.start_detection();
         }
     }
 
-    fn call_meeting(&self) {
-        let meeting = &self.page().meeting;
-        let now = meeting.load(Ordering::SeqCst);
+    fn start_detection(&self) {
+        let detection = &self.page().detection;
+        let now = detection.load(Ordering::SeqCst);
         if now.is_multiple_of(2)
-            && meeting
+            && detection
                 .compare_exchange(now, now + 1, Ordering::SeqCst, Ordering::SeqCst)
                 .is_ok()
         {
@@ -291,14 +291,14 @@ impl ControlPage {
     }
 
     /// Returns the number of the current quiescence check, if there is one.
-    pub fn meeting(&self) -> Option<u32> {
-        let meeting = self.page().meeting.load(Ordering::SeqCst);
-        (!meeting.is_multiple_of(2)).then_some(meeting)
+    pub fn detection(&self) -> Option<u32> {
+        let detection = self.page().detection.load(Ordering::SeqCst);
+        (!detection.is_multiple_of(2)).then_some(detection)
     }
 
     /// Ends the quiescence check. Called by its leader.
-    pub fn close_meeting(&self) {
-        self.page().meeting.fetch_add(1, Ordering::SeqCst);
+    pub fn end_detection(&self) {
+        self.page().detection.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Ends the run successfully.

@@ -14,9 +14,9 @@ use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::byte_rings::ByteRings;
 use super::cma;
-use super::control::{ControlPage, MOST};
-use super::lanes::Lanes;
+use super::control::{ControlPage, MAX_SCHEDULERS};
 use super::memory::SharedMemory;
 use crate::link::between::{Doorbell, Header, Link};
 use crate::payload::received::ReceivedSlices;
@@ -24,12 +24,12 @@ use crate::payload::sliced::{SentValue, SlicedMessage};
 
 /// The byte rings of one OS process to and from the others of a job on this host.
 ///
-/// The OS processes are numbered from 0 on the host. The first one [creates](HostLanes::create) the
-/// memory, and the others [join](HostLanes::join) it. Frames have the same guarantees as with
-/// `Link::send`. The byte rings do not record the state of the run, apart from [`HostLanes::over`].
+/// The OS processes are numbered from 0 on the host. The first one [creates](HostRings::create) the
+/// memory, and the others [join](HostRings::join) it. Frames have the same guarantees as with
+/// `Link::send`. The byte rings do not record the state of the run, apart from [`HostRings::over`].
 /// Only one thread uses them.
-pub struct HostLanes {
-    lanes: Lanes,
+pub struct HostRings {
+    rings: ByteRings,
     control: Arc<ControlPage>,
 }
 
@@ -44,15 +44,15 @@ pub struct Invitation {
     pub key: u64,
 }
 
-impl HostLanes {
+impl HostRings {
     /// Creates the byte rings of the first OS process of a host, and the invitation for the others.
     /// `numbers` contains their numbers in the run.
     ///
     /// # Errors
     /// No shared memory is available, or `numbers` is empty or too long.
-    pub fn create(numbers: Vec<usize>) -> io::Result<(HostLanes, Invitation)> {
+    pub fn create(numbers: Vec<usize>) -> io::Result<(HostRings, Invitation)> {
         let count = numbers.len();
-        if !(1..=MOST).contains(&count) {
+        if !(1..=MAX_SCHEDULERS).contains(&count) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let memory = SharedMemory::new(ControlPage::size(count))?;
@@ -64,7 +64,7 @@ impl HostLanes {
         };
         let control = ControlPage::new(Arc::new(memory), 0, count, 1);
         control.begin(invitation.key, 0);
-        Ok((HostLanes::new(control, numbers)?, invitation))
+        Ok((HostRings::new(control, numbers)?, invitation))
     }
 
     /// Joins the byte rings in the memory of the first OS process. `me` is the number of this one
@@ -73,23 +73,23 @@ impl HostLanes {
     /// # Errors
     /// The memory cannot be opened, belongs to other byte rings, or another OS process has the same
     /// number.
-    pub fn join(invitation: Invitation, me: usize, numbers: Vec<usize>) -> io::Result<HostLanes> {
+    pub fn join(invitation: Invitation, me: usize, numbers: Vec<usize>) -> io::Result<HostRings> {
         let (Invitation { process, file, key }, count) = (invitation, numbers.len());
         let path = PathBuf::from(format!("/proc/{process}/fd/{file}"));
         let file = File::options().read(true).write(true).open(path)?;
         let memory = SharedMemory::inherit(file.as_raw_fd(), key)?;
         // The memory owns the descriptor now.
         let _ = file.into_raw_fd();
-        if me >= count || count > MOST || memory.len() != ControlPage::size(count) {
+        if me >= count || count > MAX_SCHEDULERS || memory.len() != ControlPage::size(count) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let control = ControlPage::new(Arc::new(memory), me, count, 1);
-        HostLanes::new(control, numbers)
+        HostRings::new(control, numbers)
     }
 
-    fn new(mut control: ControlPage, numbers: Vec<usize>) -> io::Result<HostLanes> {
-        control.of_run(numbers);
-        control.unstir();
+    fn new(mut control: ControlPage, numbers: Vec<usize>) -> io::Result<HostRings> {
+        control.set_numbers(numbers);
+        control.clear_activity();
         if !control.claim() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -106,8 +106,8 @@ impl HostLanes {
         let control = Arc::new(control);
         // SAFETY: this call has claimed the entry, so no other byte rings exist for this OS
         // process.
-        let lanes = unsafe { Lanes::new(Arc::clone(&control), single_copy) };
-        Ok(HostLanes { lanes, control })
+        let rings = unsafe { ByteRings::new(Arc::clone(&control), single_copy) };
+        Ok(HostRings { rings, control })
     }
 
     /// Returns the number of OS processes on the host.
@@ -129,67 +129,67 @@ impl HostLanes {
     /// Sends a frame, with the contract of `Link::send`.
     #[inline]
     pub fn send(&self, to: usize, header: Header, bytes: &[u8]) {
-        self.lanes.send(to, header, bytes);
+        self.rings.send(to, header, bytes);
     }
 
     /// Sends a frame, with the contract of `Job::send_owned`.
     #[inline]
     pub fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
-        self.lanes.send_now(to, header, bytes);
+        self.rings.send_now(to, header, bytes);
     }
 
     /// Sends a frame, with the contract of `Job::try_send_pieces`.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
-        self.lanes.try_send_pieces(to, header, pieces)
+        self.rings.try_send_pieces(to, header, pieces)
     }
 
     /// Sends a message, with the contract of `Job::send_sliced`.
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
-        self.lanes.send_sliced(to, header, message);
+        self.rings.send_sliced(to, header, message);
     }
 
     /// Returns a value, with the contract of `Job::take_sent`.
     pub fn take_sent(&self) -> Option<SentValue> {
-        self.lanes.take_sent()
+        self.rings.take_sent()
     }
 
     /// Returns true if values are kept, with the contract of `Job::keeps_values`.
     pub fn keeps_values(&self) -> bool {
-        self.lanes.keeps_values()
+        self.rings.keeps_values()
     }
 
-    /// Gives up all values, with the contract of `Job::let_go`.
-    pub fn let_go(&self) {
-        self.lanes.let_go();
+    /// Gives up all values, with the contract of `Job::release_values`.
+    pub fn release_values(&self) {
+        self.rings.release_values();
     }
 
-    /// Returns the slices of the frame that [`HostLanes::receive`] passes on.
+    /// Returns the slices of the frame that [`HostRings::receive`] passes on.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
-        self.lanes.take_slices()
+        self.rings.take_slices()
     }
 
     /// Returns a buffer, with the contract of `Job::buffer`.
     pub fn buffer(&self) -> Vec<u8> {
-        self.lanes.buffer()
+        self.rings.buffer()
     }
 
     /// Stores a buffer for reuse, with the contract of `Job::keep`.
     pub fn keep(&self, buffer: Vec<u8>) {
-        self.lanes.keep(buffer);
+        self.rings.keep(buffer);
     }
 
     /// Sends waiting frames, with the contract of `Link::flush`.
     #[inline]
     pub fn flush(&self) -> bool {
-        self.lanes.flush()
+        self.rings.flush()
     }
 
     /// Returns true if a frame has arrived, a waiting frame can be sent, or
-    /// [`HostLanes::take_sent`] has a value to return.
+    /// [`HostRings::take_sent`] has a value to return.
     #[inline]
     pub fn is_ready(&self) -> bool {
-        self.lanes.is_ready() || self.lanes.has_sent()
+        self.rings.is_ready() || self.rings.has_sent()
     }
 
     /// Calls `take` with frames that have arrived completely: the sender, the header, and the bytes
@@ -203,12 +203,12 @@ impl HostLanes {
         most: usize,
         take: impl FnMut(usize, Header, &[u8]),
     ) -> Result<usize, String> {
-        self.lanes.receive_with(most, take)
+        self.rings.receive(most, take)
     }
 
-    /// Waits for a short time, after [`HostLanes::flush`] has found no space.
+    /// Waits for a short time, after [`HostRings::flush`] has found no space.
     pub fn wait_for_room(&self) {
-        self.lanes.wait_for_room();
+        self.rings.wait_for_room();
     }
 
     /// Sleeps until another OS process of the host sends a frame, the doorbell is rung, or the
@@ -218,7 +218,7 @@ impl HostLanes {
         self.control.sleep(|| stay() || self.is_ready(), at_most);
     }
 
-    /// Returns the doorbell that ends [`HostLanes::sleep`].
+    /// Returns the doorbell that ends [`HostRings::sleep`].
     pub fn doorbell(&self) -> Arc<dyn Doorbell> {
         Arc::clone(&self.control) as Arc<dyn Doorbell>
     }
@@ -234,7 +234,7 @@ impl HostLanes {
 
     /// Returns true if another OS process can read the memory of this one, and prefers to.
     pub fn has_access(&self, to: usize) -> bool {
-        self.lanes.has_access(to)
+        self.rings.has_access(to)
     }
 
     /// Fills `to` with bytes from the memory of another OS process.
@@ -247,7 +247,7 @@ impl HostLanes {
         address: u64,
         to: &mut [MaybeUninit<u8>],
     ) -> Result<(), String> {
-        self.lanes.read_memory(of, address, to)
+        self.rings.read_memory(of, address, to)
     }
 }
 
@@ -260,8 +260,8 @@ mod tests {
 
     #[test]
     fn frames_go_each_way() {
-        let (first, invitation) = HostLanes::create(vec![3, 5]).unwrap();
-        let second = HostLanes::join(invitation, 1, vec![3, 5]).unwrap();
+        let (first, invitation) = HostRings::create(vec![3, 5]).unwrap();
+        let second = HostRings::join(invitation, 1, vec![3, 5]).unwrap();
         first.agree(5);
         second.agree(6);
         assert_eq!((first.agreement(1), second.agreement(0)), (6, 5));
@@ -288,55 +288,55 @@ mod tests {
     #[test]
     fn a_frame_ends_the_sleep_of_its_receiver() {
         const TIMES: u32 = 20_000;
-        let answer = |lanes: &HostLanes, to: usize, begins: bool| {
+        let answer = |rings: &HostRings, to: usize, begins: bool| {
             let header = Header::default();
             let mut left = TIMES;
             if begins {
-                lanes.send(to, header, &[]);
-                assert!(lanes.flush());
+                rings.send(to, header, &[]);
+                assert!(rings.flush());
             }
             while left > 0 {
-                if lanes.receive(9, |_, _, _| ()).unwrap() == 0 {
-                    lanes.sleep(|| false, None);
+                if rings.receive(9, |_, _, _| ()).unwrap() == 0 {
+                    rings.sleep(|| false, None);
                     continue;
                 }
                 left -= 1;
                 if left > 0 || !begins {
-                    lanes.send(to, header, &[]);
-                    assert!(lanes.flush());
+                    rings.send(to, header, &[]);
+                    assert!(rings.flush());
                 }
             }
         };
-        let (lanes, invitation) = HostLanes::create(vec![0, 1]).unwrap();
+        let (rings, invitation) = HostRings::create(vec![0, 1]).unwrap();
         thread::scope(|scope| {
             scope.spawn(move || {
-                let lanes = HostLanes::join(invitation, 1, vec![0, 1]).unwrap();
-                answer(&lanes, 0, false);
+                let rings = HostRings::join(invitation, 1, vec![0, 1]).unwrap();
+                answer(&rings, 0, false);
             });
-            answer(&lanes, 1, true);
+            answer(&rings, 1, true);
         });
     }
 
     #[test]
     fn the_doorbell_ends_a_sleep() {
-        let (lanes, _) = HostLanes::create(vec![0, 1]).unwrap();
+        let (rings, _) = HostRings::create(vec![0, 1]).unwrap();
         let rung = AtomicBool::new(false);
-        let bell = lanes.doorbell();
+        let bell = rings.doorbell();
         thread::scope(|scope| {
             scope.spawn(|| {
                 rung.store(true, Ordering::SeqCst);
                 bell.ring();
             });
-            lanes.sleep(|| rung.load(Ordering::SeqCst), None);
+            rings.sleep(|| rung.load(Ordering::SeqCst), None);
         });
     }
 
     /// A scheduler that sleeps with such a value would keep it until a frame arrives. A process
     /// that waits for the end of the value would wait as long.
     #[test]
-    fn a_value_of_which_all_has_been_sent_is_to_be_given_back() {
-        let (first, invitation) = HostLanes::create(vec![0, 1]).unwrap();
-        let second = HostLanes::join(invitation, 1, vec![0, 1]).unwrap();
+    fn a_value_is_returned_after_it_has_been_sent() {
+        let (first, invitation) = HostRings::create(vec![0, 1]).unwrap();
+        let second = HostRings::join(invitation, 1, vec![0, 1]).unwrap();
         let header = Header {
             kind: 1,
             number: 2,
@@ -357,16 +357,16 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_taken_once_and_in_the_right_memory() {
-        let (first, invitation) = HostLanes::create(vec![0, 1, 2]).unwrap();
+    fn an_index_is_claimed_once_and_in_the_right_memory() {
+        let (first, invitation) = HostRings::create(vec![0, 1, 2]).unwrap();
         assert_eq!(first.count(), 3);
         let refused = |invitation, me, count| {
-            let joined = HostLanes::join(invitation, me, (0..count).collect());
+            let joined = HostRings::join(invitation, me, (0..count).collect());
             joined.err().map(|error| error.kind())
         };
         let taken = Some(io::ErrorKind::AlreadyExists);
         assert_eq!(refused(invitation, 0, 3), taken);
-        let second = HostLanes::join(invitation, 1, vec![0, 1, 2]).unwrap();
+        let second = HostRings::join(invitation, 1, vec![0, 1, 2]).unwrap();
         assert_eq!(refused(invitation, 1, 3), taken);
         let invalid = Some(io::ErrorKind::InvalidInput);
         assert_eq!(refused(invitation, 2, 2), invalid);
@@ -381,8 +381,8 @@ mod tests {
             ..invitation
         };
         assert!(refused(gone, 2, 3).is_some());
-        assert!(HostLanes::create(vec![]).is_err());
-        assert!(HostLanes::create(vec![0; MOST + 1]).is_err());
+        assert!(HostRings::create(vec![]).is_err());
+        assert!(HostRings::create(vec![0; MAX_SCHEDULERS + 1]).is_err());
         drop((first, second));
     }
 }

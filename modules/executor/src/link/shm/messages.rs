@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::mem;
 use std::time::Instant;
 
-use super::lane::Sender;
-use super::ring::MOST;
+use super::frame_ring::Sender;
+use super::ring::MAX_PAYLOAD;
 use crate::link::between::Header;
 use crate::payload::encoder::LARGE;
 use crate::payload::received::ReceivedSlices;
@@ -23,7 +23,7 @@ const SLICES: u32 = 1 << 31;
 const AHEAD: usize = 64 << 20;
 pub(super) const KEPT: usize = 8 << 20;
 
-const _: () = assert!(LARGE > MOST);
+const _: () = assert!(LARGE > MAX_PAYLOAD);
 
 /// The contents of a message to be sent.
 pub(super) enum Body {
@@ -51,7 +51,7 @@ struct Waiting {
 impl Waiting {
     /// Returns the number of bytes in its next frame.
     fn next(&self) -> usize {
-        (self.body.len() - self.sent).min(MOST)
+        (self.body.len() - self.sent).min(MAX_PAYLOAD)
     }
 
     /// Sends its next frame. Returns false if the byte ring has no space at the moment.
@@ -132,7 +132,7 @@ impl Outgoing {
     }
 
     /// Copies the messages whose values are kept, and passes the values to `done`.
-    pub(super) fn let_go(&self, mut done: impl FnMut(SentValue)) {
+    pub(super) fn release_values(&self, mut done: impl FnMut(SentValue)) {
         for waiting in &mut *self.0.borrow_mut() {
             let body = mem::replace(&mut waiting.body, Body::Bytes(Vec::new()));
             waiting.body = match body {

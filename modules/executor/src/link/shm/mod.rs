@@ -1,5 +1,5 @@
-//! Shared memory between the OS processes of one run. [`memory`] allocates it, a `lane` is a byte
-//! ring that passes frames from one scheduler to another, and [`lanes`] contains all byte rings of
+//! Shared memory between OS processes of a run. [`memory`] allocates it, a `frame_ring` is a byte
+//! ring that passes frames between two schedulers, and [`byte_rings`] contains all byte rings of
 //! a scheduler. The [`control`] page records which schedulers are awake, and how the run ends.
 //!
 //! Large slices are read directly from the memory of the sender ([`cma`]), if the kernel permits
@@ -12,12 +12,12 @@
 //! No file remains after a run. The memory has no name, and the kernel frees it with the last OS
 //! process that has it.
 
+pub mod byte_rings;
 pub mod child;
 pub mod cma;
 pub mod control;
+pub(crate) mod frame_ring;
 pub mod host;
-pub(crate) mod lane;
-pub mod lanes;
 pub mod memory;
 mod messages;
 mod rates;

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_each_way_decides_once() {
+    fn the_shortest_time_of_each_method_decides_once() {
         // 4 until it was received, 2 to write the first part, and twice 1 to code it: 8.
         let copied = [24, 8, 900];
         let slow = said(&copied, &[30, 12, 18, 11, 40, 40, 40, 40, 1]);

@@ -1,7 +1,7 @@
-//! The memory of a byte ring ([`lane`](super::lane)), and the position of frames in it.
+//! The memory of a byte ring ([`frame_ring`](super::frame_ring)), and the position of frames in it.
 //!
-//! It is separate from `lane.rs` because the tests with loom replace it by memory in which loom
-//! observes every access (`interleavings/lanes.rs`).
+//! It is separate from `frame_ring.rs` because tests with loom replace it by memory in which loom
+//! observes every access (`interleavings/byte_rings.rs`).
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -14,20 +14,20 @@ use crate::link::between::Header;
 
 /// Size of the ring in bytes, a power of two. Under Miri the ring is small, so that tests wrap
 /// around it soon.
-pub(super) const ROOM: u64 = if cfg!(miri) { 1 << 14 } else { 1 << 18 };
+pub(super) const CAPACITY: u64 = if cfg!(miri) { 1 << 14 } else { 1 << 18 };
 /// Offset of the word that says whether the reader can read the memory of the writer. It is in a
 /// cache line that is rarely read.
 const ACCESS: usize = 64;
 /// Offset of the bytes, after the counter and that line. Processors fetch two lines at a time.
 const BYTES: usize = 128;
 /// Size of a byte ring with its counter.
-pub(crate) const LANE: usize = BYTES + ROOM as usize;
+pub(crate) const RING_SIZE: usize = BYTES + CAPACITY as usize;
 /// Size of the header of a frame.
 pub(super) const HEADER: usize = 16;
 /// Alignment of frames: half a cache line, so that a small frame is within one line.
 pub(super) const UNIT: u64 = 32;
 /// Maximum payload of a frame: a quarter of the ring, so that writing and reading overlap.
-pub(crate) const MOST: usize = ROOM as usize / 4 - HEADER;
+pub(crate) const MAX_PAYLOAD: usize = CAPACITY as usize / 4 - HEADER;
 
 /// A frame of at least this many bytes is written from its second cache line on, and its first line
 /// last. The reader polls the first line, which would otherwise change cores twice. The reader of
@@ -65,7 +65,7 @@ impl ByteRing {
         assert!(at.is_multiple_of(64));
         ByteRing {
             head: memory.at(at, 8).cast(),
-            bytes: memory.at(at + BYTES, ROOM as usize),
+            bytes: memory.at(at + BYTES, CAPACITY as usize),
             _memory: Arc::clone(memory),
         }
     }
@@ -87,13 +87,13 @@ impl ByteRing {
     #[inline(always)]
     pub(super) fn place(&self, at: u64) -> NonNull<u8> {
         // SAFETY: the masked index is within the bytes.
-        unsafe { self.bytes.add((at & (ROOM - 1)) as usize) }
+        unsafe { self.bytes.add((at & (CAPACITY - 1)) as usize) }
     }
 
     /// Returns the number of bytes from an index to the end of the ring.
     #[inline(always)]
     pub(super) fn rest(&self, at: u64) -> u64 {
-        ROOM - (at & (ROOM - 1))
+        CAPACITY - (at & (CAPACITY - 1))
     }
 
     /// Returns the first word of a frame at an index, which must be a multiple of [`UNIT`].
@@ -175,15 +175,15 @@ unsafe fn copy_pieces(pieces: &[&[u8]], to: NonNull<u8>, range: Range<usize>) {
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use super::super::lane::{Garbled, Receiver, Sender};
+    use super::super::frame_ring::{InvalidFrame, Receiver, Sender};
     use super::*;
 
     /// Number of frames or rounds: they wrap around the ring several times. The last frame is not
     /// withheld.
     const MANY: u32 = if cfg!(miri) { 41 } else { 20_000 };
 
-    fn lane() -> (Arc<SharedMemory>, Sender, Receiver) {
-        let memory = Arc::new(SharedMemory::new(LANE).unwrap());
+    fn frame_ring() -> (Arc<SharedMemory>, Sender, Receiver) {
+        let memory = Arc::new(SharedMemory::new(RING_SIZE).unwrap());
         // SAFETY: this creates the only sender and the only receiver.
         let (sender, receiver) = unsafe {
             (
@@ -195,7 +195,7 @@ mod tests {
     }
 
     /// Takes out the next frame, with its payload.
-    fn receive(receiver: &Receiver, bytes: &mut Vec<u8>) -> Result<Option<Header>, Garbled> {
+    fn receive(receiver: &Receiver, bytes: &mut Vec<u8>) -> Result<Option<Header>, InvalidFrame> {
         bytes.clear();
         let Some(frame) = receiver.next()? else {
             return Ok(None);
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn frames_of_all_sizes_arrive_in_order_between_threads() {
-        let (_memory, sender, receiver) = lane();
+        let (_memory, sender, receiver) = frame_ring();
         // In one piece, or in three.
         let cut = |n: u32, len: usize| {
             if n.is_multiple_of(2) {
@@ -226,9 +226,9 @@ mod tests {
             }
         };
         let size = |n: u32| {
-            (n as usize * 7919) % 3000 + usize::from(n.is_multiple_of(1000)) * (MOST - 3000)
+            (n as usize * 7919) % 3000 + usize::from(n.is_multiple_of(1000)) * (MAX_PAYLOAD - 3000)
         };
-        let bytes: Vec<u8> = (0..MOST + 256).map(|at| at as u8).collect();
+        let bytes: Vec<u8> = (0..MAX_PAYLOAD + 256).map(|at| at as u8).collect();
         let contents = Arc::new(bytes);
         let sent = Arc::clone(&contents);
         let content = move |n: u32| n as usize % 256..n as usize % 256 + size(n);
@@ -260,8 +260,8 @@ mod tests {
 
     /// The first cache line of a frame is written last. Pieces may end anywhere in it, or after it.
     #[test]
-    fn frames_in_pieces_of_any_lengths_are_what_was_sent() {
-        let (_memory, sender, receiver) = lane();
+    fn frames_in_pieces_arrive_as_sent() {
+        let (_memory, sender, receiver) = frame_ring();
         let bytes: Vec<u8> = (0..LARGE + 200)
             .map(|at| (at * 7 + at / 256) as u8)
             .collect();
@@ -286,16 +286,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_frame_is_an_error() {
-        const PASS: u32 = u32::MAX;
+    fn invalid_frames_are_errors() {
+        const SKIP: u32 = u32::MAX;
         for (units, words) in [
-            (0, [PASS, 1, 1, 1]),
-            (0, [MOST as u32 + 2, 1, 1, 1]),
-            (0, [PASS - 1, 1, 1, 1]),
-            (ROOM / UNIT - 1, [40, 1, 1, 1]),
-            (ROOM / UNIT - 1, [PASS, 1, 1, 1]),
+            (0, [SKIP, 1, 1, 1]),
+            (0, [MAX_PAYLOAD as u32 + 2, 1, 1, 1]),
+            (0, [SKIP - 1, 1, 1, 1]),
+            (CAPACITY / UNIT - 1, [40, 1, 1, 1]),
+            (CAPACITY / UNIT - 1, [SKIP, 1, 1, 1]),
         ] {
-            let (memory, sender, receiver) = lane();
+            let (memory, sender, receiver) = frame_ring();
             let mut bytes = Vec::new();
             for _ in 0..units {
                 assert!(sender.try_send(header(1), &[], false));
@@ -308,15 +308,15 @@ mod tests {
             unsafe { ring.place(units * UNIT).cast::<[u32; 4]>().write(words) };
             assert_eq!(
                 receive(&receiver, &mut bytes),
-                Err(Garbled),
+                Err(InvalidFrame),
                 "{units} {words:?}"
             );
         }
     }
 
     #[test]
-    fn what_is_withheld_comes_with_the_next_or_when_it_is_published() {
-        let (_memory, sender, receiver) = lane();
+    fn withheld_frames_arrive_with_the_next_or_are_published() {
+        let (_memory, sender, receiver) = frame_ring();
         let mut bytes = Vec::new();
         let mut got = || {
             receive(&receiver, &mut bytes)
@@ -341,7 +341,7 @@ mod tests {
 
     /// A reader that lags behind sees each published frame once, and no frame after them.
     #[test]
-    fn nothing_is_seen_behind_the_last_frame() {
+    fn no_frame_is_seen_after_the_last() {
         // Sizes on both sides of the limits by which words are cleared ahead, and one that fills
         // the rest of a ring.
         let around = CLEARED_MOST as usize - HEADER;
@@ -356,15 +356,15 @@ mod tests {
             around + 1,
             around + 33,
             3000,
-            MOST,
+            MAX_PAYLOAD,
         ];
-        let bytes = vec![255; MOST];
+        let bytes = vec![255; MAX_PAYLOAD];
         let mut state = 1_u32;
         let mut below = |bound: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 8) % bound
         };
-        let (_memory, sender, receiver) = lane();
+        let (_memory, sender, receiver) = frame_ring();
         let mut got = Vec::new();
         let (mut sent, mut published, mut read) = (Vec::new(), 0, 0);
         for _ in 0..MANY {
@@ -394,9 +394,9 @@ mod tests {
     }
 
     #[test]
-    fn a_full_lane_says_so() {
-        let (_memory, sender, receiver) = lane();
-        let bytes = vec![1; MOST];
+    fn a_full_ring_refuses_frames() {
+        let (_memory, sender, receiver) = frame_ring();
+        let bytes = vec![1; MAX_PAYLOAD];
         let sent = (0..).take_while(|&n| sender.try_send(header(n), &bytes, false));
         assert_eq!(sent.count(), 3);
         let mut got = Vec::new();

@@ -34,10 +34,10 @@ impl<T, A> Ring<T, A> {
     /// Only the consumer's thread may call this.
     #[inline]
     pub unsafe fn pace_reader(&self) {
-        if let Some(wide) = self.wide() {
+        if let Some(segments) = self.segments() {
             let (capacity, taken) = (self.capacity(), self.taken());
             // SAFETY: only the consumer uses `reading`, and its thread is the caller.
-            wide.reading(|own| unsafe { (*own).pace.waits(taken, capacity) });
+            segments.reading(|own| unsafe { (*own).pace.waits(taken, capacity) });
         }
     }
 
@@ -47,10 +47,10 @@ impl<T, A> Ring<T, A> {
     /// Only the producer's thread may call this.
     #[inline]
     pub unsafe fn pace_writer(&self) {
-        if let Some(wide) = self.wide() {
+        if let Some(segments) = self.segments() {
             let (capacity, put) = (self.capacity(), self.tail());
             // SAFETY: only the producer uses `writing`, and its thread is the caller.
-            wide.writing(|own| unsafe { (*own).pace.waits(put, capacity) });
+            segments.writing(|own| unsafe { (*own).pace.waits(put, capacity) });
         }
     }
 
@@ -87,9 +87,9 @@ impl<T, A> Ring<T, A> {
         if tail <= head {
             return self.signals().is_ended();
         }
-        if idle && let Some(wide) = self.wide() {
+        if idle && let Some(segments) = self.segments() {
             // SAFETY: only the consumer uses `reading`, and its thread is the caller.
-            let pauses = wide.reading(|own| unsafe { (*own).pace.pauses() });
+            let pauses = segments.reading(|own| unsafe { (*own).pace.pauses() });
             if tail - head <= pauses.into() {
                 pause(pauses);
             }
@@ -116,9 +116,9 @@ impl<T, A> Ring<T, A> {
         if self.is_full(Ordering::Relaxed) {
             return self.is_stopped();
         }
-        if idle && let Some(wide) = self.wide() {
+        if idle && let Some(segments) = self.segments() {
             // SAFETY: only the producer uses `writing`, and its thread is the caller.
-            let pauses = wide.writing(|own| unsafe { (*own).pace.pauses() });
+            let pauses = segments.writing(|own| unsafe { (*own).pace.pauses() });
             if self.capacity() + self.taken() <= self.tail() + u64::from(pauses) {
                 pause(pauses);
             }

@@ -131,13 +131,13 @@ fn still() -> Budget<'static> {
 }
 
 fn sums(mapping: &Mapping<'_>) -> Vec<i64> {
-    mapping.kept.as_ref().unwrap().sum.clone()
+    mapping.constraints.as_ref().unwrap().sum.clone()
 }
 
 /// The repair changes one vertex at a time and can fail, for example if separation or a lower limit
 /// prevents the moves. The search then uses another method, so failures must be rare.
 #[test]
-fn all_rules_are_kept_nearly_always() {
+fn nearly_all_mappings_are_feasible() {
     let mut runner = TestRunner::deterministic();
     let (mut kept, mut all) = (0, 0);
     for seed in 0..4 * 63 {
@@ -149,11 +149,11 @@ fn all_rules_are_kept_nearly_always() {
             let found = map(
                 &inst,
                 effort,
-                (&still(), Manner::GoesOn(None)),
+                (&still(), TimeUse::All(None)),
                 &mut Random::new(seed),
             )
             .unwrap();
-            kept += u32::from(keeps(&inst, &found));
+            kept += u32::from(is_feasible(&inst, &found));
             all += 1;
         }
     }
@@ -172,14 +172,14 @@ proptest! {
             return Err(TestCaseError::fail("what was planted is no contradiction"));
         };
         for effort in [&FAST, &GOOD] {
-            let found = map(&inst, effort, (&still(), Manner::GoesOn(None)), &mut Random::new(seed)).unwrap();
-            prop_assert!((0..inst.len() as u32).all(|v| inst.may_lie(v, found[v as usize])));
-            prop_assert_eq!(&found, &map(&inst, effort, (&still(), Manner::GoesOn(None)), &mut Random::new(seed)).unwrap());
+            let found = map(&inst, effort, (&still(), TimeUse::All(None)), &mut Random::new(seed)).unwrap();
+            prop_assert!((0..inst.len() as u32).all(|v| inst.is_allowed(v, found[v as usize])));
+            prop_assert_eq!(&found, &map(&inst, effort, (&still(), TimeUse::All(None)), &mut Random::new(seed)).unwrap());
         }
     }
 
     #[test]
-    fn contraction_keeps_what_is_broken(
+    fn contraction_preserves_violations(
         graph in network(),
         which in 1_u32..64,
         seed in 0_u64..1000,
@@ -191,7 +191,7 @@ proptest! {
         let Some(held) = &fine.held else { return Ok(()) };
         let mut random = Random::new(seed);
         let joins = Joins::new(held, fine.len(), target, false);
-        let alone = joins.loners();
+        let alone = joins.count_single();
         let (map, clusters) = cluster(&fine, None, Order::Random, 100, Some(joins), &mut random);
         let coarse = fine.contract(&map, clusters);
         prop_assert!(alone <= clusters);
@@ -211,7 +211,7 @@ proptest! {
             let coarse = Mapping::new(&coarse, &parts, &mut above);
             let mut mapping = Mapping::new(&fine, &parts, &mut below);
             prop_assert_eq!(sums(&coarse), sums(&mapping));
-            prop_assert_eq!(coarse.broken() == 0, mapping.broken() == 0);
+            prop_assert_eq!(coarse.violation() == 0, mapping.violation() == 0);
             // The sums that are updated with each move equal those computed again.
             let before = mapping.excess();
             repair::repair(&mut mapping);

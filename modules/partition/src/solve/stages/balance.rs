@@ -16,7 +16,7 @@ use crate::pigeonhole;
 use crate::problem::{Constraint, Objective};
 use crate::shares::Shares;
 use crate::tuning::small::NETWORK;
-use crate::tuning::time::{BRIEF_PACKING, FEASIBLE, HELD, SETTLING, TOLD};
+use crate::tuning::time::{BRIEF_PACKING, DIAGNOSING, FEASIBLE, SET_ASIDE_ROUNDS, SETTLING};
 
 impl Stages<'_> {
     /// Lowers the load bounds if the objective is the largest load. Raises them if it is known
@@ -111,7 +111,7 @@ impl Stages<'_> {
         }
         let limit = |share: f64| Limit {
             nodes: SETTLING,
-            stop_at: budget.settled_by(share),
+            stop_at: budget.settling_deadline(share),
             watch: budget.watch,
         };
         let complete = match branch::feasible(inst, limit(FEASIBLE)) {
@@ -121,11 +121,14 @@ impl Stages<'_> {
         if !problem.constraints.is_empty() || inst.dims() > 1 {
             let free = inst.without_load_bounds();
             if branch::feasible(&free, limit(FEASIBLE)) == Fit::Never {
-                return Err(Error::Infeasible(diagnose::smallest(problem, limit(TOLD))));
+                return Err(Error::Infeasible(diagnose::smallest(
+                    problem,
+                    limit(DIAGNOSING),
+                )));
             }
         }
         if self.options.strict_balance && complete {
-            let conflict = diagnose::smallest_balanced(problem, limit(TOLD));
+            let conflict = diagnose::smallest_balanced(problem, limit(DIAGNOSING));
             return Err(Error::Infeasible(conflict));
         }
         self.unavoidable |= complete;
@@ -145,7 +148,7 @@ impl Stages<'_> {
         }
         let effort = pack::Effort {
             steps: (self.inst.len() as u64 * 200).clamp(4_000, 250_000),
-            stop_at: self.budget.settled_by(BRIEF_PACKING),
+            stop_at: self.budget.settling_deadline(BRIEF_PACKING),
         };
         let low = |shares: &Shares, inst: &Instance| {
             let whole = shares.indivisible(inst);
@@ -230,7 +233,7 @@ impl Stages<'_> {
             found = pack::least_factor(inst, &shares, low(&shares, inst), random, effort);
         }
         let (mut factor, mut packed) = found?;
-        for _ in 0..HELD {
+        for _ in 0..SET_ASIDE_ROUNDS {
             let Some(held) = shares.overfull(inst, factor, &packed) else {
                 break;
             };

@@ -78,13 +78,13 @@ fn compared(seed: u64) -> Result<(), TestCaseError> {
 /// Covers a bug: with a time limit, searches at other prices took more steps, and found a mapping
 /// that costs more.
 #[test]
-fn other_prices_are_tried_no_otherwise_with_a_time() {
+fn other_prices_are_tried_alike_with_a_time_limit() {
     compared(14_068_813_179_000_353_712).unwrap();
 }
 
 /// Checks that the watch gets only costs at the requested price.
 #[test]
-fn nobody_sees_what_is_found_at_other_prices() {
+fn watch_gets_only_costs_at_the_requested_price() {
     let found: usize = (0..40)
         .map(|seed| {
             let case = common::case(seed);

@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn all_ranks_there_are_take_a_word() {
+    fn the_full_set_takes_one_word() {
         let all = Unique::collect(1 << 32, usize::MAX, |give| {
             give(Progression::between(0, 1 << 32))
         });
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_combines_is_what_vectors_have() {
+    fn combinations_match_vectors() {
         for a in some() {
             for b in some() {
                 for with in [Combination::Intersection, Combination::Difference] {
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_too_much_gives_up() {
+    fn collect_stops_above_its_limit() {
         let ranks: Vec<u32> = (0..10_000_u32).map(|k| k * 1000 + k * k % 997).collect();
         let each = |give: &mut dyn FnMut(Progression)| {
             ranks

@@ -22,12 +22,12 @@ pub struct Broadcast<T> {
 
 impl<T> From<Vec<Output<T>>> for Broadcast<T> {
     fn from(members: Vec<Output<T>>) -> Self {
-        let far = |member: &usize| members[*member].far().map(|output| output.peer());
+        let remote = |member: &usize| members[*member].remote().map(|output| output.peer());
         let mut order: Vec<usize> = (0..members.len()).collect();
         // Members whose readers are in this OS process sort first, and a stable sort keeps their
         // order.
-        order.sort_by_key(far);
-        let groups = order.chunk_by(|a, b| far(a).is_some() && far(a) == far(b));
+        order.sort_by_key(remote);
+        let groups = order.chunk_by(|a, b| remote(a).is_some() && remote(a) == remote(b));
         let (together, alone): (Vec<_>, Vec<_>) = groups.partition(|group| group.len() > 1);
         let mut alone = alone.concat();
         alone.sort_unstable();
@@ -101,14 +101,14 @@ impl<T: Clone> Broadcast<T> {
             // Each of them still has space if its reader has not left meanwhile.
             let mut ready = Vec::new();
             for &member in group {
-                match self.members[member].far() {
+                match self.members[member].remote() {
                     Some(output) if output.has_room() => ready.push(member),
                     _ => self.members[member] = Output::unconnected(),
                 }
             }
             let mut outputs = ready
                 .iter()
-                .filter_map(|member| self.members[*member].far());
+                .filter_map(|member| self.members[*member].remote());
             let (Some(first), Some(sent)) = (outputs.next(), &token) else {
                 continue;
             };

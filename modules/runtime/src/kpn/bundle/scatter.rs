@@ -56,10 +56,10 @@ impl<T> Scatter<T> {
             "scatter: {tokens} tokens for {members} members: expected one for each, see \
              `.members()`"
         );
-        self.deal(row)
+        self.write_row(row)
     }
 
-    async fn deal(&mut self, row: Vec<T>) -> Result<(), Stopped> {
+    async fn write_row(&mut self, row: Vec<T>) -> Result<(), Stopped> {
         for (member, token) in self.members.iter_mut().zip(row) {
             if member.is_connected() && member.write(token).await.is_err() {
                 *member = Output::unconnected();

@@ -60,36 +60,36 @@ pub(super) enum Session {
 
 /// The two channels of an end for control tokens.
 #[derive(Debug)]
-pub(super) struct ControlLine {
-    pub(super) tells: Output<Control>,
-    pub(super) hears: Input<Control>,
+pub(super) struct ControlChannels {
+    pub(super) output: Output<Control>,
+    pub(super) input: Input<Control>,
 }
 
-impl ControlLine {
-    pub(super) fn new(tells: Output<Control>, hears: Input<Control>) -> Self {
-        ControlLine { tells, hears }
+impl ControlChannels {
+    pub(super) fn new(output: Output<Control>, input: Input<Control>) -> Self {
+        ControlChannels { output, input }
     }
 
     pub(super) const fn unconnected() -> Self {
-        ControlLine {
-            tells: Output::unconnected(),
-            hears: Input::unconnected(),
+        ControlChannels {
+            output: Output::unconnected(),
+            input: Input::unconnected(),
         }
     }
 
-    /// Sends a control token to the other end, if that exists. Panics as [`tell`] does.
-    pub(super) fn tell(&mut self, control: Control) {
-        tell(&mut self.tells, control);
+    /// Sends a control token to the other end, if that exists. Panics as [`send_control`] does.
+    pub(super) fn send(&mut self, control: Control) {
+        send_control(&mut self.output, control);
     }
 
     /// Polls for the next control token. `None` means that the other end was dropped.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Control>> {
-        self.hears.poll_read(context)
+        self.input.poll_read(context)
     }
 
-    /// Returns the next control token, as [`ControlLine::poll`] does, if it has arrived.
-    pub(super) fn try_hear(&mut self) -> Result<Option<Control>, Empty> {
-        self.hears.try_read()
+    /// Returns the next control token, as [`ControlChannels::poll`] does, if it has arrived.
+    pub(super) fn try_receive(&mut self) -> Result<Option<Control>, Empty> {
+        self.input.try_read()
     }
 }
 
@@ -98,10 +98,10 @@ impl ControlLine {
 /// # Panics
 /// If there is no space, which [`CONTROLS`] rules out. A lost control token could block an end
 /// forever.
-pub(super) fn tell(tells: &mut Output<Control>, control: Control) {
-    let told = tells.try_write(control);
+pub(super) fn send_control(output: &mut Output<Control>, control: Control) {
+    let sent = output.try_write(control);
     assert!(
-        !matches!(told, Err(TryWriteError::Full(_))),
+        !matches!(sent, Err(TryWriteError::Full(_))),
         "internal error: too many control tokens: {control:?}"
     );
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
-use super::control::{Control, ControlLine, Session, State};
+use super::control::{Control, ControlChannels, Session, State};
 use super::waiting::{Until, Waits};
 use crate::kpn::ports::{Input, Output};
 use crate::kpn::select::Source;
@@ -45,7 +45,7 @@ use crate::kpn::select::Source;
 /// ```
 pub struct FlowInput<T> {
     pub(super) tokens: Input<T>,
-    pub(super) line: ControlLine,
+    pub(super) controls: ControlChannels,
     pub(super) session: Session,
     /// Number of tokens read since it opened, and their final number, once that is known.
     pub(super) read: u64,
@@ -59,10 +59,10 @@ pub struct FlowInput<T> {
 }
 
 impl<T> FlowInput<T> {
-    pub(crate) fn new(tokens: Input<T>, tells: Output<Control>, hears: Input<Control>) -> Self {
+    pub(crate) fn new(tokens: Input<T>, output: Output<Control>, input: Input<Control>) -> Self {
         let connected = tokens.is_connected();
         FlowInput {
-            line: ControlLine::new(tells, hears),
+            controls: ControlChannels::new(output, input),
             session: match connected {
                 true => Session::Fresh,
                 false => Session::Closed,
@@ -115,7 +115,7 @@ impl<T> FlowInput<T> {
     pub fn close(&mut self) {
         if matches!(self.session, Session::Opening | Session::Open) && !self.asked {
             self.asked = true;
-            self.line.tell(Control::Ask);
+            self.controls.send(Control::Ask);
         }
     }
 
@@ -124,8 +124,8 @@ impl<T> FlowInput<T> {
     /// that uses it is not deterministic.
     pub fn state(&mut self) -> State {
         loop {
-            match self.line.try_hear() {
-                Ok(Some(control)) => self.hear(control),
+            match self.controls.try_receive() {
+                Ok(Some(control)) => self.handle(control),
                 Ok(None) if self.session != Session::Open => {
                     self.end();
                     break;
@@ -146,7 +146,7 @@ impl<T> FlowInput<T> {
         }
     }
 
-    fn hear(&mut self, control: Control) {
+    fn handle(&mut self, control: Control) {
         match control {
             Control::Open { .. } if self.session == Session::Opening => {
                 self.session = Session::Open;
@@ -165,7 +165,7 @@ impl<T> FlowInput<T> {
                 true => Session::Open,
                 false => Session::Opening,
             };
-            self.line.tell(Control::Open {
+            self.controls.send(Control::Open {
                 alone: true,
                 asked: false,
             });
@@ -188,15 +188,15 @@ impl<T> FlowInput<T> {
     fn end(&mut self) {
         self.session = Session::Closed;
         self.tokens = Input::unconnected();
-        self.line = ControlLine::unconnected();
+        self.controls = ControlChannels::unconnected();
     }
 
     fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<State> {
         self.leave_if_read();
         self.begin();
         while self.session == Session::Opening {
-            match self.line.poll(context) {
-                Poll::Ready(Some(control)) => self.hear(control),
+            match self.controls.poll(context) {
+                Poll::Ready(Some(control)) => self.handle(control),
                 Poll::Ready(None) => self.end(),
                 Poll::Pending => return Poll::Pending,
             }
@@ -229,8 +229,8 @@ impl<T> FlowInput<T> {
                 }
                 Poll::Pending => {}
             }
-            match self.line.poll(context) {
-                Poll::Ready(Some(control)) => self.hear(control),
+            match self.controls.poll(context) {
+                Poll::Ready(Some(control)) => self.handle(control),
                 // If the writer has been dropped, the end of its tokens is on its way.
                 Poll::Ready(None) | Poll::Pending => return Poll::Pending,
             }
@@ -242,7 +242,7 @@ impl<T> FlowInput<T> {
     #[inline]
     pub fn turn_away(&mut self) {
         self.tokens.turn_away();
-        self.line.hears.turn_away();
+        self.controls.input.turn_away();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::task::{Context, Poll};
 
-use super::control::{Control, ControlLine, Session, State};
+use super::control::{Control, ControlChannels, Session, State};
 use super::waiting::{Until, Waits};
 use crate::kpn::ports::{Input, Output};
 use graphmap_executor::exec::outcome::Stopped;
@@ -41,7 +41,7 @@ use graphmap_executor::exec::outcome::Stopped;
 /// ```
 pub struct FlowOutput<T> {
     pub(super) tokens: Output<T>,
-    pub(super) line: ControlLine,
+    pub(super) controls: ControlChannels,
     pub(super) session: Session,
     /// Number of tokens written since it opened.
     pub(super) written: u64,
@@ -56,10 +56,10 @@ pub struct FlowOutput<T> {
 }
 
 impl<T> FlowOutput<T> {
-    pub(crate) fn new(tokens: Output<T>, tells: Output<Control>, hears: Input<Control>) -> Self {
+    pub(crate) fn new(tokens: Output<T>, output: Output<Control>, input: Input<Control>) -> Self {
         let connected = tokens.is_connected();
         FlowOutput {
-            line: ControlLine::new(tells, hears),
+            controls: ControlChannels::new(output, input),
             session: match connected {
                 true => Session::Fresh,
                 false => Session::Closed,
@@ -121,7 +121,7 @@ impl<T> FlowOutput<T> {
             Session::Open if self.alone == Some(true) => self.end(),
             Session::Opening | Session::Open => {
                 let after = self.written;
-                self.line.tell(Control::Close { after });
+                self.controls.send(Control::Close { after });
                 self.session = Session::Left;
                 (self.written, self.asked) = (0, false);
                 (self.alone, self.done) = (None, false);
@@ -134,8 +134,8 @@ impl<T> FlowOutput<T> {
     /// speed of other processes, so a process that uses it is not deterministic.
     pub fn state(&mut self) -> State {
         while self.session != Session::Closed {
-            match self.line.try_hear() {
-                Ok(Some(control)) => self.hear(control),
+            match self.controls.try_receive() {
+                Ok(Some(control)) => self.handle(control),
                 Ok(None) => self.end(),
                 Err(_) => break,
             }
@@ -152,7 +152,7 @@ impl<T> FlowOutput<T> {
         }
     }
 
-    fn hear(&mut self, control: Control) {
+    fn handle(&mut self, control: Control) {
         match control {
             // Until all tokens are read, control tokens are from before it last closed.
             _ if !self.done && control != Control::Done => {}
@@ -172,14 +172,14 @@ impl<T> FlowOutput<T> {
     pub(super) fn end(&mut self) {
         self.session = Session::Closed;
         self.tokens = Output::unconnected();
-        self.line = ControlLine::unconnected();
+        self.controls = ControlChannels::unconnected();
     }
 
     /// Receives control tokens while `holds` returns true.
     fn poll_while(&mut self, holds: impl Fn(&Self) -> bool, context: &mut Context<'_>) -> Poll<()> {
         while holds(self) {
-            match self.line.poll(context) {
-                Poll::Ready(Some(control)) => self.hear(control),
+            match self.controls.poll(context) {
+                Poll::Ready(Some(control)) => self.handle(control),
                 Poll::Ready(None) => self.end(),
                 Poll::Pending => return Poll::Pending,
             }
@@ -187,14 +187,14 @@ impl<T> FlowOutput<T> {
         Poll::Ready(())
     }
 
-    /// Opens the end, and waits for the reader to open. If `anew`, also opens an end that has left.
-    fn poll_open(&mut self, anew: bool, context: &mut Context<'_>) -> Poll<State> {
-        if self.session == Session::Fresh || anew && self.session == Session::Left {
+    /// Opens the end, and waits for the reader to open. If `again`, also opens an end that has left.
+    fn poll_open(&mut self, again: bool, context: &mut Context<'_>) -> Poll<State> {
+        if self.session == Session::Fresh || again && self.session == Session::Left {
             self.session = match self.alone {
                 Some(_) => Session::Open,
                 None => Session::Opening,
             };
-            self.line.tell(Control::Open {
+            self.controls.send(Control::Open {
                 alone: true,
                 asked: false,
             });
@@ -235,8 +235,8 @@ impl<T> FlowOutput<T> {
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending => return Poll::Pending,
             }
-            match self.line.poll(context) {
-                Poll::Ready(Some(control)) => self.hear(control),
+            match self.controls.poll(context) {
+                Poll::Ready(Some(control)) => self.handle(control),
                 Poll::Ready(None) => self.end(),
                 Poll::Pending => return Poll::Pending,
             }
@@ -246,7 +246,7 @@ impl<T> FlowOutput<T> {
     #[inline]
     pub(super) fn turn_away(&mut self) {
         self.tokens.turn_away();
-        self.line.hears.turn_away();
+        self.controls.input.turn_away();
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::task::{Context, Poll};
 
 use super::FlowInput;
-use super::control::{CONTROLS, Control, Session, State, member_of, tell};
+use super::control::{CONTROLS, Control, Session, State, member_of, send_control};
 use super::waiting::{Until, Waits};
 use crate::kpn::bundle::Select;
 use crate::kpn::ports::Output;
@@ -46,8 +46,8 @@ const _: () = assert!(CONTROLS >= 3); // a member receives Open, Ask and Done
 /// ```
 pub struct FlowSelect<T> {
     tokens: Select<T>,
-    hears: Select<Control>,
-    tells: Vec<Output<Control>>,
+    control_inputs: Select<Control>,
+    control_outputs: Vec<Output<Control>>,
     members: Vec<Member>,
     /// Number of open writers, and whether any was ever open.
     open: usize,
@@ -64,7 +64,7 @@ struct Member {
     /// It has opened, and this end has not handled that yet.
     opens: bool,
     /// It knows that this end is open.
-    told: bool,
+    is_informed: bool,
     /// It was asked for the end.
     asked: bool,
     /// Number of its tokens read since it opened, and their final number, once it has closed.
@@ -78,29 +78,33 @@ struct Member {
 impl<T> From<Vec<FlowInput<T>>> for FlowSelect<T> {
     fn from(inputs: Vec<FlowInput<T>>) -> Self {
         let connected = inputs.iter().any(FlowInput::is_connected);
-        let (mut tokens, mut hears, mut tells) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut tokens, mut control_inputs, mut control_outputs) =
+            (Vec::new(), Vec::new(), Vec::new());
         let mut members = Vec::new();
         for input in inputs {
-            let told = matches!(input.session, Session::Opening | Session::Open);
+            let is_informed = matches!(input.session, Session::Opening | Session::Open);
             members.push(Member {
                 open: input.session == Session::Open,
                 opens: input.writer_opened,
-                told,
-                asked: told && input.asked,
+                is_informed,
+                asked: is_informed && input.asked,
                 read: input.read,
                 until: input.until,
             });
             tokens.push(input.tokens);
-            hears.push(input.line.hears);
-            tells.push(input.line.tells);
+            control_inputs.push(input.controls.input);
+            control_outputs.push(input.controls.output);
         }
         let open = members.iter().filter(|member| member.open).count();
-        let mut told = members.iter().filter(|member| member.told).peekable();
-        let asked = told.peek().is_some() && told.all(|member| member.asked);
+        let mut informed = members
+            .iter()
+            .filter(|member| member.is_informed)
+            .peekable();
+        let asked = informed.peek().is_some() && informed.all(|member| member.asked);
         FlowSelect {
             tokens: tokens.into(),
-            hears: hears.into(),
-            tells,
+            control_inputs: control_inputs.into(),
+            control_outputs,
             members,
             open,
             was_open: open > 0,
@@ -161,9 +165,9 @@ impl<T> FlowSelect<T> {
     pub fn close(&mut self) {
         if self.session == Session::Open && !self.asked {
             self.asked = true;
-            for (member, tells) in self.members.iter_mut().zip(&mut self.tells) {
+            for (member, output) in self.members.iter_mut().zip(&mut self.control_outputs) {
                 if member.open && !std::mem::replace(&mut member.asked, true) {
-                    tell(tells, Control::Ask);
+                    send_control(output, Control::Ask);
                 }
             }
         }
@@ -173,7 +177,7 @@ impl<T> FlowSelect<T> {
     /// speed of other processes, so a process that uses it is not deterministic.
     pub fn state(&mut self) -> State {
         if with_current(|_| ()).is_some() {
-            self.hear_all();
+            self.handle_all();
         }
         self.known()
     }
@@ -203,11 +207,11 @@ impl<T> FlowSelect<T> {
 
     /// Handles the control tokens that are here, if this end is open. The answers report that it
     /// is.
-    fn hear_all(&mut self) {
+    fn handle_all(&mut self) {
         while self.session == Session::Open
-            && let Some((at, control)) = self.hears.try_change()
+            && let Some((at, control)) = self.control_inputs.try_change()
         {
-            self.hear(at, control);
+            self.handle(at, control);
         }
         // All control tokens come first, because another writer may have opened before the last one
         // closed.
@@ -221,10 +225,10 @@ impl<T> FlowSelect<T> {
     fn awaits_any(&self) -> bool {
         self.members
             .iter()
-            .any(|member| member.told && !member.open)
+            .any(|member| member.is_informed && !member.open)
     }
 
-    fn hear(&mut self, at: usize, control: Option<Control>) {
+    fn handle(&mut self, at: usize, control: Option<Control>) {
         match control {
             Some(Control::Open { .. }) => self.opens(at),
             Some(Control::Close { after }) => {
@@ -233,7 +237,7 @@ impl<T> FlowSelect<T> {
             }
             // The end of its tokens follows, and is handled then. A writer that has not opened by
             // now never will.
-            None if !self.members[at].open => self.members[at].told = false,
+            None if !self.members[at].open => self.members[at].is_informed = false,
             None => {}
             Some(Control::Ask | Control::Left { .. } | Control::Done) => {}
         }
@@ -250,10 +254,13 @@ impl<T> FlowSelect<T> {
         }
         let asks = asked && !member.asked;
         member.asked |= asked;
-        if !std::mem::replace(&mut member.told, true) {
-            tell(&mut self.tells[at], Control::Open { alone, asked });
+        if !std::mem::replace(&mut member.is_informed, true) {
+            send_control(
+                &mut self.control_outputs[at],
+                Control::Open { alone, asked },
+            );
         } else if asks {
-            tell(&mut self.tells[at], Control::Ask);
+            send_control(&mut self.control_outputs[at], Control::Ask);
         }
     }
 
@@ -262,7 +269,7 @@ impl<T> FlowSelect<T> {
         let member = self.members[at];
         if member.open && member.until == Some(member.read) {
             self.leaves(at);
-            tell(&mut self.tells[at], Control::Done);
+            send_control(&mut self.control_outputs[at], Control::Done);
         }
     }
 
@@ -276,8 +283,8 @@ impl<T> FlowSelect<T> {
     fn end(&mut self) {
         self.session = Session::Closed;
         self.tokens = Vec::new().into();
-        self.hears = Vec::new().into();
-        self.tells = Vec::new();
+        self.control_inputs = Vec::new().into();
+        self.control_outputs = Vec::new();
         self.members.fill(Member::default());
         self.open = 0;
     }
@@ -285,12 +292,12 @@ impl<T> FlowSelect<T> {
     fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<State> {
         self.begin();
         loop {
-            self.hear_all();
+            self.handle_all();
             if self.open > 0 || self.session == Session::Closed {
                 return Poll::Ready(self.known());
             }
-            match self.hears.poll_change(context) {
-                Poll::Ready(Some((at, control))) => self.hear(at, control),
+            match self.control_inputs.poll_change(context) {
+                Poll::Ready(Some((at, control))) => self.handle(at, control),
                 Poll::Ready(None) => self.end(),
                 Poll::Pending => return Poll::Pending,
             }
@@ -302,7 +309,7 @@ impl<T> FlowSelect<T> {
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
         self.begin();
         loop {
-            self.hear_all();
+            self.handle_all();
             if self.session == Session::Closed {
                 return Poll::Ready(None);
             }
@@ -322,8 +329,8 @@ impl<T> FlowSelect<T> {
                 }
                 Poll::Pending => {}
             }
-            match self.hears.poll_change(context) {
-                Poll::Ready(Some((at, control))) => self.hear(at, control),
+            match self.control_inputs.poll_change(context) {
+                Poll::Ready(Some((at, control))) => self.handle(at, control),
                 // If all writers have been dropped, the ends of their tokens are on their way.
                 Poll::Ready(None) | Poll::Pending => return Poll::Pending,
             }
@@ -335,7 +342,7 @@ impl<T> FlowSelect<T> {
     #[inline]
     pub fn turn_away(&mut self) {
         self.tokens.turn_away();
-        self.hears.turn_away();
+        self.control_inputs.turn_away();
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::task::{Context, Poll};
 
 use super::FlowOutput;
-use super::control::{Control, Session, State, member_of, tell};
+use super::control::{Control, Session, State, member_of, send_control};
 use super::waiting::{Until, Waits};
 use crate::kpn::bundle::{Hooked, Select};
 use crate::kpn::channel::Put;
@@ -59,8 +59,8 @@ use graphmap_executor::exec::scheduler::Scheduler;
 /// ```
 pub struct FlowShare<T> {
     tokens: Vec<Output<T>>,
-    hears: Select<Control>,
-    tells: Vec<Output<Control>>,
+    control_inputs: Select<Control>,
+    control_outputs: Vec<Output<Control>>,
     members: Vec<Member>,
     /// Indices of the open readers.
     open: BTreeSet<usize>,
@@ -84,7 +84,7 @@ struct Member {
     /// True if the reader has asked for the end, and this has not been handled yet.
     asks: bool,
     /// True if the reader has got the message that this end is open.
-    told: bool,
+    is_informed: bool,
     /// Number of tokens written to the reader since it opened.
     written: u64,
 }
@@ -94,7 +94,8 @@ struct Member {
 impl<T> From<Vec<FlowOutput<T>>> for FlowShare<T> {
     fn from(outputs: Vec<FlowOutput<T>>) -> Self {
         let connected = outputs.iter().any(FlowOutput::is_connected);
-        let (mut tokens, mut hears, mut tells) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut tokens, mut control_inputs, mut control_outputs) =
+            (Vec::new(), Vec::new(), Vec::new());
         let (mut members, mut open) = (Vec::new(), BTreeSet::new());
         for (at, mut output) in outputs.into_iter().enumerate() {
             if output.session == Session::Left {
@@ -106,18 +107,18 @@ impl<T> From<Vec<FlowOutput<T>>> for FlowShare<T> {
             members.push(Member {
                 opens: output.session == Session::Fresh && output.alone.is_some(),
                 asks: output.asked,
-                told: matches!(output.session, Session::Opening | Session::Open),
+                is_informed: matches!(output.session, Session::Opening | Session::Open),
                 written: output.written,
             });
             tokens.push(output.tokens);
-            hears.push(output.line.hears);
-            tells.push(output.line.tells);
+            control_inputs.push(output.controls.input);
+            control_outputs.push(output.controls.output);
         }
         FlowShare {
             hooked: Hooked::new(tokens.len(), Side::Write),
             tokens,
-            hears: hears.into(),
-            tells,
+            control_inputs: control_inputs.into(),
+            control_outputs,
             members,
             was_open: !open.is_empty(),
             open,
@@ -201,7 +202,7 @@ impl<T> FlowShare<T> {
     /// deterministic, because the result depends on the speed of other processes.
     pub fn state(&mut self) -> State {
         if with_current(|_| ()).is_some() {
-            self.hear_all();
+            self.handle_all();
         }
         self.known()
     }
@@ -236,11 +237,11 @@ impl<T> FlowShare<T> {
 
     /// Handles pending controls if this end is open. Otherwise it must not answer, because an
     /// answer means that this end is open.
-    fn hear_all(&mut self) {
+    fn handle_all(&mut self) {
         while self.session == Session::Open
-            && let Some((at, control)) = self.hears.try_change()
+            && let Some((at, control)) = self.control_inputs.try_change()
         {
-            self.hear(at, control);
+            self.handle(at, control);
         }
         // Checked after all controls are handled, because one reader may open when the last one
         // leaves.
@@ -249,7 +250,7 @@ impl<T> FlowShare<T> {
         }
     }
 
-    fn hear(&mut self, at: usize, control: Option<Control>) {
+    fn handle(&mut self, at: usize, control: Option<Control>) {
         match control {
             Some(Control::Open { .. }) => self.opens(at),
             Some(Control::Ask) if self.open.contains(&at) => self.asks(at),
@@ -267,9 +268,12 @@ impl<T> FlowShare<T> {
             let number = waiting(|scheduler| self.tokens[at].number(scheduler));
             self.hooked.enter(at as u32, number);
         }
-        if !std::mem::replace(&mut self.members[at].told, true) {
+        if !std::mem::replace(&mut self.members[at].is_informed, true) {
             let (alone, asked) = (false, false);
-            tell(&mut self.tells[at], Control::Open { alone, asked });
+            send_control(
+                &mut self.control_outputs[at],
+                Control::Open { alone, asked },
+            );
         }
         // The reader that has asked for the end is no longer the last.
         if let Some(asks) = self.asks.take() {
@@ -285,13 +289,13 @@ impl<T> FlowShare<T> {
         }
         self.leaves(at);
         let after = self.members[at].written;
-        tell(&mut self.tells[at], Control::Left { after });
+        send_control(&mut self.control_outputs[at], Control::Left { after });
     }
 
     /// Removes a reader from the open readers, so that it gets no more tokens.
     fn leaves(&mut self, at: usize) {
         self.open.remove(&at);
-        self.members[at].told = false;
+        self.members[at].is_informed = false;
         self.hooked.ready.leave(at as u32);
         if self.waits == Some(at) {
             self.turn_away_from(at);
@@ -309,19 +313,19 @@ impl<T> FlowShare<T> {
     fn end(&mut self) {
         self.session = Session::Closed;
         (0..self.tokens.len()).for_each(|at| self.gone(at));
-        self.hears = Vec::new().into();
-        self.tells = Vec::new();
+        self.control_inputs = Vec::new().into();
+        self.control_outputs = Vec::new();
     }
 
     fn poll_open(&mut self, context: &mut Context<'_>) -> Poll<State> {
         self.begin();
         loop {
-            self.hear_all();
+            self.handle_all();
             if !self.open.is_empty() || self.session == Session::Closed {
                 return Poll::Ready(self.known());
             }
-            match self.hears.poll_change(context) {
-                Poll::Ready(Some((at, control))) => self.hear(at, control),
+            match self.control_inputs.poll_change(context) {
+                Poll::Ready(Some((at, control))) => self.handle(at, control),
                 Poll::Ready(None) => self.end(),
                 Poll::Pending => return Poll::Pending,
             }
@@ -352,8 +356,8 @@ impl<T> FlowShare<T> {
                 Poll::Ready(Err(Stopped)) => continue,
                 Poll::Pending => {}
             }
-            match self.hears.poll_change(context) {
-                Poll::Ready(Some((at, control))) => self.hear(at, control),
+            match self.control_inputs.poll_change(context) {
+                Poll::Ready(Some((at, control))) => self.handle(at, control),
                 // Unreachable, because an open reader has not been dropped.
                 Poll::Ready(None) => self.end(),
                 Poll::Pending => return Poll::Pending,
@@ -451,8 +455,8 @@ impl<T> FlowShare<T> {
                 Poll::Ready(_) => {}
                 Poll::Pending => return Poll::Pending,
             }
-            match self.hears.poll_change(context) {
-                Poll::Ready(Some((at, control))) => self.hear(at, control),
+            match self.control_inputs.poll_change(context) {
+                Poll::Ready(Some((at, control))) => self.handle(at, control),
                 Poll::Ready(None) => self.end(),
                 Poll::Pending => return Poll::Pending,
             }
@@ -467,7 +471,7 @@ impl<T> FlowShare<T> {
     #[inline]
     pub(super) fn turn_away(&mut self) {
         self.hooked.turn_away();
-        self.hears.turn_away();
+        self.control_inputs.turn_away();
         if let Some(at) = self.waits {
             self.turn_away_from(at);
         }

@@ -114,7 +114,7 @@ impl<T> Input<T> {
             Form::Here(channel) => channel.take(),
             // SAFETY: a channel has one input, which is not `Send`.
             Form::Cross(channel) => unsafe { channel.take() },
-            Form::Far(_) | Form::None => Take::End,
+            Form::Remote(_) | Form::None => Take::End,
         };
         if let (Some(meter), Take::Token(token)) = (self.end.meter(), &taken) {
             meter.count(token);
@@ -255,7 +255,7 @@ impl<T> Drop for Input<T> {
             Form::Here(_) => unsafe { Channel::close_reader(end.channel()) },
             // SAFETY: as above.
             Form::Cross(_) => Cross::leave(unsafe { end.into_cross() }, Side::Read),
-            Form::Far(_) | Form::None => {}
+            Form::Remote(_) | Form::None => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use super::borrowed::Borrowed;
 use crate::kpn::channel::{Channel, Put};
 use crate::kpn::cross::{Cross, Offer};
 use crate::kpn::end::{End, Form};
-use crate::kpn::far::FarOutput;
+use crate::kpn::remote_output::RemoteOutput;
 use graphmap_executor::exec::current;
 use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::outcome::Stopped;
@@ -98,7 +98,7 @@ impl<T> Output<T> {
             Form::Here(channel) => channel.put(token),
             // SAFETY: a channel has one output, which is not `Send`.
             Form::Cross(channel) => unsafe { channel.put(token) },
-            Form::Far(output) => output.put(token),
+            Form::Remote(output) => output.put(token),
             Form::None => Put::Stopped(token),
         }
     }
@@ -253,7 +253,7 @@ impl<T> Output<T> {
         token: &mut Token<T>,
     ) -> Poll<Result<(), Stopped>> {
         if let Token::Fresh(fresh) = token
-            && let Some(output) = self.end.far_output()
+            && let Some(output) = self.end.remote_output()
             && output.has_room()
         {
             let sent = output.send(fresh);
@@ -326,9 +326,9 @@ impl<T> Output<T> {
     }
 
     /// Returns the sender to another OS process, if the reader is in one.
-    pub(crate) fn far(&self) -> Option<&FarOutput<T>> {
+    pub(crate) fn remote(&self) -> Option<&RemoteOutput<T>> {
         match self.end.form() {
-            Form::Far(output) => Some(output),
+            Form::Remote(output) => Some(output),
             _ => None,
         }
     }
@@ -376,7 +376,7 @@ impl<T> Future for Room<'_, T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            match self.0.far() {
+            match self.0.remote() {
                 Some(output) if !output.has_room() && !output.is_stopped() => {}
                 _ => return Poll::Ready(()),
             }
@@ -440,7 +440,7 @@ impl<T> Drop for Output<T> {
             // SAFETY: as above.
             Form::Cross(_) => Cross::leave(unsafe { end.into_cross() }, Side::Write),
             // SAFETY: as above.
-            Form::Far(_) => unsafe { end.free_far() },
+            Form::Remote(_) => unsafe { end.free_remote() },
             Form::None => {}
         }
     }

@@ -122,7 +122,7 @@ impl In {
     async fn read(&mut self, program: &Program, how: &mut Random) -> Option<u64> {
         for attempts in 0.. {
             let read = match how.below(16) {
-                0 if !cfg!(miri) && !program.plain => look_within(&mut self.input, program.alone),
+                0 if !cfg!(miri) && !program.plain => poll_nested(&mut self.input, program.alone),
                 _ => {
                     program
                         .attempt(self.input.read(), how, attempts < TRIES)
@@ -139,7 +139,7 @@ impl In {
 
 /// Polls a port once in a process of a nested run. It is polled as if to wait only if there is one
 /// scheduler.
-fn look_within(input: &mut Input<Token>, alone: bool) -> Option<Option<Token>> {
+fn poll_nested(input: &mut Input<Token>, alone: bool) -> Option<Option<Token>> {
     let mut port = mem::replace(input, Input::unconnected());
     let back = Rc::new(RefCell::new(None));
     let mut inner = Local::new();
@@ -262,15 +262,15 @@ impl Role {
         }
     }
 
-    async fn go(mut self, told: impl Fn((usize, u64)), handed: Option<Output<Role>>) {
+    async fn go(mut self, log: impl Fn((usize, u64)), handed: Option<Output<Role>>) {
         match self.program.plan {
-            Plan::Free => return self.freely(told, handed).await,
+            Plan::Free => return self.freely(log, handed).await,
             Plan::Rounds => self.in_rounds().await,
             Plan::Farm if self.rank == 0 => self.share().await,
             Plan::Farm if self.rank + 1 == self.program.processes => self.collect().await,
             Plan::Farm => return self.work().await,
         }
-        told((self.rank as usize, self.state));
+        log((self.rank as usize, self.state));
     }
 
     async fn in_rounds(&mut self) {
@@ -288,7 +288,7 @@ impl Role {
         }
     }
 
-    async fn freely(mut self, told: impl Fn((usize, u64)), mut handed: Option<Output<Role>>) {
+    async fn freely(mut self, log: impl Fn((usize, u64)), mut handed: Option<Output<Role>>) {
         while self.left > 0 {
             if self.left == self.program.steps
                 && let Some(mut handed) = handed.take()
@@ -325,7 +325,7 @@ impl Role {
             }
         }
         self.ending().await;
-        told((self.rank as usize, self.state));
+        log((self.rank as usize, self.state));
     }
 
     async fn ending(&mut self) {
@@ -502,7 +502,7 @@ pub fn run_local(
     program: Program,
     options: &Options,
     hand_over: bool,
-    told: impl Fn((usize, u64)) + Clone + 'static,
+    log: impl Fn((usize, u64)) + Clone + 'static,
 ) -> Result<(), RunError> {
     let mut program = program.accounted();
     program.alone = true;
@@ -529,14 +529,14 @@ pub fn run_local(
         let role = program.role(rank as u64, ports);
         if hand_over && program.plan == Plan::Free {
             let (output, mut input) = net.channel::<Role>(1);
-            net.spawn(role.go(told.clone(), Some(output)));
-            let told = told.clone();
+            net.spawn(role.go(log.clone(), Some(output)));
+            let log = log.clone();
             net.spawn(async move {
                 let role = input.read().await.expect("it hands itself over");
-                role.go(told, None).await;
+                role.go(log, None).await;
             });
         } else {
-            net.spawn(role.go(told.clone(), None));
+            net.spawn(role.go(log.clone(), None));
         }
     }
     net.run(options)?;
@@ -544,19 +544,19 @@ pub fn run_local(
     Ok(())
 }
 
-/// Returns the network of a program. Each process passes its rank and final state to `told`.
+/// Returns the network of a program. Each process passes its rank and final state to `log`.
 pub fn network(
     program: &Arc<Program>,
-    told: impl Fn((usize, u64)) + Clone + Send + Sync + 'static,
+    log: impl Fn((usize, u64)) + Clone + Send + Sync + 'static,
 ) -> Network {
     let mut net = Network::new("accounted", "accounted.dot");
     let all = format!("0+1*{}", program.processes);
     let ours = Arc::clone(program);
     let play = move |ports: Both<Token>| {
-        let (program, told) = (Arc::clone(&ours), told.clone());
+        let (program, log) = (Arc::clone(&ours), log.clone());
         async move {
             let rank = rt::me().rank as u64;
-            program.role(rank, ports).go(told, None).await;
+            program.role(rank, ports).go(log, None).await;
         }
     };
     let kind = net.kind("p", Names::Numbered("p", &all), &all, BOTH, play);

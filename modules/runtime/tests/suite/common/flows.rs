@@ -477,8 +477,8 @@ async fn audit(program: Program, mut p: Auditor) -> u64 {
     total
 }
 
-/// Returns the network of a seed. Its auditor passes the number of tokens that were read to `told`.
-pub fn network(seed: u64, told: impl Fn(u64) + Clone + Send + Sync + 'static) -> Network {
+/// Returns the network of a seed. Its auditor passes the number of tokens that were read to `log`.
+pub fn network(seed: u64, log: impl Fn(u64) + Clone + Send + Sync + 'static) -> Network {
     let program = program(seed);
     let mut net = Network::new("flows", "flows.dot");
     let (writers, readers) = (program.writers, program.readers);
@@ -503,8 +503,8 @@ pub fn network(seed: u64, told: impl Fn(u64) + Clone + Send + Sync + 'static) ->
         &ranks(writers + readers, 1),
         &["accounts"],
         move |p: Auditor| {
-            let told = told.clone();
-            async move { told(audit(program, p).await) }
+            let log = log.clone();
+            async move { log(audit(program, p).await) }
         },
     );
     net.payload(rt::format_of!(u64));

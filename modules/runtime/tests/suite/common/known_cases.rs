@@ -98,7 +98,7 @@ fn same(found: &Communicator, members: &[usize], me: usize) {
 }
 
 /// Checks the communicators of all names and levels.
-fn look_up(model: &Model, me: usize) -> Result<(), Error> {
+fn check_lookups(model: &Model, me: usize) -> Result<(), Error> {
     let around = model.around(me);
     let told = rt::modules();
     let outside_in = around
@@ -148,7 +148,7 @@ fn look_up(model: &Model, me: usize) -> Result<(), Error> {
 async fn steps(model: Model, seed: u64, steps: u64) -> Result<(), Error> {
     let world = mpi::world()?;
     let me = world.rank();
-    look_up(&model, me)?;
+    check_lookups(&model, me)?;
     let mut random = Random(seed + 3);
     for step in 0..steps {
         let (what, draw) = (random.below(7), random.below(1 << 20));

@@ -121,7 +121,7 @@ impl Place {
     ///
     /// # Panics
     ///
-    /// If the place is [`Place::Shared`], because only [`tell`] can return lines from OS processes.
+    /// If the place is [`Place::Shared`], because only [`run_all`] can return lines from OS processes.
     pub fn run(
         self,
         seed: u64,
@@ -150,7 +150,7 @@ pub fn each(mut make: impl FnMut() -> Network, mut check: impl FnMut(Result<Repo
 }
 
 /// Function that takes lines from the processes of a network, at any place.
-pub type Tell = Arc<dyn Fn(String) + Send + Sync>;
+pub type Record = Arc<dyn Fn(String) + Send + Sync>;
 
 /// The outcome of a run at any place.
 #[derive(Debug)]
@@ -158,8 +158,8 @@ pub struct Outcome {
     pub exit: Exit,
     /// The error, if there was one. For OS processes, their standard error.
     pub error: String,
-    /// Lines that the processes have passed to [`Tell`], sorted.
-    pub told: Vec<String>,
+    /// Lines that the processes have passed to [`Record`], sorted.
+    pub lines: Vec<String>,
     /// Result of the run, or `None` for OS processes.
     pub ended: Option<Result<Report, RunError>>,
 }
@@ -167,25 +167,25 @@ pub struct Outcome {
 /// Runs a network at each of the places, and passes the outcome to `check`. `make` must be a
 /// closure of the test, because the name of its type shows which test to start again for OS
 /// processes.
-pub fn tell<M>(
+pub fn run_all<M>(
     places: &[Place],
     seed: u64,
     options: &Options,
     make: M,
     check: impl FnMut(Place, Outcome),
 ) where
-    M: Fn(Place, Tell) -> Network + Sync,
+    M: Fn(Place, Record) -> Network + Sync,
 {
-    tell_of(type_name::<M>(), places, seed, options, make, check);
+    run_all_as(type_name::<M>(), places, seed, options, make, check);
 }
 
-/// As [`tell`], for the test that has a closure with this type name.
-pub fn tell_of(
+/// As [`run_all`], for the test that has a closure with this type name.
+pub fn run_all_as(
     closure: &'static str,
     places: &[Place],
     seed: u64,
     options: &Options,
-    make: impl Fn(Place, Tell) -> Network + Sync,
+    make: impl Fn(Place, Record) -> Network + Sync,
     mut check: impl FnMut(Place, Outcome),
 ) {
     for &place in places {
@@ -194,19 +194,19 @@ pub fn tell_of(
             if cfg!(miri) {
                 continue;
             }
-            let make = |tell| make(place, tell);
+            let make = |record| make(place, record);
             if let Some(outcome) = run_shared(closure, os_processes, schedulers, make) {
                 check(place, outcome);
             }
         } else if !is_within() && (!cfg!(miri) || place.is_together()) {
             let log = Log::new();
-            let tell: Tell = Arc::new(log.adder());
-            let ended = place.run(seed, options, || make(place, Arc::clone(&tell)));
+            let record: Record = Arc::new(log.adder());
+            let ended = place.run(seed, options, || make(place, Arc::clone(&record)));
             let error = ended.as_ref().err();
             let outcome = Outcome {
                 exit: error.map_or(Exit::Ok, RunError::exit),
                 error: error.map(RunError::to_string).unwrap_or_default(),
-                told: log.sorted(),
+                lines: log.sorted(),
                 ended: Some(ended),
             };
             check(place, outcome);
@@ -234,7 +234,7 @@ fn run_shared(
     closure: &'static str,
     os_processes: usize,
     schedulers: usize,
-    make: impl FnOnce(Tell) -> Network,
+    make: impl FnOnce(Record) -> Network,
 ) -> Option<Outcome> {
     let (test, _) = closure
         .split_once("::{{closure}}")
@@ -263,8 +263,8 @@ fn run_shared(
     assert!(!error.contains("LeakSanitizer"), "{test}: {error}");
     // The first lines are from the test harness, which may not end them with a line break.
     let after = |line: &str, mark: &str| Some(line[line.find(mark)? + mark.len()..].to_string());
-    let mut told: Vec<String> = out.lines().filter_map(|line| after(line, TOLD)).collect();
-    told.sort();
+    let mut lines: Vec<String> = out.lines().filter_map(|line| after(line, LINE)).collect();
+    lines.sort();
     let code = out.lines().find_map(|line| after(line, CODE));
     let code = code.unwrap_or_else(|| panic!("{test} has not ended: {out}{error}"));
     let exits = [
@@ -279,12 +279,12 @@ fn run_shared(
     Some(Outcome {
         exit: exit.unwrap_or_else(|| panic!("{test}: {code}")),
         error,
-        told,
+        lines,
         ended: None,
     })
 }
 
-const TOLD: &str = "process tells: ";
+const LINE: &str = "process tells: ";
 const CODE: &str = "run ends: ";
 
 fn shown(exit: Exit) -> String {
@@ -293,9 +293,9 @@ fn shown(exit: Exit) -> String {
 
 /// Runs as one of the OS processes of a run, and exits.
 #[allow(clippy::print_stdout)]
-fn be(make: impl FnOnce(Tell) -> Network) -> ! {
-    let tell: Tell = Arc::new(|told| println!("{TOLD}{told}"));
-    let code = rt::main(|| make(tell));
+fn be(make: impl FnOnce(Record) -> Network) -> ! {
+    let record: Record = Arc::new(|lines| println!("{LINE}{lines}"));
+    let code = rt::main(|| make(record));
     println!("{CODE}{code:?}");
     std::process::exit(0)
 }

@@ -6,7 +6,7 @@ use graphmap_runtime as rt;
 use rt::mpi::{self, Communicator, Error};
 use rt::{Exit, Names, Network, Options, Report, RunError};
 
-use super::places::{Place, RANKS, tell_of};
+use super::places::{Place, RANKS, run_all_as};
 
 /// Ports of a process that has none.
 pub struct NoPorts;
@@ -75,7 +75,7 @@ where
     let places = [Place::Shared(3, 1), Place::Shared(2, 2)];
     let make = |_, _| network(count, rank.clone());
     let mut errors = Vec::new();
-    tell_of(
+    run_all_as(
         type_name::<R>(),
         &places,
         0,

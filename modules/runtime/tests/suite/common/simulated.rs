@@ -27,17 +27,17 @@ struct World {
 }
 
 /// Frames from one OS process to another, and the number of receives that each one will still miss.
-type Lane = VecDeque<(Header, Vec<u8>, u64)>;
+type Queue = VecDeque<(Header, Vec<u8>, u64)>;
 
 struct All {
     random: Random,
     /// Queues by receiver and sender.
-    lanes: Vec<Vec<Lane>>,
+    queues: Vec<Vec<Queue>>,
     /// Whether each OS process can be rung, and whether it counts as asleep.
     waits: Vec<bool>,
     asleep: Vec<bool>,
-    stirred: bool,
-    meeting: u32,
+    has_activity: bool,
+    detection: u32,
     state: RunState,
     cause: Option<Vec<u8>>,
 }
@@ -45,13 +45,13 @@ struct All {
 impl All {
     /// Returns whether no OS process is awake, no frame is on its way, and something has run since
     /// the last detection.
-    fn stands_still(&self) -> bool {
-        let empty = |lanes: &Vec<Lane>| lanes.iter().all(VecDeque::is_empty);
-        self.stirred
+    fn is_quiescent(&self) -> bool {
+        let empty = |queues: &Vec<Queue>| queues.iter().all(VecDeque::is_empty);
+        self.has_activity
             && self.state == RunState::Running
-            && self.meeting.is_multiple_of(2)
+            && self.detection.is_multiple_of(2)
             && self.asleep.iter().all(|&asleep| asleep)
-            && self.lanes.iter().all(empty)
+            && self.queues.iter().all(empty)
     }
 }
 
@@ -80,8 +80,8 @@ impl Doorbell for Bell {
         self.0.ring(&mut self.0.all(), self.1);
     }
 
-    fn stir(&self) {
-        self.0.all().stirred = true;
+    fn note_activity(&self) {
+        self.0.all().has_activity = true;
     }
 }
 
@@ -108,7 +108,7 @@ impl Link for Simulated {
         let late = all.random.below(LATE);
         let mut bytes = bytes.to_vec();
         (self.world.forge)(&mut all.random, &header, &mut bytes);
-        all.lanes[to][self.me].push_back((header, bytes, late));
+        all.queues[to][self.me].push_back((header, bytes, late));
         self.world.ring(&mut all, to);
     }
 
@@ -118,7 +118,7 @@ impl Link for Simulated {
 
     fn is_filled(&self) -> bool {
         let all = self.world.all();
-        all.lanes[self.me].iter().any(|lane| !lane.is_empty())
+        all.queues[self.me].iter().any(|queue| !queue.is_empty())
     }
 
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
@@ -126,7 +126,7 @@ impl Link for Simulated {
         self.world.all().waits[self.me] = true;
         let stays = stay();
         let mut all = self.world.all();
-        let filled = all.lanes[self.me].iter().any(|lane| !lane.is_empty());
+        let filled = all.queues[self.me].iter().any(|queue| !queue.is_empty());
         if stays || filled {
             all.waits[self.me] = false;
             return;
@@ -136,8 +136,8 @@ impl Link for Simulated {
             return;
         }
         all.asleep[self.me] = true;
-        if all.stands_still() {
-            all.meeting += 1;
+        if all.is_quiescent() {
+            all.detection += 1;
             self.world.ring_all(&mut all);
         }
         while all.waits[self.me] {
@@ -155,17 +155,17 @@ impl Link for Simulated {
         all.asleep[self.me] = false;
     }
 
-    fn meeting(&self) -> Option<u32> {
-        let meeting = self.world.all().meeting;
-        (!meeting.is_multiple_of(2)).then_some(meeting)
+    fn detection(&self) -> Option<u32> {
+        let detection = self.world.all().detection;
+        (!detection.is_multiple_of(2)).then_some(detection)
     }
 
-    fn unstir(&self) {
-        self.world.all().stirred = false;
+    fn clear_activity(&self) {
+        self.world.all().has_activity = false;
     }
 
-    fn close_meeting(&self) {
-        self.world.all().meeting += 1;
+    fn end_detection(&self) {
+        self.world.all().detection += 1;
     }
 
     fn state(&self) -> RunState {
@@ -201,11 +201,11 @@ impl Simulated {
         let count = self.count();
         let first = all.random.below(count as u64) as usize;
         for from in (0..count).map(|at| (first + at) % count) {
-            let lane = &mut all.lanes[self.me][from];
-            match lane.front_mut() {
+            let queue = &mut all.queues[self.me][from];
+            match queue.front_mut() {
                 Some((_, _, late)) if *late > 0 => *late -= 1,
                 Some(_) => {
-                    let (header, bytes, _) = lane.pop_front().unwrap();
+                    let (header, bytes, _) = queue.pop_front().unwrap();
                     return Some((from, header, bytes));
                 }
                 None => {}
@@ -236,7 +236,7 @@ impl Job for Simulated {
 
     fn finish(&self) {}
 
-    fn linger(&self, _at_most: Duration) -> bool {
+    fn wait_for_abort(&self, _at_most: Duration) -> bool {
         false
     }
 
@@ -264,15 +264,15 @@ pub fn run_forged(
     seed: u64,
     forge: Forge,
 ) -> Result<Report, RunError> {
-    let lanes = || (0..os_processes).map(|_| VecDeque::new()).collect();
+    let queues = || (0..os_processes).map(|_| VecDeque::new()).collect();
     let world = Arc::new(World {
         all: Mutex::new(All {
             random: Random(seed | 1),
-            lanes: (0..os_processes).map(|_| lanes()).collect(),
+            queues: (0..os_processes).map(|_| queues()).collect(),
             waits: vec![false; os_processes],
             asleep: vec![false; os_processes],
-            stirred: true,
-            meeting: 0,
+            has_activity: true,
+            detection: 0,
             state: RunState::Running,
             cause: None,
         }),

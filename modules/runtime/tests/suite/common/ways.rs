@@ -29,7 +29,7 @@ pub fn wake_ups() -> Option<usize> {
 }
 
 /// Has another thread wake a waker.
-fn wake_elsewhere(waker: Waker) {
+fn wake_on_other_thread(waker: Waker) {
     static OTHER: OnceLock<Sender<Waker>> = OnceLock::new();
     if cfg!(miri) {
         // Under Miri, threads may not outlive the program.
@@ -63,7 +63,7 @@ pub async fn nap() {
             // effect.
             return Poll::Ready(());
         }
-        wake_elsewhere(context.waker().clone());
+        wake_on_other_thread(context.waker().clone());
         Poll::Pending
     })
     .await;
@@ -72,13 +72,13 @@ pub async fn nap() {
 /// A waker that is not the runtime's own, and wakes one that is.
 struct Relay {
     to: Waker,
-    elsewhere: bool,
+    on_other_thread: bool,
 }
 
 impl Wake for Relay {
     fn wake(self: Arc<Self>) {
-        match self.elsewhere {
-            true => wake_elsewhere(self.to.clone()),
+        match self.on_other_thread {
+            true => wake_on_other_thread(self.to.clone()),
             false => self.to.wake_by_ref(),
         }
     }
@@ -88,7 +88,7 @@ impl Wake for Relay {
 #[derive(Clone, Copy, PartialEq)]
 enum Leave {
     Never,
-    AfterLooks(u64),
+    AfterPolls(u64),
     /// After it has been woken, without another poll.
     WhenWoken,
 }
@@ -101,7 +101,7 @@ pub async fn attempt<F: Future>(
     may_leave: bool,
 ) -> Option<F::Output> {
     let mut leave = match random.below(4) {
-        0 if may_leave => Leave::AfterLooks(1 + random.below(3)),
+        0 if may_leave => Leave::AfterPolls(1 + random.below(3)),
         1 if may_leave => Leave::WhenWoken,
         _ => Leave::Never,
     };
@@ -125,8 +125,11 @@ pub async fn attempt<F: Future>(
         let polled = match relayed {
             true => {
                 let to = context.waker().clone();
-                let elsewhere = random.below(2) == 0;
-                let waker = Waker::from(Arc::new(Relay { to, elsewhere }));
+                let on_other_thread = random.below(2) == 0;
+                let waker = Waker::from(Arc::new(Relay {
+                    to,
+                    on_other_thread,
+                }));
                 pinned.poll(&mut Context::from_waker(&waker))
             }
             false => pinned.poll(context),
@@ -135,7 +138,7 @@ pub async fn attempt<F: Future>(
             return Poll::Ready(Some(output));
         }
         pending = true;
-        if let Leave::AfterLooks(left) = &mut leave {
+        if let Leave::AfterPolls(left) = &mut leave {
             *left -= 1;
             if *left == 0 {
                 return Poll::Ready(None);

@@ -1,0 +1,234 @@
+//! Values of attributes: parsers, and the messages for values that do not fit.
+
+use super::keys::Key;
+use graphmap_kpn::declared::{At, BundleKind, Flow};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::size;
+use std::num::NonZeroU32;
+
+/// A value that does not fit: the expected values, and possibly a suggestion.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Misfit {
+    pub(crate) expected: &'static str,
+    pub(crate) hint: Option<String>,
+}
+
+impl Misfit {
+    fn of(expected: &'static str) -> Misfit {
+        Misfit {
+            expected,
+            hint: None,
+        }
+    }
+
+    fn near(expected: &'static str, value: &str, words: &[&'static str]) -> Misfit {
+        let near = nearest(value, words.iter().copied());
+        Misfit {
+            expected,
+            hint: near.map(|word| format!("did you mean `{word}`?")),
+        }
+    }
+}
+
+pub(crate) fn name(value: &str) -> Result<&str, Misfit> {
+    match value {
+        "" => Err(Misfit::of("a name that is not empty")),
+        _ => Ok(value),
+    }
+}
+
+/// Checks a list of codes of diagnostics, separated by commas.
+pub(crate) fn codes(value: &str) -> Result<&str, Misfit> {
+    if value.split(',').any(|code| code.trim().is_empty()) {
+        return Err(Misfit::of(
+            "codes of diagnostics, such as `G0314` or `G0305,G0314`",
+        ));
+    }
+    Ok(value)
+}
+
+pub(crate) fn count(value: &str) -> Result<u32, Misfit> {
+    value
+        .parse()
+        .map_err(|_| Misfit::of("a whole number from 0 to 4294967295"))
+}
+
+/// Parses the version of the graph language. The caller decides whether it is supported.
+pub(crate) fn version(value: &str) -> Result<u32, Misfit> {
+    count(value)
+        .map_err(|_| Misfit::of("the version of the graph language, a whole number: `graphmap=1`"))
+}
+
+/// Parses a range into minimum and maximum: `4`, `1-4`, `1-` or `-4`.
+pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
+    let number = |text: &str, open: u32| match text.trim() {
+        "" => Some(open),
+        digits => digits.parse().ok(),
+    };
+    let both = match value.split_once('-') {
+        _ if value.trim().trim_matches('-').is_empty() => None,
+        Some((least, most)) => number(least, 0).zip(number(most, u32::MAX)),
+        None => number(value, 0).map(|n| (n, n)),
+    };
+    let both = both.filter(|(least, most)| least <= most);
+    both.ok_or(Misfit::of(
+        "a number or a range, such as `4`, `1-4`, `1-` or `-4`",
+    ))
+}
+
+pub(crate) fn capacity(value: &str) -> Result<NonZeroU32, Misfit> {
+    value.parse().map_err(|_| Misfit {
+        expected: "a whole number from 1 to 4294967295",
+        hint: (value == "0")
+            .then(|| "use at least 1: a channel needs space for one token".to_owned()),
+    })
+}
+
+pub(crate) fn tag(value: &str) -> Result<i32, Misfit> {
+    let tag = value.parse().ok().filter(|tag| *tag >= 0);
+    tag.ok_or(Misfit::of("a whole number from 0 to 2147483647"))
+}
+
+/// Parses a cost: a finite number of at least 0.
+pub(crate) fn amount(value: &str) -> Result<f64, Misfit> {
+    let number = value.parse::<f64>().ok();
+    let number = number.filter(|n| n.is_finite() && *n >= 0.0);
+    number.ok_or(Misfit::of("a finite number of at least 0"))
+}
+
+/// Parses a number of bytes, with an optional unit.
+pub(crate) fn bytes(value: &str) -> Result<f64, Misfit> {
+    // Fast path: nearly all values are plain numbers.
+    if let Ok(number) = value.parse::<u32>() {
+        return Ok(number.into());
+    }
+    let (digits, factor) = size::split(value);
+    let factor = factor as f64;
+    match amount(digits) {
+        Ok(n) if (n * factor).is_finite() => Ok(n * factor),
+        _ => Err(Misfit::of(
+            "a number of bytes, such as `4096`, `64KiB`, `2GB` or `2G`",
+        )),
+    }
+}
+
+pub(crate) fn truth(value: &str) -> Result<bool, Misfit> {
+    // The same words as in Graphviz.
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "1" => Ok(true),
+        "false" | "no" | "0" => Ok(false),
+        _ => Err(Misfit::near("`true` or `false`", value, &["true", "false"])),
+    }
+}
+
+pub(crate) fn bundle(value: &str) -> Result<BundleKind, Misfit> {
+    BundleKind::from_name(value).ok_or_else(|| {
+        let names = BundleKind::ALL.map(BundleKind::name);
+        Misfit::near(
+            "`select`, `gather` or `reduce` (many writers), `broadcast`, `scatter`, \
+             `switch` or `share` (many readers)",
+            value,
+            &names,
+        )
+    })
+}
+
+pub(crate) fn flow(value: &str) -> Result<Flow, Misfit> {
+    Flow::from_name(value).ok_or_else(|| {
+        let names = Flow::ALL.map(Flow::name);
+        Misfit::near("`credits` or `\"round-robin\"`", value, &names)
+    })
+}
+
+fn one_at(value: &str) -> Option<At> {
+    match value {
+        "first" => Some(At::First),
+        "last" => Some(At::Last),
+        "all" => Some(At::All),
+        "each" => Some(At::Each),
+        _ => value.parse().ok().filter(|n| *n > 0).map(At::Index),
+    }
+}
+
+/// Parses `at=`: one word for each end of the channel, writer first, or one word for both.
+pub(crate) fn at(value: &str) -> Result<(At, At), Misfit> {
+    let both = match value.split_once(',') {
+        None => one_at(value.trim()).map(|at| (at, at)),
+        Some((from, to)) => one_at(from.trim()).zip(one_at(to.trim())),
+    };
+    both.ok_or_else(|| {
+        Misfit::near(
+            "`first`, `last`, `all`, `each` or a number from 1, or two of them with a comma",
+            value,
+            &["first", "last", "all", "each"],
+        )
+    })
+}
+
+/// Parses `beyond=`: the target of steps past the last instance.
+pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
+    match value {
+        "NULL" => Ok(true),
+        _ => Err(Misfit::near("`NULL`, the environment", value, &["NULL"])),
+    }
+}
+
+/// Parses `step=`: the distance in each level of repetition, outermost first.
+pub(crate) fn step(value: &str) -> Result<Vec<i32>, Misfit> {
+    let steps: Result<Vec<i32>, _> = value.split(',').map(|s| s.trim().parse()).collect();
+    steps.map_err(|_| Misfit::of("a whole number, or one for each level, such as `1` or `1,0`"))
+}
+
+/// Returns true if two values of a key mean the same, or if one of them is invalid.
+pub(crate) fn same(key: Key, a: &str, b: &str) -> bool {
+    fn read<'v, T: PartialEq>(
+        of: impl Fn(&'v str) -> Result<T, Misfit>,
+        a: &'v str,
+        b: &'v str,
+    ) -> bool {
+        match (of(a), of(b)) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => true,
+        }
+    }
+    match key {
+        _ if a == b => true,
+        Key::Version | Key::Replicas | Key::OsProcess | Key::Initial => read(count, a, b),
+        Key::Load | Key::Prefer => read(amount, a, b),
+        Key::Mem | Key::Traffic => read(bytes, a, b),
+        Key::Capacity => read(capacity, a, b),
+        Key::Tag => read(tag, a, b),
+        Key::Hold => read(range, a, b),
+        Key::Cluster | Key::Whole | Key::Wrap => read(truth, a, b),
+        Key::Beyond => read(beyond, a, b),
+        Key::Bundle => read(bundle, a, b),
+        Key::At => read(at, a, b),
+        Key::Step => read(step, a, b),
+        _ => read(name, a, b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_and_their_ranges_held() {
+        assert_eq!(bytes("64KiB"), Ok(65536.0));
+        assert_eq!(bytes("1.5 kB"), Ok(1500.0));
+        assert_eq!(bytes("2G"), Ok(2_147_483_648.0));
+        assert!(bytes("KiB").is_err() && bytes("-1").is_err() && bytes("1e308TB").is_err());
+        assert!(amount("nan").is_err() && amount("inf").is_err());
+        assert_eq!(at("last, first"), Ok((At::Last, At::First)));
+        assert_eq!(at("3"), Ok((At::Index(3), At::Index(3))));
+        assert!(at("0").is_err() && at("first,").is_err() && at("a,b,c").is_err());
+        assert_eq!(step("1, -2"), Ok(vec![1, -2]));
+        assert!(step("1,").is_err());
+        assert!(capacity("0").is_err() && tag("-1").is_err() && count("1.0").is_err());
+        assert_eq!(
+            bundle("selct").unwrap_err().hint.as_deref(),
+            Some("did you mean `select`?")
+        );
+        assert_eq!(truth("Yes"), Ok(true));
+    }
+}
