@@ -53,8 +53,8 @@ pub(crate) struct Common {
     /// codes of --deny, are still shown. Separate several codes with commas
     #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
     pub(crate) allow: Vec<Lint>,
-    /// Report diagnostics with this code as warnings. `warnings` cancels `warnings = "deny"` of the
-    /// graph and of graphmap.toml
+    /// Report diagnostics with this code as warnings. `warnings` cancels the levels
+    /// of `warnings` in the graph and in graphmap.toml
     #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
     pub(crate) warn: Vec<Lint>,
     /// Report diagnostics with this code, or all `warnings`, as errors

@@ -26,8 +26,8 @@ impl Mutability {
         }
     }
 
-    /// Returns the mutability of a value with parts of both mutabilities. A value that is initialized
-    /// once counts as such even if its type is unknown.
+    /// Returns the mutability of a value with parts of both mutabilities. A value that is
+    /// initialized once counts as such even if its type is unknown.
     fn with(self, other: Mutability) -> Mutability {
         match (&self, &other) {
             (Mutability::MadeOnce, Mutability::Unknown(_)) => self,

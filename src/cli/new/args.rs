@@ -54,7 +54,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "LINK")]
     pub(crate) link: Option<Link>,
     /// Make the project a member of the workspace around its folder, instead of a workspace of its
-    /// own
+    /// own. The command prints the line to add to the manifest of that workspace
     #[arg(long)]
     pub(crate) member: bool,
     #[command(flatten)]

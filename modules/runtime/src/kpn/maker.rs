@@ -40,8 +40,8 @@ unsafe fn free_output<T>(raw: *mut u8) {
 /// Creates the channels of a class.
 pub(crate) trait Maker: Send + Sync {
     fn frees(&self) -> (Free, Free);
-    /// Creates a channel, and returns the raw ends of the writer and of the reader. `schedulers` are
-    /// their schedulers. If there are `formats`, the channel counts bytes.
+    /// Creates a channel, and returns the raw ends of the writer and of the reader. `schedulers`
+    /// are their schedulers. If there are `formats`, the channel counts bytes.
     fn make(
         &self,
         site: Site,

@@ -187,7 +187,8 @@ impl<T> FlowOutput<T> {
         Poll::Ready(())
     }
 
-    /// Opens the end, and waits for the reader to open. If `again`, also opens an end that has left.
+    /// Opens the end, and waits for the reader to open. If `again`, also opens an end that has
+    /// left.
     fn poll_open(&mut self, again: bool, context: &mut Context<'_>) -> Poll<State> {
         if self.session == Session::Fresh || again && self.session == Session::Left {
             self.session = match self.alone {

@@ -121,7 +121,8 @@ impl Place {
     ///
     /// # Panics
     ///
-    /// If the place is [`Place::Shared`], because only [`run_all`] can return lines from OS processes.
+    /// If the place is [`Place::Shared`], because only [`run_all`] can return lines from OS
+    /// processes.
     pub fn run(
         self,
         seed: u64,
