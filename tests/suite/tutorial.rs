@@ -127,7 +127,7 @@ fn follow(chapter: &str, least: usize) {
         let inside = lines.by_ref().take_while(|line| *line != "```");
         let block: String = inside.map(|line| format!("{line}\n")).collect();
         match tag {
-            "dot" | "rust" | "toml" | "go" | "handlebars" => {
+            "dot" | "dot,warns" | "rust" | "toml" | "go" | "handlebars" => {
                 let name = named(&before).expect("the text names the file");
                 test = test.file(name, &block);
             }

@@ -315,8 +315,8 @@ pub(crate) const LONGEST_VALUE: usize = 1000;
 
 /// Returns the text that sets variables in a file whose format has no quotes.
 ///
-/// `write` formats each name and value. The value is `None` if the file cannot contain it. Each
-/// such variable adds a warning (`G0433`) to `out`.
+/// `write` formats a name and a value. It gets `None` as the value if the file cannot contain it,
+/// for example because it has more than `longest` bytes. Then `out` gets a warning (`G0433`).
 pub(crate) fn plain_variables<'a>(
     variables: impl IntoIterator<Item = &'a (String, String)>,
     file: &str,

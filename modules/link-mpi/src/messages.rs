@@ -457,7 +457,8 @@ impl Messages {
         self.values.drain(..).for_each(std::mem::forget);
     }
 
-    /// Returns which part of the agreement differs, as text.
+    /// Returns the name of the part in which `other`, the digest of another OS process, differs
+    /// from the digest of this one.
     pub(crate) fn difference(&self, other: u64) -> &'static str {
         digest::difference(self.agreement, other)
     }

@@ -221,7 +221,7 @@ struct Agreement<T> {
 }
 
 impl<T: PartialEq + 'static> Combine<T, Rc<Recipes>> for Agreement<T> {
-    /// Leaves one part for each scheduler if its ranks agree.
+    /// Removes equal parts that follow each other. One part is left if all ranks agree.
     fn combine(&mut self, mut parts: Vec<(u32, T)>) -> Vec<(u32, T)> {
         parts.dedup_by(|next, before| next.1 == before.1);
         parts

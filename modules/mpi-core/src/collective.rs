@@ -42,7 +42,7 @@ type Rooted<R> = (Needs, fn(&mut dyn Any, Taker) -> Option<Option<R>>);
 ///
 /// If ranks make different calls, or the same call with another root or type, every rank that has
 /// not completed its call gets [`Error::Mismatch`]. An error in the call of one rank is also
-/// reported to all ranks.
+/// reported to all ranks. After the end of the run, calls return [`Error::Over`].
 ///
 /// Results are computed in the order of ranks, not in the order of arrival. Operations therefore
 /// need not be commutative, and sums of floating-point numbers are reproducible. All ranks must
@@ -124,7 +124,8 @@ impl Communicator {
     /// dropped. A rank does not wait for ranks other than the root.
     ///
     /// # Errors
-    /// [`Error::Rank`] if the root does not exist. [`Error::Count`] if the root has no value.
+    /// As for all collective calls, and [`Error::Rank`] if the root
+    /// does not exist, and [`Error::Count`] if the root has no value.
     #[track_caller]
     pub fn bcast<T: Value + Clone>(&self, value: Option<T>, root: usize) -> Collective<T> {
         self.bcast_at(value, root, Location::caller())
@@ -158,11 +159,11 @@ impl Communicator {
     }
 
     /// Gathers the values of all ranks at the root, in the order of ranks (`MPI_Gather`). The other
-    /// ranks get `None` without waiting. Values may differ in length, so this is also
-    /// `MPI_Gatherv`.
+    /// ranks get `None`, and wait only if they are eight collective calls ahead. Values may differ
+    /// in length, so this is also `MPI_Gatherv`.
     ///
     /// # Errors
-    /// [`Error::Rank`] if the root does not exist.
+    /// As for all collective calls, and [`Error::Rank`] if the root does not exist.
     #[track_caller]
     pub fn gather<T: Value>(&self, value: T, root: usize) -> Collective<Option<Vec<T>>> {
         let (call, at) = (Call::new::<T>("gather", Some(root)), Location::caller());
@@ -181,8 +182,8 @@ impl Communicator {
     /// dropped. Values may differ in length, so this is also `MPI_Scatterv`.
     ///
     /// # Errors
-    /// [`Error::Rank`] if the root does not exist. [`Error::Count`] if the root does not have one
-    /// value for each rank.
+    /// As for all collective calls, and [`Error::Rank`] if the root does not exist.
+    /// [`Error::Count`] if the root does not have one value for each rank.
     #[track_caller]
     pub fn scatter<T: Value>(&self, values: Option<Vec<T>>, root: usize) -> Collective<T> {
         let (call, at) = (Call::new::<T>("scatter", Some(root)), Location::caller());
@@ -228,7 +229,8 @@ impl Communicator {
     /// the n-th value of the result is from rank n.
     ///
     /// # Errors
-    /// [`Error::Count`] if a rank does not have one value for each rank.
+    /// As for all collective calls, and [`Error::Count`] if a rank does not have one value for each
+    /// rank.
     #[track_caller]
     pub fn alltoall<T: Value>(&self, values: Vec<T>) -> Collective<Vec<T>> {
         let (call, at) = (Call::new::<Vec<T>>("alltoall", None), Location::caller());
@@ -258,7 +260,7 @@ impl Communicator {
     /// (`MPI_Reduce`). The other ranks get `None` without waiting.
     ///
     /// # Errors
-    /// [`Error::Rank`] if the root does not exist.
+    /// As for all collective calls, and [`Error::Rank`] if the root does not exist.
     #[track_caller]
     pub fn reduce<T: Value>(
         &self,
@@ -327,7 +329,8 @@ impl Communicator {
     /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
     ///
     /// # Errors
-    /// [`Error::Count`] if a rank does not have one value for each rank.
+    /// As for all collective calls, and [`Error::Count`] if a rank does not have one value for each
+    /// rank.
     #[track_caller]
     pub fn reduce_scatter<T: Value>(
         &self,

@@ -330,7 +330,8 @@ impl CommunicatorState {
         Some(())
     }
 
-    /// Records at the leader that all ranks of another scheduler have arrived.
+    /// Records at the leader that all ranks of another scheduler have made collective call
+    /// `number`. `caller` is one of them. Fails the call if it does not match the calls before.
     fn remote_ranks_arrived(&self, number: u32, caller: Caller, parts: Vec<u8>) {
         let mut instances = self.instances.borrow_mut();
         let Some(instance) = instances.get(number) else {

@@ -163,7 +163,8 @@ impl Odometer {
         }
     }
 
-    /// Returns how many of `left` ranks, from `rank` on at distance `step`, continue as predicted.
+    /// Takes ranks from `rank` on, at distance `step`. Returns how many of `left` it has taken, at
+    /// least one. A rank that is not the predicted one begins the next axis, or sets `failed`.
     fn follow(&mut self, rank: i64, step: i64, left: u64) -> u64 {
         let Some(stride) = self.stride else {
             self.stride = Some(rank - self.start);

@@ -60,7 +60,9 @@ pub(crate) fn write(
     written
 }
 
-/// Returns true if the file cannot be replaced: it is a pipe, a device, or open in some process.
+/// Returns true if the file cannot be replaced: it is a pipe, a device, a path inside `/proc` (an
+/// open file of a process, such as `/dev/fd/3`), or standard output or standard error of this
+/// process.
 pub(crate) fn is_stream(file: &Path) -> bool {
     let folder = file.parent().map(fs::canonicalize);
     let is_open = matches!(folder, Some(Ok(folder)) if folder.starts_with("/proc"));

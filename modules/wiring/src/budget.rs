@@ -43,7 +43,7 @@ struct Left {
 }
 
 impl Budget {
-    /// Resets the budget for a rendering of this model.
+    /// Resets the numbers of steps and values for a rendering of `seen`, in proportion to its size.
     pub(crate) fn renew(&self, seen: &Json) {
         let seen = values(seen);
         let steps = MOST_STEPS.saturating_add(STEPS_A_VALUE.saturating_mul(seen));

@@ -47,7 +47,8 @@ impl Explicit {
         list.push((element, *attribute));
     }
 
-    /// Returns the first attribute of each key and element, in the order of the text.
+    /// Returns the first attribute for each pair of element and key, with the number of the
+    /// element, in the order of the text.
     pub(super) fn attributes(&self) -> impl Iterator<Item = (u32, Attribute)> {
         self.first.iter().copied()
     }

@@ -65,8 +65,9 @@ impl Parker {
     /// Blocks until the scheduler `me` is woken, until all schedulers sleep, or until `at_most` has
     /// passed.
     ///
-    /// `stay` is called once after the flag is set, and returns true if the scheduler has work.
-    /// `counts` returns true if the sleep of all schedulers is significant.
+    /// `stay` is called once, after `me` is marked as asleep. If it returns true, the scheduler has
+    /// work, and `park` does not block. `counts` is called if all schedulers sleep. If it returns
+    /// false, they sleep on, because events from outside can still wake them.
     pub(crate) fn park(
         &self,
         me: usize,

@@ -362,8 +362,9 @@ impl Recorder {
         self.in_poll.get()
     }
 
-    /// Notes that the poll of a process has ended. `who` is its kind and index, or `None` if no
-    /// process was polled.
+    /// Records the end of what [`open`](Self::open) began. `who` is kind and index of the process
+    /// that was polled, or `None` if none was. `ended` is true if the process has ended, `ready` if
+    /// it did not wait.
     pub(super) fn close(&self, who: Option<(u32, u32)>, ended: bool, ready: bool) {
         self.in_poll.set(false);
         let start = self.last.get();

@@ -207,6 +207,9 @@ impl<'a, T> TaskSet<'a, T> {
 
     /// Waits until a task has ended, and returns its output. Tasks end in any order. Returns `None`
     /// if the set is empty.
+    ///
+    /// # Panics
+    /// Panics as [`poll_join_next`](Self::poll_join_next) does.
     pub fn join_next(&mut self) -> impl Future<Output = Option<T>> {
         poll_fn(|context| self.poll_join_next(context))
     }

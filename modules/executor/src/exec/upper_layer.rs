@@ -25,7 +25,7 @@ pub const FIRST_UPPER_KIND: u32 = 64;
 
 /// The part of the layer above that belongs to one scheduler.
 pub trait UpperLayer: Any {
-    /// Passes each wait to the callback.
+    /// Calls `report` for each process that waits in a call of the upper layer.
     fn calls(&self, report: ReportWait<'_>);
 
     /// Frees the state of the run after its processes have been dropped. Returns the number of

@@ -461,9 +461,9 @@ impl<T, A> Ring<T, A> {
             }
         }
         let slot = match segments {
-            // SAFETY: as above. The slot contains the token, because `seen` or `look` is beyond
-            // `head`.
             Some(segments) if segments.from <= head => {
+                // SAFETY: as above. The slot contains the token, because `seen` or `look` is beyond
+                // `head`.
                 segments.reading(|own| unsafe { (*own).slot(head) })
             }
             _ => &raw const *self.in_place(head),

@@ -120,12 +120,12 @@ impl<T: Value + Copy> Window<T> {
         )
     }
 
-    /// Exposes the memory of this rank to `origins` (`MPI_Win_post`). They wait for that in
-    /// [`start`](Self::start).
+    /// Exposes the memory of this rank to `origins` (`MPI_Win_post`). The origins wait for this in
+    /// [`start`](Self::start). Waits only if many messages to an origin are unread.
     ///
     /// # Errors
-    /// [`Error::Over`]. [`Error::Rank`] if a rank does not exist. Then the memory is exposed to
-    /// none of the ranks.
+    /// [`Error::Over`] if the run has ended. [`Error::Rank`] if a rank does not exist. Then the
+    /// memory is exposed to none of the ranks.
     pub async fn post(&self, origins: &[usize]) -> Result<(), Error> {
         let origins = self.targets(origins)?;
         self.posted.borrow_mut().extend_from_slice(&origins);

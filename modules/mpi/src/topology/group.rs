@@ -63,7 +63,8 @@ pub(super) fn group_of<G: Group + ?Sized>(group: &G) -> core::Group {
     members(group).map_or_else(|| core::Group::all(0), |members| members.group.clone())
 }
 
-/// Makes a group from others. Its maker is the maker of the first of these.
+/// Creates a group that was derived from the groups `of`. It gets the maker of the first of them
+/// that has one.
 fn made(group: core::Group, of: [Option<&Members>; 2]) -> UserGroup {
     let mut makers = of.into_iter().flatten().filter_map(|one| one.maker.clone());
     let maker = makers.next();

@@ -174,8 +174,9 @@ impl<'a> Mapping<'a> {
         around.any(|&u| self.part[u as usize] != here)
     }
 
-    /// Returns the best adjacent part with enough space to move to, and the gain. Among parts of
-    /// equal gain, it returns the part with the most space.
+    /// Returns the best adjacent part to which the move violates no constraint, and the gain, which
+    /// may be negative. Among parts of equal gain, returns the part with the most space. Returns
+    /// `None` if there is no such part, or if the vertex cannot move.
     #[inline]
     pub(crate) fn best(&mut self, v: u32) -> Option<(i64, u32)> {
         if self.stays(v) {

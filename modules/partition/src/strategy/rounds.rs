@@ -33,7 +33,8 @@ thread_local! {
     pub(crate) static VIRTUAL: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
 }
 
-/// Returns the number of steps after which a search with a time limit ends, which only tests limit.
+/// Returns the maximum number of steps of a search with a time limit. It is unlimited except in
+/// tests.
 fn most_of_a_time() -> u64 {
     #[cfg(test)]
     if let Some(steps) = VIRTUAL.get() {
@@ -84,7 +85,8 @@ fn found(search: Search<'_>, examined: bool) -> Found {
     }
 }
 
-/// Creates a round of `steps` steps. Only a limit or a clock can end it earlier.
+/// Creates a round of `steps` steps. It ends earlier at `limit`, at the deadline, if the search is
+/// cancelled, or after a complete proof.
 fn round<'a>(context: &Context<'a>, steps: u64, limit: Limit) -> Round<'a> {
     let budget = context.budget;
     Round {

@@ -20,7 +20,7 @@ use rt::{Channels, Exit, Names, Network, Stopped};
 const ITSELF: Itself = Itself(module_path!());
 
 #[test]
-#[ignore = "run by the tests of this file"]
+#[ignore = "run by `files_below_dev_are_files` and the others"]
 fn program() {
     let Ok(case) = std::env::var(CASE) else {
         return;
