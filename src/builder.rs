@@ -68,7 +68,7 @@ impl Node {
 
 impl End {
     /// The environment: the outside of the network (`NULL` in a graph). A port joined to it is
-    /// closed from the start.
+    /// closed from the start: an input gets no token, and an output has no reader.
     pub const ENVIRONMENT: End = End(None);
 }
 
@@ -93,8 +93,10 @@ impl Builder {
         self.node(name, None, None)
     }
 
-    /// Declares `count` processes with numbered names: `name1`, `name2` and so on. A channel
-    /// selects among them by [`ChannelBuilder::from_at`] and [`ChannelBuilder::to_at`].
+    /// Declares `count` processes with numbered names: `name1`, `name2` and so on. If `name` ends
+    /// with a digit, an underscore precedes the number (`stage1_2`). A channel selects among them
+    /// by [`ChannelBuilder::from_at`] and [`ChannelBuilder::to_at`]. A `count` of 0 declares no
+    /// process.
     pub fn replicated(&mut self, name: &str, count: u32) -> Node {
         self.node(name, None, Some(count))
     }
@@ -108,7 +110,8 @@ impl Builder {
         self.module_of(name, parent, None)
     }
 
-    /// Declares a module that is repeated `count` times, with its contents.
+    /// Declares a module that is repeated `count` times, with its contents. A `count` of 0 declares
+    /// nothing.
     ///
     /// # Panics
     /// If `parent` belongs to another builder.
@@ -199,7 +202,7 @@ impl Builder {
     }
 
     /// Sets the load of a process: its compute cost, in seconds or relative to the others. The
-    /// default is 1.
+    /// default is 1. A load that is negative or not finite is an error of [`check`](crate::check).
     ///
     /// # Panics
     /// If `node` belongs to another builder.
@@ -210,7 +213,8 @@ impl Builder {
         self
     }
 
-    /// Sets the memory that a process needs, in bytes. The default is 0.
+    /// Sets the memory that a process needs, in bytes. The default is 0. A number that is negative
+    /// or not finite is an error of [`check`](crate::check).
     ///
     /// # Panics
     /// If `node` belongs to another builder.
@@ -326,13 +330,14 @@ impl ChannelBuilder<'_> {
         self
     }
 
-    /// Sets the capacity in tokens. The default is 1, also for 0.
+    /// Sets the capacity in tokens. The default is 1. A capacity of 0 counts as 1.
     pub fn capacity(mut self, tokens: u32) -> Self {
         self.decl().capacity = Some(NonZeroU32::new(tokens).unwrap_or(NonZeroU32::MIN));
         self
     }
 
-    /// Sets the number of tokens that the channel holds at the start.
+    /// Sets the number of tokens that the channel holds at the start. The default is 0. More tokens
+    /// than the capacity are an error of [`check`](crate::check).
     pub fn initial(mut self, tokens: u32) -> Self {
         self.decl().initial = tokens;
         self
@@ -370,13 +375,15 @@ impl ChannelBuilder<'_> {
         self.set_extra(|extra| extra.to_at = Some(at))
     }
 
-    /// Makes a channel from each replica to the one `step` further.
+    /// Makes a channel from each replica to the one `step` further, in the innermost repetition
+    /// that contains both ends. A step beyond the last replica makes no channel, unless
+    /// [`ChannelBuilder::wrap`] or [`ChannelBuilder::beyond`] is set.
     pub fn step(self, step: i32) -> Self {
         self.set_extra(|extra| extra.step = vec![step])
     }
 
     /// Like [`ChannelBuilder::step`], if both ends are in several repeated modules: a step for
-    /// each, outermost first.
+    /// each, outermost first. A shorter list applies to the innermost modules.
     pub fn steps(self, steps: impl Into<Vec<i32>>) -> Self {
         self.set_extra(|extra| extra.step = steps.into())
     }

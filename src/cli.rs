@@ -81,7 +81,8 @@ Check, map, wire and run parallel programs drawn as graphs of processes and chan
 `graphmap --help` lists all verbs and options; `graphmap help VERB` lists the options of a verb.
 ";
 
-/// Runs the command line and returns the exit code.
+/// Runs the command line and returns the exit code. Blocks until the verb ends. `args` begin with
+/// the name of the command.
 pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
     if let Some(ended) = supervisor::main(&args) {
         talk::say(&ended.message);

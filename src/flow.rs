@@ -168,7 +168,8 @@ pub fn read(path: impl AsRef<Path>) -> Result<Diagnosed<Declared>, Error> {
 /// apply to both (`deny="G0314"`).
 ///
 /// # Errors
-/// Returns all errors in the network.
+/// Returns the errors of the first stage that fails, including warnings and notes that the graph
+/// makes errors (`deny=`).
 pub fn check(declared: impl Into<Diagnosed<Declared>>) -> Result<Diagnosed<Verified>, Error> {
     let Diagnosed { value, report } = declared.into();
     let sources = value.sources.clone();
@@ -250,8 +251,10 @@ pub fn map(
 /// # }
 /// ```
 ///
+/// Processes that do not exist are errors of [`map`], not of this function.
+///
 /// # Errors
-/// Returns an error for each rule that has the wrong syntax.
+/// Returns an error for each rule that has the wrong syntax, or an error if the text is too large.
 pub fn rules(network: &Verified, name: &str, text: &str) -> Result<Diagnosed<Vec<Rule>>, Error> {
     let mut sources = network.sources.clone();
     let source = sources
@@ -281,11 +284,13 @@ pub fn emit(mapped: &Mapped, path: impl AsRef<Path>) -> Result<Diagnosed<Files>,
 
 /// Writes a set of files, and returns the outcome for each.
 ///
-/// Files that are up to date are not touched. Devices and pipes are written first, in place. All
-/// other files are replaced by renames. If one of these cannot be written, none is changed.
+/// Files that are up to date are not touched. Devices and pipes are written first, in place, which
+/// may block. All other files are replaced by renames. If one of these cannot be written, none of
+/// them is changed.
 ///
 /// # Errors
-/// Returns an error for the first file that cannot be written.
+/// Returns an error for the first file that cannot be written, or if two paths with different
+/// content refer to the same file.
 pub fn write(files: &Files) -> Result<Vec<(PathBuf, Fate)>, Error> {
     let written = write::plan(files.iter()).and_then(|plan| {
         plan.write_special()?;

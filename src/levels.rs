@@ -26,7 +26,7 @@ const REPLACED: [(u16, Code); 2] = [
     (505, graphmap_kpn::codes::OTHER_VERSION),
 ];
 
-/// Returns the code that replaces one that is no longer used.
+/// Returns the code that replaces one that is no longer used, or `None` for all other numbers.
 pub(crate) fn replaced(number: u16) -> Option<Code> {
     let mut all = REPLACED.iter();
     all.find(|(old, _)| *old == number).map(|(_, new)| *new)
@@ -38,7 +38,8 @@ const WARNINGS: &str = "warnings";
 /// Parses a code, or `warnings`.
 ///
 /// # Errors
-/// Returns a message that names the nearest code or the replacement of the code.
+/// Returns a message for an unknown code. It names the replacement of the code or the nearest code,
+/// or says how to list all codes.
 pub(crate) fn lint(text: &str) -> Result<Lint, String> {
     if text == WARNINGS {
         return Ok(Lint::Warnings);
@@ -89,7 +90,8 @@ impl Levels {
         unknown
     }
 
-    /// Returns the level of a lint, and where it was set.
+    /// Returns the level of a lint and a text that says where it was set, or `None` if it was not
+    /// set.
     fn of(&self, lint: Lint) -> Option<(Level, String)> {
         let name = match lint {
             Lint::Code(code) => code.to_string(),

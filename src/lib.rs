@@ -16,9 +16,9 @@
 //! # }
 //! ```
 //!
-//! An [`Error`] contains all diagnostics of a stage. It displays each of them with its position and
-//! the lines of text around it. Diagnostics that do not stop a stage are returned with its result
-//! ([`Diagnosed`]):
+//! An [`Error`] contains all diagnostics of a stage. It displays at most 50 of them, with their
+//! positions and the lines of text around them. Diagnostics that do not stop a stage are returned
+//! with its result ([`Diagnosed`]):
 //!
 //! ```
 //! # fn main() -> Result<(), graphmap::Error> {

@@ -121,17 +121,18 @@ impl Registry {
         self.strategies.iter().chain(engine)
     }
 
-    /// Returns the front end with this name.
+    /// Returns the first front end with this name, or `None` if none has it.
     pub fn front_end_named(&self, name: &str) -> Option<&dyn FrontEnd> {
         self.front_ends().find(|f| f.name() == name)
     }
 
-    /// Returns the front end that reads files with this path.
+    /// Returns the first front end that accepts this path ([`FrontEnd::accepts`]), or `None` if
+    /// none does. The file is not read.
     pub fn front_end_of(&self, path: &Path) -> Option<&dyn FrontEnd> {
         self.front_ends().find(|f| f.accepts(path))
     }
 
-    /// Returns the pass with this name.
+    /// Returns the first pass with this name, or `None` if none has it.
     pub fn pass_named(&self, name: &str) -> Option<&dyn Pass> {
         self.passes().find(|p| p.name() == name)
     }
@@ -145,12 +146,13 @@ impl Registry {
         graphmap_plan::strategy(name, &self.strategies).map_err(Error::without_text)
     }
 
-    /// Returns the emitter with this name.
+    /// Returns the first emitter with this name, or `None` if none has it.
     pub fn emitter_named(&self, name: &str) -> Option<&dyn Emitter> {
         self.emitters().find(|e| e.name() == name)
     }
 
-    /// Returns the emitter that writes files with this path.
+    /// Returns the first emitter that accepts this path ([`Emitter::accepts`]), or `None` if none
+    /// does.
     pub fn emitter_of(&self, path: &Path) -> Option<&dyn Emitter> {
         self.emitters().find(|e| e.accepts(path))
     }

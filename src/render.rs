@@ -29,7 +29,7 @@ pub(crate) struct Style {
 }
 
 /// Returns at most `limit` diagnostics in the order of their positions, and the number of the
-/// others. Errors are chosen before warnings, and warnings before notes.
+/// others, including dropped ones. Errors are chosen before warnings, and warnings before notes.
 pub(crate) fn choose(all: &Diagnostics, limit: usize) -> (Vec<&Diagnostic>, usize) {
     let place = |d: &&Diagnostic| d.primary.as_ref().map(|label| label.span);
     let mut chosen: Vec<&Diagnostic> = all.iter().collect();

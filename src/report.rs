@@ -13,8 +13,9 @@ const MOST_SHOWN: usize = 50;
 
 /// Diagnostics together with the texts that they refer to.
 ///
-/// [`Display`](fmt::Display) shows each diagnostic with the lines of text around it, as the command
-/// does.
+/// [`Display`](fmt::Display) shows the diagnostics with the lines of text around them, as the
+/// command does. It shows at most 50, errors first, and the number of the others. Notes and help
+/// that an earlier diagnostic of the same code had are omitted, unless they contain a digit.
 #[derive(Clone, Default)]
 pub struct Report {
     diagnostics: Diagnostics,
@@ -65,6 +66,7 @@ impl Report {
     }
 
     /// Returns a line of JSON for each diagnostic, as `graphmap --message-format json` writes them.
+    /// There is no limit on their number, apart from diagnostics that the collection has dropped.
     pub fn json_lines(&self) -> String {
         let lines = self.diagnostics.iter().map(|diagnostic| {
             let value = render::machine(diagnostic, &self.sources);

@@ -87,7 +87,8 @@ impl Plan<'_> {
         found.map(|(path, file, _)| (*path, *file))
     }
 
-    /// Writes devices and pipes, in place.
+    /// Writes devices and pipes, in place. Blocks while a pipe is full or has no reader. If one
+    /// fails, the earlier ones stay written.
     pub(crate) fn write_special(&self) -> Result<(), Failed> {
         self.files(|fate| fate == Fate::Special)
             .try_for_each(|(path, file)| {

@@ -12,7 +12,10 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 /// Returns the output of `cargo metadata`: the packages of a project, their files, and their
-/// dependencies on this machine.
+/// dependencies on this machine. Blocks until Cargo ends.
+///
+/// # Errors
+/// As for [`output`], and [`Exit::Usage`] if Cargo cannot read the metadata.
 pub(super) fn metadata(
     manifest: &Path,
     features: &[&str],
@@ -41,14 +44,21 @@ pub(super) fn metadata(
     }
 }
 
-/// Runs Cargo and returns its output.
+/// Runs Cargo to its end and returns its output, also if it exits with a failure.
+///
+/// # Errors
+/// As for [`output`].
 pub(super) fn run(arguments: &[OsString], session: &mut Session<'_>) -> Outcome<Output> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     output(&cargo, arguments, &[], &cargo_not_there, session)
 }
 
-/// Runs a program with `input` on its standard input, and returns its output. `cannot_run` makes
-/// the diagnostic for a program that does not start.
+/// Runs a program with `input` on its standard input to its end, and returns its output, also if it
+/// exits with a failure. `cannot_run` makes the diagnostic for a program that does not start.
+///
+/// # Errors
+/// Returns the exit status of the signal if a signal asked graphmap to end. Returns [`Exit::Usage`]
+/// and reports the diagnostic if the program does not start or cannot be waited for.
 pub(super) fn output(
     program: &OsStr,
     arguments: &[OsString],

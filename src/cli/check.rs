@@ -103,7 +103,10 @@ fn types(network: &Network) -> Diagnostics {
     found
 }
 
-/// Checks that the skeleton that the graph names exists. Without it no wiring code can be written.
+/// Warns if no wiring code can be written with the skeleton that the graph names.
+///
+/// # Errors
+/// As for [`skeletons::read`].
 fn skeleton(
     args: &CheckArgs,
     session: &mut Session<'_>,
@@ -126,7 +129,8 @@ fn skeleton(
     Ok(())
 }
 
-/// Returns a count with its noun: `1 process`, `2 processes`.
+/// Returns a count with its noun: `1 process`, `2 processes`. The plural of `one` ends in `es` if
+/// the noun ends in `s`, and otherwise in `s`.
 pub(crate) fn plural(count: usize, one: &str) -> String {
     match (count, one.ends_with('s')) {
         (1, _) => format!("1 {one}"),

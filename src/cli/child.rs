@@ -22,12 +22,20 @@ const GRACE: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs a program to its end. Forwards the signals that ask graphmap to end, and the signal that
-/// asks for a report. On Ctrl-C the terminal also signals the program itself.
+/// asks for a report. On Ctrl-C the terminal also signals the program itself. If the program still
+/// runs 3 seconds after the first signal, it is killed.
+///
+/// # Errors
+/// Returns an error if the program cannot be started or waited for.
 pub(crate) fn run(command: &mut Command) -> io::Result<End> {
     run_with(command, Termination::end)
 }
 
-/// Like [`run`], but calls `end` to end the program.
+/// Like [`run`], but calls `end` to end the program: once after the first signal, and repeatedly
+/// from [`GRACE`] after it.
+///
+/// # Errors
+/// As for [`run`].
 pub(crate) fn run_with(
     command: &mut Command,
     mut end: impl FnMut(&Termination),

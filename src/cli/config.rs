@@ -107,7 +107,8 @@ pub(crate) struct Preset {
     pub(crate) span: Span,
 }
 
-/// Returns the path of `graphmap.toml` in a folder, or in the nearest folder above it.
+/// Returns the path of `graphmap.toml` in a folder, or in the nearest folder above it. Returns
+/// `None` if there is none.
 pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
     let folder = std::path::absolute(folder).ok()?;
     let mut paths = folder.ancestors().map(|folder| folder.join(NAME));
@@ -115,7 +116,11 @@ pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
     paths.find(|path| path.symlink_metadata().is_ok())
 }
 
-/// Reads a `graphmap.toml`. Reports its errors, and returns the valid part.
+/// Reads a `graphmap.toml`. Reports its errors, and returns the valid part, which is empty after a
+/// syntax error and for an unsupported version.
+///
+/// # Errors
+/// Returns [`Exit::Usage`] if the file cannot be read or is not a regular file.
 pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let folder = paths::way(Path::new("."), parent);

@@ -48,7 +48,11 @@ pub(crate) fn command() -> Command {
 }
 
 /// Parses the command line again, with the values from `graphmap.toml` and the graph file as
-/// defaults.
+/// defaults. Sets the levels and the presets of the session.
+///
+/// # Errors
+/// Reports the diagnostics and returns [`Exit::Graph`] if `graphmap.toml` has errors. Returns
+/// [`Exit::Usage`] if it cannot be read, or if the verb needs a graph file and there is no default.
 pub(crate) fn complete(
     matches: &ArgMatches,
     args: &[OsString],
@@ -97,7 +101,11 @@ pub(crate) fn complete(
         })
 }
 
-/// Returns the `graphmap.toml` for a graph file, or for the current folder.
+/// Returns the `graphmap.toml` for a graph file, or for the current folder. Returns `None` if there
+/// is none in the folder or above it.
+///
+/// # Errors
+/// As for [`config::read`].
 fn config_of(session: &mut Session<'_>, file: Option<&PathBuf>) -> Outcome<Option<Config>> {
     let folder = file
         .filter(|file| !is_standard(file))
@@ -121,7 +129,8 @@ fn of_verb<'c>(command: &'c Command, verb: &str) -> &'c Command {
     command.find_subcommand(verb).unwrap_or(command)
 }
 
-/// Makes a value of `graphmap.toml` the default of an option, if the verb has that option.
+/// Makes a value of `graphmap.toml` the default of an option, if the verb has that option. Reports
+/// a value that the option does not accept.
 fn with_preset(
     session: &mut Session<'_>,
     command: Command,
@@ -145,6 +154,9 @@ fn with_preset(
 }
 
 /// Checks that an option accepts values. It is parsed alone, because defaults must not fail.
+///
+/// # Errors
+/// Returns a message if a value is not accepted.
 fn try_values(arg: &Arg, preset: &Preset) -> Result<(), String> {
     if !arg.get_action().takes_values() {
         return Ok(());
@@ -174,7 +186,11 @@ fn try_values(arg: &Arg, preset: &Preset) -> Result<(), String> {
 }
 
 /// Returns the graph file if none is typed: `file` in `graphmap.toml`, or the only graph file here.
-/// For a project of ranks see [`of_ranks`].
+/// For a project of ranks see [`of_ranks`]. Returns `None` if the verb needs no graph file or has
+/// no action.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if there is no graph file, or if there are several.
 fn default_graph(
     session: &mut Session<'_>,
     verb: &str,

@@ -127,7 +127,8 @@ fn tools(session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(exit)
 }
 
-/// Returns the line in which a program prints its version. `None` if it cannot be run.
+/// Returns the first line with a digit that a program prints when run with `args`, or `found` if
+/// there is none. Returns `None` if it cannot be run. Blocks until the program ends.
 fn version(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(args)

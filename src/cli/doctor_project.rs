@@ -117,7 +117,12 @@ pub(crate) fn run(named: &Path, args: &ProjectArgs, session: &mut Session<'_>) -
     Ok(Exit::Ok)
 }
 
-/// Runs the tool on a project, with these options of Cargo that select features.
+/// Runs the tool on a project, with these options of Cargo that select features, and returns its
+/// reply. Blocks until the tool ends.
+///
+/// # Errors
+/// As for [`metadata`], and [`Exit::Usage`] if the tool cannot be run, fails, or replies in another
+/// version of the protocol.
 fn ask(
     tool: &Path,
     manifest: &Path,
@@ -205,6 +210,9 @@ impl Spans {
 }
 
 /// Returns the manifest of a project that is named by its folder or by its manifest.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the manifest does not exist or cannot be read.
 fn manifest(named: &Path, session: &mut Session<'_>) -> Outcome<PathBuf> {
     let is_named = named.file_name().is_some_and(|name| name == MANIFEST);
     let manifest = match is_named && !named.is_dir() {

@@ -204,8 +204,8 @@ impl Own<'_> {
         Some(Found::External(Box::new(emitter.clone())))
     }
 
-    /// Returns the path of the manifest if the folder has skeletons of a family that it does not
-    /// list.
+    /// Returns the path of `families.toml` if the user's folder has a folder named `family`, whose
+    /// family is not listed. Otherwise returns `None`. The caller has searched the listed families.
     fn unlisted(&self, family: &str) -> Option<PathBuf> {
         let folder = self.folder?;
         let there = !family.contains(['/', '\\']) && folder.join(family).is_dir();
@@ -214,6 +214,10 @@ impl Own<'_> {
 }
 
 /// Returns the emitter and the path of `[KIND=]PATH`.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the path is missing, or if no emitter has this
+/// name or accepts this path.
 fn find_emitter<'t>(
     session: &mut Session<'t>,
     own: &Own<'_>,

@@ -39,7 +39,8 @@ pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome<Exit
     }
 }
 
-/// Returns the code in a word, which may have the form of a message: `error[G0305]:`.
+/// Returns the code in a word, which may have the form of a message: `error[G0305]:`. Returns
+/// `None` if the word is not `G` and digits, or digits alone.
 fn code(word: &str) -> Option<&str> {
     let inside = word
         .split_once('[')

@@ -5,8 +5,9 @@ use graphmap_kpn::input::{self, Limit};
 use graphmap_wiring::bundled::FOLDER;
 use std::path::Path;
 
-/// Adds the `.gitignore` of a project to `files`. Git must ignore a link to the sources of the
-/// runtime, but not a copy of them.
+/// Adds the `.gitignore` of a project to `files`, with a line for `.graphmap` if `ignored` is true
+/// and otherwise without it. Git must ignore a link to the sources of the runtime, but not a copy
+/// of them. A file that cannot be read counts as empty.
 pub(crate) fn put(project: &Path, ignored: bool, files: &mut Files) {
     let path = project.join(".gitignore");
     let lines = input::text(&path, Limit::SOURCE).unwrap_or_default();

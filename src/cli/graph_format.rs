@@ -6,7 +6,8 @@ use graphmap_graphfile::Format;
 use std::path::Path;
 
 /// Returns the format of a graph without names, from `--format` (`said`) or from the file
-/// extension.
+/// extension. Returns `None` for standard input without `said`, for other formats, and if a front
+/// end has the name or accepts the path.
 pub(crate) fn format_of(registry: &Registry, file: &Path, said: Option<&str>) -> Option<Format> {
     match said {
         // A front end of the user with the same name takes precedence.
@@ -16,7 +17,8 @@ pub(crate) fn format_of(registry: &Registry, file: &Path, said: Option<&str>) ->
     }
 }
 
-/// Returns help for such a file if a network is expected. `name` is its name in messages.
+/// Returns help for a graph without names where a network is expected, and `None` for other files.
+/// `name` is the name of the file in messages, and `said` the value of `--format`.
 pub(crate) fn help(
     registry: &Registry,
     file: &Path,

@@ -25,7 +25,10 @@ impl Identity {
     }
 }
 
-/// Returns standard input as a file.
+/// Returns standard input as a file with a descriptor of its own.
+///
+/// # Errors
+/// Returns an error if the descriptor cannot be copied.
 pub(crate) fn standard_input() -> io::Result<File> {
     opened(io::stdin().as_fd())
 }

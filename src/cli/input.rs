@@ -23,7 +23,12 @@ impl Session<'_> {
         }
     }
 
-    /// Returns the bytes of an input file, or of standard input.
+    /// Returns the bytes of an input file, or of standard input, and records the file as an input.
+    /// Blocks like [`input::bytes`].
+    ///
+    /// # Errors
+    /// Reports an error and returns [`Exit::Usage`] if the path is a folder, or if the file cannot
+    /// be read or exceeds the limit.
     pub(crate) fn read_bytes(&mut self, path: &Path, limit: Limit) -> Outcome<Vec<u8>> {
         if !is_standard(path) && path.is_dir() {
             let message = format!("`{}` is a folder, not a file", path.display());
@@ -44,7 +49,10 @@ impl Session<'_> {
         read.or_else(|why| self.fail(Exit::Usage, unreadable(path, &why)))
     }
 
-    /// Reports all files that do not exist, before any of them is read.
+    /// Reports all files that do not exist, before any of them is read. Standard input is skipped.
+    ///
+    /// # Errors
+    /// Returns [`Exit::Usage`] if a file does not exist or cannot be examined.
     pub(crate) fn check_existence<'p>(
         &mut self,
         files: impl Iterator<Item = &'p Path>,
@@ -60,6 +68,10 @@ impl Session<'_> {
     }
 
     /// Reads a text other than a graph, and adds it to the sources.
+    ///
+    /// # Errors
+    /// As for [`Session::read_bytes`], and [`Exit::Usage`] if the file is not UTF-8 text or the
+    /// sources become too large.
     pub(crate) fn text_file(&mut self, path: &Path, limit: Limit) -> Outcome<Arc<Source>> {
         let bytes = self.read_bytes(path, limit)?;
         let name = Self::display(path);
@@ -80,7 +92,8 @@ impl Session<'_> {
         }
     }
 
-    /// Records a file as an input that is read elsewhere.
+    /// Records a file as an input that is read elsewhere. Has no effect if the file does not exist
+    /// or is not a regular file.
     pub(crate) fn remember(&mut self, path: &Path) {
         let found = std::fs::metadata(path);
         if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m)) {
@@ -93,7 +106,8 @@ impl Session<'_> {
         self.inputs.remove(&Identity::of_output(path));
     }
 
-    /// Returns the first file of a folder, in order of name, that a front end accepts.
+    /// Returns the first file of a folder, in order of name, that a front end accepts. Returns
+    /// `None` if there is none or the folder cannot be read.
     fn graph_in(&self, folder: &Path) -> Option<String> {
         let mut paths: Vec<_> = std::fs::read_dir(folder)
             .ok()?

@@ -26,6 +26,11 @@ use std::time::Duration;
 
 impl<'t> Session<'t> {
     /// Reads a graph file, verifies it, and runs the passes that the command line selects.
+    ///
+    /// # Errors
+    /// Reports the diagnostics and returns the exit status: [`Exit::Graph`] if the graph has
+    /// errors, also by a level, [`Exit::Usage`] if a file cannot be read or a pass is unknown, and
+    /// [`Exit::Plugin`] if a pass fails.
     pub(crate) fn verified(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Verified> {
         self.verified_with(file, graph, None)
     }
@@ -108,7 +113,10 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Verifies a graph that is not in a file.
+    /// Verifies a graph in DOT that is not in a file. No passes run.
+    ///
+    /// # Errors
+    /// Reports the diagnostics and returns [`Exit::Graph`] if the graph has errors.
     pub(crate) fn verified_text(&mut self, name: &str, text: &str) -> Outcome<Verified> {
         let bytes = text.as_bytes().to_vec();
         let result = crate::front_end::Dot.read(name, bytes, &mut self.sources);
@@ -175,7 +183,8 @@ impl<'t> Session<'t> {
         Ok(found)
     }
 
-    /// Returns the emitter that an executable on PATH provides.
+    /// Returns the emitter that the executable `graphmap-emit-NAME` on PATH provides, or `None` if
+    /// there is none.
     pub(crate) fn external_emitter(&self, name: &str) -> Option<Box<dyn Emitter>> {
         let path = plugin::find(plugin::EMITTER, name)?;
         Some(Box::new(self.external(name, path)))

@@ -139,8 +139,8 @@ impl MappingArgs {
         }
     }
 
-    /// Returns a guard that makes signals end the search. `None` if the search of the strategy
-    /// cannot end early.
+    /// Returns a guard that makes signals end the search. Returns `None` if the search of the
+    /// strategy cannot end early, or if the strategy is unknown.
     pub(crate) fn patience(&self, registry: &Registry) -> Option<Patience> {
         let searches = self.is_strategy(registry, Kind::is_own_search);
         searches.then(Patience::new)
@@ -155,7 +155,7 @@ impl MappingArgs {
     /// Returns the options of the search.
     ///
     /// # Errors
-    /// If the strategy is unknown.
+    /// Returns an error if the strategy is unknown or is not compiled in.
     pub(crate) fn search(
         &self,
         registry: &Registry,
@@ -176,7 +176,7 @@ impl MappingArgs {
         })
     }
 
-    /// Returns the number of threads of the search.
+    /// Returns the number of threads of the search: `--threads`, or all available cores.
     fn threads(&self) -> NonZeroUsize {
         let all = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let said = self.threads.and_then(|n| NonZeroUsize::new(n.into()));
@@ -222,6 +222,10 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
 const LONGEST: Duration = Duration::from_secs(1_000_000_000);
 
 /// Parses a duration with its unit. The unit of a bare number is seconds.
+///
+/// # Errors
+/// Returns the message if the text is not a duration, or if the duration is 0 or at least
+/// [`LONGEST`].
 fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok();
     let seconds = seconds.and_then(|s| Duration::try_from_secs_f64(s).ok());
@@ -263,7 +267,12 @@ fn modules(text: &str) -> Result<HowModules, String> {
 }
 
 impl Session<'_> {
-    /// Reads a graph file and maps its network. Also returns the hardware for emitters.
+    /// Reads a graph file and maps its network. Also returns the hardware for emitters. Blocks
+    /// until the search for a mapping ends.
+    ///
+    /// # Errors
+    /// As for [`Session::verified_for`], and [`Session::plan`] or [`Session::mapping_file`]. Also
+    /// returns [`Exit::Usage`] if `--mapping` is combined with rules.
     pub(crate) fn mapped(
         &mut self,
         file: &Path,
@@ -308,6 +317,10 @@ impl Session<'_> {
     }
 
     /// Reads the mapping of a network from a file.
+    ///
+    /// # Errors
+    /// Reports the diagnostics and returns [`Exit::Usage`] if the file cannot be read, or
+    /// [`Exit::Graph`] if it is not a mapping or does not fit the network.
     pub(crate) fn mapping_file(&mut self, path: &Path, network: &Verified) -> Outcome<Mapping> {
         self.mapping_where(path, network, |_| true)
     }
@@ -335,6 +348,10 @@ impl Session<'_> {
     }
 
     /// Returns the number of processes in a mapping file.
+    ///
+    /// # Errors
+    /// Reports the diagnostics and returns [`Exit::Usage`] if the file cannot be read, or
+    /// [`Exit::Graph`] if it is not a mapping.
     pub(crate) fn processes_of_mapping(&mut self, path: &Path) -> Outcome<usize> {
         let source = self.text_file(path, Limit::NETWORK)?;
         let mut found = Diagnostics::new();
@@ -350,6 +367,10 @@ impl Session<'_> {
 
     /// Reads the mapping in use. Its processes need not be exactly those of the network, because
     /// processes are added and removed.
+    ///
+    /// # Errors
+    /// Reports the diagnostics and returns [`Exit::Usage`] if the file cannot be read or contains
+    /// no process of the network, or [`Exit::Graph`] if it is not a mapping.
     fn previous(&mut self, path: &Path, migration: f64, network: &Verified) -> Outcome<Previous> {
         let source = self.text_file(path, Limit::NETWORK)?;
         let mut found = Diagnostics::new();
@@ -382,6 +403,10 @@ impl Session<'_> {
 
     /// Maps a network and shows progress. If `patient`, the first signal during the search ends the
     /// search instead of graphmap, and the best mapping found so far is used.
+    ///
+    /// # Errors
+    /// Reports the diagnostics and returns the exit status if the options, the rules or the
+    /// previous mapping have errors, or as [`exit_of`] if there is no mapping.
     pub(crate) fn plan(
         &mut self,
         network: &Verified,
@@ -424,6 +449,9 @@ impl Session<'_> {
     }
 
     /// Returns the options of the search.
+    ///
+    /// # Errors
+    /// Reports an error and returns [`Exit::Usage`] if the strategy is unknown.
     pub(super) fn search_options(
         &mut self,
         args: &MappingArgs,
@@ -436,8 +464,10 @@ impl Session<'_> {
         self.take(exit, found)
     }
 
-    /// Records the solver as a file that must not be overwritten. Reports an error if the strategy
-    /// does not use a solver.
+    /// Records the solver as a file that must not be overwritten. Does nothing without `--solver`.
+    ///
+    /// # Errors
+    /// Reports an error and returns [`Exit::Usage`] if the strategy does not use a solver.
     pub(super) fn solver(&mut self, args: &MappingArgs) -> Outcome<()> {
         let Some(solver) = &args.solver else {
             return Ok(());
@@ -453,7 +483,12 @@ impl Session<'_> {
     }
 
     /// Returns the platform to map onto, and the hardware for plug-ins if the command line
-    /// describes it.
+    /// describes it. Without `--hosts`, the platform is this host with one slot for each OS
+    /// process.
+    ///
+    /// # Errors
+    /// Reports the diagnostics and returns [`Exit::Usage`] if the description cannot be read or its
+    /// format is unknown, or [`Exit::Graph`] if it has errors.
     pub(crate) fn target(&mut self, args: &MappingArgs) -> Outcome<(Platform, Option<Hardware>)> {
         let platform = self.platform(args)?;
         let os_processes = args.os_processes.map(NonZeroU32::get);
@@ -520,7 +555,8 @@ impl Session<'_> {
     }
 }
 
-/// Returns the exit status of a command without a plan.
+/// Returns the exit status of a command whose search failed with the diagnostics `found`:
+/// infeasible, a failed solver, wrong usage, or otherwise [`Exit::Graph`].
 pub(super) fn exit_of(found: &Diagnostics) -> Exit {
     let has = |code| found.iter().any(|d| d.code == code);
     if has(plan::codes::INFEASIBLE) {

@@ -25,7 +25,8 @@ pub(crate) fn unknown_verb(word: &str) -> Diagnostic {
 }
 
 /// Returns the first word that is neither an option nor the value of one. It is the verb, or the
-/// graph file if there is no verb.
+/// graph file if there is no verb. Returns `None` if there is no such word before `--`, or if a
+/// word before it is not UTF-8.
 fn first_word(args: &[OsString]) -> Option<&str> {
     let command = Cli::command();
     let takes_value = |is: &dyn Fn(&Arg) -> bool| {
@@ -57,8 +58,9 @@ fn first_word(args: &[OsString]) -> Option<&str> {
     None
 }
 
-/// Returns an error if the first word seems to be a misspelt verb. Without a verb the first word is
-/// a graph file, so that `graphmap chekc` would only report a missing file.
+/// Returns an error if the first word seems to be a misspelt verb: it has only letters, digits, `-`
+/// and `_`, is not a verb, and is not an existing file. Otherwise returns `None`. Without a verb
+/// the first word is a graph file, so that `graphmap chekc` would only report a missing file.
 pub(crate) fn misspelt(args: &[OsString]) -> Option<Diagnostic> {
     let word = first_word(args)?;
     let odd = |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_';

@@ -252,7 +252,8 @@ struct Lacking {
     place: &'static str,
 }
 
-/// Returns the settings that the workspace above a new member lacks.
+/// Returns the settings that the workspace above a new member lacks. The list is empty if there is
+/// no workspace above.
 fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
     let Some((folder, manifest)) = project::workspace_above(member) else {
         return Vec::new();
@@ -306,6 +307,10 @@ fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
 
 /// Writes the files of a new project, and makes its link to the sources of the runtime, or copies
 /// the packages of the registry that these need.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the sources, the files or the link cannot be
+/// written. Also fails if Cargo cannot copy the packages.
 fn write(
     args: &NewArgs,
     session: &mut Session<'_>,
@@ -332,7 +337,8 @@ fn write(
     Ok(())
 }
 
-/// Returns the name of a file in the folder, other than the graph of the project and `.git`.
+/// Returns the name of an entry of the folder, other than the graph of the project and `.git`.
+/// Returns `None` if there is none, or if the folder cannot be read.
 fn unexpected(folder: &Path, graph: Option<&Path>) -> Option<String> {
     let names = std::fs::read_dir(folder).ok()?.flatten();
     let mut names = names.map(|entry| entry.file_name());
@@ -346,6 +352,9 @@ fn unexpected(folder: &Path, graph: Option<&Path>) -> Option<String> {
 }
 
 /// Refuses `--link` with a link that every project has.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] for such a link.
 fn check_link(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
     let link = match args.link {
         Some(Link::Shm) => "shm",
@@ -445,7 +454,10 @@ fn already<T>(session: &mut Session<'_>, folder: &Path, help: &str) -> Outcome<T
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// Returns the family of a project that Cargo does not build. `None` for Rust.
+/// Returns the family of a project that Cargo does not build. Returns `None` for Rust.
+///
+/// # Errors
+/// As for [`skeletons::emitters`], and [`Exit::Usage`] if no family has this name.
 fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcome<Option<Family>> {
     if name == family::RUST {
         return Ok(None);

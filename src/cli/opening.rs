@@ -93,8 +93,8 @@ fn is_of_name(byte: u8) -> bool {
 }
 
 /// Returns true if graphmap may have written the file at a path, with one of these openings. Also
-/// true for a blank file and for a path that is not a regular file, because then no data is lost by
-/// writing.
+/// returns true for a blank file and for a path that is not a regular file or does not exist,
+/// because then no data is lost by writing. Returns false for a file that cannot be read.
 pub(crate) fn is_from_graphmap(path: &Path, openings: &[Opening<'_>]) -> bool {
     let mut head = Vec::new();
     let regular = std::fs::metadata(path).is_ok_and(|found| found.is_file());

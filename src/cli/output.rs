@@ -17,6 +17,10 @@ use std::path::{Path, PathBuf};
 
 /// Like [`write()`], for files that are all by graphmap itself. Refuses to overwrite files by
 /// others.
+///
+/// # Errors
+/// As for [`write_quietly`], and [`Exit::Usage`] if a file would be overwritten that graphmap did
+/// not write.
 pub(crate) fn write_generated(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     no_conflicts(session, files.iter())?;
     check_owned(session, files)?;
@@ -41,7 +45,13 @@ pub(crate) fn write_changes(session: &mut Session<'_>, files: &Files) -> Outcome
     Ok(())
 }
 
-/// Writes a set of files, and returns the outcome for each: `wrote`, `updated` or `unchanged`.
+/// Writes a set of files, and returns the outcome of each: `wrote`, `updated` or `unchanged`. Files
+/// of the user that were kept, devices, pipes and standard output are not in the result. Blocks
+/// while a pipe is full.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if a file is an input of this run or would be
+/// written twice, or if a file or standard output cannot be written.
 pub(crate) fn write_quietly(
     session: &mut Session<'_>,
     files: &Files,
@@ -164,7 +174,11 @@ pub(crate) fn written_twice<T>(session: &mut Session<'_>, one: &Path, other: &Pa
     )
 }
 
-/// Reports the files whose contents would change.
+/// Reports the files whose contents would change, and writes nothing. Returns [`Exit::Difference`]
+/// if there are any, and otherwise [`Exit::Ok`]. Standard output is ignored.
+///
+/// # Errors
+/// Returns [`Exit::Usage`] as [`write_quietly`] does, for files that could not be written.
 pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
     no_conflicts(session, files.iter())?;
     let mut exit = Exit::Ok;

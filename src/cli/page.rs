@@ -75,7 +75,8 @@ fn without_links(prose: &str) -> String {
 }
 
 /// Returns the text before the first link, the text of the link, its target, and the text after it.
-/// The text of a link may be on two lines, but its target has no space.
+/// Returns `None` if there is no link. The text of a link may be on two lines, but its target has
+/// no space.
 fn first_link(prose: &str) -> Option<(&str, &str, &str, &str)> {
     prose.match_indices("](").find_map(|(middle, _)| {
         let start = prose[..middle].rfind('[')?;

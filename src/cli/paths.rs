@@ -23,7 +23,8 @@ pub(crate) fn way(from: &Path, to: &Path) -> PathBuf {
     way
 }
 
-/// Returns `graphs/farm/../farm.dot` as `graphs/farm.dot`.
+/// Returns `graphs/farm/../farm.dot` as `graphs/farm.dot`. The file system is not read, so the
+/// result can lead elsewhere if a folder is a symbolic link. A leading `..` stays.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -12,7 +12,11 @@ use std::path::Path;
 
 /// Adds options about the program that launch files start. Its family is the one whose wiring is
 /// written at the same time, by one of the `emitters`. Otherwise it is the family of a project of
-/// the graph, unless the graph has a project in Rust. Options of the user take precedence.
+/// the graph, unless the graph has a project in Rust. Options of the user take precedence. Nothing
+/// is added for a family in which an OS process can run many processes.
+///
+/// # Errors
+/// As for [`skeletons::emitters`].
 pub(crate) fn add_options<'n>(
     session: &mut Session<'_>,
     file: &Path,
@@ -56,7 +60,10 @@ pub(crate) fn add_options<'n>(
     Ok(())
 }
 
-/// Returns the families whose processes are OS processes.
+/// Returns the families whose processes are OS processes: the built-in ones and those of the user.
+///
+/// # Errors
+/// As for [`skeletons::emitters`].
 fn families(
     session: &mut Session<'_>,
     options: &BTreeMap<String, String>,

@@ -82,7 +82,8 @@ const KIND: &str = "rank";
 /// `in`. `file` is the name of the profile.
 ///
 /// # Errors
-/// If the text is not a profile, contradicts itself, or contains no messages between ranks.
+/// Returns an error if the text is not a profile or has an unsupported version, if it contradicts
+/// itself, or if it contains no messages between different ranks.
 #[allow(clippy::result_large_err)] // Called once per run.
 pub(crate) fn graph_of_profile(
     file: &str,
@@ -198,7 +199,11 @@ pub(crate) fn graph_of_profile(
 /// Messages and bytes, by sender and receiver.
 type Sent = BTreeMap<(u32, u32), (u64, u64)>;
 
-/// Returns the messages and bytes between ranks, including those through channels of a graph.
+/// Returns the messages and bytes between different ranks, including those through channels of a
+/// graph.
+///
+/// # Errors
+/// Returns the reason if the profile names a rank, a process or a communicator that does not exist.
 fn sent(profile: &Profile) -> Result<Sent, String> {
     let processes = &profile.processes;
     let mut sent = Sent::new();

@@ -68,7 +68,8 @@ impl RuleArgs {
         self.rules.iter().map(PathBuf::as_path)
     }
 
-    /// Returns the name of the first option that contains a rule.
+    /// Returns the name of an option that contains a rule, without dashes, or `rules` if only files
+    /// contain rules. Returns `None` if there are no rules.
     pub(crate) fn first(&self) -> Option<&'static str> {
         let file = self.rules.first().map(|_| "rules");
         self.texts().next().map(|(word, _)| word).or(file)
@@ -80,8 +81,9 @@ impl RuleArgs {
 }
 
 impl Session<'_> {
-    /// Returns all valid rules of the command line. Also returns the exit status if a rule is
-    /// invalid.
+    /// Returns all valid rules of the command line and of its files. Reports invalid rules, and
+    /// also returns the exit status if there are any: [`Exit::Graph`] for a rule in a file, and
+    /// [`Exit::Usage`] for an option or a file that cannot be read.
     pub(crate) fn rules(&mut self, args: &RuleArgs) -> (Vec<Rule>, Option<Exit>) {
         let mut rules = Vec::new();
         let mut ends = None;

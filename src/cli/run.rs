@@ -94,7 +94,12 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     ended(session, &program, result)
 }
 
-/// Returns true if the program is to be started by the launcher of an MPI.
+/// Returns true if the program is to be started by the launcher of an MPI: with `--hosts`, or
+/// `--link mpi`.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if `--hosts` is combined with another link, or if
+/// `--dry-run` is set without a launcher.
 fn is_under_launcher(args: &RunArgs, session: &mut Session<'_>) -> Outcome<bool> {
     let (message, help) = match (&args.hosts, args.link) {
         (_, Some(Link::Mpi)) | (Some(_), None) => return Ok(true),
@@ -122,7 +127,11 @@ struct Placed {
     ranks: Option<u32>,
 }
 
-/// Checks the network, and reads or searches the mapping that the command line asks for.
+/// Checks the network, and reads or searches the mapping that the command line asks for. Blocks
+/// until the search ends.
+///
+/// # Errors
+/// Reports the diagnostics and returns the exit status if the network or the mapping has errors.
 fn placed(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -173,7 +182,11 @@ fn placed(
     })
 }
 
-/// Runs the program, and prints each line of output with the number of its OS process.
+/// Runs the program, and prints each line of output with the number of its OS process. `count` is
+/// the number of OS processes. Blocks until the program has ended and its output is printed.
+///
+/// # Errors
+/// As for [`ended`], and [`Exit::Usage`] if the output cannot be written.
 fn run_prefixed(
     session: &mut Session<'_>,
     program: &Path,

@@ -127,8 +127,11 @@ impl<'t> Session<'t> {
         self.timings.extend(all);
     }
 
-    /// Returns [`Exit::Graph`] if a level made one of the diagnostics of a successful verb an
-    /// error.
+    /// Checks that no error was reported, because a level can make a diagnostic of a successful
+    /// verb an error.
+    ///
+    /// # Errors
+    /// Returns [`Exit::Graph`] if there are errors that were not shown yet.
     pub(crate) fn unless_denied(&self) -> Outcome<()> {
         match self.errors() {
             0 => Ok(()),
@@ -151,7 +154,11 @@ impl<'t> Session<'t> {
         options
     }
 
-    /// Reads a graph file and returns its declarations.
+    /// Reads a graph file and returns its declarations. Sets the levels of the graph.
+    ///
+    /// # Errors
+    /// Reports the diagnostics and returns [`Exit::Graph`] if the graph has errors, or
+    /// [`Exit::Usage`] if the file cannot be read or its format is unknown.
     pub(crate) fn declared(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
         self.declared_by(file, graph, |front_end, name, bytes, sources| {
             front_end.read(name, bytes, sources)
@@ -194,7 +201,12 @@ impl<'t> Session<'t> {
         })
     }
 
-    /// Returns a graph file in its canonical layout.
+    /// Returns a graph file in its canonical layout. Removes the file from the inputs, because it
+    /// is to be written again.
+    ///
+    /// # Errors
+    /// Reports the diagnostics and returns [`Exit::Graph`] if the text has errors, or
+    /// [`Exit::Usage`] if the file cannot be read or its language has no canonical layout.
     pub(crate) fn formatted(&mut self, file: &Path, format: Option<&str>) -> Outcome<Formatted> {
         let front_end = self.front_end(file, format)?;
         let bytes = self.read_bytes(file, Limit::NETWORK)?;
@@ -256,7 +268,8 @@ impl<'t> Session<'t> {
         self.fail(Exit::Usage, diagnostic)
     }
 
-    /// Shows all diagnostics so far and removes them. Returns true if one was an error.
+    /// Shows all diagnostics so far, at most `--limit`, and removes all. Notes are shown only with
+    /// `show_notes` or as JSON. Returns true if one was an error.
     pub(crate) fn flush(&mut self) -> bool {
         let all = std::mem::take(&mut self.diagnostics);
         let json = self.common.message_format == MessageFormat::Json;

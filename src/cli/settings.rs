@@ -23,7 +23,10 @@ fn is_among(names: &[&str], name: &str) -> bool {
 /// were not requested (`G0444`).
 ///
 /// `emitters` are the requested ones, or `None` if the verb has none. Executables on PATH, and
-/// emitters that do not list their options, may read any option.
+/// emitters that do not list their options, may read any option. Options are not checked then.
+///
+/// # Errors
+/// Returns [`Exit::Usage`] if an option is unknown.
 pub(crate) fn check(
     session: &mut Session<'_>,
     graph: &GraphArgs,

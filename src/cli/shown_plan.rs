@@ -161,7 +161,8 @@ fn of_os_processes(plan: &Plan) -> String {
     text + "\n"
 }
 
-/// Returns notes that explain unexpected loads and rounding.
+/// Returns notes that explain empty OS processes, unexpected loads and rounding. The text is empty
+/// if there are none.
 fn notes(plan: &Plan) -> String {
     let mut text = String::new();
     let mut used = vec![false; plan.loads.len()];
@@ -348,7 +349,8 @@ fn bound(plan: &Plan) -> String {
     }
 }
 
-/// Returns advice to give the search more time, if that may narrow the gap.
+/// Returns advice to give the search more time, if that may narrow the gap (`narrows`). Otherwise
+/// the text is empty.
 pub(super) fn more_time(narrows: bool) -> &'static str {
     if narrows {
         "; a longer `--time` may narrow it"

@@ -8,8 +8,8 @@ pub(crate) fn interrupt() -> Arc<AtomicBool> {
     Arc::clone(&signals().interrupt)
 }
 
-/// Returns the signal that arrived while a [`Guard`] existed, unless [`take_interrupt`] has cleared
-/// it.
+/// Returns the last signal that arrived while a [`Guard`] existed. Returns `None` if none arrived,
+/// or if [`take_interrupt`] has cleared it.
 pub(crate) fn interrupted() -> Option<i32> {
     if !signals().interrupt.load(Ordering::SeqCst) {
         return None;
@@ -17,8 +17,8 @@ pub(crate) fn interrupted() -> Option<i32> {
     i32::try_from(signals().last.load(Ordering::SeqCst)).ok()
 }
 
-/// Returns true if a signal arrived, and clears it. The next signal has its default action, which
-/// ends this OS process.
+/// Returns true if a signal arrived, and clears it. In this case the next signal has its default
+/// action, which ends this OS process.
 pub(crate) fn take_interrupt() -> bool {
     let taken = signals().interrupt.swap(false, Ordering::SeqCst);
     if taken {
@@ -151,7 +151,8 @@ fn ending() -> Vec<i32> {
     ending
 }
 
-/// Returns the set of ignored signals in the text of `/proc/PID/status`. Bit 0 is signal 1.
+/// Returns the set of ignored signals in the text of `/proc/PID/status`. Bit 0 is signal 1. Returns
+/// 0 if the text does not state them.
 fn ignored(status: &str) -> u64 {
     let mut lines = status.lines();
     let set = lines.find_map(|line| line.strip_prefix("SigIgn:"));

@@ -29,12 +29,16 @@ impl SkeletonArgs {
     }
 }
 
-/// Returns the folder that the options name.
+/// Returns the folder that the options of emitters name, or `None` if they name none.
 pub(crate) fn folder(options: &BTreeMap<String, String>) -> Option<&Path> {
     options.get(SKELETONS_OPTION).map(Path::new)
 }
 
-/// Reads the built-in skeletons and those in a folder, which take precedence.
+/// Reads the built-in skeletons and those in a folder, which take precedence. Records the files of
+/// the folder as inputs.
+///
+/// # Errors
+/// Reports the errors and returns [`Exit::Plugin`] if a skeleton of the folder cannot be used.
 pub(crate) fn read(session: &mut Session<'_>, folder: Option<&Path>) -> Outcome<Skeletons> {
     let files = folder.map(Skeletons::files_of).unwrap_or_default();
     files.iter().for_each(|file| session.remember(file));
@@ -45,7 +49,12 @@ pub(crate) fn read(session: &mut Session<'_>, folder: Option<&Path>) -> Outcome<
     }
 }
 
-/// Returns the emitters of the families in a folder.
+/// Returns the emitters of the families in a folder, which is empty if `folder` is `None`. Records
+/// the files of the folder as inputs.
+///
+/// # Errors
+/// Reports the errors and returns [`Exit::Plugin`] if `families.toml` cannot be used, or if an
+/// emitter or an extension of it is already in use.
 pub(crate) fn emitters(
     session: &mut Session<'_>,
     folder: Option<&Path>,

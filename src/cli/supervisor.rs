@@ -51,8 +51,9 @@ pub(crate) enum Bound {
 /// added as for the program itself.
 ///
 /// # Errors
-/// Returns an error if there is no such program. Otherwise the start of the second graphmap would
-/// succeed.
+/// Returns an error if there is no such program or it is not executable, because the start of the
+/// second graphmap would succeed. Without `/proc`, the command is the program itself and this is
+/// not checked.
 pub(crate) fn command(program: &OsStr, bound: Bound) -> io::Result<Command> {
     if !Path::new(OURSELVES).exists() {
         return Ok(Command::new(program));
@@ -79,7 +80,8 @@ pub(crate) struct Ended {
 }
 
 /// Runs the program, if this OS process was started by a command of [`command`]. Otherwise returns
-/// `None`.
+/// `None`. With [`Bound::Program`], this OS process becomes the program, and the function returns
+/// only if that fails or the parent has ended. Otherwise it blocks until the program has ended.
 pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
     let [_, mode, parent, program, args @ ..] = args else {
         return None;
@@ -121,6 +123,9 @@ pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
 pub(crate) const END_TREE: i32 = signal_hook::consts::SIGUSR2;
 
 /// Searches for the file of a program in the same way as the system.
+///
+/// # Errors
+/// Returns an error if the file does not exist or is not executable.
 fn find(program: &OsStr) -> io::Result<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let can_run = |path: &PathBuf| {
@@ -177,7 +182,9 @@ fn run_tree(program: &OsStr, args: &[OsString], bound: Bound, guard: signals::Gu
     }
 }
 
-/// Ends all descendants of this OS process.
+/// Ends all descendants of this OS process, as `bound` describes. Blocks until they have ended, at
+/// most for about two seconds. With [`Bound::Tree`], they have one second to end before they are
+/// killed.
 fn end_tree(bound: Bound) {
     let start = Instant::now();
     let grace = match bound {
@@ -206,8 +213,8 @@ fn end_tree(bound: Bound) {
     }
 }
 
-/// Returns all descendants of this OS process that are running. For [`Bound::Tree`], only those of
-/// the same session.
+/// Returns all descendants of this OS process that are running. For [`Bound::Tree`], returns only
+/// those of the same session. The list is empty if `/proc` cannot be read.
 fn descendants(bound: Bound) -> Vec<Pid> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();

@@ -72,7 +72,8 @@ pub(crate) struct Muffled {
 }
 
 impl Muffled {
-    /// Redirects standard output. Returns `None` if there is no standard output.
+    /// Redirects standard output. Returns `None` if there is no standard output, or if it cannot be
+    /// redirected.
     pub(crate) fn begin() -> Option<Muffled> {
         io::stdout().flush().ok()?;
         let ours = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3).ok()?;
@@ -88,8 +89,8 @@ impl Drop for Muffled {
     }
 }
 
-/// Discards the buffer of C's standard output. Must be called before exit, when all output is
-/// written.
+/// Redirects standard output to `/dev/null` if the buffer of C's standard output may contain text,
+/// because that buffer is written at exit. Must be called before exit, when all output is written.
 pub(crate) fn no_more() {
     if USED.load(Ordering::Relaxed) {
         nowhere();

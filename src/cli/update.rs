@@ -112,7 +112,7 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Returns an error if the options do not fit the project.
+/// Returns an error if the options do not fit the project, and otherwise `None`.
 fn mismatch(args: &NewArgs, project: &Project) -> Option<Diagnostic> {
     let folder = args.folder.display();
     let message = match &args.family {
@@ -162,7 +162,12 @@ fn read(session: &mut Session<'_>, path: &Path) -> Outcome<String> {
     }
 }
 
-/// Copies the sources into the project, and replaces a link to them.
+/// Copies the sources and the packages of the registry into the project, and replaces a link to the
+/// sources.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the link cannot be removed, or if a file cannot
+/// be written. Also fails if Cargo cannot copy the packages.
 fn copied(session: &mut Session<'_>, mut project: Project) -> Outcome<()> {
     if let Some(sources) = project.sources.as_ref().filter(|path| path.is_symlink())
         && let Err(error) = std::fs::remove_file(sources)
@@ -180,7 +185,10 @@ fn copied(session: &mut Session<'_>, mut project: Project) -> Outcome<()> {
     output::write_changes(session, &files)
 }
 
-/// Replaces parts of a text, which must not overlap.
+/// Replaces parts of a text, which must not overlap. An edit is a range of bytes and its new text.
+///
+/// # Panics
+/// Panics if a range is not in the text or splits a character.
 fn replaced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     edits.sort_by_key(|(place, _)| place.start);
     let mut text = text.to_owned();
@@ -278,7 +286,8 @@ impl Found<'_> {
     }
 }
 
-/// Adds the MPI link to a manifest. `None` if the manifest is not as graphmap writes it.
+/// Returns a manifest with the MPI link added. Returns `None` if the manifest is not as graphmap
+/// writes it.
 fn with_dependency(text: &str, project: &Project) -> Option<String> {
     const DEPENDENCIES: &str = "\n[dependencies]\n";
     let name = bundled::LINK;
@@ -320,7 +329,7 @@ fn with_dependency(text: &str, project: &Project) -> Option<String> {
     Some(replaced(text, edits))
 }
 
-/// Returns the position of a text that occurs exactly once.
+/// Returns the position of `part` in a text, or `None` unless it occurs exactly once.
 fn only(text: &str, part: &str) -> Option<usize> {
     let mut places = text.match_indices(part);
     let (at, _) = places.next()?;

@@ -48,7 +48,10 @@ struct Node {
     id: String,
 }
 
-/// Copies the missing sources into a project that contains a copy of them.
+/// Writes all sources that are missing or differ into a project that contains a copy of them.
+///
+/// # Errors
+/// As for [`output::write_quietly`].
 pub(super) fn sources(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
     let written = output::write_quietly(session, &project.sources_to_copy())?;
     if written.iter().any(|(word, _)| *word != "unchanged") {
@@ -61,7 +64,12 @@ pub(super) fn sources(session: &mut Session<'_>, project: &Project) -> Outcome<(
 }
 
 /// Copies packages of the registry into a project that contains a copy of the sources, and
-/// configures Cargo to use them. The project then builds without network.
+/// configures Cargo to use them. The project then builds without network. Blocks until Cargo ends,
+/// which may download packages.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if Cargo fails or a file cannot be written. Returns
+/// the exit status of the signal if a signal interrupted Cargo.
 pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome<()> {
     let folder = project.join(bundled::FOLDER).join(REGISTRY);
     let manifest = project.join("Cargo.toml");
@@ -115,6 +123,9 @@ pub(super) fn has_settings(project: &Path) -> bool {
 
 /// Checks that the configuration of Cargo in a project can be written, because it does not exist or
 /// `--vendor` wrote it.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if another file is there.
 pub(super) fn is_possible(session: &mut Session<'_>, project: &Path) -> Outcome<()> {
     let settings = project.join(SETTINGS);
     match fs::read_to_string(&settings) {
@@ -130,7 +141,11 @@ pub(super) fn is_possible(session: &mut Session<'_>, project: &Path) -> Outcome<
     session.fail(Exit::Usage, error)
 }
 
-/// Empties the packages in a folder that are not needed.
+/// Empties the packages in a folder that are not needed. Each keeps its manifest, and gets an empty
+/// library.
+///
+/// # Errors
+/// Returns the first error of reading or writing.
 fn empty_unneeded(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
     const CHECKSUMS: &str = ".cargo-checksum.json";
     for entry in fs::read_dir(folder)? {

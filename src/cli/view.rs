@@ -15,7 +15,7 @@ use graphmap_view::picture::Picture;
 use graphmap_view::{MOST_PROCESSES, network};
 use std::path::Path;
 
-/// Returns the format in which Graphviz writes a picture for a path.
+/// Returns the format in which Graphviz writes a picture for a path. The default is `png`.
 fn drawn_as(path: &Path) -> &str {
     let known = ["pdf", "ps", "jpg", "gif", "webp"];
     let extension = path.extension().and_then(|end| end.to_str());

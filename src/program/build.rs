@@ -48,10 +48,11 @@ pub(crate) enum Failed {
 }
 
 impl Build<'_> {
-    /// Builds the program. Returns the diagnostics and the path of the program.
+    /// Builds the program. Blocks until cargo ends. Returns the diagnostics, and the path of the
+    /// program or why the build failed.
     ///
     /// `doubts` are about functions that may not fit the graph. The texts that diagnostics refer to
-    /// are added to `sources`.
+    /// are added to `sources`. If all functions fit, the file [`Project::fitting`] is deleted.
     pub(crate) fn run(
         &self,
         network: &Verified,

@@ -133,6 +133,11 @@ fn listen(stderr: ChildStderr, building: String, progress: fn(&str)) -> JoinHand
 }
 
 /// Builds a project with cargo. Blocks until cargo ends.
+///
+/// # Errors
+/// Returns [`Failed::Interrupted`] if a signal interrupted the build. Returns [`Failed::Code`] with
+/// the errors of the compiler if it reported any with a position. Otherwise returns
+/// [`Failed::Cargo`], also if the project has no program.
 pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
     let supervise = build.supervise;
     // USR1 requests a report of the program. It must not end graphmap while there is no program

@@ -19,6 +19,9 @@ pub(crate) struct PassedMapping {
 
 impl PassedMapping {
     /// Writes the mapping to a temporary file, which is deleted on drop.
+    ///
+    /// # Errors
+    /// Returns the error of the operating system if the file cannot be written.
     pub(crate) fn new(mapping: &Mapping) -> io::Result<PassedMapping> {
         let numbers: Vec<u32> = mapping.numbers().collect();
         let text = graphmap_wiring::sequence::encode(&numbers);
@@ -26,7 +29,8 @@ impl PassedMapping {
         TemporaryFile::new(&text).map(|file| PassedMapping { file, cores })
     }
 
-    /// Sets the environment variables by which the runtime of a program finds the mapping.
+    /// Sets the environment variables by which the runtime of a program finds the mapping. Removes
+    /// `GRAPHMAP_PLACEMENT` and `GRAPHMAP_PLACED`, which are for another form of mapping.
     pub(crate) fn set_environment(&self, command: &mut Command) {
         command.env("GRAPHMAP_MAPPING", &self.file.0);
         if let Some(cores) = &self.cores {

@@ -69,7 +69,7 @@ pub(crate) struct Unpacked {
 /// exist. If an existing folder has other contents, it is first renamed.
 ///
 /// # Errors
-/// Returns an error if the sources cannot be written.
+/// Returns an error if the data folder is unknown, or if the sources cannot be written.
 pub(crate) fn unpacked() -> Result<Unpacked, Box<Diagnostic>> {
     let parent = data_folder()?.join(FOLDER);
     let folder = parent.join(bundled::HASH);
@@ -272,8 +272,9 @@ fn is_made(target: &Path) -> bool {
     is_hash && name(target.parent()).is_some_and(|parent| parent == FOLDER)
 }
 
-/// Makes a link, and replaces an existing link that graphmap made. Returns the link if it was made
-/// or changed.
+/// Makes a link to `target`, and replaces an existing link that graphmap made. Returns the link if
+/// it was made or changed. Returns `None` if it leads to `target`, or if the user made it and it
+/// leads to sources of the runtime.
 ///
 /// # Errors
 /// Returns an error if the link cannot be made, or if the path exists and does not lead to sources

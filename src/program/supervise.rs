@@ -20,7 +20,7 @@ pub(crate) trait Supervise {
     /// Ends a child process when a signal is recorded, until the returned guard is dropped.
     fn watch(&self, child: u32) -> Box<dyn Any>;
 
-    /// Returns the recorded signal.
+    /// Returns the last recorded signal, or `None` if there is none.
     fn interrupted(&self) -> Option<i32>;
 }
 

@@ -33,8 +33,8 @@ impl Launcher {
 
     /// Returns the launcher with a name.
     ///
-    /// # Errors
-    /// `G0437` for an unknown name. The diagnostic lists the known names, and the nearest one.
+    /// # Errors `G0437` for an unknown name. The diagnostic lists the known names, and suggests the
+    /// nearest one if it is similar.
     pub fn from_name(name: &str) -> Result<Launcher, Box<Diagnostic>> {
         let found = Launcher::ALL.into_iter().find(|(n, _)| *n == name);
         found.map(|(_, launcher)| launcher).ok_or_else(|| {
@@ -60,16 +60,20 @@ pub struct Command {
     pub files: Vec<(&'static str, String)>,
 }
 
-/// Returns true if a file beside a script is executable.
+/// Returns true if a file of [`Command::files`] must be executable. `name` is its name there.
 pub fn is_executable(name: &str) -> bool {
     name == mpich::AGENT
 }
 
-/// Returns the script for a launcher, and its other files. Adds warnings to `out` about properties
-/// of the launch that the files cannot contain.
+/// Returns the script for a launcher, and its other files. Writes no files itself.
 ///
-/// # Errors
-/// Any error of one of the files, such as `G0430` or `G0441`.
+/// Adds warnings to `out` about properties of the launch that the files cannot contain: access to
+/// hosts (`G0445`), cores (`G0432`) and, for Slurm, the agent (`G0437`). For Open MPI, also warns
+/// of names of hosts (`G0439`). For FG-MPI, adds a note about OS processes without processes
+/// (`G0438`).
+///
+/// # Errors `G0430` if only some OS processes have a host. `G0441` if the line that starts the
+/// program is too long for a variable, or if the sections for Open MPI are too long for a command.
 pub fn command(
     launch: &Launch,
     launcher: Launcher,
@@ -165,7 +169,9 @@ pub fn command(
     Ok(Command { script, files })
 }
 
-/// Returns the lines of a script that make the launcher call the agent.
+/// Returns the lines of a script that make the launcher call the agent. Without an agent, the text
+/// is empty. For Slurm, the text is empty too, and a warning (`G0437`) says that the agent has no
+/// effect.
 fn calls(launch: &Launch, launcher: Launcher, out: &mut Diagnostics) -> String {
     let Some(agent) = &launch.agent else {
         return String::new();
@@ -208,7 +214,7 @@ export OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy
 const MPIEXEC: &str = "\"${MPIEXEC:-mpiexec}\"";
 const SRUN: &str = "\"${SRUN:-srun}\"";
 
-/// Warns if the mapping binds to cores, which Slurm's files do not contain.
+/// Warns (`G0432`) if the mapping binds to cores, which Slurm's files do not contain.
 pub(crate) fn cores_lost_by_slurm(launch: &Launch, out: &mut Diagnostics) {
     let why = match slurm::cpu_bind(launch) {
         Some(bind) => format!("if whole hosts are allocated, pass `{bind}` to the script"),
@@ -217,7 +223,8 @@ pub(crate) fn cores_lost_by_slurm(launch: &Launch, out: &mut Diagnostics) {
     lost(launch, &why, out);
 }
 
-/// Warns if the mapping binds to cores, which the files do not contain. `why` is the reason.
+/// Warns (`G0432`) if the mapping binds to cores, which the files do not contain. `why` is the
+/// reason.
 fn lost(launch: &Launch, why: &str, out: &mut Diagnostics) {
     if launch.unbound() {
         return;

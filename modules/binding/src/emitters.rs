@@ -217,7 +217,10 @@ impl Emitter for &'static Row {
     }
 }
 
-/// Returns the launch of a mapped network, and warns of hosts with too many OS processes.
+/// Returns the launch of a mapped network, and warns of hosts with too many OS processes (`G0440`).
+///
+/// # Errors
+/// Errors of [`Launch::of`].
 fn launch(mapped: &Mapped, context: &mut EmitContext<'_>) -> Result<Launch, Diagnostics> {
     let launch = Launch::of(mapped, context.options, context.platform)?;
     facts::check_limits(&launch.os_processes, &launch.facts, context.diagnostics);
@@ -227,7 +230,12 @@ fn launch(mapped: &Mapped, context: &mut EmitContext<'_>) -> Result<Launch, Diag
     Ok(launch)
 }
 
-/// Adds the script that starts the launcher, and its other files, to `files`.
+/// Adds the script that starts the launcher, and its other files, to `files`. All are in the folder
+/// of the script.
+///
+/// # Errors
+/// Errors of [`Launch::of`] and [`command::command`]. `G0437` for an unknown launcher, and for
+/// `first_rank` with FG-MPI.
 fn script(
     mapped: &Mapped,
     context: &mut EmitContext<'_>,
@@ -266,7 +274,7 @@ pub fn emitters() -> Vec<Box<dyn Emitter + Send + Sync>> {
 }
 
 /// Returns true if the named emitter describes a launch, so that it reads the options of
-/// [`Launch::of`].
+/// [`Launch::of`]. Returns false for a name that is not an emitter of this crate.
 pub fn describes_launch(name: &str) -> bool {
     let row = ALL.iter().find(|row| row.name == name);
     row.is_some_and(|row| !matches!(row.write, Write::Mapping(_)))

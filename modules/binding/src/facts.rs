@@ -94,7 +94,7 @@ pub(crate) fn check<'h>(
     }
 }
 
-/// Warns of hosts that start more OS processes than their limit (`G0440`).
+/// Warns of hosts that start more OS processes than their `max_slots` (`G0440`). Adds one warning.
 pub(crate) fn check_limits(
     os_processes: &[OsProcess],
     facts: &BTreeMap<String, HostFacts>,

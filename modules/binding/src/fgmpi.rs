@@ -18,7 +18,8 @@ use std::fmt::Write;
 
 /// Returns the part of a launch that FG-MPI can start: the OS processes that run processes.
 ///
-/// Adds a note (`G0438`) to `out` if there are others, because a section with `-nfg 0` is invalid.
+/// Adds a note (`G0438`) to `out` if this omits OS processes. A section with `-nfg 0` would be
+/// invalid.
 pub fn started(launch: &Launch, out: &mut Diagnostics) -> Launch {
     let mut started = launch.clone();
     started.os_processes.retain(|p| p.processes > 0);
@@ -35,7 +36,9 @@ pub fn started(launch: &Launch, out: &mut Diagnostics) -> Launch {
     started
 }
 
-/// Returns the sections of the command: `-n 2 -nfg 4 ./farm : -n 1 -nfg 3 ./farm`.
+/// Returns the sections of the command: `-n 2 -nfg 4 ./farm : -n 1 -nfg 3 ./farm`. There is one for
+/// each run of OS processes with the same number of processes. Omits OS processes without
+/// processes.
 pub fn sections(launch: &Launch) -> String {
     let words = launch.shell_words();
     let runs = launch
@@ -47,7 +50,8 @@ pub fn sections(launch: &Launch) -> String {
     runs.map(section).collect::<Vec<_>>().join(" : ")
 }
 
-/// Returns the command line, without the launcher's own options.
+/// Returns the command line, without the launcher's own options. `hostfile` is the path of the
+/// hostfile, if there is one.
 ///
 /// # Errors
 /// `G0430` if only some OS processes have a host.

@@ -17,7 +17,8 @@ use std::fmt::Write;
 /// Facts about the access to hosts that a machinefile and a configfile contain.
 pub(crate) const ACCESS_FACTS: &[&str] = &["user"];
 
-/// Returns the machinefile: runs of OS processes on one host as `host:n`, in rank order.
+/// Returns the machinefile: runs of OS processes on one host as `host:n`, in rank order. If the
+/// user is known, it precedes the host (`user@host:n`).
 ///
 /// # Errors
 /// `G0430` if an OS process has no host.

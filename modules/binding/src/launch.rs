@@ -72,11 +72,13 @@ impl Launch {
     /// known.
     ///
     /// If processes have ranks of their own ([`crate::ranks`]), the variable `GRAPHMAP_PLACED`
-    /// identifies them to the program.
+    /// contains a hash of the processes, unless `env.GRAPHMAP_PLACED` sets it. The default of
+    /// `program` is `./` and the name of the network, without characters other than letters,
+    /// digits, `-`, `_` and `.`.
     ///
-    /// # Errors
-    /// `G0433` for names of hosts or variables, or a program, that no launcher accepts. `G0437` for
-    /// options with an invalid value.
+    /// # Errors `G0433` for names of hosts or variables that are not valid, and for a program that
+    /// is empty or begins with `-`. `G0437` if `first_rank` or `label` has an invalid value, if a
+    /// quote in `args` is not closed, or if `main` is set but no rank precedes the processes.
     pub fn of(
         mapped: &Mapped,
         options: &BTreeMap<String, String>,
@@ -119,7 +121,8 @@ impl Launch {
         Ok(launch)
     }
 
-    /// Refuses an empty program, and one that a launcher would read as an option.
+    /// Refuses an empty program, and one that begins with `-`, because a launcher would read it as
+    /// an option (`G0433`).
     fn check_program(&self) -> Result<(), Diagnostics> {
         let program = &self.program;
         let (why, help) = match program {
@@ -134,7 +137,8 @@ impl Launch {
         Err(single(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
     }
 
-    /// Refuses names of hosts that are not valid in the line of a file.
+    /// Refuses names of hosts that are not valid in the line of a file (`G0433`). Reports at most
+    /// 20 names.
     fn check_hosts(&self) -> Result<(), Diagnostics> {
         let bad = |host: &&str| !is_host(host);
         let mut found = Diagnostics::new();
@@ -154,7 +158,7 @@ impl Launch {
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 
-    /// Refuses names of variables that a shell does not accept.
+    /// Refuses the first name of a variable that a shell does not accept (`G0433`).
     fn check_environment(&self) -> Result<(), Diagnostics> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let bad = |name: &str| {
@@ -182,6 +186,7 @@ impl Launch {
     }
 
     /// Returns the host of each OS process, in rank order, or `None` if no OS process has one.
+    /// Without OS processes, the result is an empty list.
     ///
     /// # Errors
     /// `G0430` if only some OS processes have a host, because a file that names hosts must name
@@ -204,7 +209,8 @@ impl Launch {
         Err(single(Diagnostic::error(codes::NO_HOSTS, what).help(help)))
     }
 
-    /// Returns the host of each OS process for a file that requires hosts. `file` describes it.
+    /// Returns the host of each OS process, in rank order, for a file that requires hosts. `file`
+    /// names the file in messages.
     ///
     /// # Errors
     /// `G0430` if an OS process has no host.
@@ -226,14 +232,15 @@ impl Launch {
         access.map_or_else(|| host.to_owned(), |access| access.login(host))
     }
 
-    /// Warns (`G0445`) of known facts of hosts that `file` lacks. `access_facts` lists those
-    /// that it contains.
+    /// Warns (`G0445`) of known facts of hosts that a file lacks. `file` names the file in
+    /// messages. `access_facts` lists the facts that the file contains.
     pub(crate) fn check_facts(&self, file: &str, access_facts: &[&str], out: &mut Diagnostics) {
         let hosts = self.os_processes.iter().filter_map(|p| p.host.as_deref());
         facts::check(hosts, &self.facts, file, access_facts, out);
     }
 
-    /// Divides the OS processes into runs with an equal `value`.
+    /// Divides the OS processes into runs: consecutive OS processes with an equal `value`. The runs
+    /// are in rank order, and each is as long as possible.
     pub fn runs<'a, T: PartialEq>(&'a self, value: impl Fn(&'a OsProcess) -> T) -> Vec<Run<'a, T>> {
         let mut first = 0;
         let same = |a: &&'a OsProcess, b: &&'a OsProcess| value(a) == value(b);
@@ -251,17 +258,18 @@ impl Launch {
         runs
     }
 
-    /// Returns true if every OS process is bound to cores.
+    /// Returns true if every OS process is bound to cores, also if there are no OS processes.
     pub fn bound(&self) -> bool {
         self.os_processes.iter().all(|p| !p.cores.is_empty())
     }
 
-    /// Returns true if no OS process is bound to cores.
+    /// Returns true if no OS process is bound to cores, also if there are no OS processes.
     pub fn unbound(&self) -> bool {
         self.os_processes.iter().all(|p| p.cores.is_empty())
     }
 
-    /// Returns program and arguments for a file whose format has no quotes.
+    /// Returns program and arguments, separated by blanks, for a file whose format has no quotes.
+    /// `file` names the file in messages.
     ///
     /// # Errors
     /// `G0433` if a word is empty, is a single colon, or contains white space, a control character,
@@ -289,7 +297,7 @@ impl Launch {
         }
     }
 
-    /// Returns program and arguments, quoted for a shell.
+    /// Returns program and arguments, separated by blanks and quoted for a POSIX shell.
     pub fn shell_words(&self) -> String {
         self.words().map(shell_quoted).collect::<Vec<_>>().join(" ")
     }
@@ -366,6 +374,9 @@ pub(crate) const HOST_HELP: &str =
     "use 1 to 253 letters, digits, `-`, `.` and `_`, and do not begin with `-` or `.`";
 
 /// Splits a text into words as a POSIX shell does, without expanding anything.
+///
+/// # Errors
+/// `G0437` if a quote is not closed.
 fn split(text: &str) -> Result<Vec<String>, Diagnostics> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -397,7 +408,7 @@ fn split(text: &str) -> Result<Vec<String>, Diagnostics> {
     Ok(words)
 }
 
-/// Quotes a word for a POSIX shell, if it needs quotes.
+/// Quotes a word for a POSIX shell, if it needs quotes. An empty word becomes `''`.
 pub fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -422,7 +433,7 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Formats numbers as a list of ranges: `0-3,8`.
+/// Formats numbers as an ascending list of ranges without duplicates: `0-3,8`.
 pub(crate) fn ranges(numbers: &[u32]) -> String {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();

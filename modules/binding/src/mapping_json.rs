@@ -169,7 +169,12 @@ pub struct ProcessJson {
     pub os_process: u32,
 }
 
-/// Reads a `mapping.json`. Returns `None` if it is invalid, and then adds an error to `out`.
+/// Reads a `mapping.json`. Returns `None` if it is invalid, and then adds at least one error to
+/// `out`.
+///
+/// It is invalid (`G0434`) if it is not JSON of this format, if a process is in an OS process that
+/// does not exist, if two processes have the same name, or if a host has a name that is not valid.
+/// A version that this reader does not know is an error of [`version`].
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
     let text = source.text();
     let head: Head = match serde_json::from_str(text) {
@@ -277,8 +282,9 @@ fn refuse(source: &Source, wrong: &serde_json::Error, out: &mut Diagnostics) -> 
 }
 
 impl Document {
-    /// Returns the OS process that each process of a network had, in rank order. An entry is `None`
-    /// if the mapping does not contain the process. An incremental mapping starts from this.
+    /// Returns the OS process that each process of a network had, in rank order. Processes are
+    /// matched by name. An entry is `None` if the mapping does not contain the process. An
+    /// incremental mapping starts from this result.
     pub fn by_name(&self, network: &Network) -> Vec<Option<OsProcessId>> {
         let known: FxHashMap<&str, OsProcessId> = self
             .processes
@@ -296,9 +302,11 @@ impl Document {
     }
 
     /// Returns the mapping for a network with the same processes, which are matched by name.
-    /// `source` must be the source of this document.
+    /// `source` must be the source of this document. Diagnostics refer to positions in it. The
+    /// strategy of the result is `file`.
     ///
-    /// If channels or kinds have changed, a warning is added to `out`. If a process is missing or
+    /// If the hash of the network differs, a warning (`G0436`) is added to `out`. This is the case
+    /// if channels, kinds or the order of the processes have changed. If a process is missing or
     /// superfluous, an error (`G0436`) is added, and the result is `None`.
     pub fn fit(
         &self,

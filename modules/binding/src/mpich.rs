@@ -123,7 +123,8 @@ exit $code
 /// Facts about the access to hosts that a hostfile contains.
 pub(crate) const ACCESS_FACTS: &[&str] = &["user", "binding"];
 
-/// Returns the hostfile: runs of OS processes on one host as `host:n`, in rank order.
+/// Returns the hostfile: runs of OS processes on one host as `host:n`, in rank order. The known
+/// user and binding of the host follow (`user=`, `binding=`).
 ///
 /// # Errors
 /// `G0430` if an OS process has no host.
@@ -144,7 +145,8 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     Ok(text)
 }
 
-/// Returns the variables in the form in which a section of a configfile sets them.
+/// Returns the variables in the form in which a section of a configfile sets them. Adds a warning
+/// (`G0433`) to `out` for each variable whose value cannot be written, and omits this variable.
 pub(crate) fn configfile_variables(launch: &Launch, out: &mut Diagnostics) -> String {
     let set = |name: &str, value: Option<&str>| {
         value.map_or(String::new(), |value| format!(" -env {name} {value}"))
@@ -153,7 +155,8 @@ pub(crate) fn configfile_variables(launch: &Launch, out: &mut Diagnostics) -> St
 }
 
 /// Returns the configfile, which has a section for each run of OS processes with the same cores and
-/// the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that number.
+/// the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that number. The file
+/// names no hosts, because MPICH ignores them there.
 ///
 /// Adds a warning to `out` if there are more words than `mpiexec` 4.0.2 reads (`G0441`), and for
 /// each variable whose value cannot be written (`G0433`).

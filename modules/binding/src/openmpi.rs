@@ -18,8 +18,8 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// Warns of names of hosts (`G0439`) that Open MPI 4.1 refuses, or that it confuses because it cuts
-/// names at the first dot.
+/// Warns of names of hosts (`G0439`) that Open MPI 4.1 refuses because of a `_`, or that it
+/// confuses because it cuts names at the first dot. There is at most one warning of each kind.
 pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
     let hosts = launch.os_processes.iter().filter_map(|p| p.host.as_deref());
     let mut refused: Option<&str> = None;
@@ -52,7 +52,8 @@ pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
 pub(crate) const ACCESS_FACTS: &[&str] = &["user", "port"];
 
 /// Returns the hostfile: each host once, in the order of its first OS process. A host has one slot
-/// for each of its OS processes.
+/// for each of its OS processes. The known user, port and maximum number of slots of the host are
+/// included, except a maximum below the slots.
 ///
 /// # Errors
 /// `G0430` if an OS process has no host.
@@ -89,7 +90,8 @@ fn slots(launch: &Launch) -> FxHashMap<&str, u32> {
     slots
 }
 
-/// Returns the option that places a section on a host, with all its slots.
+/// Returns the option that places a section on a host, with all slots of the host. Without a host,
+/// the option is empty.
 fn on_host(host: Option<&str>, slots: &FxHashMap<&str, u32>) -> String {
     host.map_or(String::new(), |h| format!(" -host {h}:{}", slots[h]))
 }
@@ -206,7 +208,8 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
 /// starts no program.
 ///
 /// Adds a warning to `out` for lines that are too long for Open MPI 5 (`G0441`), and for each
-/// variable whose value cannot be written (`G0433`).
+/// variable whose value is not written (`G0433`). The latter are values that are empty, long or
+/// need quotes, and the parameters of the launcher (`OMPI_MCA_`, `PRTE_MCA_`).
 ///
 /// # Errors
 /// `G0430` if only some OS processes have a host, `G0433` if the program or an argument cannot be

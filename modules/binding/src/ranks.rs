@@ -26,7 +26,7 @@ const MOST_BEFORE: u32 = 64;
 /// Returns the rank of the first process, or `None` if processes have no ranks of their own.
 ///
 /// # Errors
-/// `G0437` if the option is neither `none` nor a rank in range.
+/// `G0437` if the option is neither `none` nor a rank from 0 to 64.
 pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Diagnostics> {
     let Some(value) = options.get(FIRST_RANK).filter(|value| *value != "none") else {
         return Ok(None);
@@ -44,6 +44,10 @@ pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Dia
 }
 
 /// Returns the OS processes to start, in the order of the launcher's ranks.
+///
+/// If processes have ranks of their own, the ranks before the first process are on the host that
+/// the option `main` names, and otherwise on the host of the first process. They are not bound to
+/// cores.
 ///
 /// # Errors
 /// Errors of [`first_rank`], and `G0437` if the option `main` is set but no rank precedes the
@@ -88,8 +92,8 @@ pub(crate) fn os_processes(
         .collect())
 }
 
-/// Warns of hosts that start more OS processes than they have slots, if each process is an OS
-/// process. The mapping limits only OS processes that run many processes to the slots.
+/// Warns (`G0440`) of hosts that start more OS processes than they have slots, if each process is
+/// an OS process. The mapping limits only OS processes that run many processes to the slots.
 pub(crate) fn check_slots(
     os_processes: &[OsProcess],
     platform: Option<&Hardware>,

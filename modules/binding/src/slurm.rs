@@ -19,7 +19,7 @@ use std::fmt::Write;
 /// Adds a warning (`G0433`) to `out` for each variable whose value cannot be written.
 ///
 /// # Errors
-/// `G0433` if the program or an argument cannot be written.
+/// `G0433` if the program or an argument cannot be written, also because it contains a `%`.
 pub fn multi_prog(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     let words = launch.plain_words("a --multi-prog file")?;
     if words.contains('%') {
@@ -62,9 +62,9 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
 /// Returns the cores of all ranks as an option of `srun`, or `None` if that is not possible.
 ///
 /// Slurm uses the list from its start on each host, so the list of each host must be a prefix of
-/// the longest one. It ends the job unless these cores are allocated to it. The option is not
-/// possible if an OS process is not bound, if hosts need different lists, or if the list is too
-/// long for a command line.
+/// the longest one. Slurm ends the job unless these cores are allocated to the job. The option is
+/// not possible if there are no OS processes, if an OS process is not bound, if hosts need
+/// different lists, or if the list is too long for a command line.
 pub fn cpu_bind(launch: &Launch) -> Option<String> {
     if !launch.bound() {
         return None;

@@ -61,7 +61,8 @@ type Tokens = Peekable<std::vec::IntoIter<TokenTree>>;
 /// Parses a declaration.
 ///
 /// # Errors
-/// Fails for a union, a type with a lifetime, and an enum without variants.
+/// Fails for a union, a type with a lifetime, an enum without variants, and a declaration that this
+/// parser cannot read.
 pub(crate) fn parse(input: TokenStream) -> Result<Item, Error> {
     let mut tokens = tokens(input);
     skip_attributes(&mut tokens);
@@ -125,7 +126,10 @@ pub(crate) fn parse(input: TokenStream) -> Result<Item, Error> {
     })
 }
 
-/// Parses the parameters between angle brackets, if there are any.
+/// Parses the parameters between angle brackets. Returns no parameters if no angle bracket follows.
+///
+/// # Errors
+/// Fails if a parameter is a lifetime.
 fn parameters(tokens: &mut Tokens) -> Result<Vec<Parameter>, Error> {
     if tokens.next_if(|token| is(token, '<')).is_none() {
         return Ok(Vec::new());
@@ -232,8 +236,8 @@ fn tuple(body: &Group) -> Vec<Vec<TokenTree>> {
     parts.into_iter().map(field).collect()
 }
 
-/// Splits types or expressions at commas outside angle brackets. A comma at the end does not begin
-/// another part.
+/// Splits types or expressions at commas outside angle brackets. `types` is true for types. A comma
+/// at the end does not begin another part.
 fn split(tokens: Vec<TokenTree>, types: bool) -> Vec<Vec<TokenTree>> {
     let (mut parts, mut part) = (Vec::new(), Vec::new());
     let mut angles = Angles {

@@ -14,6 +14,8 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// The bytes of a value are the bytes of its fields in order. In an enum, the number of the variant
 /// precedes them. Type parameters must be payloads, too.
 ///
+/// A union, a type with a lifetime, and an enum without variants are compile errors.
+///
 /// ```
 /// use graphmap_runtime::{Decoder, Encoder, Payload};
 ///
@@ -127,7 +129,7 @@ fn bound(fields: &Fields) -> (Option<TokenTree>, TokenStream) {
     (Some(group(delimiter, pattern)), typed)
 }
 
-/// Returns a `compile_error!` at the position of an error.
+/// Returns a `compile_error!` with the message of an error, at the position of the error.
 fn error(error: Error) -> TokenStream {
     let message = TokenTree::from(Literal::string(&error.message));
     let mut output = text("::core::compile_error!");

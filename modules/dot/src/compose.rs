@@ -5,8 +5,10 @@ use crate::token::{Id, Shape, Text, TokenKind};
 use std::borrow::Cow;
 
 impl<'a> Text<'a> {
-    /// Returns the value of an identifier of this text: without quotes, with escapes resolved and
-    /// pieces joined.
+    /// Returns the value of an identifier of this text: without quotes or the outer `<` and `>`,
+    /// with escapes resolved and pieces joined.
+    ///
+    /// The escapes are `\"` and a backslash before a line end. Every other backslash stays.
     #[inline]
     pub fn value(self, id: Id) -> Cow<'a, str> {
         let raw = self.raw(id.span);

@@ -19,7 +19,7 @@ pub enum Encoding {
 /// Reason for which [`decode`] does not accept a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotText {
-    /// A byte order mark of UTF-16 or UTF-32.
+    /// A byte order mark of UTF-16 or of little-endian UTF-32.
     Utf16,
     /// A NUL byte, at this offset.
     Nul(usize),
@@ -39,8 +39,8 @@ impl std::error::Error for NotText {}
 /// Decodes the bytes of a DOT file.
 ///
 /// # Errors
-/// Returns [`NotText`] for UTF-16 and UTF-32, and for files with zero bytes, which are pictures,
-/// archives or programs.
+/// Returns [`NotText::Utf16`] for a byte order mark of UTF-16 or of little-endian UTF-32. Returns
+/// [`NotText::Nul`] for other files with zero bytes, which are pictures, archives or programs.
 pub fn decode(bytes: Vec<u8>) -> Result<(String, Encoding), NotText> {
     if bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\xFF\xFE") {
         return Err(NotText::Utf16);

@@ -249,8 +249,8 @@ impl Layout<'_> {
         Some(frame)
     }
 
-    /// Returns the text since the `{` at `start`, and a `}`, as one line, or `None` if it is too
-    /// long.
+    /// Returns the text since the `{` at `start`, and a `}`, as one line. Returns `None` if the
+    /// line is too long, or if the text contains a quoted or HTML string.
     fn on_one_line(&self, start: usize) -> Option<String> {
         let body = self.out.get(start + 1..)?;
         if body.len() > 20 * GROUP || body.contains(['"', '<']) {
@@ -293,6 +293,8 @@ fn as_written(text: Text<'_>, id: Id) -> Cow<'_, str> {
 }
 
 /// Returns a string in quotes whose value is `value`.
+///
+/// DOT has no such string for a value that ends with a backslash or has one before a quote.
 pub(crate) fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('"', "\\\""))
 }
@@ -366,8 +368,8 @@ fn respell(text: Text<'_>, element: Element, attributes: &[Attribute]) -> Vec<(S
     written
 }
 
-/// Returns true if a member and its port must stay two attributes, because a colon in a name would
-/// be misread.
+/// Returns true if a member and its port must stay two attributes, because one of the values
+/// contains a colon or is empty and would be misread. Returns false if `port` is `None`.
 fn members_stay(
     text: Text<'_>,
     attributes: &[Attribute],

@@ -68,8 +68,10 @@ enum Purpose {
 
 /// Reads the bytes of a DOT file, adds its text to `sources`, and returns its declarations.
 ///
-/// `name` names the file in diagnostics. Returns `None`, with errors in `diagnostics`, if the
-/// file cannot be used. Warnings are possible in both cases.
+/// `name` names the file in diagnostics. If the graph has no name, the result has the stem of
+/// `name` as its name. Returns `None`, with errors in `diagnostics`, if the file cannot be used.
+/// Warnings are possible in both cases. `sources` is not changed if the bytes are not text or are
+/// too large.
 pub fn load(
     sources: &mut SourceMap,
     name: &str,
@@ -82,7 +84,8 @@ pub fn load(
 /// Reads a DOT file like [`load`], for a picture of the graph, which need not be a valid network.
 ///
 /// Everything that Graphviz draws is declared. Errors of [`load`] about the network are warnings
-/// here, except for a graph that is too large or has an unsupported version.
+/// here, except for a graph that is too large or has an unsupported version. Returns `None` in
+/// these cases, and for files that are not text or have syntax errors.
 pub fn load_picture(
     sources: &mut SourceMap,
     name: &str,

@@ -90,13 +90,14 @@ impl<'a> Lexer<'a> {
         self
     }
 
-    /// Returns the range of bytes of each comment so far, in order. Comments after the call are not
-    /// kept.
+    /// Returns the range of bytes (start, end) of each comment so far, in order. Comments after the
+    /// call are not kept. Without [`Lexer::keep_comments`], the result is empty.
     pub fn take_comments(&mut self) -> Vec<(u32, u32)> {
         self.comments.take().unwrap_or_default()
     }
 
-    /// Returns the last quoted string so far that contains a line end.
+    /// Returns the range of bytes (start, end) of the last quoted string so far that contains a
+    /// line end, or `None` if there is none.
     pub fn suspect(&self) -> Option<(u32, u32)> {
         self.suspect
     }

@@ -21,8 +21,10 @@ const MOST_ERRORS: usize = 32;
 
 /// Parses a source, reports its statements to `events`, and adds diagnostics to `diagnostics`.
 ///
-/// Returns the number of graphs. If `diagnostics` contains errors afterwards, `events`
-/// has received only the valid statements.
+/// Returns the number of graphs. A graph is not counted if its head has an error, or if parsing
+/// stopped in it after too many errors. After a syntax error, parsing continues at the next
+/// statement, so that `events` receives the valid statements. It stops after 32 errors, after an
+/// error in the head of a graph, and after an unclosed brace.
 pub fn parse(source: &Source, events: &mut impl Events, diagnostics: &mut Diagnostics) -> usize {
     let text = Text::new(source.text(), source.base());
     Parser::new(text, Lexer::new(text.as_str()), events, diagnostics).file()

@@ -19,6 +19,8 @@ use std::fmt::Write;
 /// Returns a network as DOT, without abstract declarations. Reading it gives the same network,
 /// apart from names that DOT cannot express.
 ///
+/// Names of bundles are lost. A module with the name of an earlier module gets a number.
+///
 /// DOT cannot express a name that ends with a backslash, or contains one before a quote, or
 /// contains a zero byte. An empty name of a port, a kind or a type cannot be expressed either.
 /// Names of modules get the prefix `cluster_`, because clusters of Graphviz need it. In contrast,

@@ -98,13 +98,14 @@ crate::payload!(BlockedWait {
 });
 
 impl Block {
-    /// Returns true if a process waits for an event that the runtime does not know.
+    /// Returns true if one of the listed processes in `others` waits for an event that the runtime
+    /// does not know.
     pub fn waits_for_foreign(&self) -> bool {
         self.others.iter().any(|process| process.waits.is_empty())
     }
 
-    /// Returns true if all processes of the cycle wait to read from channels of the graph. An
-    /// initial token in one of these channels then lets a process begin.
+    /// Returns true if a cycle exists and all its listed processes wait only to read from channels
+    /// of the graph. An initial token in one of these channels then lets a process begin.
     fn lacks_a_first_token(&self) -> bool {
         let reads = |wait: &BlockedWait| {
             let is_read = wait.call.is_none() && !wait.write && !wait.control;
@@ -121,7 +122,10 @@ impl Block {
         Quiet(self)
     }
 
-    /// Writes the processes, each list after a heading.
+    /// Writes the processes, each list after a heading. Writes nothing for an empty list.
+    ///
+    /// # Errors
+    /// Returns the error of the formatter.
     #[doc(hidden)]
     pub fn list(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = |f: &mut fmt::Formatter<'_>, processes: &[BlockedProcess], all: usize| {
@@ -238,6 +242,9 @@ impl fmt::Display for BlockedWait {
 
 impl BlockedWait {
     /// Writes the channel and the event that the process waits for there.
+    ///
+    /// # Errors
+    /// Returns the error of the formatter.
     fn at_channel(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.stop {
             "waits for the reader to leave"

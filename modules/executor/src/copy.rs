@@ -55,6 +55,7 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 }
 
 /// Prefetches the cache line at `from`. The address need not be valid, because nothing is read.
+/// Has no effect on processors other than x86-64, and under Miri.
 #[inline(always)]
 pub(crate) fn fetch(from: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -66,7 +67,8 @@ pub(crate) fn fetch(from: *const u8) {
     let _ = from;
 }
 
-/// Copies bytes by the widest loads and stores that the processor has.
+/// Copies bytes by loads and stores of half a cache line if the processor has AVX, otherwise by the
+/// widest ones that every processor has.
 ///
 /// # Safety
 /// As for [`copy`].
@@ -81,7 +83,7 @@ unsafe fn copy_many(from: *const u8, to: *mut u8, len: usize) {
     unsafe { copy_lines(from, to, len) };
 }
 
-/// Copies as [`copy_lines`] does, by loads and stores of half a line.
+/// Copies as [`copy_lines`] does, by loads and stores of half a cache line.
 ///
 /// # Safety
 /// As for [`copy`]. The processor must have AVX.
@@ -117,7 +119,7 @@ unsafe fn copy_lines(from: *const u8, to: *mut u8, len: usize) {
     unsafe { ptr::copy_nonoverlapping(from.add(at), to.add(at), len - at) };
 }
 
-/// Returns true if the processor is of AMD's family of Zen 3 and 4.
+/// Returns true if the processor is of AMD's family of Zen 3 and 4 (family 0x19).
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn is_zen_3_or_4() -> bool {
     // The result is cached, because `cpuid` in a virtual machine takes as long as several copies.

@@ -25,7 +25,7 @@ pub enum RunError {
     Options(String),
     /// A file of the run could not be read or written.
     File(String),
-    /// An external cause ended an OS process of the run, or it could not be started.
+    /// An external cause ended an OS process of the run, or an OS process could not be started.
     Lost(String),
 }
 
@@ -105,7 +105,7 @@ pub enum Exit {
     Usage = 2,
     /// 6: the network deadlocked.
     Blocked = 6,
-    /// 7: an external cause ended an OS process of the run.
+    /// 7: an external cause ended an OS process of the run, or an OS process could not be started.
     Lost = 7,
     /// 8: channels would have to grow by more than [`Options::memory`](crate::Options::memory)
     /// allows.
@@ -116,7 +116,8 @@ pub enum Exit {
 }
 
 impl RunError {
-    /// Returns the error for an output of the run that cannot be written to `file`.
+    /// Returns the [`RunError::File`] for an output of the run that cannot be written to `file`.
+    /// `what` is a description of the output, such as "the trace".
     #[doc(hidden)]
     pub fn cannot_write(what: &str, file: &Path, error: &io::Error) -> Self {
         RunError::File(format!(
@@ -125,15 +126,15 @@ impl RunError {
         ))
     }
 
-    /// Returns the path relative to the working directory if it is inside, because the user most
-    /// likely wrote it so.
+    /// Returns a path relative to the working directory if the path is inside, because the user
+    /// most likely wrote it so. Returns any other path unchanged.
     #[doc(hidden)]
     pub fn shown(file: &Path) -> PathBuf {
         let here = std::env::current_dir().unwrap_or_default();
         file.strip_prefix(here).unwrap_or(file).to_path_buf()
     }
 
-    /// Returns the exit code for this error.
+    /// Returns the exit code for this error. It is never [`Exit::Ok`] or [`Exit::Unread`].
     pub fn exit(&self) -> Exit {
         match self {
             RunError::Failed(_) | RunError::Wiring(_) => Exit::Failed,
@@ -155,7 +156,9 @@ pub const CAUSE: usize = match (cfg!(loom), cfg!(miri)) {
 };
 
 impl RunError {
-    /// Encodes the error for another OS process. Long messages are cut.
+    /// Encodes the error for another OS process. If the encoding would be longer than [`CAUSE`],
+    /// the message is cut to a quarter of [`CAUSE`]. A [`RunError::Blocked`] or
+    /// [`RunError::Memory`] is never cut.
     #[doc(hidden)]
     pub fn to_cause(&self) -> Vec<u8> {
         let whole = Encoder::to_vec(self);
@@ -186,7 +189,8 @@ impl RunError {
         Encoder::to_vec(&error)
     }
 
-    /// Decodes the error that another OS process sent.
+    /// Decodes the error that another OS process sent. Returns a [`RunError::Lost`] if the bytes
+    /// are not a valid error.
     #[doc(hidden)]
     pub fn from_cause(cause: &[u8]) -> RunError {
         Decoder::from_slice(cause)

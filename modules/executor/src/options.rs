@@ -118,23 +118,32 @@ impl Options {
         Options::default()
     }
 
-    /// Sets the number of OS processes, at least 1. `run` runs them as threads of one OS process.
+    /// Sets the number of OS processes [default: one more than the highest number in the mapping,
+    /// or 1 without a mapping]. `run` runs them as threads of one OS process.
+    ///
+    /// The number must be from 1 to 4096. For any other number, the run fails with
+    /// [`RunError::Options`].
     pub fn os_processes(mut self, count: usize) -> Self {
         self.os_processes = Some(count);
         self
     }
 
-    /// Sets the number of schedulers in each OS process, at least 1. They share its processes in
-    /// blocks of consecutive ranks.
+    /// Sets the number of schedulers in each OS process [default: 1]. The schedulers share the
+    /// processes of their OS process, in order of rank, in blocks whose sizes differ by at most
+    /// one.
+    ///
+    /// The number must be at least 1, and at most 4096 divided by the number of OS processes. For
+    /// any other number, the run fails with [`RunError::Options`].
     pub fn schedulers(mut self, count: usize) -> Self {
         self.schedulers = Some(count);
         self
     }
 
     /// Sets the number of threads that the schedulers share, at least 1 [default: number of cores].
-    /// There are never more threads than schedulers. Two schedulers on one core would need a
-    /// context switch for each token between them. On one thread they do not. A process that blocks
-    /// its thread (it sleeps, or waits for a file) blocks all schedulers on it.
+    /// There are never more threads than schedulers. Two schedulers on one core, but on different
+    /// threads, would need a context switch for each token between them. On one thread they do not.
+    /// A process that blocks its thread (it sleeps, or waits for a file) blocks all schedulers on
+    /// that thread. For 0 threads, the run fails with [`RunError::Options`].
     pub fn threads(mut self, count: usize) -> Self {
         self.threads = Some(count);
         self
@@ -177,15 +186,17 @@ impl Options {
         self
     }
 
-    /// Sets the number of events that each scheduler keeps for [`Options::trace`], from 1 to 2^24
-    /// [default: 65,536]. An event is a poll of a process, a token written or a token read. It
-    /// takes 40 bytes during the run and about 150 in the file.
+    /// Sets the number of events that each scheduler keeps for [`Options::trace`] [default:
+    /// 65,536]. 0 counts as 1, and a number above 2^24 counts as 2^24. An event is a poll of a
+    /// process, a token written or a token read. It takes 40 bytes during the run and about 150 in
+    /// the file.
     pub fn trace_events(mut self, count: usize) -> Self {
         self.trace_events = Some(count.clamp(1, MOST_EVENTS));
         self
     }
 
-    /// Returns the trace into which a scheduler records events.
+    /// Returns the trace into which a scheduler records events, with [`Options::trace_events`].
+    /// Returns `None` if the run is not traced.
     #[doc(hidden)]
     pub fn recording(&self) -> Option<Trace> {
         let events = self.trace_events.unwrap_or(EVENTS);
@@ -193,7 +204,10 @@ impl Options {
     }
 
     /// Sets the OS process of each rank. The default of [`Options::os_processes`] is then the
-    /// number of OS processes that the mapping names.
+    /// highest number in the mapping plus one.
+    ///
+    /// The run fails with [`RunError::Options`] if the length of the mapping is not the number of
+    /// ranks, or if the mapping names an OS process that does not exist.
     pub fn mapping(mut self, mapping: Sequence) -> Self {
         self.mapping = Some(mapping);
         self
@@ -201,15 +215,16 @@ impl Options {
 
     /// Calls a function when all processes have waited for two seconds and an event outside of the
     /// network may still wake one (a timer, a socket of another library). The function gets the
-    /// waiting processes. It is called again at increasing intervals while they wait. The run is
-    /// suspended during the call, so the function should be short. `main` installs one that prints
-    /// its argument.
+    /// waiting processes. While they wait, it is called again at intervals that grow by a factor of
+    /// 4. The run is suspended during the call, so the function should be short. A panic in it is
+    /// ignored. `main` installs a function that prints its argument.
     pub fn on_quiet(mut self, report: impl Fn(&Block) + Send + Sync + 'static) -> Self {
         self.notice = Some(Notice(Arc::new(report)));
         self
     }
 
-    /// Completes the options for a run in `count` OS processes that a launcher has started.
+    /// Completes the options for a run in `count` OS processes that a launcher has started: sets
+    /// the number of OS processes to `count` and the link to [`Link::Mpi`].
     ///
     /// # Errors
     ///

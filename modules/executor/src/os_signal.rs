@@ -4,8 +4,8 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Returns the handler of a signal, which may be `SIG_DFL` or `SIG_IGN`. Returns `None` if it
-/// cannot be determined. Changes nothing.
+/// Returns the handler of a signal, which may be `SIG_DFL` or `SIG_IGN`. Returns `None` if the
+/// signal does not exist, and always under Miri. Changes nothing.
 pub fn handler(signal: c_int) -> Option<libc::sighandler_t> {
     if cfg!(miri) {
         return None;

@@ -16,9 +16,15 @@ pub struct Pins {
 impl Pins {
     /// Chooses the cores of OS process `me` of `count`, for `each` schedulers.
     ///
-    /// `named` gives cores for each OS process. They are used if all of them are available.
-    /// Otherwise each scheduler gets a core of its own, or none is pinned if there are too few
-    /// cores.
+    /// `named` gives cores for each OS process. They are used if `named` has `count` entries and
+    /// this thread may use all of these cores. The schedulers of an OS process share its cores
+    /// among them, or each gets all of them if there are fewer cores than schedulers. Without such
+    /// cores, each scheduler of the run gets a core of its own, or none is pinned if there are too
+    /// few cores.
+    ///
+    /// # Panics
+    /// If the cores in `named` are used and `me` is not below `count`. If they are not used and
+    /// `each` is 0.
     pub fn choose(me: usize, count: usize, each: usize, named: Option<&[Vec<u32>]>) -> Self {
         Pins::of(me, count, each, named, &system::allowed(), system::siblings)
     }
@@ -55,7 +61,9 @@ impl Pins {
         }
     }
 
-    /// Pins this thread to the cores of scheduler `at`. Threads that it starts later inherit this.
+    /// Pins this thread to the cores of scheduler `at` of this OS process. Threads that it starts
+    /// later inherit this. Has no effect if the schedulers are not pinned, or if the operating
+    /// system refuses.
     pub fn pin(&self, at: usize) {
         if let Some(cores) = self.cores.get(at).filter(|cores| !cores.is_empty()) {
             // If the system refuses, the thread stays unpinned.
@@ -70,7 +78,8 @@ fn are_apart(named: &[Vec<u32>]) -> bool {
     all.windows(2).all(|two| two[0] != two[1])
 }
 
-/// Returns the core that this thread may use, if it is exactly one.
+/// Returns the core that this thread may use. Returns `None` if it may use several cores, or if the
+/// cores cannot be determined.
 pub fn core() -> Option<u32> {
     match *system::allowed() {
         [core] => Some(core),
@@ -78,7 +87,9 @@ pub fn core() -> Option<u32> {
     }
 }
 
-/// Parses the cores of OS processes, such as `0 2 4,5`.
+/// Parses the cores of OS processes, such as `0 2 4,5`: white space separates OS processes, and
+/// commas separate the cores of one. Returns `None` if the text is blank, or if a core is not an
+/// integer below 2^32.
 pub fn parse(text: &str) -> Option<Vec<Vec<u32>>> {
     let one = |word: &str| word.split(',').map(|core| core.parse().ok()).collect();
     let all: Option<Vec<Vec<u32>>> = text.split_whitespace().map(one).collect();
@@ -86,7 +97,7 @@ pub fn parse(text: &str) -> Option<Vec<Vec<u32>>> {
 }
 
 /// Returns `count` cores, or an empty vector if fewer are allowed. `siblings` returns an identifier
-/// of the physical core of a hardware thread.
+/// of the physical core of a hardware thread, or an empty string if it is unknown.
 fn choose(count: usize, allowed: &[u32], siblings: impl Fn(u32) -> String) -> Vec<u32> {
     if count > allowed.len() {
         return Vec::new();

@@ -118,14 +118,18 @@ impl Options {
     }
 }
 
-/// Returns the number of threads on which the schedulers run. It defaults to the number of cores,
-/// because more threads would only alternate. It is at most the number of schedulers.
+/// Returns the number of threads on which the schedulers run: `asked`, but at most the number of
+/// schedulers. `asked` defaults to the number of cores, because more threads would only alternate.
 fn threads(asked: Option<usize>, schedulers: usize, cores: impl FnOnce() -> usize) -> usize {
     asked.unwrap_or_else(cores).min(schedulers)
 }
 
 /// Distributes the ranks of each OS process to its schedulers, in blocks whose sizes differ by at
-/// most one.
+/// most one. `each` is the number of schedulers in an OS process. Returns pairs of the first rank
+/// of a run and its scheduler, in order of rank.
+///
+/// # Panics
+/// If the mapping names an OS process that is not below `os_processes`.
 fn split(mapping: &Sequence, os_processes: usize, each: usize) -> Arc<[(u32, u32)]> {
     let mut counts = vec![0_u64; os_processes];
     for os_process in mapping.iter() {
@@ -146,6 +150,7 @@ fn split(mapping: &Sequence, os_processes: usize, each: usize) -> Arc<[(u32, u32
 }
 
 impl Placement {
+    /// Returns the number of schedulers of the run.
     pub fn schedulers(&self) -> usize {
         self.schedulers as usize
     }
@@ -155,15 +160,18 @@ impl Placement {
         self.each as usize
     }
 
+    /// Returns the number of OS processes of the run.
     pub fn os_processes(&self) -> usize {
         (self.schedulers / self.each) as usize
     }
 
+    /// Returns the number of threads on which the schedulers of the run are placed.
     pub fn threads(&self) -> usize {
         self.threads as usize
     }
 
-    /// Returns the thread of a rank. Adjacent schedulers share a thread.
+    /// Returns the thread of a rank, from 0 to [`Placement::threads`] - 1. Adjacent schedulers
+    /// share a thread.
     #[inline]
     pub fn thread_of(&self, rank: u32) -> SchedulerId {
         let scheduler = self.of(rank);
@@ -173,13 +181,14 @@ impl Placement {
         SchedulerId((u64::from(scheduler) * self.threads / self.schedulers) as u32)
     }
 
-    /// Returns true if all ranks are on one scheduler.
+    /// Returns true if the run has only one scheduler.
     #[inline]
     pub fn is_one(&self) -> bool {
         self.schedulers == 1
     }
 
-    /// Returns the scheduler of a rank.
+    /// Returns the scheduler of a rank. The rank must be below the number of ranks of the run.
+    /// Otherwise the result has no meaning.
     #[inline]
     pub fn of(&self, rank: u32) -> u32 {
         if self.schedulers == 1 {

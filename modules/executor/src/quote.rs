@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Returns `text` as a JSON string.
+/// Returns `text` as a JSON string, including the quotation marks.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

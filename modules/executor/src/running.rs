@@ -10,7 +10,7 @@ pub trait StateReport: Send + Sync {
     /// Returns a description of the state. Returns `None` if the run has ended.
     fn state(&self) -> Option<String>;
     /// Returns a text for each process that keeps others from running for long. Must be called
-    /// periodically.
+    /// periodically, because the time is measured between calls.
     fn overlong(&self) -> Vec<String>;
 }
 
@@ -19,17 +19,20 @@ pub trait StateReport: Send + Sync {
 pub struct Running(Arc<Mutex<Option<Weak<dyn StateReport>>>>);
 
 impl Running {
+    /// Registers a run, in place of an earlier one.
     pub fn begin(&self, run: Weak<dyn StateReport>) {
         *lock(&self.0) = Some(run);
     }
 
-    /// Returns a description of the state of the processes. Returns `None` if there is no run.
+    /// Returns a description of the state of the processes. Returns `None` if no run has begun, or
+    /// if the run has ended.
     pub fn state(&self) -> Option<String> {
         let run = lock(&self.0).as_ref().and_then(Weak::upgrade)?;
         run.state()
     }
 
-    /// Returns a text for each process that keeps others from running for long.
+    /// Returns a text for each process that keeps others from running for long. Must be called
+    /// periodically. Returns an empty vector if no run has begun, or if the run has ended.
     pub fn overlong(&self) -> Vec<String> {
         let run = lock(&self.0).as_ref().and_then(Weak::upgrade);
         run.map_or_else(Vec::new, |run| run.overlong())

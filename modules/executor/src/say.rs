@@ -17,7 +17,8 @@ pub fn say(text: &str) {
 /// Prints a line.
 ///
 /// # Errors
-/// Returns an error if standard error cannot be written.
+/// Returns an error if standard error cannot be written, or if its file descriptor cannot be
+/// duplicated.
 pub fn try_say(text: &str) -> io::Result<()> {
     use std::os::fd::AsFd;
     let stderr = io::stderr().as_fd().try_clone_to_owned()?;
@@ -25,8 +26,10 @@ pub fn try_say(text: &str) -> io::Result<()> {
     File::from(stderr).write_all(format!("{text}\n").as_bytes())
 }
 
-/// Runs `work` on a new thread and waits for its result. Returns `None` if the result is not
-/// available within `at_most`, or if the thread cannot be started.
+/// Runs `work` on a new thread and blocks until its result is available, at most for `at_most`.
+///
+/// Returns `None` if the time is over, if `work` panics, or if the thread cannot be started. If the
+/// time is over, `work` continues on its thread and its result is dropped.
 pub fn within<R: Send + 'static>(
     at_most: Duration,
     work: impl FnOnce() -> R + Send + 'static,

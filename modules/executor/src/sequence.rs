@@ -18,7 +18,8 @@
 //! | `0+1*3+10*2` | 0 1 2 10 11 12 |
 //! | `0+1*3 9 4` | 0 1 2 9 4 |
 //!
-//! All numbers are below 2^32, and a sequence has fewer than 2^32 numbers. Random access computes
+//! All numbers are below 2^32, and a sequence has fewer than 2^32 numbers. A term has at most 8
+//! loops. A count may be 0, and the term then has no numbers. Random access computes
 //! the n-th number in time logarithmic in the number of terms. The memory is proportional to the
 //! length of the text.
 
@@ -94,6 +95,10 @@ impl Reader<'_> {
         self.text.get(self.at).copied()
     }
 
+    /// Reads a number.
+    ///
+    /// # Errors
+    /// Returns an error if no digit comes next, or if the number is 2^32 or more.
     fn number(&mut self) -> Result<u32, SequenceError> {
         let mut value: Option<u32> = None;
         while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
@@ -111,6 +116,11 @@ impl Reader<'_> {
 impl std::str::FromStr for Sequence {
     type Err = SequenceError;
 
+    /// Parses a sequence. An empty or blank text is an empty sequence.
+    ///
+    /// # Errors
+    /// Returns an error if the text does not follow the grammar, if a number is not below 2^32, if
+    /// the sequence would have 2^32 numbers or more, or if a term has more than 8 loops.
     fn from_str(text: &str) -> Result<Self, SequenceError> {
         let mut sequence = Sequence::default();
         let mut reader = Reader {
@@ -203,13 +213,14 @@ impl Sequence {
         Some(value(term.start, self.loops_of(at), n - term.before))
     }
 
-    /// Returns the term that contains the n-th number. `n` must be below the length.
+    /// Returns the index of the term that contains the n-th number. `n` must be below the length.
     fn term_of(&self, n: u32) -> usize {
         self.terms.partition_point(|term| term.before <= n) - 1
     }
 
-    /// Returns the index of the first occurrence of a number. Takes constant time for a term with
-    /// at most one loop, and linear time in its length for others.
+    /// Returns the index of the first occurrence of a number, or `None` if the sequence does not
+    /// contain it. Searches the terms in order. Takes constant time for a term without loops or
+    /// with one loop whose step is not 0. Takes linear time in its length for any other term.
     pub fn position(&self, number: u32) -> Option<usize> {
         let plain = |term: &Term, loops: &[Loop]| match loops {
             [] => (term.start == number).then_some(0),
@@ -248,7 +259,7 @@ impl Sequence {
         &self.loops[self.terms[term].first as usize..end]
     }
 
-    /// Returns an iterator over the numbers.
+    /// Returns an iterator over the numbers, in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         Numbers {
             sequence: self,
@@ -310,8 +321,8 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// Appends the indices at which the steps of the loops add up to `sum`. `before` is added to each
-/// index.
+/// Appends to `found` the indices at which the steps of the loops add up to `sum`, in ascending
+/// order. `before` is added to each index.
 fn places(loops: &[Loop], sum: i64, before: usize, found: &mut Vec<usize>) {
     let Some((outer, inner)) = loops.split_last() else {
         found.extend((sum == 0).then_some(before));

@@ -37,8 +37,9 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Locks a mutex, even if another thread panicked while it held the lock. This is sound because the
-/// guarded data is consistent at every point where a panic may start.
+/// Locks a mutex, even if another thread panicked while it held the lock. Blocks until the lock is
+/// free. Ignoring the panic is sound because the guarded data is consistent at every point where a
+/// panic may start.
 #[inline]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -131,6 +131,8 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// Creates an empty trace for this file, in which each scheduler keeps [`EVENTS`] events. Does
+    /// not access the file.
     pub fn new(file: &Path) -> Self {
         Trace {
             // Absolute, because a process may change the working directory.
@@ -149,11 +151,12 @@ impl Trace {
         }
     }
 
+    /// Returns the absolute path of the file for the trace.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Adds the events of a scheduler that has ended.
+    /// Adds the events of a scheduler that has ended to those that [`Trace::take`] returns.
     pub fn add(&self, part: Part) {
         lock(&self.parts).push(part);
     }
@@ -163,12 +166,12 @@ impl Trace {
         std::mem::take(&mut lock(&self.parts))
     }
 
-    /// Stores a message about the file for [`Trace::take_notice`].
+    /// Stores a message about the file for [`Trace::take_notice`]. It replaces an earlier message.
     pub fn note(&self, notice: String) {
         *lock(&self.notice) = Some(notice);
     }
 
-    /// Returns the message about the file, and removes it.
+    /// Returns the message about the file, and removes it. Returns `None` if no message is stored.
     pub fn take_notice(&self) -> Option<String> {
         lock(&self.notice).take()
     }

@@ -176,8 +176,10 @@ impl Options {
     /// variables.
     ///
     /// # Errors
-    /// Returns [`RunError::Options`] for a value that is not expected, and [`RunError::File`] for a
-    /// mapping file that cannot be read.
+    /// Returns [`RunError::Options`] for a value that is not expected, if `GRAPHMAP_MAPPING` and
+    /// `GRAPHMAP_PLACEMENT` are both set, or if the mapping file is not a valid sequence.
+    /// Returns [`RunError::File`] if the mapping file cannot be read, is too large, or is not
+    /// UTF-8.
     pub fn from_env() -> Result<Self, RunError> {
         Self::from_variables(|name| env::var_os(name))
     }
@@ -200,7 +202,12 @@ impl Options {
     }
 }
 
-/// Reads the OS process of each rank from a file or from a text.
+/// Reads the OS process of each rank from a file or from a text. Returns `Ok(None)` if neither is
+/// given.
+///
+/// # Errors
+/// Returns [`RunError::Options`] if both are given, or if the mapping is not a valid sequence.
+/// Returns [`RunError::File`] if the file cannot be read.
 fn mapping(
     file: Option<OsString>,
     placement: Option<OsString>,
@@ -249,7 +256,8 @@ fn absolute(file: impl AsRef<Path>) -> PathBuf {
     std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf())
 }
 
-/// Returns the part after a prefix, which need not be Unicode.
+/// Returns the part of `value` after a prefix. That part need not be Unicode. Returns `None` if
+/// `value` does not begin with the prefix.
 fn after<'a>(value: &'a OsStr, prefix: &str) -> Option<&'a OsStr> {
     use std::os::unix::ffi::OsStrExt;
     let rest = value.as_bytes().strip_prefix(prefix.as_bytes())?;
@@ -279,7 +287,11 @@ fn link(value: &OsStr) -> Option<Link> {
 }
 
 /// Parses a number of bytes. The units `K` or `KiB` to `T` or `TiB` are powers of 1024, and `kB` to
-/// `TB` are powers of 1000, both without regard to case.
+/// `TB` are powers of 1000, both without regard to case. A number without a unit, or with `B`, is
+/// in bytes. White space may precede or follow the unit.
+///
+/// Returns `None` if the text does not begin with a digit, if the unit is unknown, or if the number
+/// of bytes is 2^64 or more.
 pub fn bytes(text: &str) -> Option<u64> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
@@ -304,6 +316,9 @@ pub fn bytes(text: &str) -> Option<u64> {
 }
 
 /// Reads a text of limited size, because the source may be endless.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, is not UTF-8, or is larger than the limit.
 fn read_text(file: &Path) -> io::Result<String> {
     let file = File::open(file)?;
     let most = match file.metadata()?.is_file() {

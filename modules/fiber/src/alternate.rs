@@ -15,7 +15,9 @@ thread_local! {
     static OWN: OnceCell<Option<Own>> = const { OnceCell::new() };
 }
 
-/// Provides this thread with an alternate signal stack, unless it has one.
+/// Provides this thread with an alternate signal stack, unless it has one. Does nothing in a thread
+/// that has dropped its thread-locals. Returns an error if the stack cannot be mapped, guarded or
+/// set.
 pub(crate) fn provide() -> io::Result<()> {
     let provided = OWN.try_with(|own| {
         if own.get().is_none() {

@@ -89,7 +89,8 @@ pub(crate) fn resuming<R>(resume: impl FnOnce() -> R) -> R {
     resumed
 }
 
-/// Runs the body of a fiber that was polled for the first time.
+/// Runs the body of a fiber that was polled for the first time. Returns the payload if the body
+/// panics or is cancelled.
 pub(crate) fn run<T>(
     yielder: &Yielder<Resume, ()>,
     resume: Resume,
@@ -140,7 +141,8 @@ impl Suspender<'_> {
         self.depth.set(uninterrupted_depth());
     }
 
-    /// Suspends the stack until its fiber is polled again.
+    /// Suspends the stack until its fiber is polled again. Unwinds the stack if the fiber is
+    /// dropped instead.
     ///
     /// This function is inlined, because processors mispredict a return to a frame that was called
     /// before the switch.
@@ -155,7 +157,8 @@ impl Suspender<'_> {
         }
     }
 
-    /// Unwinds the stack of a dropped fiber.
+    /// Unwinds the stack of a dropped fiber. After [`CATCHES`] unwindings, suspends the stack for
+    /// ever instead.
     #[cold]
     fn unwind(&self) -> ! {
         self.tries.set(self.tries.get() + 1);
@@ -168,7 +171,8 @@ impl Suspender<'_> {
         }
     }
 
-    /// Returns the error for a wait on a stack that unwinds.
+    /// Returns the error for a wait on a stack that unwinds. Aborts the process after 1,000 waits
+    /// of a dropped fiber.
     #[cold]
     fn refuse(&self) -> WaitError {
         if self.is_cancelled.get() {
@@ -183,7 +187,8 @@ impl Suspender<'_> {
     }
 }
 
-/// Returns true if the caller runs on the stack of a fiber.
+/// Returns true if the caller runs on the stack of a fiber. The caller may still be unable to wait:
+/// [`try_wait`] lists the cases.
 pub fn on_fiber() -> bool {
     !CURRENT.get().is_null()
 }
@@ -195,7 +200,8 @@ pub fn on_fiber() -> bool {
 ///
 /// # Panics
 ///
-/// Panics if [`try_wait`] returns an error.
+/// Panics if [`try_wait`] returns an error. A panic of the future comes out of this call. If the
+/// fiber is dropped in the wait, this function unwinds without a message.
 #[track_caller]
 #[inline]
 pub fn wait<F: IntoFuture>(future: F) -> F::Output {
@@ -212,14 +218,17 @@ fn cannot(error: WaitError) -> ! {
 }
 
 /// Waits as [`wait`] does, but returns an error if it cannot wait. If the fiber is dropped in the
-/// wait, this function unwinds.
+/// wait, this function unwinds. If the body catches this unwinding and waits again, the next wait
+/// unwinds without polling its future. After 1,000 refused waits of a dropped fiber, the process
+/// aborts.
 ///
 /// # Errors
 ///
 /// * [`WaitError::NoFiber`] if the caller does not run on the stack of a fiber.
 /// * [`WaitError::InPoll`] within the poll of a future that the fiber waits for, within a run that
 ///   the fiber started, and within a call of [`uninterrupted`](crate::uninterrupted).
-/// * [`WaitError::Unwinding`] if the future is pending while the stack unwinds.
+/// * [`WaitError::Unwinding`] if the future is pending while the thread is panicking. The future
+///   was polled once.
 #[inline]
 pub fn try_wait<F: IntoFuture>(future: F) -> Result<F::Output, WaitError> {
     // SAFETY: the pointer is null, or points to the suspender of the running stack, which outlives

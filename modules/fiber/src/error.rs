@@ -39,7 +39,7 @@ impl fmt::Display for WaitError {
 
 impl std::error::Error for WaitError {}
 
-/// A stack for a fiber could not be allocated.
+/// A stack for a fiber could not be allocated, or its overflow could not be detected.
 #[derive(Debug)]
 pub struct StackError {
     pub(crate) name: String,
@@ -49,7 +49,8 @@ pub struct StackError {
 }
 
 impl StackError {
-    /// Returns the kind of error that the kernel reported.
+    /// Returns the kind of error that the kernel reported. It is
+    /// [`OutOfMemory`](io::ErrorKind::OutOfMemory) if the guards would need too many mappings.
     pub fn kind(&self) -> io::ErrorKind {
         self.error.kind()
     }
@@ -76,7 +77,7 @@ impl std::error::Error for StackError {
     }
 }
 
-/// `GRAPHMAP_STACK` is not a valid stack size.
+/// `GRAPHMAP_STACK` is not a stack size from 16 KiB to 1 GiB.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionsError(pub(crate) String);
 

@@ -31,7 +31,8 @@ type Body<T> = Coroutine<Resume, (), Outcome<T>, Stack>;
 /// # Panics
 ///
 /// A poll panics if the body panics (with the same payload), if the fiber has ended, or if the
-/// thread is panicking already.
+/// thread is panicking already. A drop panics if the cancelled body panics, or if the drop of a
+/// body that has not begun panics, unless the thread is panicking already.
 ///
 /// ```compile_fail
 /// fn other_thread(fiber: graphmap_fiber::Fiber<()>) {
@@ -46,11 +47,11 @@ pub struct Fiber<T: 'static> {
 
 impl<T: 'static> Fiber<T> {
     /// Creates a fiber that runs `body` on a stack with the options of
-    /// [`Options::from_env`](crate::Options::from_env).
+    /// [`Options::from_env`](crate::Options::from_env). The body begins at the first poll.
     ///
     /// # Panics
     ///
-    /// Panics if no stack can be allocated, or if `GRAPHMAP_STACK` is not a valid size.
+    /// Panics if [`named`](Fiber::named) returns an error or panics.
     pub fn new(body: impl FnOnce() -> T + 'static) -> Self {
         match Self::named("", body) {
             Ok(fiber) => fiber,
@@ -59,15 +60,17 @@ impl<T: 'static> Fiber<T> {
     }
 
     /// Creates a fiber as [`new`](Fiber::new) does, with a name. The report of a stack overflow
-    /// contains the first 63 characters of the name.
+    /// contains the first 63 characters of the name. The options are read once for each thread,
+    /// when its first fiber is created.
     ///
     /// # Errors
     ///
-    /// Returns an error if no stack can be allocated.
+    /// Returns an error if no stack can be allocated, or if the overflow of stacks cannot be
+    /// detected (`sigaltstack` or `sigaction` fails).
     ///
     /// # Panics
     ///
-    /// Panics if `GRAPHMAP_STACK` is not a valid size.
+    /// Panics if the options are read and `GRAPHMAP_STACK` is not a valid size.
     pub fn named(
         name: impl Display,
         body: impl FnOnce() -> T + 'static,
@@ -82,7 +85,7 @@ impl Stacks {
     ///
     /// # Errors
     ///
-    /// Returns an error if no stack can be allocated.
+    /// Returns an error as [`Fiber::named`] does.
     pub fn fiber<T: 'static>(
         &self,
         name: impl Display,
@@ -98,7 +101,8 @@ impl Stacks {
     }
 }
 
-/// Returns a coroutine that will run `body` on `stack`.
+/// Returns a coroutine that will run `body` on `stack`. `name` is the name of the fiber in the
+/// report of an overflow.
 fn begin<T: 'static>(stack: Stack, name: String, body: impl FnOnce() -> T + 'static) -> Body<T> {
     let extent = stack.extent(name);
     let run = move |yielder: &_, resume| current::run(yielder, resume, &extent, body);
@@ -159,7 +163,8 @@ impl<T: 'static> Drop for Fiber<T> {
     }
 }
 
-/// Unwinds the stack of a suspended body. Returns its output if it caught the unwinding and ended.
+/// Unwinds the stack of a suspended body. Returns its output if it caught the unwinding and ended,
+/// `None` if it is still suspended, and otherwise the payload of the panic that ended it.
 fn cancel<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     let mut context = Context::from_waker(Waker::noop());
     let resume = Resume::new(&mut context, true);
@@ -169,7 +174,7 @@ fn cancel<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     }
 }
 
-/// Drops a body that never began.
+/// Drops a body that never began. Returns `None`, or the payload if the drop panics.
 fn never_begun<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     let dropped = catch_unwind(AssertUnwindSafe(|| stack.force_unwind()));
     if dropped.is_err() {
@@ -180,7 +185,7 @@ fn never_begun<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     dropped.map(|()| None)
 }
 
-/// Drops the payload of a panic.
+/// Drops the payload of a panic. A panic in its destructor is ignored.
 fn discard(payload: Box<dyn Any + Send>) {
     if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         // A payload whose destructor panics is not dropped a second time.

@@ -21,7 +21,8 @@ impl Options {
     /// Largest size of a stack in bytes: 1 GiB.
     pub const MOST: usize = 1 << 30;
 
-    /// Returns options for stacks of 64 KiB each.
+    /// Returns options for stacks of 64 KiB each, guarded by `MADV_GUARD_INSTALL` if the kernel has
+    /// it. Does not read `GRAPHMAP_STACK`.
     pub fn new() -> Self {
         Options {
             size: Self::SIZE,
@@ -29,22 +30,27 @@ impl Options {
         }
     }
 
-    /// Returns the options of [`new`](Options::new), with the size in `GRAPHMAP_STACK`: a number of
-    /// bytes, or of KiB, MiB or GiB with the suffix `k`, `m` or `g`.
+    /// Returns the options of [`new`](Options::new), with the size in `GRAPHMAP_STACK` if this is
+    /// set and not empty. The size is a number of bytes, guard included. The units `K` or `KiB` to
+    /// `T` or `TiB` are powers of 1024, and `kB` to `TB` are powers of 1000, both without regard to
+    /// case.
     ///
     /// # Errors
     ///
-    /// Returns an error if the value is not a size, or is out of bounds.
+    /// Returns an error if the value is not a size, or is not from [`LEAST`](Options::LEAST) to
+    /// [`MOST`](Options::MOST).
     pub fn from_env() -> Result<Self, OptionsError> {
         Options::from_env_or(Self::SIZE)
     }
 
     /// Returns the options of [`from_env`](Options::from_env), with `size` as the default if
-    /// `GRAPHMAP_STACK` is unset or empty.
+    /// `GRAPHMAP_STACK` is unset or empty. `size` is in bytes, and is clamped like the argument of
+    /// [`size`](Options::size).
     ///
     /// # Errors
     ///
-    /// Returns an error if the value is not a size, or is out of bounds.
+    /// Returns an error if the value of the variable is not a size, or is not from
+    /// [`LEAST`](Options::LEAST) to [`MOST`](Options::MOST).
     pub fn from_env_or(size: usize) -> Result<Self, OptionsError> {
         let text = env::var_os("GRAPHMAP_STACK").filter(|text| !text.is_empty());
         let Some(text) = text else {
@@ -60,7 +66,7 @@ impl Options {
 
     /// Sets the size of each stack in bytes, guard included. It is clamped to the range from
     /// [`LEAST`](Options::LEAST) to [`MOST`](Options::MOST), and later rounded up to whole pages.
-    /// This is address space: a stack takes memory only as it grows.
+    /// The size is address space: a stack takes memory only as it grows.
     pub fn size(mut self, bytes: usize) -> Self {
         self.size = bytes.clamp(Self::LEAST, Self::MOST);
         self
@@ -70,7 +76,8 @@ impl Options {
     /// 6.13).
     ///
     /// Each stack then takes two mappings of the OS process. Guards may take seven eighths of
-    /// `vm.max_map_count`: 28,665 stacks with the default limit.
+    /// `vm.max_map_count`: 28,665 stacks of all pools of the OS process with the default limit.
+    /// More stacks cannot be allocated.
     pub fn without_markers(mut self) -> Self {
         self.markers = false;
         self

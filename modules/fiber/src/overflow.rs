@@ -24,7 +24,9 @@ use crate::system::done;
 /// Action of the signal before the handler was installed.
 static EARLIER: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Installs the handler, once, and provides this thread with an alternate stack.
+/// Installs the handler, once per OS process, and provides this thread with an alternate stack.
+/// Returns the error if either fails. If the handler could not be installed, later calls return the
+/// same error.
 pub(crate) fn watch() -> io::Result<()> {
     static WATCHES: OnceLock<Result<(), i32>> = OnceLock::new();
     alternate::provide()?;
@@ -96,7 +98,8 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     }
 }
 
-/// Writes to the standard error that a stack has overflowed. Allocates no memory.
+/// Writes to the standard error that a stack has overflowed. Allocates no memory. Control
+/// characters in the name are replaced by `?`.
 fn report(extent: &Extent) {
     let name = match &*extent.name {
         "" => "a fiber without a name",

@@ -30,10 +30,11 @@ const LINE: usize = 64;
 
 /// Stacks for the fibers of one thread. A clone refers to the same stacks.
 ///
-/// A stack is a part of a *slab*, a mapping of 64 stacks. This is address space: memory is taken
-/// page by page as a body uses the stack. A stack is reused when its fiber has ended. Up to 1,024
-/// free stacks keep their memory. If there are more, their memory is returned to the kernel. When
-/// no stack is in use, the address space of all but 16 slabs is returned, too.
+/// A stack is a part of a *slab*, a mapping of 64 stacks. If the kernel refuses this mapping, a
+/// slab is a mapping of one stack. A slab is address space: memory is taken page by page as a body
+/// uses the stack. A stack is reused when its fiber has ended. Up to 1,024 free stacks keep their
+/// memory. If there are more, the memory of all free stacks is returned to the kernel. When no
+/// stack is in use, the address space of all but 16 slabs is returned, too.
 #[derive(Clone)]
 pub struct Stacks(Rc<Pool>);
 
@@ -71,7 +72,8 @@ pub struct Counts {
 }
 
 impl Stacks {
-    /// Creates a pool of stacks with these options. It maps memory when the first stack is used.
+    /// Creates a pool of stacks with these options. The pool maps memory when the first stack is
+    /// used. The size of a stack is rounded up to whole pages.
     pub fn new(options: Options) -> Stacks {
         let page = system::page_size();
         Stacks(Rc::new(Pool {
@@ -92,16 +94,19 @@ impl Stacks {
         }
     }
 
-    /// Returns the memory of free stacks to the kernel. Their address space stays mapped.
+    /// Returns the memory of all free stacks to the kernel. Their address space stays mapped.
     ///
     /// # Errors
     ///
-    /// Returns the error of `madvise`.
+    /// Returns the first error of `madvise`, for example for locked memory. The memory of the
+    /// remaining free stacks is then not returned.
     pub fn trim(&self) -> io::Result<()> {
         self.0.trim(&mut self.0.held.borrow_mut())
     }
 
-    /// Takes a free stack. `name` is for the error.
+    /// Takes a free stack, or maps new ones if none is free. `name` is the name of the fiber in the
+    /// error. Returns an error if stacks cannot be mapped or guarded, or if the overflow handler
+    /// cannot be installed.
     pub(crate) fn take(&self, name: &str) -> Result<Stack, StackError> {
         let lowest = self.0.take().map_err(|error| StackError {
             name: name.into(),
@@ -153,7 +158,8 @@ impl Pool {
         }
     }
 
-    /// Returns the memory of all free stacks to the kernel.
+    /// Returns the memory of all free stacks to the kernel, up to the first error of `madvise`. All
+    /// stacks then count as cold, even after an error.
     fn trim(&self, held: &mut Held) -> io::Result<()> {
         held.warm.sort_unstable();
         let mut runs = held.warm.chunk_by(|one, next| one + self.size == *next);
@@ -217,6 +223,9 @@ thread_local! {
 
 /// Calls `f` with the default stacks of the thread. In a thread that is ending, `f` gets a pool for
 /// this call only.
+///
+/// # Panics
+/// If the pool is created and `GRAPHMAP_STACK` is not a valid size.
 pub(crate) fn with_default<R>(f: impl FnOnce(&Stacks) -> R) -> R {
     let fresh = || match Options::from_env() {
         Ok(options) => Stacks::new(options),

@@ -32,7 +32,8 @@ pub(crate) struct Slab {
 impl Slab {
     /// Maps and guards `count` stacks of `size` bytes, a multiple of the page size.
     ///
-    /// Guards are made by `mprotect` if `markers` is false or `MADV_GUARD_INSTALL` fails.
+    /// Guards are made by `mprotect` if `markers` is false or `MADV_GUARD_INSTALL` fails. Returns
+    /// an error if the mapping fails, or if the guards fail or would need too many mappings.
     pub(crate) fn new(size: usize, count: usize, markers: bool) -> io::Result<Slab> {
         let page = system::page_size();
         let mapping = Mapping::reserve(size * count)?;
@@ -59,7 +60,8 @@ impl Slab {
         Ok(slab)
     }
 
-    /// Guards all stacks by `mprotect`.
+    /// Guards all stacks by `mprotect`. Returns an error if it fails, or if the guards of the OS
+    /// process would need too many mappings ([`most_protected`]).
     fn protect(&mut self, count: usize, page: usize) -> io::Result<()> {
         let limit = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
         let limit = limit.and_then(|limit| limit.trim().parse().ok());
@@ -102,7 +104,8 @@ impl Drop for Slab {
 
 /// Returns how many stacks `mprotect` may guard if an OS process may have `limit` mappings.
 ///
-/// Each stack takes two mappings. An eighth of the mappings is left for allocators and threads.
+/// Each stack takes two mappings. An eighth of the mappings is left for allocators and threads. A
+/// limit below 16 allows no stacks.
 fn most_protected(limit: usize) -> usize {
     limit / 16 * 7
 }

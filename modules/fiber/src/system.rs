@@ -21,7 +21,8 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Maps `len` bytes. `len` must be a multiple of the page size.
+    /// Maps `len` bytes. `len` must be a multiple of the page size, and not 0. Returns the error of
+    /// `mmap`.
     pub(crate) fn reserve(len: usize) -> io::Result<Mapping> {
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -52,7 +53,8 @@ impl Drop for Mapping {
     }
 }
 
-/// Calls `madvise` for a range of pages.
+/// Calls `madvise` for a range of pages: `len` bytes from the address `start`. Returns the error of
+/// `madvise`.
 ///
 /// # Safety
 ///
@@ -64,7 +66,8 @@ pub(crate) unsafe fn advise(start: usize, len: usize, advice: libc::c_int) -> io
     done(unsafe { libc::madvise(start, len, advice) })
 }
 
-/// Makes each access to a range of pages fault. The pages become a mapping of their own.
+/// Makes each access to a range of pages fault: `len` bytes from the address `start`. The pages
+/// become a mapping of their own. Returns the error of `mprotect`.
 ///
 /// # Safety
 ///

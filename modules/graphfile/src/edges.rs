@@ -66,7 +66,7 @@ impl Rows {
         self.stops.push(self.ends.len());
     }
 
-    /// Replaces labels by the numbers of vertices.
+    /// Replaces labels by the numbers of vertices. Keeps a label for which `index` returns `None`.
     pub(crate) fn relabel(&mut self, mut index: impl FnMut(u32, Span) -> Option<u32>) {
         for end in &mut self.ends {
             if let Some(to) = index(end.to, end.span()) {
@@ -75,7 +75,7 @@ impl Rows {
         }
     }
 
-    /// Adds a weight to a sum, and reports an error when the sum exceeds its limit.
+    /// Adds a weight to a sum. Reports an error when the sum exceeds its limit for the first time.
     pub(crate) fn count(&mut self, of: Sum, weight: u64, word: Word<'_>, out: &mut Diagnostics) {
         let (total, most) = (&mut self.totals[of as usize], LARGEST[of as usize]);
         let before = *total;
@@ -94,10 +94,11 @@ impl Rows {
         start..self.stops[vertex]
     }
 
-    /// Returns the graph of these edges, or `None` if an edge has only one end, or different
-    /// weights at its ends, or leads to its own vertex, or is listed twice.
+    /// Returns the graph of these edges. Returns `None`, with errors in `out`, if an edge has only
+    /// one end, has different weights at its ends, leads to its own vertex, or is listed twice. The
+    /// same applies if [`Graph::of`] refuses the graph.
     ///
-    /// `name` returns the name of a vertex in the file.
+    /// `name` returns the name of a vertex in the file. Each end must lead to an existing vertex.
     pub(crate) fn graph(
         mut self,
         name: impl Fn(u32) -> u64,

@@ -3,7 +3,7 @@
 use crate::text::Word;
 use graphmap_kpn::foreign::{self, Foreign};
 
-/// Returns the format of a text that could not be read.
+/// Returns the format of a text that could not be read, or `None` if it is not known.
 pub(crate) fn recognise(text: Word<'_>) -> Option<Foreign> {
     foreign::recognise(text.text)
         .or_else(|| dot(text))

@@ -49,7 +49,7 @@ impl Format {
     /// All formats.
     pub const ALL: [Format; 2] = [Format::Metis, Format::Scotch];
 
-    /// Returns its name, as in `--format NAME`.
+    /// Returns the name of the format, as in `--format NAME`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Format {
         }
     }
 
-    /// Returns the name of the program that defines it.
+    /// Returns the name of the program that defines the format.
     fn title(self) -> &'static str {
         match self {
             Format::Metis => "METIS",
@@ -66,14 +66,15 @@ impl Format {
         }
     }
 
-    /// Returns the format with a name.
+    /// Returns the format with this [name](Self::name), or `None` if there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|f| f.name() == name)
     }
 
-    /// Returns the format of files with this extension, in any case: METIS for `.graph` and
-    /// `.metis`, Scotch for `.grf`.
+    /// Returns the format for the extension of a path: METIS for `.graph` and `.metis`, Scotch for
+    /// `.grf`. Upper and lower case are equivalent. Returns `None` for any other extension, or
+    /// without one.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
@@ -86,8 +87,12 @@ impl Format {
 
 /// Reads a graph, and adds diagnostics to `out`.
 ///
-/// Returns `None` if there was at least one error. Each error has a position. Time and memory are
-/// proportional to the length of the text, also if its header gives larger numbers.
+/// Returns `None` if there was at least one error. A result can come with warnings. Each error has
+/// a position. If the text is in another known format, the only error says so.
+///
+/// Time and memory do not depend on the numbers in the header, if the text is shorter than these
+/// say. They are proportional to the length of the text, apart from sorting the neighbours of each
+/// vertex.
 pub fn read(source: &Source, format: Format, out: &mut Diagnostics) -> Option<GraphFile> {
     let mut found = Diagnostics::new();
     let file = match format {
@@ -112,8 +117,12 @@ pub fn read(source: &Source, format: Format, out: &mut Diagnostics) -> Option<Gr
     file
 }
 
-/// Returns the text of a graph in a format, so that [`read`] gives the same graph. Weights are
-/// written only if one of them is not 1.
+/// Returns the text of a graph in a format, from which [`read`] gives a graph with the same
+/// vertices and edges.
+///
+/// Weights of vertices are written only if one of them is not 1. The same applies to weights of
+/// edges. Memory sizes and numbers of parallel channels are not written. [`read`] refuses the text
+/// if the graph has no vertices, or an edge of weight 0.
 #[must_use]
 pub fn print(graph: &Graph, format: Format) -> String {
     match format {
@@ -135,6 +144,9 @@ pub fn partition(block_of: &[u32]) -> String {
 
 /// Returns a partition in the format of Scotch's mapping files (`.map`): the number of vertices,
 /// and a line per vertex with its name in the file and its block.
+///
+/// # Panics
+/// Panics if `block_of` has more entries than the graph has vertices.
 #[must_use]
 pub fn mapping(file: &GraphFile, block_of: &[u32]) -> String {
     let mut text = format!("{}\n", block_of.len());

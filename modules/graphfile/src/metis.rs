@@ -228,7 +228,8 @@ fn row(line: Word<'_>, header: &Header<'_>, rows: &mut Rows, out: &mut Diagnosti
     rows.close(load);
 }
 
-/// Parses the number of a vertex, and returns it counted from 0.
+/// Parses the number of a vertex, and returns it counted from 0. Returns `None`, with an error in
+/// `out`, if there is no such vertex.
 fn neighbour(word: Word<'_>, n: usize, out: &mut Diagnostics) -> Option<u32> {
     let value = word.number("a vertex", 0, u64::MAX, out)?;
     match value {
@@ -262,7 +263,7 @@ fn missing(header: &Header<'_>, there: usize, text: Word<'_>, out: &mut Diagnost
     );
 }
 
-/// Reports lines behind the line of the last vertex.
+/// Reports `lines`, which are behind the line of the last vertex and not blank. Reports one error.
 fn extra<'a>(
     mut lines: impl Iterator<Item = Word<'a>>,
     header: &Header<'_>,

@@ -58,7 +58,7 @@ impl<'a> Word<'a> {
         self.text.bytes().all(is_space)
     }
 
-    /// Returns the text for messages, escaped and shortened.
+    /// Returns the text for messages, escaped and shortened to 40 characters.
     pub(crate) fn shown(self) -> String {
         let mut shown: String = self
             .text
@@ -72,7 +72,8 @@ impl<'a> Word<'a> {
         shown
     }
 
-    /// Parses an integer between two bounds, or reports an error. `what` names it in messages.
+    /// Parses an integer from `least` to `most`. For any other text, reports an error and returns
+    /// `None`. `what` names the integer in messages.
     pub(crate) fn number(
         self,
         what: &str,

@@ -56,10 +56,13 @@ pub const CROSSED: &str = r#"{"graphmap": 1,
         {"from": "a1", "to": "b1", "bundle": "scatter"}, {"from": "a1", "to": "b2", "bundle": "gather"},
         {"from": "a2", "to": "b1", "bundle": "gather"}, {"from": "a2", "to": "b2", "bundle": "scatter"}]}"#;
 
-/// Reads and verifies a network in JSON.
+/// Reads and verifies a network in JSON. Warnings are dropped.
 ///
 /// # Errors
-/// Returns all errors in the text.
+/// Returns the diagnostics of the first stage that fails.
+///
+/// # Panics
+/// Panics if the text has 4 GiB or more.
 pub fn read(text: &str) -> Result<Verified, Diagnostics> {
     let mut sources = SourceMap::new();
     let source = sources.add("net.json", text).expect("a short text");
@@ -72,7 +75,8 @@ pub fn read(text: &str) -> Result<Verified, Diagnostics> {
 pub struct Dice(u64);
 
 impl Dice {
-    /// Creates a generator. The seed selects the sequence and must not be 0.
+    /// Creates a generator. The seed selects the sequence and must not be 0, because all numbers
+    /// would then be 0.
     pub fn new(seed: u64) -> Dice {
         Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
@@ -121,7 +125,8 @@ impl Dice {
         self.one_of(&[Direction::Input, Direction::Output])
     }
 
-    /// Adds, removes or swaps elements.
+    /// Repeats an element at the end, removes one or all elements, or swaps two. The swap may have
+    /// no effect. An empty list is not changed.
     pub fn rows<T: Clone>(&mut self, rows: &mut Vec<T>) {
         let (i, j) = (self.below(rows.len()), self.below(rows.len()));
         match self.below(5) {
@@ -152,7 +157,10 @@ impl Dice {
     }
 }
 
-/// Changes one field of a network, and returns the names of the type and the field.
+/// Changes one field of a network at random, and returns the names of the type and the field.
+///
+/// The name of the field is `rows` if the list of elements was changed. The new value may equal the
+/// old one. The result may violate integrity.
 ///
 /// The patterns name all fields, so that the compiler rejects a missing new field.
 pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'static str) {

@@ -11,10 +11,14 @@ use crate::arena::Id;
 use crate::declared::BundleKind;
 use crate::network::{BundleId, ChannelId, Join, Network, PortId};
 
-/// Returns the bundle that each channel names. Empty if the network has no bundles.
+/// Returns the bundle that each channel names, by the index of the channel.
 ///
-/// The number of named bundles is as large as possible. In a network that was read from a graph
-/// file, all bundles are named.
+/// An entry is `None` if the channel is in no bundle. The list is empty if the network has no
+/// bundles. The number of named bundles is as large as possible. In a network that was read from a
+/// graph file, every bundle that must be named is named.
+///
+/// # Panics
+/// Panics if an id in the network is out of range.
 pub fn named(network: &Network) -> Vec<Option<BundleId>> {
     if network.bundles.is_empty() {
         return Vec::new();
@@ -64,7 +68,7 @@ impl Naming<'_> {
         [bundle(channel.from), bundle(channel.to)]
     }
 
-    /// Returns the bundle at the other end.
+    /// Returns the bundle at the other end of a channel of `bundle`, or `None` if there is none.
     fn other(&self, id: ChannelId, bundle: BundleId) -> Option<BundleId> {
         let mut ends = self.ends(id).into_iter().flatten();
         ends.find(|&other| other != bundle)

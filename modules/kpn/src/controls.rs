@@ -16,7 +16,10 @@ pub fn is_control(c: char) -> bool {
         )
 }
 
-/// Escapes the control characters of a text, apart from those for which `stays` returns true.
+/// Escapes the control characters of a text ([`is_control`]), apart from those for which `stays`
+/// returns true.
+///
+/// The escapes are those of Rust (`\n`, `\u{1b}`). A text without such characters is borrowed.
 pub fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     let odd = |c: char| is_control(c) && !stays(c);
     if !text.contains(odd) {

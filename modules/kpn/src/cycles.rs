@@ -33,13 +33,15 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// Returns the number of tokens in the channels at the start.
+    /// Returns the number of tokens in the channels at the start. `network` must be the network of
+    /// the cycle.
     pub fn initial(&self, network: &Network) -> u64 {
         let initial = |&channel: &ChannelId| u64::from(network.terms(channel).initial);
         self.channels.iter().map(initial).sum()
     }
 
-    /// Returns the number of tokens that the channels can hold.
+    /// Returns the number of tokens that the channels can hold. `network` must be the network of
+    /// the cycle.
     pub fn capacity(&self, network: &Network) -> u64 {
         let capacity = |&channel: &ChannelId| u64::from(network.terms(channel).capacity);
         self.channels.iter().map(capacity).sum()
@@ -60,7 +62,11 @@ fn sort(network: &Network, channel: ChannelId) -> Sort {
 /// Returns a shortest cycle through one channel of each sort, in source order.
 ///
 /// Cycles of the same kinds and ports are listed once. In each strongly connected component, only
-/// the first 100 sorts are searched.
+/// the first 100 sorts are searched. The order is that of the first channel of each sort. The list
+/// is empty if the network has no cycle.
+///
+/// # Panics
+/// Panics if an id in the network is out of range.
 pub fn cycles(network: &Network) -> Vec<Cycle> {
     let outgoing = Outgoing::of(network);
     let component = components(network, &outgoing);

@@ -258,7 +258,8 @@ impl BundleKind {
         }
     }
 
-    /// Returns the kind with a name, as written in `bundle=`.
+    /// Returns the kind with a name, as written in `bundle=`, or `None` if the name is unknown.
+    /// Case matters.
     pub fn from_name(name: &str) -> Option<BundleKind> {
         BundleKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -274,7 +275,8 @@ impl BundleKind {
         }
     }
 
-    /// Returns true if the order of tokens does not depend on timing.
+    /// Returns true if the tokens that each process reads do not depend on timing. This is false
+    /// for [`BundleKind::Select`] and [`BundleKind::Share`].
     pub fn is_deterministic(self) -> bool {
         !matches!(self, BundleKind::Select | BundleKind::Share)
     }
@@ -305,7 +307,8 @@ impl Flow {
         }
     }
 
-    /// Returns the value with a name, as written in `flow=`.
+    /// Returns the value with a name, as written in `flow=`, or `None` if the name is unknown. Case
+    /// matters.
     pub fn from_name(name: &str) -> Option<Flow> {
         Flow::ALL.into_iter().find(|flow| flow.name() == name)
     }
@@ -358,7 +361,8 @@ pub enum Constraint {
 }
 
 impl Declared {
-    /// Returns the additional properties of a channel, if it has any.
+    /// Returns the additional properties of a channel, or `None` if it has none or its index does
+    /// not exist.
     pub fn extra(&self, channel: &ChannelDecl) -> Option<&ChannelExtra> {
         self.extras.get(channel.extra?.get() as usize)
     }
@@ -366,7 +370,7 @@ impl Declared {
     /// Stores additional properties and returns their index for [`ChannelDecl::extra`].
     ///
     /// An entry that equals the one before it is not stored again. Channels with the same defaults
-    /// thus share one entry.
+    /// thus share one entry. The result is never `None`, because the first entry is unused.
     pub fn add_extra(&mut self, extra: ChannelExtra) -> Option<std::num::NonZeroU32> {
         if self.extras.is_empty() {
             self.extras.push(ChannelExtra::default());

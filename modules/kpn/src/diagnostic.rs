@@ -114,7 +114,7 @@ impl Diagnostic {
         Diagnostic::new(Severity::Note, code, message)
     }
 
-    /// Sets the primary position. [`Span::NONE`] is ignored.
+    /// Sets or replaces the primary position. [`Span::NONE`] is ignored, together with `text`.
     pub fn at(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         if !span.is_none() {
             self.primary = Some(Label {
@@ -125,7 +125,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a secondary position. [`Span::NONE`] is ignored.
+    /// Adds a secondary position. [`Span::NONE`] is ignored, together with `text`.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         if !span.is_none() {
             self.secondary.push(Label {
@@ -151,7 +151,8 @@ impl Diagnostic {
 
 /// Number of diagnostics of one code and severity that a collection keeps.
 ///
-/// A collection keeps those with the smallest positions and counts the others. This limit bounds
+/// A collection keeps those with the smallest positions and counts the others. It may hold more
+/// until it is next shortened, because that happens only at intervals. This limit bounds
 /// memory, because an error in a program that generates graphs can occur a million times.
 pub const MOST_KEPT: usize = 10_000;
 
@@ -173,7 +174,7 @@ impl Diagnostics {
         Diagnostics::default()
     }
 
-    /// Adds a diagnostic.
+    /// Adds a diagnostic. Diagnostics in excess of [`MOST_KEPT`] may be dropped.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
         if self.list.len() >= self.room.max(2 * MOST_KEPT) {
@@ -212,8 +213,9 @@ impl Diagnostics {
 
     /// Replaces each diagnostic by the result of `f`, and removes it if the result is `None`.
     ///
-    /// For dropped diagnostics, `f` is called once for each severity and code, with an empty
-    /// message. Their count moves to the severity and code of the result.
+    /// For dropped diagnostics, `f` is first called once for each severity and code, with an empty
+    /// message. Their count moves to the severity and code of the result, and is lost if the result
+    /// is `None`.
     pub fn filter_map(self, mut f: impl FnMut(Diagnostic) -> Option<Diagnostic>) -> Diagnostics {
         let mut taken = Diagnostics::new();
         for ((severity, code), count) in self.dropped {
@@ -225,7 +227,7 @@ impl Diagnostics {
         taken
     }
 
-    /// Returns true if a diagnostic is an error.
+    /// Returns true if a diagnostic is an error. Dropped diagnostics are not considered.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|d| d.severity == Severity::Error)
     }
@@ -242,7 +244,7 @@ impl Diagnostics {
         self.list.len() + self.dropped.values().sum::<usize>()
     }
 
-    /// Returns true if the collection is empty.
+    /// Returns true if the collection is empty. Dropped diagnostics are not considered.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -252,7 +254,7 @@ impl Diagnostics {
         self.list.iter()
     }
 
-    /// Sorts by position. Diagnostics without a position come first. The sort is stable.
+    /// Sorts by primary position. Diagnostics without a position come first. The sort is stable.
     pub fn sort(&mut self) {
         self.list
             .sort_by_key(|d| d.primary.as_ref().map(|label| label.span));

@@ -33,7 +33,7 @@ impl Files {
         Files::default()
     }
 
-    /// Adds a generated file. It replaces the file at its path.
+    /// Adds a generated file. It replaces a file of the set with the same path.
     pub fn generated(&mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) {
         let file = File {
             content: content.into(),
@@ -44,6 +44,7 @@ impl Files {
     }
 
     /// Adds a file that is written only if it does not exist, because it then belongs to the user.
+    /// It replaces a file of the set with the same path.
     pub fn once(&mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) {
         let file = File {
             content: content.into(),
@@ -53,7 +54,7 @@ impl Files {
         self.files.insert(path.into(), file);
     }
 
-    /// Adds a generated file that is executable.
+    /// Adds a generated file that is executable. It replaces a file of the set with the same path.
     pub fn executable(&mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) {
         let file = File {
             content: content.into(),
@@ -73,12 +74,12 @@ impl Files {
         self.files.iter().map(|(path, file)| (path.as_path(), file))
     }
 
-    /// Returns the file at a path.
+    /// Returns the file at a path, or `None` if the set has none there.
     pub fn get(&self, path: impl AsRef<Path>) -> Option<&File> {
         self.files.get(path.as_ref())
     }
 
-    /// Adds all files of `other`. They replace files with the same paths.
+    /// Adds all files of `other`, which replace files of this set with the same paths.
     pub fn append(&mut self, other: Files) {
         self.files.extend(other.files);
     }
@@ -133,7 +134,7 @@ pub trait Emitter {
     fn accepts(&self, path: &Path) -> bool;
 
     /// Returns the file that `--emit NAME` writes without a path, if launchers or users expect a
-    /// fixed name.
+    /// fixed name. The default is `None`: a path is then required.
     fn usual_file(&self) -> Option<&str> {
         None
     }

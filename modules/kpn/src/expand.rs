@@ -38,7 +38,8 @@ mod scopes;
 /// warnings.
 ///
 /// # Errors
-/// Returns all diagnostics, if one of them is an error.
+/// Returns all diagnostics, if one of them is an error. If parts of the declarations do not fit
+/// together (`G0318`) or the result is too large (`G0250`), further checks are skipped.
 pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnostics> {
     parts::check(&declared)?;
     let mut diagnostics = Diagnostics::new();
@@ -372,7 +373,9 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Returns an end at an instance, or at the environment if there is no instance.
+    /// Returns an end at the instance `flat` of its node. The result is at the environment if
+    /// `flat` is `None` or the end is at the environment. Returns `None` if the instance does not
+    /// exist.
     fn instance(&self, end: EndDecl, flat: Option<u64>) -> Option<EndDecl> {
         let (Some(node), Some(flat)) = (end.node, flat) else {
             return Some(EndDecl { node: None, ..end });

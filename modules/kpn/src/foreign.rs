@@ -20,7 +20,8 @@ const NETWORKX: &str =
 /// Number of lines that are checked.
 const MOST_LINES: usize = 1000;
 
-/// Returns the format of a text, if its beginning identifies one.
+/// Returns the format of a text, or `None` if its beginning does not identify one. At most 1000
+/// lines are checked.
 pub fn recognise(text: &str) -> Option<Foreign> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let found = |name, help| Some(Foreign { name, help });
@@ -77,7 +78,8 @@ fn gml() -> Option<Foreign> {
     })
 }
 
-/// Returns true if the text is `graph` with `[` on the next line.
+/// Returns true if the first line is `graph` and the next begins with `[`. Empty lines are ignored,
+/// and comments (`#`) before the first line.
 fn opens_next_line(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let graph = lines.find(|line| !line.starts_with('#'));
@@ -88,7 +90,8 @@ fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Returns the XML format that the outermost element identifies.
+/// Returns the XML format that the outermost element identifies. An unknown format is `XML` if the
+/// text begins with `<?xml`, and otherwise `None`.
 fn xml(text: &str) -> Option<Foreign> {
     let elements = text.split('<').skip(1).take(MOST_LINES);
     let outermost = elements
@@ -115,7 +118,8 @@ fn xml(text: &str) -> Option<Foreign> {
     Some(Foreign { name, help })
 }
 
-/// Returns the format of a JSON object with these names, if they identify one.
+/// Returns the format of a JSON object with the names `names`, or `None` if they do not identify
+/// one.
 pub fn recognise_json(names: &[&str]) -> Option<Foreign> {
     let has = |name: &str| names.contains(&name);
     let (name, help) = if has("objects") || has("_subgraph_cnt") {

@@ -64,7 +64,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Returns the name and value of each field that is set.
+    /// Returns the name and the value of each field that is not `None`, in the order of the fields.
     pub fn said(&self) -> Vec<(&'static str, String)> {
         // No `..`, so that a new field must be added here.
         let Access {

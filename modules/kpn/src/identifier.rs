@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-/// Iterates over the words of a text of code that may be identifiers.
+/// Iterates over the words of a text of code: the longest runs of letters, digits and underscores.
+/// Every identifier in the code is one of them. Numbers and keywords are included.
 pub fn words_of(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
@@ -49,8 +50,8 @@ impl Identifiers {
 
     /// Returns an identifier for `name` that is unique in this scope.
     ///
-    /// The identifier ends with a number if the plain one is in use. The second value is then
-    /// false.
+    /// The second value is true if this is the identifier that [`identifier`] returns. It is false
+    /// if that identifier is in use or reserved. A number from 2 is then appended.
     pub fn take(&mut self, name: &str, case: Case) -> (String, bool) {
         let plain = identifier(name, case, self.language);
         if self.taken.insert(plain.clone()) {
@@ -73,6 +74,7 @@ impl Identifiers {
 const RESERVED_C: &[&str] = &["main", "wire", "sequence", "i"];
 
 /// Returns a unique name in C for each kind, in order. If names collide, later kinds get a number.
+/// A kind also gets a number if generated code uses its name itself (`main`).
 ///
 /// All C code that graphmap writes uses these names for kinds. They may be names of functions of
 /// the C library. Therefore generated functions of a kind have a suffix: `strlen_process`.
@@ -83,9 +85,11 @@ pub fn kinds_in_c<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
 
 /// Returns a valid identifier for a name that is not a keyword. It may not be unique.
 ///
-/// ASCII letters and digits remain. Other letters become their code points (`u00e9`), and all other
-/// characters separate words. A keyword gets a trailing underscore (`in_`), and a leading digit
-/// gets a prefix `n`. A name without letters and digits becomes `unnamed`.
+/// ASCII letters and digits remain, apart from their case. Other letters become their code points
+/// (`u00e9`), and all other characters separate words. With [`Case::Kept`], underscores remain,
+/// runs of other characters become an underscore, and leading underscores are removed. A keyword
+/// gets a trailing underscore (`in_`), and a leading digit gets a prefix `n`. A name without
+/// letters and digits becomes `unnamed`. With [`Case::Camel`], these are `N` and `Unnamed`.
 pub fn identifier(name: &str, case: Case, language: Language) -> String {
     let mut result = match case {
         Case::Snake => words(name).join("_"),
@@ -165,7 +169,8 @@ fn kept(name: &str) -> String {
     result.to_owned()
 }
 
-/// Returns true if a word is reserved in the language.
+/// Returns true if a word must not be an identifier in the language: a keyword, and in C also a
+/// macro such as `errno` or `linux`.
 pub fn is_keyword(word: &str, language: Language) -> bool {
     let words = match language {
         Language::Rust => RUST_KEYWORDS,

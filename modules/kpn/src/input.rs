@@ -43,17 +43,18 @@ pub enum Unreadable {
     /// The operating system reported an error.
     #[error("{0}")]
     System(#[from] io::Error),
-    /// The file is larger than its [`Limit`].
+    /// The file is larger than its [`Limit`]. Contains the limit in bytes.
     #[error("it is larger than {}", Size(*.0))]
     TooLarge(u64),
-    /// The file is not a regular file, and is larger than its [`Limit::stream`].
+    /// The file has no known length, is larger than its [`Limit::stream`], and could be larger as a
+    /// regular file.
     #[error(
         "it is not a regular file and has more than {}; save it as a file, which may have {}",
         Size(.0.stream),
         Size(.0.file)
     )]
     Endless(Limit),
-    /// The file starts with a byte order mark of UTF-16 or UTF-32.
+    /// The file starts with a byte order mark of UTF-16 or of little-endian UTF-32.
     #[error("it is UTF-16; save it as UTF-8")]
     Utf16,
     /// The file has a zero byte at this offset, like pictures, archives and programs.
@@ -70,7 +71,7 @@ impl Unreadable {
         matches!(self, Unreadable::System(error) if error.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Returns true if the file is too large.
+    /// Returns true if the file is larger than its [`Limit`].
     pub fn is_too_large(&self) -> bool {
         matches!(self, Unreadable::TooLarge(_) | Unreadable::Endless(_))
     }
@@ -99,16 +100,18 @@ impl fmt::Display for Size {
 
 /// Reads the bytes of a file. Blocks until the end of the file or the limit.
 ///
-/// If the file is not a regular file, the function stops after the first block that contains a zero
-/// byte, because the content is not text. It returns the bytes read so far.
+/// If the length of the file is unknown (not a regular file, or a length of 0 as in `/proc`), the
+/// function stops after the first block that contains a zero byte, because the content is not text.
+/// It returns the bytes read so far.
 ///
 /// # Errors
-/// Returns [`Unreadable::System`], [`Unreadable::TooLarge`] or [`Unreadable::Endless`].
+/// Returns [`Unreadable::TooLarge`] or [`Unreadable::Endless`] if the file exceeds the limit.
+/// Returns [`Unreadable::System`] if it cannot be opened or read, or does not fit into memory.
 pub fn bytes(path: &Path, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     open(&File::open(path)?, limit)
 }
 
-/// Reads the bytes of an open file, like [`bytes`].
+/// Reads the bytes of an open file from its current position, like [`bytes`].
 ///
 /// # Errors
 /// Returns the same errors as [`bytes`].
@@ -120,7 +123,7 @@ pub fn open(file: &File, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     }
 }
 
-/// Reads the text of a file.
+/// Reads the text of a file. Blocks like [`bytes`].
 ///
 /// # Errors
 /// Returns the same errors as [`bytes`] and [`decode`].
@@ -128,10 +131,11 @@ pub fn text(path: &Path, limit: Limit) -> Result<String, Unreadable> {
     decode(bytes(path, limit)?)
 }
 
-/// Converts bytes into text without zero bytes.
+/// Converts bytes of UTF-8 into text without zero bytes. A byte order mark of UTF-8 is kept.
 ///
 /// # Errors
-/// Returns [`Unreadable::Utf16`], [`Unreadable::Zero`] or [`Unreadable::NotUtf8`].
+/// Returns [`Unreadable::Utf16`] for a byte order mark of UTF-16, [`Unreadable::Zero`] if a byte is
+/// zero, or otherwise [`Unreadable::NotUtf8`] if the bytes are not UTF-8.
 pub fn decode(bytes: Vec<u8>) -> Result<String, Unreadable> {
     if bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\xFF\xFE") {
         return Err(Unreadable::Utf16);

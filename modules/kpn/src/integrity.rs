@@ -11,11 +11,13 @@
 //! - Each process is a member of its kind once, in the order of ranks, and of no other kind. A
 //!   module follows its parent.
 //! - Names are unique among processes, among kinds, among the ports of a process, and among the
-//!   modules in a module.
+//!   modules in a module. A process is not named `NULL`. Names of hosts and groups in constraints
+//!   are not empty.
 //! - Loads, memory, traffic and preferences are finite and at least 0. A capacity is at least 1,
 //!   and a tag at least 0. The minimum of `hold` does not exceed its maximum.
 //! - A constraint applies to existing processes, each once, in the order of ranks. A constraint of
-//!   a module applies to the processes in the module.
+//!   a module applies to the processes in the module. `whole` and `prefer` are constraints of
+//!   modules.
 //!
 //! Spans are not checked, because [`crate::source::SourceMap`] clamps them. The ports of kinds are
 //! not checked, because [`crate::infer`] replaces them.
@@ -36,7 +38,8 @@ mod numbers;
 #[cfg(test)]
 mod tests;
 
-/// Returns the violations of integrity of a network.
+/// Returns the violations of integrity of a network, all of which are errors. The result is empty
+/// if there are none. At most 10 are listed for each code. A note states the number of the others.
 pub fn check(network: &Network) -> Diagnostics {
     let mut check = Check {
         network,

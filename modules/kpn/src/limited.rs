@@ -13,6 +13,7 @@ pub(crate) struct LimitedDiagnostics {
 }
 
 impl LimitedDiagnostics {
+    /// Counts a diagnostic. Calls `diagnostic` and stores the result only for the first [`MOST`].
     pub(crate) fn push(&mut self, diagnostic: impl FnOnce() -> Diagnostic) {
         self.count += 1;
         if self.list.len() < MOST {
@@ -20,6 +21,7 @@ impl LimitedDiagnostics {
         }
     }
 
+    /// Returns true if no diagnostic was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
     }

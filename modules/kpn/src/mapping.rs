@@ -108,8 +108,8 @@ impl Mapped {
     /// Combines a network and a mapping.
     ///
     /// # Errors
-    /// Returns an error if the mapping has another number of processes, or contains an OS process
-    /// that does not exist.
+    /// Returns [`MappingError::Size`] if the mapping has another number of processes. Returns
+    /// [`MappingError::OsProcess`] if it contains an OS process that does not exist.
     pub fn new(network: Verified, mapping: Mapping) -> Result<Mapped, MappingError> {
         if mapping.os_process.len() != network.processes.len() {
             return Err(MappingError::Size {

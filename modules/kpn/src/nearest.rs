@@ -3,11 +3,12 @@
 /// Length in bytes of the longest word that is compared.
 const LONGEST: usize = 100;
 
-/// Returns the candidate closest to `word`, if it is close enough to be suggested.
+/// Returns the candidate closest to `word`, or `None` if none is close enough to be suggested.
 ///
 /// The distance is optimal string alignment (insert, delete, replace, swap of neighbours), and
-/// ignores case. At most a third of the longer word may change. Therefore words of one or two
-/// letters have no suggestion. Of equally close candidates the first is returned.
+/// ignores case. At most a third of the characters of the longer word may change. Therefore two
+/// words of one or two letters must be equal apart from case. Of equally close candidates the first
+/// is returned.
 ///
 /// Words of more than 100 bytes are not compared, because the time is proportional to the product
 /// of the lengths.

@@ -211,6 +211,9 @@ pub struct Kind {
 }
 
 /// A process network.
+///
+/// Methods that take an id panic if the id is out of range, or if an element that it refers to has
+/// an id that is out of range.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
     /// Name of the graph.
@@ -272,16 +275,25 @@ impl Network {
     }
 
     /// Returns the name of a process.
+    ///
+    /// # Panics
+    /// Panics if the process does not exist.
     pub fn process_name(&self, process: ProcessId) -> &str {
         self.name(self.processes[process].name)
     }
 
     /// Returns the name of the kind of a process.
+    ///
+    /// # Panics
+    /// Panics if the process does not exist.
     pub fn kind_name(&self, process: ProcessId) -> &str {
         self.name(self.kinds[self.processes[process].kind].name)
     }
 
     /// Returns the full name of a port, such as `inTask1.out`.
+    ///
+    /// # Panics
+    /// Panics if the port does not exist.
     pub fn port_name(&self, port: PortId) -> String {
         let port = &self.ports[port];
         format!(
@@ -292,6 +304,9 @@ impl Network {
     }
 
     /// Returns the ports of a process, in the order of first appearance.
+    ///
+    /// # Panics
+    /// Panics if the process does not exist.
     pub fn ports_of(&self, process: ProcessId) -> impl ExactSizeIterator<Item = PortId> + use<> {
         let first = self.processes[process].first_port as usize;
         let next = self.processes.values().as_slice().get(process.index() + 1);
@@ -299,19 +314,29 @@ impl Network {
         (first..end).map(PortId::from_index)
     }
 
-    /// Returns the port of a process that has the name. Searches linearly.
+    /// Returns the port of a process that has the name, or `None` if the process has no such port.
+    /// Searches linearly.
+    ///
+    /// # Panics
+    /// Panics if the process does not exist.
     pub fn port(&self, process: ProcessId, name: Symbol) -> Option<PortId> {
         self.ports_of(process)
             .find(|&port| self.ports[port].name == name)
     }
 
     /// Returns the channels of a bundle, in source order.
+    ///
+    /// # Panics
+    /// Panics if the bundle does not exist.
     pub fn members(&self, bundle: BundleId) -> &[ChannelId] {
         let range = &self.bundles[bundle].members;
         &self.members[range.start as usize..range.end as usize]
     }
 
     /// Returns the channels at a port: none, one, or the members of its bundle.
+    ///
+    /// # Panics
+    /// Panics if the port does not exist.
     pub fn channels_at(&self, port: PortId) -> &[ChannelId] {
         match &self.ports[port].join {
             Join::Channel(channel) => std::slice::from_ref(channel),
@@ -321,6 +346,9 @@ impl Network {
     }
 
     /// Returns the span of the first declaration that names a port.
+    ///
+    /// # Panics
+    /// Panics if the port does not exist.
     pub fn port_span(&self, port: PortId) -> Span {
         match self.ports[port].join {
             Join::Channel(channel) => self.channels[channel].span,
@@ -336,6 +364,9 @@ impl Network {
     /// Returns the payload type that is given where a port is joined to the environment.
     ///
     /// Returns `None` for other ports, because their channels store the type.
+    ///
+    /// # Panics
+    /// Panics if the port does not exist.
     pub fn port_type(&self, port: PortId) -> Option<Symbol> {
         match self.ports[port].join {
             Join::Environment(closed) => self.closed[closed].ty,
@@ -343,7 +374,11 @@ impl Network {
         }
     }
 
-    /// Returns the kind of bundle that a port is, or `None` if it is not a bundle.
+    /// Returns the kind of bundle that a port is, or `None` if it is not a bundle. A port joined to
+    /// the environment may be a bundle without channels.
+    ///
+    /// # Panics
+    /// Panics if the port does not exist.
     pub fn port_bundle(&self, port: PortId) -> Option<BundleKind> {
         match self.ports[port].join {
             Join::Bundle(bundle) => Some(self.bundles[bundle].kind),
@@ -353,23 +388,33 @@ impl Network {
     }
 
     /// Returns the terms of a channel.
+    ///
+    /// # Panics
+    /// Panics if the channel does not exist.
     pub fn terms(&self, channel: ChannelId) -> Terms {
         self.terms[self.channels[channel].terms]
     }
 
     /// Returns the process that writes a channel.
+    ///
+    /// # Panics
+    /// Panics if the channel does not exist.
     pub fn writer(&self, channel: ChannelId) -> ProcessId {
         self.ports[self.channels[channel].from].process
     }
 
     /// Returns the process that reads a channel.
+    ///
+    /// # Panics
+    /// Panics if the channel does not exist.
     pub fn reader(&self, channel: ChannelId) -> ProcessId {
         self.ports[self.channels[channel].to].process
     }
 
     /// Returns the channels and the ports joined to the environment, merged in source order.
     ///
-    /// A text that lists them in this order preserves the order of the ports of each process.
+    /// A text that lists the channels and ports in this order preserves the order of the ports of
+    /// each process.
     pub fn joins(&self) -> impl Iterator<Item = Joined> {
         let environment = self.ports.iter();
         let environment = environment.filter(|(_, port)| port.is_closed());
@@ -387,7 +432,8 @@ impl Network {
         })
     }
 
-    /// Returns the file, line and column where a span starts, or `None` for [`Span::NONE`].
+    /// Returns the file, line and column where a span starts, or `None` for [`Span::NONE`] and if
+    /// there are no texts.
     pub fn location(&self, span: Span) -> Option<Location> {
         self.sources.location(span)
     }

@@ -13,6 +13,9 @@ use crate::source::Span;
 
 /// Checks that each id, symbol and index refers to an existing element, and that a module follows
 /// its parent. The time is linear.
+///
+/// # Errors
+/// Returns an error (`G0318`) for each violation, at most 10.
 pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
     let mut check = Check {
         declared,

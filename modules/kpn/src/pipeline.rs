@@ -27,7 +27,8 @@ pub struct Timing {
 
 /// Runs all stages on declarations: expansion, joining, inference and verification.
 ///
-/// Each stage adds an entry to `timings`.
+/// On success, returns the network with all warnings and notes. Each stage that runs adds an entry
+/// to `timings`, also if it fails.
 ///
 /// # Errors
 /// Returns the diagnostics of the stage that failed and of the stages before it.
@@ -78,7 +79,8 @@ impl Stages<'_> {
     }
 }
 
-/// Runs `passes` on a network in order, and verifies the result.
+/// Runs `passes` on a network in order, and verifies the result. On success, returns the network
+/// with the diagnostics of the passes and of the final verification.
 ///
 /// Builds with debug assertions verify the network after each pass, to identify the pass that made
 /// it invalid. Without passes, the network is returned unchanged and not verified again.
@@ -88,7 +90,8 @@ impl Stages<'_> {
 /// Each step adds an entry to `timings`.
 ///
 /// # Errors
-/// Returns all diagnostics if a pass fails or produces an invalid network.
+/// Returns all diagnostics if a pass fails or produces an invalid network. In the second case,
+/// [`PASS_BROKE_NETWORK`] names the pass, or all passes since the last verification.
 pub fn run(
     passes: &[&dyn Pass],
     network: Verified,

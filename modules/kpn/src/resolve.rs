@@ -27,10 +27,13 @@ mod diagnostics;
 mod ids;
 mod merged;
 
-/// Joins expanded declarations to a network. On success, returns it with all warnings.
+/// Joins expanded declarations to a network. On success, returns the network with all warnings.
+///
+/// `replicas` and the attributes of repetition are ignored: call [`crate::expand::expand`] first.
 ///
 /// # Errors
-/// Returns all diagnostics, if one of them is an error.
+/// Returns all diagnostics, if one of them is an error. If parts of the declarations do not fit
+/// together (`G0318`), further checks are skipped.
 pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics> {
     parts::check(&declared)?;
     let mut diagnostics = Diagnostics::new();
@@ -489,7 +492,8 @@ impl Joining<'_> {
         }
     }
 
-    /// Returns the type that the port has at the environment, and reports differing types.
+    /// Returns the first type that the ends at the environment state, or `None` if none states one.
+    /// Reports differing types.
     fn type_of(&mut self, (process, name): (ProcessId, Symbol), free: &[EndRef]) -> Option<Symbol> {
         let typed = |&end: &EndRef| Some((end, self.channels[end.channel()].ty?));
         let mut types = free.iter().filter_map(typed);
@@ -520,7 +524,8 @@ impl Joining<'_> {
             .get(self.channels[end.channel()].extra?.get() as usize)
     }
 
-    /// Returns the kind of bundle that the channel states for the port of this end.
+    /// Returns the kind of bundle that the channel states for the port of this end, or `None` if it
+    /// states none, or one for the port at its other end.
     fn stated(&self, end: EndRef) -> Option<BundleKind> {
         self.extra(end)?
             .bundle
@@ -533,7 +538,11 @@ impl Joining<'_> {
         lone && end.direction() == Direction::Input
     }
 
-    /// Returns the kind of bundle at a port, or `None` for a single channel without `bundle=`.
+    /// Returns the kind of bundle at a port. Returns `None` for a port without channels, and for a
+    /// single channel without `bundle=` that is not lone ([`ChannelExtra::lone`]).
+    ///
+    /// Reports contradictions. If `report` is true, also reports an output whose channels need
+    /// `bundle=`.
     fn bundle_kind(
         &mut self,
         (process, name): (ProcessId, Symbol),

@@ -3,7 +3,9 @@
 /// Splits a text into a number and the factor of its unit.
 ///
 /// `K`, `M`, `G`, `T` and `KiB` to `TiB` are powers of 1024, and `kB` to `TB` are powers of 1000.
-/// Without a known unit, returns the whole text and 1.
+/// The first letter of the unit may be in lower or upper case. White space before the unit is
+/// removed. Without a known unit, returns the whole text and 1. The number is not checked, and may
+/// be empty.
 ///
 /// ```
 /// use graphmap_kpn::size::split;

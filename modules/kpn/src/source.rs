@@ -139,7 +139,7 @@ impl Source {
 
     /// Returns line and column of a byte of the text, both from 1. The column counts characters.
     ///
-    /// An offset beyond the end of the text counts as the end.
+    /// `offset` counts from the start of this text. An offset beyond the end counts as the end.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
         let offset = offset.min(self.text.len() as u32);
         let lines = &self.index().lines;
@@ -213,6 +213,7 @@ impl SourceMap {
     }
 
     /// Returns true if `other` begins with the texts of this map. Spans then mean the same in both.
+    /// Texts are compared by identity: equal texts that were added separately differ.
     pub fn begins(&self, other: &SourceMap) -> bool {
         let mut both = self.sources.iter().zip(&other.sources);
         self.sources.len() <= other.sources.len() && both.all(|(a, b)| Arc::ptr_eq(a, b))
@@ -223,7 +224,8 @@ impl SourceMap {
         self.sources.iter().map(|s| &**s)
     }
 
-    /// Returns the text that contains a span, or `None` for [`Span::NONE`].
+    /// Returns the text that contains the start of a span. A position after the last text belongs
+    /// to the last text. Returns `None` for [`Span::NONE`], and if the map is empty.
     pub fn source(&self, span: Span) -> Option<&Source> {
         if span.is_none() {
             return None;
@@ -235,7 +237,7 @@ impl SourceMap {
     /// Returns the text that contains a span, and the byte range of the span in it.
     ///
     /// The range is clamped to the text and to boundaries of characters. Returns `None` for
-    /// [`Span::NONE`].
+    /// [`Span::NONE`], and if the map is empty.
     pub fn range(&self, span: Span) -> Option<(&Source, Range<usize>)> {
         let source = self.source(span)?;
         let text = &source.text;
@@ -247,14 +249,16 @@ impl SourceMap {
         Some((source, start..end.max(start)))
     }
 
-    /// Returns the text of a span. It is empty for [`Span::NONE`].
+    /// Returns the text of a span, clamped like [`SourceMap::range`]. It is empty for
+    /// [`Span::NONE`], and if the map is empty.
     pub fn text(&self, span: Span) -> &str {
         self.range(span)
             .and_then(|(source, range)| source.text.get(range))
             .unwrap_or("")
     }
 
-    /// Returns file, line and column where a span starts, or `None` for [`Span::NONE`].
+    /// Returns file, line and column where a span starts. Returns `None` for [`Span::NONE`], and if
+    /// the map is empty.
     pub fn location(&self, span: Span) -> Option<Location> {
         let (source, range) = self.range(span)?;
         let (line, column) = source.line_column(range.start as u32);

@@ -7,7 +7,8 @@
 use crate::codes::OTHER_VERSION;
 use crate::diagnostic::Diagnostic;
 
-/// Checks the version that a file states. Returns an error if the file must not be read.
+/// Checks the version that a file states. Returns `None` for versions from 1 to `newest`, and
+/// otherwise an error without a position, because the file must not be read.
 ///
 /// `file` names the file in the message ("the network"). `statement` is the text before the version
 /// in this format (`"graphmap": `). `newest` is the newest version that is read.

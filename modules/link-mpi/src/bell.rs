@@ -42,13 +42,14 @@ impl Bell {
         }
     }
 
-    /// Returns true if the bell was rung since the last call.
+    /// Returns true if the bell was rung since the last call that returned true.
     pub(crate) fn take(&self) -> bool {
         self.rung.load(Ordering::SeqCst) && self.rung.swap(false, Ordering::SeqCst)
     }
 
     /// Sleeps until the bell is rung, a frame comes over the byte rings, or `at_most` has passed.
-    /// May return early.
+    /// Must be called on the thread that created the bell. Without `at_most`, there is no time
+    /// limit. May return early.
     pub(crate) fn wait(&self, rings: Option<&HostRings>, at_most: Option<Duration>) {
         match (rings, at_most) {
             (Some(rings), _) => rings.sleep(|| self.rung.load(Ordering::SeqCst), at_most),

@@ -16,7 +16,8 @@ use crate::printed::{self, FORWARDING};
 /// Time for the launcher to end this OS process after it was asked to end the job.
 const HEARD: Duration = Duration::from_secs(1);
 
-/// Ends all OS processes with an exit code.
+/// Ends all OS processes with an exit code. Usually does not return. If the launcher must be
+/// notified first, blocks for a second before it calls `MPI_Abort`.
 pub(crate) fn end_job(comm: ffi::MPI_Comm, code: u8) {
     // `MPI_Abort` of MPICH first notifies the other OS processes, which exit, and then the
     // launcher. If the launcher sees one of them exit earlier, it treats this as the failure. It
@@ -30,7 +31,8 @@ pub(crate) fn end_job(comm: ffi::MPI_Comm, code: u8) {
     unsafe { ffi::MPI_Abort(comm, i32::from(code)) };
 }
 
-/// Returns the socket on which the launcher of MPICH speaks PMI 1, if the library is MPICH.
+/// Returns the file descriptor of the socket on which the launcher of MPICH speaks PMI 1. Returns
+/// `None` if there is no such launcher, or if the library is not MPICH.
 pub(crate) fn launcher() -> Option<i32> {
     let fd = std::env::var("PMI_FD").ok()?.parse().ok()?;
     library().starts_with("MPICH").then_some(fd)
@@ -42,7 +44,8 @@ static OVER: AtomicBool = AtomicBool::new(false);
 /// ended, and the launcher reports it.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// Calls MPI where the call may end this OS process. If it returns an error, the job is ended.
+/// Calls MPI where the call may end this OS process. If the call returns an error, prints it and
+/// ends the job. Does not return in that case.
 pub(crate) fn inside(call: impl FnOnce() -> i32) {
     INSIDE.store(true, Ordering::Relaxed);
     let code = call();
@@ -114,13 +117,14 @@ extern "C" fn exits() {
     end_job(unsafe { ffi::RSMPI_COMM_WORLD }, Exit::Lost as u8);
 }
 
-/// Sends a line to the launcher over its socket.
+/// Sends a line to the launcher over its socket. Errors are ignored.
 fn report_to_launcher(fd: i32, line: &str) {
     // SAFETY: the pointer is valid for `line.len()` bytes.
     unsafe { write(fd, line.as_ptr().cast(), line.len()) };
 }
 
-/// Sends a line to the launcher over its socket, and waits for an answer.
+/// Sends a line to the launcher over its socket, and blocks until an answer comes or the launcher
+/// has ended. The answer and errors are ignored.
 pub(crate) fn ask_launcher(fd: i32, line: &str) {
     report_to_launcher(fd, line);
     let mut answer = [0u8; 256];
@@ -146,7 +150,8 @@ pub(crate) fn library() -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the name of this host.
+/// Returns the name of this host according to MPI, which must be initialised. Returns `an unknown
+/// host` if MPI does not know it.
 pub(crate) fn host() -> String {
     let name = text(ffi::MPI_MAX_PROCESSOR_NAME as i32, |at, len| {
         // SAFETY: the buffer has room for the longest name. MPI is initialised.

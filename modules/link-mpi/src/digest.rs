@@ -33,14 +33,15 @@ pub(crate) fn program() -> io::Result<u64> {
     }
 }
 
-/// Returns the agreement, which must be equal in all OS processes. One half identifies the network,
-/// the other half the program. It is never 0.
+/// Returns the agreement of this OS process: a number that must be equal in all OS processes of a
+/// run. One half identifies the network, the other half the program. It is never 0.
 pub(crate) fn agreement(network: u64, program: u64) -> u64 {
     let fold = |hash: u64| u64::from((hash ^ (hash >> 32)) as u32 | 1);
     fold(network) << 32 | fold(program)
 }
 
-/// Returns which part of two agreements differs.
+/// Returns which part of two different agreements differs: `network` if the programs are equal, and
+/// `program` otherwise, even if the networks also differ.
 pub(crate) fn difference(one: u64, other: u64) -> &'static str {
     match one as u32 == other as u32 {
         true => "network",

@@ -13,7 +13,8 @@
 use crate::calls;
 use crate::world::World;
 
-/// Ends MPI. Every OS process must call it.
+/// Ends MPI. Every OS process must call it. Blocks, because `MPI_Finalize` or the launcher may wait
+/// for the other OS processes.
 pub(crate) fn end(world: &mut World) {
     calls::over();
     match replaced() {

@@ -61,7 +61,7 @@ fn put(message: &mut Vec<u8>, words: [u32; 4]) {
     }
 }
 
-/// Appends a frame whose contents are in pieces.
+/// Appends a frame whose contents are in pieces. There must be [room](has_room) for it.
 pub(crate) fn pack(message: &mut Vec<u8>, header: Header, pieces: &[&[u8]]) {
     let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
     message.reserve(HEADER + len);
@@ -81,7 +81,8 @@ pub(crate) enum Announced<'a> {
     Sliced(&'a [u8]),
 }
 
-/// Appends an announcement to a message, which must then be sent.
+/// Appends an announcement to a message, which must then be sent without further frames. There must
+/// be [room](has_room) for it.
 pub(crate) fn announce(message: &mut Vec<u8>, header: Header, announced: Announced<'_>) {
     let at = message.len() as u64;
     message[AGREEMENT..START].copy_from_slice(&at.to_ne_bytes());
@@ -103,6 +104,10 @@ fn word(bytes: &[u8], at: usize) -> Result<u32, InvalidMessage> {
     ))
 }
 
+/// Returns the number in the eight bytes at offset `at`.
+///
+/// # Errors
+/// Returns [`InvalidMessage`] if there are fewer bytes.
 pub(crate) fn long(bytes: &[u8], at: usize) -> Result<u64, InvalidMessage> {
     let eight = bytes.get(at..at + 8).ok_or(InvalidMessage)?;
     Ok(u64::from_ne_bytes(
@@ -119,6 +124,11 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
+    /// Creates the iterator over the frames of a message.
+    ///
+    /// # Errors
+    /// Returns [`InvalidMessage`] if the message is too short, or if the offset of its announcement
+    /// is outside of it. The frames are not checked.
     pub(crate) fn new(bytes: Vec<u8>) -> Result<Frames, InvalidMessage> {
         let end = match long(&bytes, AGREEMENT)? {
             0 => bytes.len(),
@@ -134,11 +144,18 @@ impl Frames {
         }
     }
 
+    /// Returns the agreement of the sender, which is 0 if the sender did not know it yet.
+    ///
+    /// # Errors
+    /// Returns [`InvalidMessage`] if the message is too short.
     pub(crate) fn agreement(&self) -> Result<u64, InvalidMessage> {
         long(&self.bytes, 0)
     }
 
-    /// Returns the announcement of the message.
+    /// Returns the announcement of the message, or `None` if it has none.
+    ///
+    /// # Errors
+    /// Returns [`InvalidMessage`] if the announcement is too short, or if its form is unknown.
     pub(crate) fn announced(&self) -> Result<Option<(Header, Announced<'_>)>, InvalidMessage> {
         if self.end == self.bytes.len() {
             return Ok(None);
@@ -160,6 +177,10 @@ impl Frames {
         Ok(Some((header, announced)))
     }
 
+    /// Returns the header and the contents of the next frame, or `None` if no frame is left.
+    ///
+    /// # Errors
+    /// Returns [`InvalidMessage`] if the frame does not end within the message.
     pub(crate) fn next(&mut self) -> Result<Option<(Header, &[u8])>, InvalidMessage> {
         if self.at == self.end {
             return Ok(None);

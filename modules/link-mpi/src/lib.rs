@@ -15,7 +15,7 @@
 //! the program runs as with [`graphmap_runtime::main`], and MPI is not initialised.
 //!
 //! Only the thread that runs the network calls MPI (`MPI_THREAD_FUNNELED`), and it makes no
-//! blocking call:
+//! blocking call while processes run:
 //!
 //! * Frames are packed into messages that are sent by nonblocking sends (`messages.rs`).
 //! * Messages are received into memory that is posted before they arrive (`receiving.rs`).
@@ -59,6 +59,9 @@ use world::World;
 
 /// Runs the network as [`graphmap_runtime::main`] does. If `mpiexec` has started the program
 /// several times, these are the OS processes of one run. Returns the exit code of this OS process.
+/// If the run fails, usually ends all OS processes of the job instead of returning.
+///
+/// Must be called at most once, because MPI can be initialised only once in an OS process.
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     let running = Running::begin();
     let code = graphmap_runtime::main_over(network, |started| connect(started, &running));
@@ -69,6 +72,12 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     code
 }
 
+/// Joins the OS processes of the job, and returns the link. Blocks until all OS processes have
+/// called it.
+///
+/// # Errors
+/// Returns an error if MPI cannot be initialised, if launcher and library are of different MPIs, or
+/// if an OS process has a wrong setting. In the last two cases, MPI is finalized.
 fn connect(started: Started, running: &Running) -> Result<Rc<dyn Job>, NotJoined> {
     let mut world = World::join()?;
     running.joined();
@@ -88,10 +97,11 @@ fn connect(started: Started, running: &Running) -> Result<Rc<dyn Job>, NotJoined
 /// Largest size in bytes of an error text that is exchanged.
 const WRONG: usize = 1024;
 
-/// Returns the settings, or the error of the first OS process that has one.
+/// Returns the settings, or the error of the first OS process that has one, cut to [`WRONG`] bytes.
 ///
 /// All OS processes must call this function, so that all of them learn of an error. Otherwise the
-/// others would wait for the OS process that ended. OS process 0 reports the error.
+/// others would wait for the OS process that ended. The call blocks until all have called it. OS
+/// process 0 reports the error.
 fn agreed(world: &World, settings: Result<OverMpi, String>) -> Result<OverMpi, NotJoined> {
     let wrong = settings.as_ref().err().map_or("", |wrong| wrong);
     let mut cuts = 0..=WRONG.min(wrong.len());
@@ -111,7 +121,8 @@ fn agreed(world: &World, settings: Result<OverMpi, String>) -> Result<OverMpi, N
     }
 }
 
-/// Returns the error for a launcher and a library of different MPIs.
+/// Returns the error for a launcher and a library of different MPIs. `told` contains the numbers of
+/// copies, by the variables of the launcher.
 fn not_one_world(world: &World, told: &[(&str, Copies)]) -> String {
     let library = calls::library();
     let launcher = match library.contains("Open MPI") {

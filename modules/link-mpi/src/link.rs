@@ -96,7 +96,8 @@ fn header(kind: u32, number: u32) -> Header {
 }
 
 impl MpiLink {
-    /// Creates the link. All OS processes must call this function.
+    /// Creates the link. All OS processes must call this function, and it blocks until they do.
+    /// Spawns the threads of [`watch`], and registers an exit handler.
     pub(crate) fn new(world: World, settings: OverMpi) -> MpiLink {
         calls::watch_exit();
         let hosts = world.hosts();
@@ -164,7 +165,8 @@ impl MpiLink {
         }
     }
 
-    /// Polls MPI.
+    /// Polls MPI. If the launcher has ended, or an invalid or foreign message has come, the run
+    /// fails.
     fn poll(&self) {
         if let Some(why) = self.launcher_is_gone.get() {
             self.fail(&Encoder::to_vec(&RunError::Lost(why.clone())));
@@ -231,7 +233,8 @@ impl MpiLink {
     }
 
     /// Reports that this OS process is idle, or begins a wave on OS process 0. Returns the time
-    /// until there is something to report again, if it is known.
+    /// until the next wave may begin. Returns `None` if it is not known, and on all OS processes
+    /// except 0.
     fn rest(&self, now: Instant) -> Option<Duration> {
         let known = &self.known;
         if self.me > 0 {

@@ -34,7 +34,7 @@ const HOLD: Duration = Duration::from_micros(5);
 /// wait here.
 const BYTES: usize = 16 << 20;
 const MESSAGES: usize = 256;
-/// Bit of `extra`: the next whole frame continues this one.
+/// Bit of `extra`: the next whole frame continues the frame that has this bit.
 const MORE: u32 = 1 << 31;
 
 /// Messages to and from one other OS process.
@@ -145,7 +145,7 @@ impl Messages {
         }
     }
 
-    /// Returns memory for a frame that may be large.
+    /// Returns memory for a frame that may be large. It may have contents.
     pub(crate) fn buffer(&mut self) -> Vec<u8> {
         self.pool.memory(LARGE)
     }
@@ -191,7 +191,7 @@ impl Messages {
         peer
     }
 
-    /// Sends a frame, now or later.
+    /// Puts a frame into a message, which [`Messages::push`] passes to MPI. Does not block.
     pub(crate) fn send(&mut self, to: usize, header: Header, bytes: &[u8]) {
         if !self.try_send_pieces(to, header, &[bytes]) {
             self.send_owned(to, header, bytes.to_vec());
@@ -199,7 +199,7 @@ impl Messages {
     }
 
     /// Sends a frame whose bytes are in pieces, if it is small enough to be copied into a message
-    /// with others. Returns false otherwise.
+    /// with others. Returns false, without sending, if it has [`LARGE`] bytes or more.
     pub(crate) fn try_send_pieces(&mut self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
         if len >= LARGE {
@@ -241,7 +241,8 @@ impl Messages {
         }
     }
 
-    /// Sends a message directly from the memory of its slices.
+    /// Sends a message directly from the memory of its slices. No slice may have more than [`MOST`]
+    /// bytes. The message is kept until its slices are sent: see [`Messages::take_sent`].
     pub(crate) fn send_sliced(&mut self, to: usize, header: Header, message: SlicedMessage) {
         self.lent += 1;
         let agreement = self.agreement;
@@ -254,7 +255,7 @@ impl Messages {
         }
     }
 
-    /// Returns a value that has been sent completely.
+    /// Returns a value that has been sent completely, or `None` if there is none.
     pub(crate) fn take_sent(&mut self) -> Option<SentValue> {
         let value = self.values.pop_front()?;
         self.lent -= 1;
@@ -266,8 +267,8 @@ impl Messages {
         self.lent > 0
     }
 
-    /// Copies the slices of values that were not passed to MPI. Returns true if MPI has none of
-    /// them.
+    /// Copies the slices of values that were not passed to MPI. Returns true if MPI has no other
+    /// slices in pending sends.
     pub(crate) fn release_values(&mut self) -> bool {
         let mut is_free = true;
         for peer in &mut self.peers {
@@ -283,7 +284,8 @@ impl Messages {
     }
 
     /// Passes messages to MPI as far as its limits allow. If `idle`, frames do not wait for others
-    /// to share their message. Returns true if no message is left.
+    /// to share their message. Returns true if no message is left. Sends that MPI has not completed
+    /// do not count.
     pub(crate) fn push(&mut self, idle: bool) -> bool {
         if self.listed.is_empty() {
             return true;
@@ -321,6 +323,10 @@ impl Messages {
 
     /// Polls pending operations and takes the messages that have come. Calls `see` for each frame
     /// of the link itself. Frames of the runtime are kept for [`Messages::take`].
+    ///
+    /// # Errors
+    /// Returns the sender of a message that is invalid, or that is from another program or network,
+    /// and the error.
     pub(crate) fn poll(
         &mut self,
         mut see: impl FnMut(usize, Header, &[u8]),
@@ -382,8 +388,8 @@ impl Messages {
         !(self.come.is_empty() && self.values.is_empty())
     }
 
-    /// Returns the next message with frames of the runtime, and its sender. The remaining frames
-    /// must be put back by [`Messages::put_back`].
+    /// Returns the next message with frames of the runtime, and its sender, or `None`. The
+    /// remaining frames must be put back by [`Messages::put_back`].
     pub(crate) fn take(&mut self) -> Option<(usize, Received)> {
         loop {
             let (from, come) = self.come.pop_front()?;
@@ -457,8 +463,8 @@ impl Messages {
         self.values.drain(..).for_each(std::mem::forget);
     }
 
-    /// Returns the name of the part in which `other`, the digest of another OS process, differs
-    /// from the digest of this one.
+    /// Returns the name of the part in which `other`, the agreement of another OS process, differs
+    /// from the agreement of this OS process: `network` or `program`.
     pub(crate) fn difference(&self, other: u64) -> &'static str {
         digest::difference(self.agreement, other)
     }
@@ -467,6 +473,7 @@ impl Messages {
 /// Lowest kind of the frames of the link itself.
 pub(crate) const OURS: u32 = 1 << 8;
 
+/// Returns true if the frame is for the link itself, and not for the runtime.
 pub(crate) fn is_ours(header: Header) -> bool {
     header.kind >= OURS
 }

@@ -27,7 +27,7 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// Returns the bytes to be sent.
+    /// Returns the bytes to be sent. Memory of a slice that is received has none.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Memory::Bytes(bytes) => bytes,
@@ -45,6 +45,9 @@ impl Memory {
     }
 
     /// Returns room for `len` bytes, which replaces the present contents.
+    ///
+    /// # Panics
+    /// Panics if this is memory of a slice with less than `len` free bytes.
     pub(crate) fn room(&mut self, len: usize) -> &mut [MaybeUninit<u8>] {
         if let Memory::Slice(..) = self {
             *self = Memory::Bytes(Vec::new());
@@ -87,7 +90,8 @@ enum Kind {
 }
 
 impl Operation {
-    /// Begins an operation: `call` passes the buffer to MPI.
+    /// Begins an operation: `call` passes the buffer to MPI, and returns its error code. An error
+    /// ends the job.
     pub(crate) fn begin(
         memory: Memory,
         call: impl FnOnce(&mut Memory, *mut ffi::MPI_Request) -> i32,
@@ -121,9 +125,12 @@ impl Operation {
         }
     }
 
-    /// Returns the index of an operation that is done, if there is one, beginning the search at
-    /// `first`. Tests all operations in one call, because each call takes the same time. There must
-    /// be at most [`ASKED`] operations.
+    /// Returns the index of an operation that has become done, or `None`. The search begins at
+    /// `first`. Tests all operations in one call, because each call takes the same time. Does not
+    /// block. An error of MPI ends the job.
+    ///
+    /// # Panics
+    /// Panics if there are more than [`ASKED`] operations.
     pub(crate) fn any_done(operations: &mut [Operation], first: usize) -> Option<usize> {
         // Open MPI makes progress after it has tested all operations, and reports a completion only
         // in the next call. For a single `MPI_Test` it reports it at once.
@@ -164,7 +171,8 @@ impl Operation {
         Some(at)
     }
 
-    /// Returns true if the operation is done.
+    /// Tests the operation, and returns true if it is done. Does not block. An error of MPI ends
+    /// the job.
     pub(crate) fn is_done(&mut self) -> bool {
         if !self.done {
             let mut flag = 0;
@@ -192,7 +200,7 @@ impl Operation {
     /// Records the length of a received message.
     fn received(&mut self, most: usize, status: ffi::MPI_Status) {
         let mut len = 0;
-        // SAFETY: the status is that of a received message.
+        // SAFETY: the status belongs to a received message.
         unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut len) };
         let len = usize::try_from(len).expect("a number of bytes");
         assert!(len <= most);
@@ -209,7 +217,7 @@ impl Operation {
     }
 
     /// Cancels a receive for which no message will come. Blocks until MPI has released its buffer,
-    /// but at most for `at_most`.
+    /// but at most for `at_most`. A buffer that was not released by then is leaked.
     pub(crate) fn cancel(mut self, at_most: Duration) {
         if self.is_done() {
             return;

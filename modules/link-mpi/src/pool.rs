@@ -11,7 +11,9 @@ const LARGEST: usize = 4 << 20;
 pub(crate) struct Pool(Vec<Vec<u8>>);
 
 impl Pool {
-    /// Returns a buffer for `len` bytes, from the pool if `len` is at least [`LEAST`].
+    /// Returns a buffer for `len` bytes: one from the pool if `len` is at least [`LEAST`] and the
+    /// pool is not empty, and a new one otherwise. It may have contents, and less capacity than
+    /// `len`.
     pub(crate) fn memory(&mut self, len: usize) -> Vec<u8> {
         match len < LEAST {
             true => Vec::new(),
@@ -19,7 +21,7 @@ impl Pool {
         }
     }
 
-    /// Keeps a buffer, unless its size is out of range or the pool is full.
+    /// Keeps a buffer. Frees it if its capacity is out of range or the pool is full.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
         if (LEAST..=LARGEST).contains(&bytes.capacity()) && self.0.len() < POOLED {
             self.0.push(bytes);

@@ -73,7 +73,8 @@ impl Posted {
         }
     }
 
-    /// Returns the next message and its sender, if one has come.
+    /// Returns the next message and its sender, or `None` if none has come. Does not block.
+    /// Messages of one sender keep their order.
     pub(crate) fn next(&mut self, world: &World) -> Option<(usize, Vec<u8>)> {
         let at = Operation::any_done(&mut self.fronts, self.first)?;
         self.first = at + 1;
@@ -96,14 +97,16 @@ impl Posted {
         Some((self.of[at], copy))
     }
 
-    /// Keeps the buffer of a message for reuse.
+    /// Keeps the buffer of a message for reuse. Frees it if its capacity is not [`LONGEST`], or if
+    /// enough are kept.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
         if bytes.capacity() == LONGEST && self.spare.len() < POSTED {
             self.spare.push(bytes);
         }
     }
 
-    /// Cancels all receives. No message may be sent any more.
+    /// Cancels all receives. No message may be sent any more. Blocks for at most [`CANCELLING`] for
+    /// each receive.
     pub(crate) fn cancel(&mut self) {
         let later = self.later.drain(..).flatten();
         for operation in self.fronts.drain(..).chain(later) {

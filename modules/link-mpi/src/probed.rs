@@ -23,8 +23,8 @@ impl Probed {
         !self.matched.is_empty()
     }
 
-    /// Returns the next message and its sender, if one has come. It may overtake messages of other
-    /// OS processes, but not of the same one.
+    /// Returns the next message and its sender, or `None` if none has come completely. Does not
+    /// block. It may overtake messages of other OS processes, but not of the same one.
     pub(crate) fn next(&mut self, world: &World) -> Option<(usize, Vec<u8>)> {
         if self.matched.len() < MATCHED {
             let memory = |_| Memory::Bytes(Vec::new());

@@ -49,6 +49,9 @@ enum Incoming {
 
 impl Incoming {
     /// Returns true if all of it has come.
+    ///
+    /// # Errors
+    /// Returns [`InvalidMessage`] if a slice does not belong to the message.
     fn is_done(&mut self) -> Result<bool, InvalidMessage> {
         match self {
             Incoming::Packed(_) => Ok(true),
@@ -142,7 +145,12 @@ impl Receiving {
         }
     }
 
-    /// Takes messages of frames from MPI, and posts receives for the messages that they announce.
+    /// Takes messages of frames from MPI, at most [`BATCH`], and posts receives for the messages
+    /// that they announce.
+    ///
+    /// # Errors
+    /// Returns the sender of a message that is invalid, or that is from another program or network,
+    /// and the error. The other messages stay in MPI.
     pub(crate) fn poll(
         &mut self,
         world: &World,
@@ -175,6 +183,11 @@ impl Receiving {
         Ok(())
     }
 
+    /// Opens a message of frames, and posts receives for the message that it announces.
+    ///
+    /// # Errors
+    /// Returns an error if the message is invalid, announces a message that is too large, or has
+    /// another agreement. An agreement of 0 fits any other.
     fn open(
         &mut self,
         world: &World,
@@ -218,7 +231,11 @@ impl Receiving {
         Ok(())
     }
 
-    /// Delivers the messages that have come, in the order of sending for each sender.
+    /// Calls `each` with each message that has come, in the order of sending for each sender.
+    ///
+    /// # Errors
+    /// Returns the sender of an invalid message and the error, or the error of `each`. The
+    /// remaining messages stay.
     pub(crate) fn take(
         &mut self,
         mut each: impl FnMut(usize, Received) -> Result<(), MessageError>,
@@ -243,7 +260,8 @@ impl Receiving {
         Ok(())
     }
 
-    /// Cancels pending receives. No message may be sent any more.
+    /// Cancels posted receives of frames. No message may be sent any more. May block for a short
+    /// time.
     pub(crate) fn cancel(&mut self) {
         if let Messages::Posted(posted) = &mut self.frames {
             posted.cancel();

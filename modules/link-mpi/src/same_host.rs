@@ -42,9 +42,9 @@ pub(crate) struct SameHost {
 }
 
 impl SameHost {
-    /// Creates or joins the shared memory of this host. All OS processes must call this function.
-    /// Returns `None` if `wanted` is false, if no other OS process is on this host, or if one of
-    /// them has no access.
+    /// Creates or joins the shared memory of this host. All OS processes must call this function,
+    /// and it blocks until they do. Returns `None` if `wanted` is false, if no other OS process is
+    /// on this host, or if one of them cannot create or join the shared memory.
     pub(crate) fn new(world: &World, wanted: bool) -> Option<SameHost> {
         let (me, own) = (world.me(), sharing_key());
         let sharing_keys = world.gather(&own);
@@ -76,7 +76,11 @@ impl SameHost {
         Some(SameHost { rings, here, of })
     }
 
-    /// Returns the index on this host of OS process `of`, if it is another one on this host.
+    /// Returns the index on this host of OS process `of`. Returns `None` if `of` is this OS process
+    /// or is on another host.
+    ///
+    /// # Panics
+    /// Panics if `of` does not exist.
     #[inline]
     pub(crate) fn number(&self, of: usize) -> Option<usize> {
         self.here[of]
@@ -91,8 +95,12 @@ impl SameHost {
         &self.rings
     }
 
-    /// Delivers the frames that have come, with the number of their sender in the run. Returns the
-    /// number of frames. Calls `differs` for a frame whose sender has another agreement.
+    /// Delivers frames that have come, with the number of their sender in the run, at most
+    /// [`TAKEN`] of each sender. Returns the number of frames. Calls `differs` instead, with the
+    /// sender and its agreement, for a frame whose sender has another agreement.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes that came are not a valid frame.
     pub(crate) fn receive(
         &self,
         agreement: u64,

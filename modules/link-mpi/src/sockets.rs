@@ -38,14 +38,15 @@ pub(crate) struct Connection {
     pub(crate) unanswered: u32,
 }
 
-/// Returns the open connections.
+/// Returns the established TCP connections of this OS process.
 pub(crate) fn all() -> impl Iterator<Item = Connection> {
     let numbers = fs::read_dir("/proc/self/fd").into_iter().flatten();
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
     numbers.flatten().filter_map(number).filter_map(connection)
 }
 
-/// Returns the connection of a file descriptor, if it is one.
+/// Returns the connection of a file descriptor. Returns `None` if it is not an established TCP
+/// connection.
 fn connection(fd: i32) -> Option<Connection> {
     let mut info = [0u8; LAST_ACK + 4];
     let mut len = info.len() as u32;
@@ -70,7 +71,11 @@ fn connection(fd: i32) -> Option<Connection> {
 }
 
 impl Connection {
-    /// Makes the kernel probe the other side at this interval from now on.
+    /// Makes the kernel probe the other side of an idle connection at this interval from now on.
+    /// The interval is at least one second.
+    ///
+    /// # Errors
+    /// Returns an error if an option of the socket cannot be set.
     pub(crate) fn keep_alive(&self, every: Duration) -> io::Result<()> {
         let every = every.max(Duration::from_secs(1));
         sockopt::set_tcp_keepidle(&self.socket, every)?;

@@ -44,7 +44,8 @@ const MOST: usize = 16;
 /// Size in bytes of the addresses of a host: four for each, padded with zeros.
 pub(crate) const ADDRESSES: usize = 4 * MOST;
 
-/// Returns the addresses of this host, for the other OS processes.
+/// Returns the IPv4 addresses of this host, for the other OS processes. Without
+/// `/proc/net/fib_trie`, all bytes are 0.
 pub(crate) fn local_addresses() -> Vec<u8> {
     let table = fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let mut bytes: Vec<u8> = addresses(&table)
@@ -94,9 +95,11 @@ fn others(hosts: &[String], gathered: &[u8], me: usize) -> Vec<(IpAddr, String)>
     others
 }
 
-/// Watches the launcher of this OS process until the program ends. Sets the result when the
-/// launcher has ended. Text that is printed here is then lost, so another OS process must report
-/// it. `here` is the name of this host.
+/// Spawns a thread that watches the launcher of this OS process until the program ends. When the
+/// launcher has ended, the thread sets the result to the reason and rings `bell`. It ends this OS
+/// process with [`Exit::Lost`] after [`GRACE`]. Text that is printed here without a launcher is
+/// lost, so another OS process must report the reason. If there is no launcher at the start, or if
+/// the thread cannot be started, the result is never set. `here` is the name of this host.
 pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
     let gone: Arc<OnceLock<String>> = Arc::default();
     if let Some((id, name)) = launchers::nearest() {
@@ -120,8 +123,10 @@ pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
     gone
 }
 
-/// Ends this OS process and its launchers when another of `hosts` has not answered for `limit`.
-/// `gathered` contains the addresses of each OS process.
+/// Spawns a thread that ends this OS process and its launchers when another of `hosts` has not
+/// answered for `limit`. It prints the reason, and the exit code is [`Exit::Lost`]. Without
+/// addresses of other hosts, there are no checks. `gathered` contains the addresses of each OS
+/// process.
 pub(crate) fn others_than(me: usize, hosts: &[String], gathered: &[u8], limit: Duration) {
     let others = others(hosts, gathered, me);
     if others.is_empty() {
@@ -147,8 +152,8 @@ pub(crate) fn others_than(me: usize, hosts: &[String], gathered: &[u8], limit: D
     });
 }
 
-/// Calls a function periodically on a new thread. If the thread cannot be started, there are no
-/// checks.
+/// Calls a function on a new thread, at this interval, until the program ends. If the thread cannot
+/// be started, there are no checks.
 fn watch(name: &str, every: Duration, mut check: impl FnMut() + Send + 'static) {
     let watch = move || {
         loop {
@@ -159,7 +164,8 @@ fn watch(name: &str, every: Duration, mut check: impl FnMut() + Send + 'static) 
     let _ = thread::Builder::new().name(name.into()).spawn(watch);
 }
 
-/// Returns a host that has not acknowledged any data for `limit` in spite of probes.
+/// Returns a host that has not acknowledged any data for `limit` in spite of probes, or `None`.
+/// Makes the kernel probe all connections to `others`, which must be sorted by address.
 fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
     for connection in sockets::all() {
         let Connection {

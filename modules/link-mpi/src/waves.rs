@@ -60,9 +60,9 @@ impl Waves {
         }
     }
 
-    /// Begins a wave, if none is in progress and the pause has passed. Returns its number. `me`
-    /// contains the counts of OS process 0, which is idle. `others` is the number of other OS
-    /// processes.
+    /// Begins a wave, and returns its number. Returns `None` if a wave is in progress or the pause
+    /// has not passed. `me` contains the counts of OS process 0, which is idle. `others` is the
+    /// number of other OS processes.
     pub(crate) fn begin(&mut self, now: Instant, me: Counts, others: usize) -> Option<u32> {
         if self.awaited > 0 || self.next.is_some_and(|next| now < next) {
             return None;
@@ -73,7 +73,8 @@ impl Waves {
         Some(self.number)
     }
 
-    /// Adds an answer. Returns the result of the wave.
+    /// Adds an answer to wave `number`. Returns the result of the wave, which is [`Found::Nothing`]
+    /// for the answer to another wave.
     pub(crate) fn answer(&mut self, number: u32, counts: Counts) -> Found {
         if number != self.number || self.awaited == 0 {
             return Found::Nothing;
@@ -85,7 +86,8 @@ impl Waves {
         self.found()
     }
 
-    /// Returns the result of the wave, if all have answered.
+    /// Returns the result of the wave. It is [`Found::Nothing`] if not all have answered.
+    /// Otherwise, prepares the next wave.
     pub(crate) fn found(&mut self) -> Found {
         if self.awaited > 0 {
             return Found::Nothing;
@@ -118,7 +120,8 @@ impl Waves {
         self.next = None;
     }
 
-    /// Returns the time until the next wave may begin, if it is known.
+    /// Returns the time until the next wave may begin. Returns `None` if a wave is in progress, or
+    /// if there is no pause.
     pub(crate) fn rest(&self, now: Instant) -> Option<Duration> {
         match self.awaited {
             0 => self.next.map(|next| next.saturating_duration_since(now)),

@@ -25,7 +25,10 @@ pub(crate) struct World {
 struct Initialized(PhantomData<Rc<()>>);
 
 impl Initialized {
-    /// Initialises MPI for calls by one thread. Returns the thread level that it provides.
+    /// Initialises MPI for calls by one thread. Returns the thread level that MPI provides.
+    ///
+    /// # Errors
+    /// Returns an error if MPI is already initialised or cannot be initialised.
     fn new() -> Result<(Initialized, i32), String> {
         /// Guards against two threads that both find MPI uninitialised.
         static IS_INITIALIZED: AtomicBool = AtomicBool::new(false);
@@ -65,7 +68,8 @@ fn funneled() -> i32 {
 }
 
 impl World {
-    /// Initialises MPI. This is possible only once in an OS process.
+    /// Initialises MPI. This is possible only once in an OS process. All OS processes must call it,
+    /// and it blocks until they do. An error of MPI after the initialisation ends the job.
     ///
     /// # Errors
     ///
@@ -110,7 +114,8 @@ impl World {
         self.count
     }
 
-    /// Returns the host name of each OS process. All OS processes must call it.
+    /// Returns the host name of each OS process. All OS processes must call it. Blocks until they
+    /// do.
     pub(crate) fn hosts(&self) -> Vec<String> {
         let mut name = calls::host().into_bytes();
         name.resize(NAME, 0);
@@ -123,7 +128,10 @@ impl World {
     }
 
     /// Returns the concatenated `bytes` of all OS processes. All must call it, with the same
-    /// length.
+    /// length. Blocks until they do. An error of MPI ends the job.
+    ///
+    /// # Panics
+    /// Panics if there are 2^31 bytes or more.
     pub(crate) fn gather(&self, bytes: &[u8]) -> Vec<u8> {
         let len = i32::try_from(bytes.len()).expect("a few");
         let mut all = vec![0_u8; bytes.len() * self.count];
@@ -138,7 +146,11 @@ impl World {
     }
 
     /// Begins to send a message. With `sync` the operation is done when the receiver has matched
-    /// the message. Otherwise it is done when the buffer is not needed any more.
+    /// the message. Otherwise it is done when the buffer is not needed any more. Does not block. An
+    /// error of MPI ends the job.
+    ///
+    /// # Panics
+    /// Panics if the message has more than [`MOST`] bytes, or if `to` does not exist.
     pub(crate) fn send(&self, to: usize, tag: i32, memory: Memory, sync: bool) -> Operation {
         assert!(memory.len() <= MOST && to < self.count);
         let call = match sync {
@@ -162,7 +174,11 @@ impl World {
         })
     }
 
-    /// Begins to receive a message of at most `most` bytes from an OS process.
+    /// Begins to receive a message of at most `most` bytes from an OS process. Does not block. An
+    /// error of MPI, such as a longer message, ends the job.
+    ///
+    /// # Panics
+    /// Panics if `most` is more than [`MOST`], or if `from` does not exist.
     pub(crate) fn receive(&self, from: usize, tag: i32, memory: Memory, most: usize) -> Operation {
         assert!(most <= MOST && from < self.count);
         // SAFETY: the buffer has room for `most` bytes and belongs to the operation.
@@ -174,7 +190,8 @@ impl World {
     }
 
     /// Begins to receive the next message with a tag from any OS process, if one has come. Returns
-    /// its sender and the operation. `memory` returns a buffer for a number of bytes.
+    /// its sender and the operation, or `None`. Does not block. `memory` returns a buffer for a
+    /// number of bytes.
     pub(crate) fn find(
         &self,
         tag: i32,
@@ -213,7 +230,8 @@ impl World {
         })
     }
 
-    /// Finalizes MPI. Every OS process must call it.
+    /// Finalizes MPI, unless that was done before. Every OS process must call it. May block until
+    /// they do.
     pub(crate) fn end(&mut self) {
         drop(self.initialized.take());
     }
@@ -223,7 +241,7 @@ impl World {
         std::mem::forget(self.initialized.take());
     }
 
-    /// Ends all OS processes.
+    /// Ends all OS processes with this exit code.
     pub(crate) fn abort(&self, code: u8) -> ! {
         calls::over();
         calls::end_job(self.comm, code);

@@ -53,13 +53,16 @@ impl fmt::Debug for Abandoned {
 }
 
 impl Abandoned {
-    /// Takes the messages that have arrived, before a call with this number of receives.
+    /// Takes and drops the messages that have arrived for abandoned receives, before a call with
+    /// `receives` receives of its own. Does nothing if it is called from the drop of such a
+    /// message.
     ///
     /// The number of checks is limited, and the next calls continue with the other receives.
     /// Thousands of receives from a slow neighbour are therefore not all checked in each call.
     ///
     /// # Panics
-    /// If the drop of a message panics. All messages that were found are still taken.
+    /// If the drop of a message panics. All messages that were found are still taken. It does not
+    /// panic while the thread is panicking already.
     #[track_caller]
     pub(super) fn take_arrived(&self, receives: usize) {
         if self.taking.replace(true) {

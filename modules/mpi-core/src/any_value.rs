@@ -12,7 +12,8 @@ use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 /// A value of any type that can be sent. Ranks can use it to send values of different types in one
 /// call: `alltoall` of these values is `MPI_Alltoallw`, and `alltoall` of
 /// [`Neighbours`](super::Neighbours) is `MPI_Neighbor_alltoallw`. Within a scheduler, the value is
-/// not copied.
+/// not copied. A message to another scheduler of the same OS process moves it, but a collective
+/// call encodes it.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, mpi};
@@ -72,7 +73,8 @@ impl AnyValue {
         }
     }
 
-    /// Returns the name of the type of the value.
+    /// Returns the name of the type of the value, as [`std::any::type_name`] of its creator
+    /// returned it.
     pub fn type_name(&self) -> &str {
         &self.name
     }
@@ -80,8 +82,8 @@ impl AnyValue {
     /// Returns the value.
     ///
     /// # Errors
-    /// [`Error::Type`] if the value has another type. [`Error::Unreadable`] if its bytes cannot be
-    /// decoded.
+    /// [`Error::Type`] if the value is not a `T`. [`Error::Unreadable`] if the value was received
+    /// as bytes that cannot be decoded. The value is dropped in both cases.
     pub fn open<T: Value>(self) -> Result<T, Error> {
         let AnyValue { name, value } = self;
         let value = match value {

@@ -33,14 +33,18 @@ impl SendMode {
 }
 
 impl World {
-    /// Returns the scheduler of a process or endpoint. `None` if it is this one, or not known.
+    /// Returns the scheduler of a process or endpoint. Returns `None` if it is this scheduler, or
+    /// if the process of the endpoint is not known.
     #[inline]
     pub(super) fn remote_scheduler(&self, member: u32) -> Option<u32> {
         let others = self.others.as_ref()?;
         others.remote_scheduler(self.process_of(member)?)
     }
 
-    /// Sends a message to a rank of another scheduler.
+    /// Sends a message to `member`, a rank of scheduler `to`. Does not wait. The message is sent at
+    /// once if it is small and the credit is sufficient. Otherwise it is announced, and kept here
+    /// until the other scheduler requests it. Returns [`Sent::Left`] if the sender need not wait,
+    /// and [`Sent::Held`] otherwise. A panic of user code that encodes the value is resumed.
     pub(super) fn send_remote(
         &self,
         to: u32,
@@ -88,7 +92,8 @@ impl World {
         }
     }
 
-    /// Sets the type that a receive expects, if its message may arrive as bytes.
+    /// Sets the type that the receive at `entry` expects, if its message may arrive as bytes: if
+    /// the run has several schedulers.
     #[inline]
     pub(super) fn want(&self, entry: u32, wanted: Wanted) {
         if self.others.is_some() {
@@ -106,7 +111,8 @@ impl World {
         member < DONE && (member >= self.ranks || self.remote_scheduler(member).is_none())
     }
 
-    /// Handles a frame from another scheduler. Returns `None` if the frame is invalid.
+    /// Handles a frame from scheduler `from`. Returns `None` if the frame is invalid. After the
+    /// run, drops any frame of an existing scheduler.
     #[track_caller]
     pub(super) fn arrive(&self, from: u32, frame: Frame) -> Option<()> {
         let others = self.others.as_ref()?;
@@ -205,7 +211,8 @@ impl World {
         self.guarded("sent", || others.send(to, Frame::Data { entry, value }));
     }
 
-    /// Calls user code for a message, outside of a process. A panic in it ends the run.
+    /// Calls user code for a message, outside of a process. A panic in `f` fails the run. `what`
+    /// names the operation in that report.
     pub(super) fn guarded(&self, what: &str, f: impl FnOnce()) {
         if let (Err(panic), Some(others)) = (user_code::caught(f), &self.others) {
             others.fail(format!(
@@ -214,7 +221,8 @@ impl World {
         }
     }
 
-    /// Handles a frame of a collective call. Keeps it if no rank here has the communicator yet.
+    /// Handles a frame of a collective call. Keeps the frame if no rank here has the communicator
+    /// yet. Returns `None` if the frame is invalid.
     fn handle_collective(&self, from: u32, context: u32, bytes: Vec<u8>) -> Option<()> {
         match self.find_communicator(context) {
             Some(shared) => shared.handle_message(from, &bytes),
@@ -226,7 +234,8 @@ impl World {
         }
     }
 
-    /// Handles the frames that arrived before any rank here had the communicator.
+    /// Handles the frames that arrived before any rank here had the communicator. An invalid frame
+    /// fails the run.
     pub(super) fn take_early(&self, shared: &Rc<CommunicatorState>) {
         let early = self.early.borrow_mut().remove(&shared.number());
         for (from, bytes) in early.into_iter().flatten() {

@@ -28,17 +28,20 @@ impl Call {
         }
     }
 
-    /// Returns a hash of the call, which is used to detect calls that do not match.
+    /// Returns a hash of the call, which is used to detect calls of different schedulers that do
+    /// not match. Calls that [fit](Self::fits) have the same hash.
     pub(super) fn signature(&self) -> u64 {
         let mut mixer = Mixer::default();
         (self.name, self.root, self.of).hash(&mut mixer);
         mixer.finish()
     }
 
+    /// Returns true if both calls have the same function, root and type.
     pub(super) fn fits(&self, other: &Call) -> bool {
         self.name == other.name && self.root == other.root && self.of == other.of
     }
 
+    /// Returns the description of the call for reports.
     pub(super) fn text(&self) -> String {
         match (self.root, self.type_name) {
             (None, "()") => self.name.to_string(),
@@ -160,6 +163,7 @@ impl<T, R> Data<T, R> {
     }
 
     /// Returns the value that all ranks get: a clone of it, or the value itself for the last rank.
+    /// `None` if no such value exists.
     pub(super) fn shared(&mut self, taker: Taker) -> Option<R>
     where
         R: Clone,
@@ -172,7 +176,7 @@ impl<T, R> Data<T, R> {
         }
     }
 
-    /// Takes the whole result.
+    /// Takes the whole result. `None` if it was already taken, or has one value for each rank.
     pub(super) fn root(&mut self) -> Option<R> {
         match std::mem::replace(&mut self.outcome, CallOutcome::None) {
             CallOutcome::Shared(value) | CallOutcome::Root(value) => Some(value),
@@ -180,7 +184,8 @@ impl<T, R> Data<T, R> {
         }
     }
 
-    /// Takes the part of a rank.
+    /// Takes the part of a rank. `None` if it was already taken, or the result is not one value for
+    /// each rank.
     pub(super) fn part(&mut self, rank: u32) -> Option<R> {
         match &mut self.outcome {
             CallOutcome::Each(parts) => parts.get_mut(rank as usize)?.take(),

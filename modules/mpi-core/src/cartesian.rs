@@ -45,7 +45,8 @@ const UNKNOWN_PART: Error = Error::topology(
 const LARGER: Error = Error::topology("the grid has more ranks than the communicator");
 
 impl Grid {
-    /// Creates a grid with these dimensions. A periodic dimension wraps around.
+    /// Creates a grid with these dimensions. A periodic dimension wraps around. Without dimensions,
+    /// the grid has one rank.
     ///
     /// # Errors
     /// [`Error::Topology`] if a dimension is 0, if the grid has 2^32 ranks or more, or if the
@@ -73,8 +74,8 @@ impl Grid {
     /// up to the square root of `ranks`.
     ///
     /// # Errors
-    /// As for [`Grid::new`]. [`Error::Topology`] if `ranks` is not a multiple of the given
-    /// dimensions.
+    /// As for [`Grid::new`]. [`Error::Topology`] if `ranks` is not a multiple of the product of the
+    /// given dimensions, or if no dimension is 0 and this product is not `ranks`.
     pub fn balanced(ranks: usize, dims: &[usize], periodic: &[bool]) -> Result<Grid, Error> {
         if ranks == 0 || u32::try_from(ranks).is_err() {
             return Err(SHAPE);
@@ -115,8 +116,8 @@ impl Grid {
         self.dims.iter().product()
     }
 
-    /// Returns the coordinates of a rank (`MPI_Cart_coords`). `None` if the grid does not have this
-    /// rank.
+    /// Returns the coordinates of a rank (`MPI_Cart_coords`). Returns `None` if the grid does not
+    /// have this rank.
     pub fn coordinates(&self, rank: usize) -> Option<Vec<usize>> {
         let mut rest = rank;
         let mut coordinates = vec![0; self.dims.len()];
@@ -127,8 +128,8 @@ impl Grid {
     }
 
     /// Returns the rank at these coordinates (`MPI_Cart_rank`). Coordinates wrap around in periodic
-    /// dimensions. `None` if they are beyond an edge, or if their number is not the number of
-    /// dimensions.
+    /// dimensions. Returns `None` if the coordinates are beyond an edge of another dimension, or if
+    /// their number is not the number of dimensions.
     pub fn rank_at(&self, coordinates: &[isize]) -> Option<usize> {
         if coordinates.len() != self.dims.len() {
             return None;
@@ -265,8 +266,8 @@ impl Cartesian {
         all.unwrap_or_default()
     }
 
-    /// Returns the source and the destination of this rank, like [`Grid::shift`]. `None` if the
-    /// dimension does not exist.
+    /// Returns the source and the destination of this rank, like [`Grid::shift`]. Returns `None` if
+    /// the dimension does not exist.
     pub fn shift(&self, dimension: usize, by: isize) -> Option<(Option<usize>, Option<usize>)> {
         self.grid.shift(self.communicator.rank(), dimension, by)
     }
@@ -276,8 +277,9 @@ impl Cartesian {
     /// the members of its part.
     ///
     /// # Errors
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
     /// [`Error::Topology`] if `keep` does not have one value for each dimension, or if ranks pass
-    /// different values. [`Error::Mismatch`] and [`Error::TooMany`].
+    /// different values.
     #[track_caller]
     pub fn part(&self, keep: &[bool]) -> impl Future<Output = Result<Cartesian, Error>> + use<> {
         let (call, at) = (Call::new::<Vec<bool>>("part", None), Location::caller());
@@ -334,7 +336,8 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Error::Topology`] if the grid has more ranks than the communicator, or if ranks pass
-    /// different grids. [`Error::Mismatch`] and [`Error::TooMany`].
+    /// different grids. Also the errors of all collective calls, and [`Error::TooMany`] if no
+    /// communicator number is left.
     #[track_caller]
     pub fn cartesian(
         &self,

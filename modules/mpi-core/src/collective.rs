@@ -37,12 +37,15 @@ type Rooted<R> = (Needs, fn(&mut dyn Any, Taker) -> Option<Option<R>>);
 ///
 /// All ranks of a communicator must make the same collective calls in the same order. A call begins
 /// when it is made, so several calls may be in progress. Await the returned value, at once or
-/// later, for the result. Work and memory are linear in the number of ranks and in the size of the
-/// results.
+/// later, for the result. A rank that does not await its calls can be at most 65,535 calls ahead of
+/// the others. A later call then returns [`Error::Inactive`], and its contribution is lost. Work
+/// and memory are linear in the number of ranks and in the size of the results.
 ///
 /// If ranks make different calls, or the same call with another root or type, every rank that has
-/// not completed its call gets [`Error::Mismatch`]. An error in the call of one rank is also
-/// reported to all ranks. After the end of the run, calls return [`Error::Over`].
+/// not completed its call gets [`Error::Mismatch`]. Names of calls, roots and types are compared,
+/// but not operations or lengths. An error in the call of one rank is also reported to every rank
+/// that has not completed its call. If the run ends before the call completes, the call returns
+/// [`Error::Over`].
 ///
 /// Results are computed in the order of ranks, not in the order of arrival. Operations therefore
 /// need not be commutative, and sums of floating-point numbers are reproducible. All ranks must
@@ -58,6 +61,7 @@ impl Communicator {
         }
     }
 
+    /// Returns [`Error::Rank`] if the communicator does not have the root.
     fn root(&self, root: usize) -> Result<(), Error> {
         let size = self.size();
         match root < size {
@@ -70,6 +74,7 @@ impl Communicator {
         self.rank() == root
     }
 
+    /// Returns the needs of this rank in a call whose result only the root gets.
     fn rooted<T: 'static, R: 'static>(&self, root: usize) -> Rooted<R> {
         match self.is_root(root) {
             true => (Needs::All, at_root::<T, R>),
@@ -77,7 +82,7 @@ impl Communicator {
         }
     }
 
-    /// Returns the values if there is one for each rank.
+    /// Returns the values if there is one for each rank, and [`Error::Count`] otherwise.
     fn one_each<T>(&self, values: Vec<T>) -> Result<Vec<T>, Error> {
         let (given, wanted) = (values.len(), self.size());
         match given == wanted {
@@ -121,7 +126,8 @@ impl Communicator {
     }
 
     /// Sends a copy of the root's value to all ranks (`MPI_Bcast`). The values of other ranks are
-    /// dropped. A rank does not wait for ranks other than the root.
+    /// dropped. A rank waits only for the root, and for other ranks only if it is eight collective
+    /// calls ahead.
     ///
     /// # Errors
     /// As for all collective calls, and [`Error::Rank`] if the root
@@ -179,11 +185,13 @@ impl Communicator {
     }
 
     /// Sends the n-th value of the root to rank n (`MPI_Scatter`). The values of other ranks are
-    /// dropped. Values may differ in length, so this is also `MPI_Scatterv`.
+    /// dropped. A rank waits only for the root, and for other ranks only if it is eight collective
+    /// calls ahead. Values may differ in length, so this is also `MPI_Scatterv`.
     ///
     /// # Errors
     /// As for all collective calls, and [`Error::Rank`] if the root does not exist.
-    /// [`Error::Count`] if the root does not have one value for each rank.
+    /// [`Error::Count`] if the root does not pass one value for each rank. `None` counts as no
+    /// values.
     #[track_caller]
     pub fn scatter<T: Value>(&self, values: Option<Vec<T>>, root: usize) -> Collective<T> {
         let (call, at) = (Call::new::<T>("scatter", Some(root)), Location::caller());
@@ -257,7 +265,8 @@ impl Communicator {
     }
 
     /// Combines the values of all ranks with `op` and returns the result at the root
-    /// (`MPI_Reduce`). The other ranks get `None` without waiting.
+    /// (`MPI_Reduce`). The other ranks get `None`, and wait only if they are eight collective calls
+    /// ahead.
     ///
     /// # Errors
     /// As for all collective calls, and [`Error::Rank`] if the root does not exist.
@@ -324,9 +333,9 @@ impl Communicator {
         )
     }
 
-    /// Combines the n-th values of all ranks with `op` and returns the result at rank n. The values
-    /// may be vectors that have as many elements as the rank is to get, so this is
-    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
+    /// Combines the n-th values of all ranks with `op` and returns the result at rank n. The n-th
+    /// value may be a vector with all elements for rank n, so this is `MPI_Reduce_scatter` and
+    /// `MPI_Reduce_scatter_block`.
     ///
     /// # Errors
     /// As for all collective calls, and [`Error::Count`] if a rank does not have one value for each

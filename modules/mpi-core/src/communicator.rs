@@ -86,7 +86,8 @@ impl fmt::Debug for Communicator {
 /// Returns the communicator of all processes of the run, ranked as in the network.
 ///
 /// # Errors
-/// [`Error::NoProcess`] outside of a process of a run. [`Error::Over`] if the run has ended.
+/// [`Error::NoProcess`] outside of a process of a run, also on a thread that owns a rank.
+/// [`Error::Over`] if the run has ended.
 pub fn world() -> Result<Communicator, Error> {
     let (shared, rank) = World::current()?;
     Ok(Communicator::new(shared, rank))
@@ -122,17 +123,20 @@ impl Communicator {
         self.shared.group.size()
     }
 
-    /// Returns the name of the communicator in reports.
+    /// Returns the name of the communicator in reports, such as "world" or "world.dup". Names need
+    /// not be unique.
     pub fn name(&self) -> &str {
         self.shared.name()
     }
 
-    /// Returns the group of processes.
+    /// Returns the group of processes and endpoints, in the order of their ranks.
     pub fn group(&self) -> &Group {
         &self.shared.group
     }
 
-    /// Compares two communicators (`MPI_Comm_compare`).
+    /// Compares two communicators (`MPI_Comm_compare`). Handles of the same communicator are
+    /// [`Comparison::Identical`], whatever their ranks. Communicators of different runs are
+    /// [`Comparison::Unequal`].
     pub fn compare(&self, other: &Communicator) -> Comparison {
         let (this, other) = (&self.shared, &other.shared);
         if Rc::ptr_eq(this, other) {
@@ -168,7 +172,8 @@ impl Communicator {
         Some(Envelope::new(self.shared.number, source, tag))
     }
 
-    /// Returns the envelope of a receive, or the error if the source or the tag is invalid.
+    /// Returns the envelope of a receive, or [`Error::Rank`] or [`Error::Tag`] if the source or the
+    /// tag is invalid.
     fn selector(&self, source: Source, tag: TagOf) -> Result<Envelope, Error> {
         self.envelope(source, tag)
             .ok_or_else(|| match (source, tag) {
@@ -244,16 +249,19 @@ impl Communicator {
     }
 
     /// Sends a value to a rank: a standard send (`MPI_Send`, `MPI_Isend`). The message is sent by
-    /// this call, even if the returned request is never awaited. The value is moved, not copied.
+    /// this call, even if the returned request is never awaited. Within an OS process, the value is
+    /// moved, not copied.
     ///
-    /// The request completes immediately unless 64 messages already wait at the destination. It
-    /// then completes when this message has been received. To a rank of another scheduler, it
-    /// completes immediately if the message has at most 64 KiB and the other scheduler has granted
-    /// enough credit. Otherwise it completes when a receive has matched. Dropping the request does
-    /// not cancel the send.
+    /// To a rank of this scheduler, the request completes immediately if a receive waits for the
+    /// message, or if fewer than 64 messages wait at the destination. Otherwise it completes when
+    /// this message has been received. To a rank of another scheduler, it completes immediately if
+    /// the message has at most 64 KiB and the other scheduler has granted enough credit. Otherwise
+    /// it completes when a receive has matched. Dropping the request does not cancel the send.
     ///
     /// # Errors
-    /// The request completes with [`Error::Rank`], [`Error::Tag`] or [`Error::Over`].
+    /// The request completes with [`Error::Rank`] if the communicator does not have `dest`,
+    /// [`Error::Tag`] if the tag is negative, or [`Error::Over`] if the run ends before the request
+    /// completes. The message is not sent after the first two.
     #[track_caller]
     #[inline(always)]
     pub fn send<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
@@ -271,7 +279,8 @@ impl Communicator {
         self.send_by(|_| Erased::one(value), dest, tag, SendMode::Standard, at)
     }
 
-    /// Sends the message that `value` creates. `value` is called once.
+    /// Sends the message that `value` creates. `value` is called once. The errors are those of
+    /// [`send`](Self::send), and for a ready send also [`Error::NotReady`].
     ///
     /// Fast path: if a posted receive matches, `value` gets the buffer of that receive, and the
     /// message is stored directly in the entry of the receive.
@@ -307,7 +316,7 @@ impl Communicator {
     }
 
     /// Sends a value like [`send`](Self::send), but completes only when a receive has taken the
-    /// message: a synchronous send (`MPI_Ssend`).
+    /// message, or when the run ends: a synchronous send (`MPI_Ssend`).
     ///
     /// # Errors
     /// As for [`send`](Self::send).
@@ -339,11 +348,12 @@ impl Communicator {
     }
 
     /// Sends a value like [`send`](Self::send), to a rank that has already posted the receive: a
-    /// ready send (`MPI_Rsend`).
+    /// ready send (`MPI_Rsend`). To a rank of another scheduler, the request completes when that
+    /// scheduler has matched or refused the message.
     ///
     /// # Errors
-    /// As for [`send`](Self::send). [`Error::NotReady`] if no receive is posted. The message is
-    /// then not sent.
+    /// As for [`send`](Self::send). [`Error::NotReady`] if no matching receive is posted. The
+    /// message is then not sent.
     #[track_caller]
     pub fn rsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         self.post(
@@ -355,9 +365,9 @@ impl Communicator {
         )
     }
 
-    /// Sends a copy of a slice to a rank, as [`send`](Self::send) sends a value. If the slice is
-    /// larger than 64 KiB, the request completes only when the message has been received. The
-    /// message can be received [into a slice](Self::recv_into) or as a vector.
+    /// Sends a copy of a slice to a rank, as [`send`](Self::send) sends a value. If the slice has
+    /// more than 64 KiB, the request completes only when the message has been received. The message
+    /// can be received [into a slice](Self::recv_into) or as a vector.
     ///
     /// # Errors
     /// As for [`send`](Self::send).
@@ -366,7 +376,7 @@ impl Communicator {
         self.send_vec(values.to_vec(), dest, tag)
     }
 
-    /// Returns a send request that completes with `error`.
+    /// Returns a send request that has completed with `error`.
     #[track_caller]
     pub(super) fn refuse(&self, error: Error) -> Sending {
         let at = Location::caller();
@@ -396,13 +406,14 @@ impl Communicator {
 
     /// Receives a value from a rank or [`ANY_SOURCE`](super::ANY_SOURCE), with a tag or
     /// [`ANY_TAG`](super::ANY_TAG) (`MPI_Recv`, `MPI_Irecv`). The receive is posted by this call,
-    /// not when the request is awaited. If the request is dropped, its message stays in the queue
-    /// or goes back to it.
+    /// not when the request is awaited. If the request is dropped, a message that it has taken goes
+    /// to another receive or back to the queue.
     ///
     /// # Errors
-    /// The request completes with [`Error::Rank`], [`Error::Tag`], [`Error::Over`], or with
+    /// The request completes with [`Error::Rank`] if the communicator does not have the source,
+    /// [`Error::Tag`] if the tag is negative, [`Error::Over`] if the run ends first, or
     /// [`Error::Type`] if the message is not a `T`. [`Error::Unreadable`] if the bytes of the
-    /// message cannot be decoded.
+    /// message cannot be decoded. After the last two, the message is lost.
     #[track_caller]
     #[inline(always)]
     pub fn recv<T: Value>(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> Receiving<T> {
@@ -424,7 +435,8 @@ impl Communicator {
         Receiving::new(self.world(), entry)
     }
 
-    /// Posts a receive if no message waits at this rank: the fast path. Returns its entry.
+    /// Posts a receive and returns its entry: the fast path. Returns `None` if a message waits at
+    /// this rank, if this rank has no mailbox yet, or if the run has ended.
     #[inline(always)]
     fn post_receive(
         &self,
@@ -436,12 +448,14 @@ impl Communicator {
         matching.post(self.member, envelope, wanted, at)
     }
 
-    /// Receives a slice, or one value, into the beginning of `room`. [`Status::count`] is the
-    /// number of elements that were sent.
+    /// Receives a slice, or one value, into the beginning of `room`, and posts the receive like
+    /// [`recv`](Self::recv). [`Status::count`] is the number of elements that were sent. The
+    /// elements of `room` after the message keep their values. A vector that was sent as one value,
+    /// by [`send`](Self::send), counts as one element, so only its first element is stored.
     ///
     /// # Errors
     /// As for [`recv`](Self::recv). [`Error::Truncated`] if the message has more elements than
-    /// `room`.
+    /// `room`, which then contains the first ones.
     #[track_caller]
     pub fn recv_into<'a, T: Value + Copy>(
         &self,
@@ -455,11 +469,12 @@ impl Communicator {
         ReceivingInto::new(self.world(), entry, room)
     }
 
-    /// Waits for a message and removes it from the queue without opening it: a matched probe
-    /// (`MPI_Mprobe`).
+    /// Starts a request that takes a message out of the queue without opening it: a matched probe
+    /// (`MPI_Mprobe`). The request completes when a message has arrived. Like a receive, it takes
+    /// part in the matching from this call on.
     ///
     /// # Errors
-    /// As for [`recv`](Self::recv), without the errors about the type.
+    /// As for [`recv`](Self::recv), without [`Error::Type`] and [`Error::Unreadable`].
     #[track_caller]
     pub fn mprobe(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> ReceivingMessage {
         let entry = self.receive(source.into(), tag.into(), None, Location::caller());
@@ -467,7 +482,9 @@ impl Communicator {
     }
 
     /// Removes a message from the queue like [`mprobe`](Self::mprobe), if one has arrived
-    /// (`MPI_Improbe`). Otherwise yields once to the other processes and returns `None`.
+    /// (`MPI_Improbe`). Otherwise yields once to the other processes and returns `None`. The queue
+    /// is checked when the future is first polled, not by this call. If the value of the message is
+    /// still with another scheduler, the future waits for it.
     ///
     /// # Errors
     /// As for [`mprobe`](Self::mprobe).
@@ -501,8 +518,8 @@ impl Communicator {
         }
     }
 
-    /// Waits until a receive with this source and tag would find a message, and leaves the message
-    /// in the queue (`MPI_Probe`).
+    /// Starts a probe that completes when a receive with this source and tag would find a message,
+    /// and leaves the message in the queue (`MPI_Probe`).
     ///
     /// # Errors
     /// As for [`mprobe`](Self::mprobe).
@@ -518,7 +535,8 @@ impl Communicator {
     }
 
     /// Checks for a message like [`probe`](Self::probe), without waiting for one (`MPI_Iprobe`). If
-    /// none has arrived, yields once to the other processes and returns `None`.
+    /// none has arrived, yields once to the other processes and returns `None`. The queue is
+    /// checked when the future is first polled, not by this call.
     ///
     /// # Errors
     /// As for [`mprobe`](Self::mprobe).
@@ -541,10 +559,12 @@ impl Communicator {
     }
 
     /// Sends a value to one rank and receives a value from another (`MPI_Sendrecv`). Both
-    /// operations begin before either is awaited.
+    /// operations begin with this call, and the future waits for both. `tag` is the tag of the
+    /// message that is sent, and `of_tag` is the tag of the message that is received.
     ///
     /// # Errors
-    /// As for [`send`](Self::send) and [`recv`](Self::recv).
+    /// As for [`send`](Self::send) and [`recv`](Self::recv). If the send fails, the receive is
+    /// cancelled.
     #[track_caller]
     pub fn sendrecv<T: Value, U: Value>(
         &self,

@@ -21,13 +21,16 @@ const OUTSIDE: Error = Error::group("the group has a process that is not in the 
 const OTHERS: Error = Error::group("the ranks called with different groups");
 
 impl Communicator {
-    /// Creates communicators of groups of ranks of this one. A collective call: all ranks of this
-    /// communicator call it, and the members of a group must all pass that group. Groups that
-    /// different ranks pass must not overlap. A rank that is not in its group gets `None`.
+    /// Creates communicators of groups of ranks of this one (`MPI_Comm_create`). A collective call:
+    /// all ranks of this communicator call it, and the members of a group must all pass that group.
+    /// Different groups must not overlap. A rank that is not in the group that it passes gets
+    /// `None`.
     ///
     /// # Errors
-    /// [`Error::Group`] if a group has a process that this communicator does not have, or if the
-    /// members of a group pass different groups. [`Error::Mismatch`] and [`Error::TooMany`].
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
+    /// [`Error::Group`] if a group has a process that this communicator does not have, if the
+    /// members of a group pass different groups, or if groups overlap. Only ranks of these groups
+    /// get this error.
     #[track_caller]
     pub fn create(
         &self,

@@ -25,7 +25,8 @@ pub(super) type Key = (u32, i32);
 /// An announcement: the number of the new communicator, the number of its parent, and the tag.
 type Announcement = (u32, u32, i32);
 
-/// Returns the tag of the announcement: a hash of the key, because a rank may send several.
+/// Returns the tag of the announcement: a hash of the key, because a rank may send several
+/// announcements.
 fn announcement_tag(key: Key) -> i32 {
     let mut mixer = Mixer::default();
     key.hash(&mut mixer);
@@ -38,12 +39,16 @@ const CROSSED: Error =
 
 impl Communicator {
     /// Creates a communicator of a group of ranks of this one (`MPI_Comm_create_group`). Only the
-    /// members call it, all with the same group and tag. A caller that is not a member gets `None`
-    /// at once. Creations by the same ranks at the same time must have different tags.
+    /// members of `group` call it, all with the same group and tag. The future waits until all
+    /// members have called. A caller that is not a member gets `None` at once. Creations by the
+    /// same ranks at the same time must have different tags.
     ///
     /// # Errors
-    /// [`Error::Group`] if the group has a process that this communicator does not have.
-    /// [`Error::Tag`] and [`Error::TooMany`].
+    /// [`Error::Group`] if the group has a process that this communicator does not have, or if
+    /// creations at the same time have equal tags and this is detected. [`Error::Tag`] if the tag
+    /// is negative. [`Error::Over`] if the run ends first. [`Error::TooMany`] at the first member
+    /// of the group if no communicator number is left. The other members then wait until the run
+    /// ends.
     #[track_caller]
     pub fn create_group(
         &self,
@@ -59,7 +64,8 @@ impl Communicator {
     }
 
     /// Creates a communicator like [`Communicator::create_group`], with a key that no other
-    /// creation has at the same time.
+    /// creation has at the same time. `name` is the name of the communicator. An error in `key` is
+    /// returned.
     pub(super) fn create_known(
         &self,
         group: &Group,
@@ -75,8 +81,9 @@ impl Communicator {
     }
 }
 
-/// Creates a communicator of a group for one of its members. If `like` has the same ranks, the new
-/// communicator shares their location.
+/// Creates a communicator of a group for `member`, or returns `None` if this is not a member. All
+/// members call this with the same group and key. If `like` has the same ranks, the new
+/// communicator shares their location. The errors are those of [`Communicator::create_group`].
 pub(super) fn create_of(
     world: &Rc<World>,
     like: Option<Rc<CommunicatorState>>,
@@ -114,6 +121,9 @@ pub(super) fn create_of(
     }
 }
 
+/// Starts the creation for member `me`: the first member allocates the number and sends it to the
+/// others, which receive it. Does not wait. For a rank that is not a member, the result has no
+/// meaning.
 fn begin_group(
     world: &Rc<World>,
     (group, me): (&Group, u32),
@@ -141,9 +151,9 @@ fn begin_group(
 }
 
 impl World {
-    /// Returns true if a communicator has all members of a group. The last group with this result
-    /// is cached, because the members of a group ask one after the other. Otherwise n members would
-    /// take n steps each.
+    /// Returns true if `parent` has all members of `group`. The last group for which this was true
+    /// is cached, because the members of a group call this one after the other. Otherwise n members
+    /// would take n steps each.
     fn is_within(&self, parent: &CommunicatorState, group: &Group) -> bool {
         let mut last = self.within.borrow_mut();
         let is_last =

@@ -70,7 +70,8 @@ fn accept<T: Payload + 'static, R: Payload + 'static>(
     Ok(())
 }
 
-/// Returns the location of the ranks, and the other schedulers.
+/// Returns the location of the ranks, and the other schedulers of the run. `None` if all ranks are
+/// here.
 fn location(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
     shared
         .distribution
@@ -79,7 +80,8 @@ fn location(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
 }
 
 impl CommunicatorState {
-    /// Returns the leader of the collective calls. `None` if it is this scheduler.
+    /// Returns the leader of the collective calls. `None` if it is this scheduler, which includes
+    /// communicators with all ranks here.
     fn leader(&self) -> Option<u32> {
         let (distribution, others) = location(self)?;
         Some(distribution.leader).filter(|&leader| leader != others.me())
@@ -100,8 +102,9 @@ impl CommunicatorState {
         }
     }
 
-    /// Encodes the parts of an outcome for the other schedulers. Parts for single ranks are removed
-    /// from the outcome. Calls user code.
+    /// Encodes the parts of an outcome for the other schedulers. Parts for ranks of these
+    /// schedulers are removed from the outcome. The result is empty if all ranks are here. `root`
+    /// is the rank that gets a `CallOutcome::Root`. Calls user code.
     pub(super) fn shares<R: Payload>(
         &self,
         outcome: &mut CallOutcome<R>,
@@ -253,7 +256,8 @@ impl CommunicatorState {
         }
     }
 
-    /// Computes the result at the leader, if all contributions have arrived.
+    /// Computes the result at the leader and sends it, if all contributions have arrived. A panic,
+    /// or contributions that cannot be decoded, fail the run.
     fn try_to_finish(&self, number: u32) {
         let Some((distribution, others)) = location(self) else {
             return;
@@ -304,8 +308,9 @@ impl CommunicatorState {
         others.fail(format!("{} of {} {why}", call.text(), self.name()));
     }
 
-    /// Handles a frame of another scheduler for a collective instance. Returns `None` if it is
-    /// invalid.
+    /// Handles a frame of another scheduler for a collective instance. Returns `None` if the frame
+    /// is invalid: if it cannot be decoded, its sender has no rank of the communicator, or the
+    /// instance is too far ahead. Frames for instances that are over are ignored.
     pub(super) fn handle_message(self: &Rc<Self>, from: u32, bytes: &[u8]) -> Option<()> {
         let (distribution, _) = location(self)?;
         let (number, bytes) = bytes.split_first_chunk()?;
@@ -331,7 +336,8 @@ impl CommunicatorState {
     }
 
     /// Records at the leader that all ranks of another scheduler have made collective call
-    /// `number`. `caller` is one of them. Fails the call if it does not match the calls before.
+    /// `number`. `caller` is one of them. Fails the instance if the call of `caller` does not match
+    /// the first call. Otherwise computes the result if this was the last contribution.
     fn remote_ranks_arrived(&self, number: u32, caller: Caller, parts: Vec<u8>) {
         let mut instances = self.instances.borrow_mut();
         let Some(instance) = instances.get(number) else {
@@ -354,7 +360,8 @@ impl CommunicatorState {
         }
     }
 
-    /// Ends a collective instance at the leader with an error, unless it already has one.
+    /// Ends a collective instance at the leader with an error for all ranks, unless it already has
+    /// an error.
     fn fail_instance(&self, number: u32, error: Error) {
         let mut instances = self.instances.borrow_mut();
         let Some(instance) = instances
@@ -371,7 +378,8 @@ impl CommunicatorState {
         self.send_message_to_others(number, &CollectiveMessage::Failed { error });
     }
 
-    /// Handles the frames that arrived before the first rank of this scheduler.
+    /// Handles the frames that arrived before the first rank of this scheduler. At the leader,
+    /// fails the instance if the call of that rank does not match the first remote call.
     pub(super) fn take_pending(&self, number: u32) {
         let mut instances = self.instances.borrow_mut();
         let distributed = instances
@@ -393,7 +401,8 @@ impl CommunicatorState {
         }
     }
 
-    /// Handles a frame with the result or the error for the ranks of this scheduler.
+    /// Handles a frame with the result or the error for the ranks of this scheduler. Keeps a result
+    /// until the first rank here arrives. A result that cannot be decoded fails the run.
     fn take_message(&self, number: u32, message: CollectiveMessage) {
         let mut instances = self.instances.borrow_mut();
         let Some(instance) = instances.get(number) else {
@@ -459,7 +468,9 @@ impl CommunicatorState {
 }
 
 /// Computes the result of all contributions at the leader, and returns the parts of other
-/// schedulers.
+/// schedulers. `others` are the encoded contributions of the other schedulers. If `given` is true,
+/// the root sends the result itself, so only that is reported. Returns an error if contributions
+/// cannot be decoded. Calls user code.
 fn finish<T: Payload + 'static, R: Payload + 'static>(
     shared: &CommunicatorState,
     call: &Call,

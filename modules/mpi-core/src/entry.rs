@@ -121,7 +121,7 @@ impl Slab {
         self.push(state, member, envelope, order, wanted, at)
     }
 
-    /// Adds an entry like [`Slab::add`], if no entry is free.
+    /// Adds an entry like [`Slab::add`], at the end of the slab.
     #[inline(never)]
     fn push(
         &mut self,
@@ -155,7 +155,7 @@ impl Slab {
         number
     }
 
-    /// Frees an entry. Its value must have been taken.
+    /// Frees the entry with number `at`. Its value and its waiter must have been taken.
     #[inline]
     pub(super) fn remove(&mut self, at: u32) {
         let entry = &mut self.entries[at as usize];

@@ -51,7 +51,9 @@ pub struct Status {
     pub source: usize,
     /// Tag of the message.
     pub tag: i32,
-    /// Number of elements: the length of a slice, or 1 for a single value.
+    /// Number of elements: the length of a slice, the number of bytes of [`Packed`](super::Packed),
+    /// or 1 for another single value. A vector that was sent by [`send`](super::Communicator::send)
+    /// is a single value.
     pub count: usize,
 }
 
@@ -98,7 +100,7 @@ impl Envelope {
         [self, any_source, any_tag(self), any_tag(any_source)]
     }
 
-    /// Returns the sender and the tag of a message.
+    /// Returns the sender and the tag of a message. The envelope must not be one of a receive.
     #[inline(always)]
     pub(super) fn of_message(self) -> (usize, i32) {
         (self.source as usize, self.tag.cast_signed())

@@ -97,6 +97,7 @@ unsafe fn unwrap<T>(room: &Room) -> T {
     }
 }
 
+/// Moves a value into a room: directly if it fits, otherwise in a box.
 #[inline(always)]
 fn wrap<T>(value: T) -> Room {
     let mut room = Room::uninit();
@@ -329,7 +330,7 @@ impl Erased {
     }
 
     /// Does the same as [`Erased::wire`] for borrowed bytes. Decodes the value at once if its type
-    /// is `wanted`, which runs user code.
+    /// is `wanted`, which runs user code. If this fails or panics, the bytes are copied.
     pub(super) fn from_frame(bytes: &[u8], wanted: Option<Wanted>) -> Option<Self> {
         if let (Some(Wanted(kind)), Some((head, value))) =
             (wanted, bytes.split_first_chunk::<HEAD>())
@@ -384,7 +385,7 @@ impl Erased {
         }
     }
 
-    /// Returns the value, if its type is exactly `T`.
+    /// Returns the value, if its type is exactly `T`. Otherwise returns the erased value.
     fn exactly<T: 'static>(self) -> Result<T, Erased> {
         if (self.kind.id)() != TypeId::of::<T>() {
             return Err(self);
@@ -410,7 +411,7 @@ impl Erased {
             .then(|| unsafe { *value::<RemoteValue>(&self.room) })
     }
 
-    /// Returns the error, if it is one.
+    /// Returns the error that [`Erased::error`] stored. Drops any other value and returns `None`.
     pub(super) fn into_error(self) -> Option<Error> {
         if !self.is_of(&ERROR) {
             return None;
@@ -422,7 +423,8 @@ impl Erased {
         Some(error)
     }
 
-    /// Returns the value, if its type is `T`. Decodes it if it is encoded.
+    /// Returns the value, if its type is `T`. Decodes the value if it is encoded, which is user
+    /// code. `Vec<u8>` and [`Packed`] are converted to each other.
     pub(super) fn open<T: Payload + 'static>(self) -> Result<T, Unopened> {
         if self.is_of(&WIRE) {
             // SAFETY: only `wire` creates erased values of this kind, with a `Wire`.
@@ -437,7 +439,8 @@ impl Erased {
     }
 
     /// Takes a value of type `T` out of `slot` without moving the wrapper. Also returns its number
-    /// of elements.
+    /// of elements. Returns `None` and leaves the slot unchanged if the slot is empty or the type
+    /// is not exactly `T`.
     pub(super) fn open_at<T: Payload + Send + 'static>(
         slot: &mut Option<Erased>,
     ) -> Option<(T, usize)> {
@@ -453,9 +456,10 @@ impl Erased {
         Some((value, count))
     }
 
-    /// Does the same as [`Erased::open_at`] for one value, if comparing addresses is enough to know
-    /// its type, which is nearly always. Kinds of different types have different addresses, because
-    /// they contain different type ids. The kind of one type can have several addresses.
+    /// Does the same as [`Erased::open_at`] for one value, but only compares the addresses of
+    /// kinds. So it may return `None` although the type is `T`, which is rare. Kinds of different
+    /// types have different addresses, because they contain different type ids. The kind of one
+    /// type can have several addresses.
     #[inline(always)]
     pub(super) fn open_here<T: Payload + Send + 'static>(
         slot: &mut Option<Erased>,
@@ -471,8 +475,9 @@ impl Erased {
         Some((value, count))
     }
 
-    /// Does the same for bytes that are in the buffer of the receive, if `T` is [`Packed`]. Returns
-    /// an empty value.
+    /// Does the same as [`Erased::open_at`] for bytes that are in the buffer of the receive, if `T`
+    /// is [`Packed`]. The returned value is empty, and the number is the number of bytes in the
+    /// buffer.
     #[inline(always)]
     fn open_placed<T: 'static>(slot: &mut Option<Erased>) -> Option<(T, usize)> {
         let placed = slot.as_ref().filter(|erased| erased.is_placed());
@@ -489,7 +494,8 @@ impl Erased {
         unsafe { (self.kind.count)(&self.room) }
     }
 
-    /// Returns the number of bytes of the encoded value.
+    /// Returns the number of bytes of the encoded value, without its head of [`HEAD`] bytes. Calls
+    /// user code.
     pub(super) fn size(&self) -> usize {
         // SAFETY: all constructors store a value of the type of `kind`.
         unsafe { (self.kind.size)(&self.room) }
@@ -500,7 +506,8 @@ impl Erased {
         number_of((self.kind.id)())
     }
 
-    /// Appends the encoding of the erased value to `bytes`.
+    /// Appends the encoding of the erased value to `bytes`: the number of its type, the number of
+    /// elements, and the encoded value. Calls user code. The value must not be remote.
     pub(super) fn to_bytes(&self, mut bytes: Vec<u8>) -> Vec<u8> {
         bytes.extend_from_slice(&self.number().to_ne_bytes());
         bytes.extend_from_slice(&(self.count() as u64).to_ne_bytes());

@@ -16,7 +16,7 @@ pub enum Error {
     Over,
     /// The communicator does not have this rank.
     Rank {
-        /// The requested rank.
+        /// The requested rank. A negative number `n` is stored as `n as usize`.
         rank: usize,
         /// Number of ranks of the communicator.
         size: usize,
@@ -44,12 +44,14 @@ pub enum Error {
     },
     /// A ready send did not match a posted receive. The message was not sent.
     NotReady,
-    /// The request has already been completed or cancelled.
+    /// The request has already been completed or cancelled, or the persistent request has not been
+    /// started. Also returned by a collective call that is more than 65,535 calls ahead of the
+    /// other ranks.
     Inactive,
     /// The persistent request has been started, and its result has not been taken yet.
     Active,
     /// The ranks of a communicator made different collective calls, or the same call with another
-    /// root, type or count. Every rank that has not completed its call gets this error.
+    /// root or type. Every rank that has not completed its call gets this error.
     Mismatch(Box<Mismatch>),
     /// The number of values of a collective call is wrong. Some calls need one value for each rank,
     /// others one value of the root.
@@ -59,16 +61,21 @@ pub enum Error {
         /// Number of values needed.
         wanted: usize,
     },
-    /// A group names a rank twice, or names ranks that the other group does not have.
+    /// A group is invalid for the call: for example it names a rank twice, or has a rank that the
+    /// communicator does not have, or ranks passed groups that do not fit each other. The text
+    /// describes the error.
     Group(Cow<'static, str>),
-    /// A grid or a graph that is invalid, or that does not fit these ranks.
+    /// A grid or a graph that is invalid, or that does not fit these ranks. The text describes the
+    /// error.
     Topology(Cow<'static, str>),
-    /// An invalid access to the memory of a rank. The text describes it.
+    /// An invalid access to the memory of a rank, or another invalid call of a window. The text
+    /// describes it.
     Window(Cow<'static, str>),
     /// A call that needs the rank of a thread was made by another caller, or a thread could not be
     /// started. The text describes it.
     Thread(Cow<'static, str>),
-    /// The run has created more than 2^32 - 1 communicators or endpoints.
+    /// No number is left for a communicator or an endpoint. A run has fewer than 2^32 numbers of
+    /// each, and its schedulers share them. The numbers of communicators are not reused.
     TooMany,
     /// A communicator would have more ranks than MPI can count (`i32::MAX`), or than fit in memory.
     TooManyRanks {

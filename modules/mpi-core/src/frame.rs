@@ -80,7 +80,7 @@ pub(super) enum ValueDestination {
 /// Encoded size of an envelope, in bytes.
 const ENVELOPE: usize = 12;
 
-/// Returns the credit that a message of `size` bytes takes. It includes a fixed amount for the
+/// Returns the credit that a message of `size` bytes takes. The credit includes 128 bytes for the
 /// entry.
 pub(super) fn cost(size: usize) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX).saturating_add(128)
@@ -188,8 +188,8 @@ impl Frame {
         }
     }
 
-    /// Decodes a frame that arrived on a link. If `wanted` is given, the value is decoded at once.
-    /// `None` if the bytes are not a frame.
+    /// Decodes a frame that arrived on a link. If the value has the type `wanted`, it is decoded at
+    /// once, which runs user code. Returns `None` if the bytes are not a frame.
     pub(super) fn from_bytes(
         header: Header,
         bytes: &[u8],

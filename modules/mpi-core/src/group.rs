@@ -83,12 +83,14 @@ fn narrow(ranks: &[usize]) -> Result<Vec<u32>, Error> {
 }
 
 impl Group {
-    /// Returns the group of the world ranks from 0 to `ranks` - 1, in order.
+    /// Returns the group of the world ranks from 0 to `ranks` - 1, in order. The group is empty if
+    /// `ranks` is 0. The function does not check that the world has these ranks.
     pub fn all(ranks: u32) -> Group {
         Group::plain(RankMap::identity(u64::from(ranks)))
     }
 
-    /// Returns a group of world ranks in the given order. Takes O(n log n) if they do not ascend.
+    /// Returns a group of world ranks in the given order. Takes O(n log n) if the ranks do not
+    /// ascend. The function does not check that the world has these ranks.
     ///
     /// # Errors
     /// [`Error::Group`] if a rank occurs twice.
@@ -146,7 +148,8 @@ impl Group {
         self.len() as usize
     }
 
-    /// Returns the size in memory, in bytes.
+    /// Returns the size in memory, in bytes. Data that this group shares with other groups are
+    /// included.
     pub fn bytes(&self) -> usize {
         self.map.bytes()
     }
@@ -156,32 +159,34 @@ impl Group {
         self.map.len() as u32
     }
 
-    /// Returns the world rank of a rank of the group.
+    /// Returns the world rank of a rank of the group, or the number of the endpoint. `None` if the
+    /// group does not have this rank.
     #[inline]
     pub(super) fn at(&self, rank: u32) -> Option<u32> {
         self.map.select(rank)
     }
 
-    /// Returns the rank in the group of a world rank. Takes at most O(log n) if the group has no
-    /// closed form.
+    /// Returns the rank in the group of a world rank or endpoint. `None` if it is not a member.
+    /// Takes at most O(log n) if the group has no closed form.
     #[inline]
     pub(super) fn rank_of(&self, member: u32) -> Option<u32> {
         self.map.rank(member)
     }
 
-    /// Iterates over the world ranks of the members, in order. The number of an endpoint is unique
-    /// while a group contains the endpoint. After that, the number may be given to another
-    /// endpoint.
+    /// Iterates over the world ranks of the members and the numbers of endpoints, in the order of
+    /// the group. The number of an endpoint is unique while a group contains the endpoint. After
+    /// that, the number may be given to another endpoint.
     pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
         self.map.iter()
     }
 
-    /// Returns true if the group contains the process with this world rank.
+    /// Returns true if the group contains the process with this world rank, or the endpoint with
+    /// this number.
     pub fn has(&self, member: u32) -> bool {
         self.map.contains(member)
     }
 
-    /// Returns the group of these ranks of the group, in the given order.
+    /// Returns the group of these ranks of the group, in the given order (`MPI_Group_incl`).
     ///
     /// # Errors
     /// [`Error::Group`] if the group does not have a rank, or if a rank occurs twice.
@@ -189,15 +194,17 @@ impl Group {
         self.some(self.map.include(&narrow(ranks)?))
     }
 
-    /// Returns the group of the ranks of this one that are the members of `ranks`, in their order.
-    /// The result is this group if `ranks` contains all ranks in order. Otherwise it is stored
-    /// relative to this group if that is smaller.
+    /// Returns the group of the ranks of this one that are the members of `ranks`, in the order of
+    /// `ranks`. [`Error::Group`] if this group does not have one of these ranks. The result is this
+    /// group if `ranks` contains all ranks in order. Otherwise it is stored relative to this group
+    /// if that is smaller.
     pub(super) fn compose(&self, ranks: &Group) -> Result<Group, Error> {
         self.some(self.map.compose(&ranks.map))
     }
 
     /// Splits `0..ranks` by the colour and the key of each rank. Returns one group per colour,
-    /// ascending by colour.
+    /// ascending by colour. A group is ordered by key, and by rank if keys are equal. Ranks without
+    /// a colour are in no group.
     pub(super) fn split(
         ranks: u32,
         choice: impl Fn(u32) -> (Option<u32>, i64),
@@ -213,8 +220,8 @@ impl Group {
             .collect())
     }
 
-    /// Returns the ranks of a grid whose coordinates equal the given ones in `fixed`. Dimensions
-    /// with `None` are not restricted.
+    /// Returns the ranks of a grid with the dimensions `sides` whose coordinates equal the given
+    /// ones in `fixed`. Dimensions with `None` are not restricted.
     pub(super) fn section(sides: &[u32], fixed: &[Option<u32>]) -> Result<Group, Error> {
         let grid = rankmap::Cartesian::new(sides);
         let section = grid.and_then(|grid| grid.section(fixed));
@@ -226,8 +233,9 @@ impl Group {
         self.map.moved(by).map(Group::plain)
     }
 
-    /// Returns the difference between the members of another group and the members of this one, if
-    /// it is the same for all.
+    /// Returns the difference between each member of `other` and the member of this group with the
+    /// same rank. `None` if the difference is not the same for all ranks, the sizes differ, or this
+    /// group is empty.
     pub(super) fn distance(&self, other: &Group) -> Option<i64> {
         let last = self.len().checked_sub(1)?;
         let far = |rank: u32| Some(i64::from(other.at(rank)?) - i64::from(self.at(rank)?));
@@ -237,7 +245,7 @@ impl Group {
         (may_be && self.moved(by)?.same(other)).then_some(by)
     }
 
-    /// Returns the group without these of its ranks.
+    /// Returns the group without these of its ranks, in the order of this group (`MPI_Group_excl`).
     ///
     /// # Errors
     /// As for [`Group::include`].
@@ -245,11 +253,14 @@ impl Group {
         self.some(self.map.exclude(&narrow(ranks)?))
     }
 
-    /// Returns the group of the ranks in these ranges. Each triple is the first rank, the last
-    /// rank, and the step, which may be negative.
+    /// Returns the group of the ranks in these ranges, range by range (`MPI_Group_range_incl`).
+    /// Each triple is the first rank, a bound for the last rank, and the step, which may be
+    /// negative. The bound belongs to the range if a whole number of steps leads to it. A range
+    /// whose step leads away from the bound is empty.
     ///
     /// # Errors
-    /// As for [`Group::include`]. [`Error::Group`] if a step is 0.
+    /// As for [`Group::include`]. [`Error::Group`] if a step is 0, or if the group does not have
+    /// the first rank of a range, even if the range is empty.
     pub fn include_ranges(&self, ranges: &[(usize, usize, isize)]) -> Result<Group, Error> {
         let mut all = Vec::new();
         for &(first, last, step) in ranges {
@@ -275,7 +286,7 @@ impl Group {
     }
 
     /// Returns all members of this group in its order, followed by the members of `other` that this
-    /// group does not have.
+    /// group does not have, in the order of `other` (`MPI_Group_union`).
     pub fn union(&self, other: &Group) -> Group {
         let map = self.map.union(&other.map);
         let leases = self.leases.clone();
@@ -292,14 +303,16 @@ impl Group {
         self
     }
 
-    /// Returns the members of this group that `other` has too.
+    /// Returns the members of this group that `other` has too, in the order of this group
+    /// (`MPI_Group_intersection`).
     pub fn intersection(&self, other: &Group) -> Group {
         let map = self.map.intersection(&other.map);
         let leases = self.leases.clone();
         Group { map, leases }.holding(other)
     }
 
-    /// Returns the members of this group that `other` does not have.
+    /// Returns the members of this group that `other` does not have, in the order of this group
+    /// (`MPI_Group_difference`).
     pub fn difference(&self, other: &Group) -> Group {
         Group {
             map: self.map.difference(&other.map),
@@ -307,8 +320,9 @@ impl Group {
         }
     }
 
-    /// Returns the ranks in `other` of the given ranks of this group. `None` for a rank that either
-    /// group does not have.
+    /// Returns the ranks in `other` of the given ranks of this group. An item is `None` if this
+    /// group does not have the rank, or if `other` does not have the process
+    /// (`MPI_Group_translate_ranks`).
     pub fn translate(&self, ranks: &[usize], other: &Group) -> Vec<Option<usize>> {
         let one = |&rank: &usize| {
             let member = self.at(u32::try_from(rank).ok()?)?;
@@ -338,7 +352,7 @@ impl Group {
         alone.as_ref().unwrap_or(&self.map).to_bytes()
     }
 
-    /// Compares two groups (`MPI_Group_compare`).
+    /// Compares two groups (`MPI_Group_compare`). The result is never [`Comparison::Congruent`].
     pub fn compare(&self, other: &Group) -> Comparison {
         match self.map.compare(&other.map) {
             rankmap::Comparison::Identical => Comparison::Identical,

@@ -34,11 +34,13 @@ const FAR_AHEAD: u32 = 1 << 16;
 const KEPT: usize = 1024;
 
 impl Instances {
+    /// Returns an active instance. `None` if it is over or does not exist yet.
     pub(super) fn get(&mut self, number: u32) -> Option<&mut Instance> {
         self.open.get_mut(number.wrapping_sub(self.first) as usize)
     }
 
-    /// Returns an active or future instance. Returns `None` if it is over, or too far ahead.
+    /// Returns an active or future instance, and creates it and those before it if needed. Returns
+    /// `None` if it is over, or at least [`FAR_AHEAD`] instances ahead.
     pub(super) fn reach(&mut self, number: u32, distributed: bool) -> Option<&mut Instance> {
         let ahead = number.wrapping_sub(self.first);
         if ahead >= FAR_AHEAD {
@@ -61,7 +63,7 @@ impl Instances {
     }
 
     /// Returns the number of the instance of the next call of the rank at index `place`, and
-    /// advances it. `here` is the number of ranks here.
+    /// advances it. `here` is the number of ranks here. Returns 0 if the rank is not here.
     fn next_number(&mut self, place: Option<usize>, here: u32) -> u32 {
         if self.next_numbers.is_empty() {
             // Without an active instance, the next one of all ranks is `first`.
@@ -121,7 +123,9 @@ impl Instances {
     }
 }
 
-/// A started collective call. Dropping it does not cancel the call: the other ranks continue.
+/// A started collective call. Dropping it does not cancel the call: the other ranks continue, and
+/// get the contribution of this rank. Awaiting the call again after its outcome returns
+/// [`Error::Inactive`].
 #[must_use = "if the collective call is not awaited, its completion is unknown"]
 pub struct Collective<R> {
     shared: Rc<CommunicatorState>,
@@ -156,8 +160,9 @@ struct Arrival {
 }
 
 impl Instance {
-    /// Records the call of a rank and its contribution. Returns a contribution that it cannot
-    /// record, because dropping that runs user code.
+    /// Records the call of a rank and its contribution. Also returns a contribution that cannot be
+    /// recorded, because its drop runs user code. A call that does not match the first call here is
+    /// an error of the instance.
     fn arrive<T: Payload + 'static, R: Payload + 'static>(
         &mut self,
         calling: &Calling<'_>,
@@ -222,7 +227,9 @@ impl Instance {
 
 /// Starts the next collective call of a rank. `make` computes the result from the contributions of
 /// all ranks, in rank order, if this rank is the last to arrive. `take` extracts the part of this
-/// rank.
+/// rank. An error in `brought` is reported to all ranks. `needs` is the data that this rank waits
+/// for. Calls user code. Panics in `make` fail the run and are resumed, unless another scheduler
+/// computes the result.
 pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     calling: Calling<'_>,
     brought: Result<Brought<T, R>, Error>,
@@ -313,7 +320,8 @@ pub(super) fn wake_all(
 }
 
 impl CommunicatorState {
-    /// Runs user code that computes the value that all ranks of a call wait for.
+    /// Runs user code that computes the value that all ranks of a call wait for. A panic fails the
+    /// run and is then resumed.
     pub(super) fn make_for_all<T>(&self, call: &Call, make: impl FnOnce() -> T) -> T {
         let what = || format!("{} of {}", call.text(), self.name());
         self.world.make_for_all(what, make)
@@ -378,7 +386,8 @@ impl CommunicatorState {
 }
 
 impl<R> Collective<R> {
-    /// Returns true if awaiting it would not block.
+    /// Returns true if awaiting the call would not block. This includes calls whose outcome has
+    /// been returned, and all calls after the run.
     pub fn is_done(&self) -> bool {
         self.number.is_none_or(|number| {
             let mut instances = self.shared.instances.borrow_mut();
@@ -386,7 +395,7 @@ impl<R> Collective<R> {
         })
     }
 
-    /// Marks this rank as done with the instance.
+    /// Marks this rank as done with the instance. Does nothing if it already is.
     fn leave(&mut self) {
         let Some(number) = self.number.take() else {
             return;
@@ -411,6 +420,8 @@ impl<R> Collective<R> {
     }
 }
 
+/// Returns true if a rank can continue: the instance is complete, over or failed, or the rank has
+/// what it `needs` and is not [`AHEAD`] instances ahead.
 fn is_ready(instances: &mut Instances, number: u32, needs: Needs) -> bool {
     let is_near = number.wrapping_sub(instances.first) < AHEAD;
     instances.get(number).is_none_or(|instance| {

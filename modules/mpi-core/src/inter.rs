@@ -71,14 +71,18 @@ pub struct InterCommunicator {
 
 impl Communicator {
     /// Creates an intercommunicator of the ranks of this communicator and of another one, whose
-    /// ranks must call this as well (`MPI_Intercomm_create`). The `leader` of this communicator is
-    /// also a member of `peer`, where the leader of the other one has the rank `remote_leader`. The
-    /// arguments `peer`, `remote_leader` and `tag` of all other ranks are ignored. Creations by the
-    /// same leaders at the same time must have different tags.
+    /// ranks must call this as well (`MPI_Intercomm_create`). `leader` is a rank of this
+    /// communicator, and all its ranks pass the same one. The leader is also a member of `peer`,
+    /// where the leader of the other communicator has the rank `remote_leader`. The arguments
+    /// `peer`, `remote_leader` and `tag` of all other ranks are ignored. Creations by the same
+    /// leaders at the same time must have different tags.
     ///
     /// # Errors
-    /// [`Error::Group`] if the groups have a process in common. [`Error::Rank`], [`Error::Tag`],
-    /// [`Error::TooMany`] and [`Error::Mismatch`].
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
+    /// [`Error::Group`] if the groups have a process in common, or if creations at the same time
+    /// have equal tags and this is detected. [`Error::Rank`] if `leader` or `remote_leader` does
+    /// not exist. [`Error::Tag`] if the tag of the leader is negative. After the last two, only the
+    /// ranks of this communicator get the error, and the others continue to wait.
     #[track_caller]
     pub fn intercommunicator(
         &self,
@@ -156,7 +160,9 @@ graphmap_executor::payload!(GroupExchange {
     endpoints
 });
 
-/// Exchanges the groups of the two leaders, in a communicator of these two alone.
+/// Exchanges the groups of the two leaders, in a communicator of these two alone. `remote` is the
+/// rank of the other leader in `peer`. [`Error::Rank`] if it does not exist, [`Error::Tag`] if
+/// `tag` is negative, and [`Error::Group`] if the groups overlap.
 fn exchange_groups(
     local: &Communicator,
     peer: &Communicator,
@@ -218,7 +224,8 @@ fn exchange_groups(
     }
 }
 
-/// A receive or probe whose status contains the rank of the sender in the remote group.
+/// A receive or probe whose status contains the rank of the sender in the remote group. It also
+/// holds the error if the source is not a rank of the remote group.
 #[must_use = "if the receive is not awaited, it takes no message"]
 pub struct FromRemote<R> {
     request: Result<R, Option<Error>>,
@@ -325,7 +332,8 @@ impl InterCommunicator {
         &self.remote
     }
 
-    /// Returns a separate communicator of the local group.
+    /// Returns the communicator of the local group alone. It is separate from the communicator from
+    /// which the intercommunicator was created.
     pub fn local(&self) -> &Communicator {
         &self.local
     }
@@ -347,6 +355,7 @@ impl InterCommunicator {
         self.offset
     }
 
+    /// Returns [`Error::Rank`] if the remote group does not have this rank.
     pub(super) fn check(&self, rank: usize) -> Result<(), Error> {
         let size = self.remote_size();
         match rank < size {
@@ -356,6 +365,7 @@ impl InterCommunicator {
     }
 
     /// Translates the source of a receive. Only ranks of the remote group are valid sources.
+    /// Returns [`Error::Rank`] for others.
     fn source(&self, source: Source) -> Result<Source, Option<Error>> {
         match source {
             Source::Any => Ok(Source::Any),
@@ -455,7 +465,8 @@ impl InterCommunicator {
         }
     }
 
-    /// Checks for a message from the remote group, like [`Communicator::iprobe`].
+    /// Checks for a message from the remote group, like [`Communicator::iprobe`]. The source is a
+    /// rank of the remote group, in the argument and in the status.
     ///
     /// # Errors
     /// As for [`Communicator::iprobe`].
@@ -472,12 +483,12 @@ impl InterCommunicator {
 
     /// Merges both groups into one communicator (`MPI_Intercomm_merge`). A collective call. A group
     /// that passes `high` as true comes after a group that passes false. If both pass the same
-    /// value, the group whose leader has the lower world rank comes first. Endpoints count as
-    /// higher than all processes.
+    /// value, the group whose leader has the lower world rank comes first. The order within a group
+    /// is kept. Endpoints count as higher than all processes.
     ///
     /// # Errors
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
     /// [`Error::Group`] at all ranks if ranks of one group pass different values.
-    /// [`Error::Mismatch`] and [`Error::TooMany`].
     #[track_caller]
     pub fn merge(&self, high: bool) -> impl Future<Output = Result<Communicator, Error>> + use<> {
         let (call, at) = (Call::new::<bool>("merge", None), Location::caller());
@@ -522,8 +533,8 @@ impl InterCommunicator {
         self.inside.barrier()
     }
 
-    /// Returns the values of the remote group at all ranks, in the order of ranks there
-    /// (`MPI_Allgather`).
+    /// Returns the values of the remote group at all ranks, in the order of ranks in the remote
+    /// group (`MPI_Allgather`).
     ///
     /// # Errors
     /// As for [`Communicator::allgather`].
@@ -537,8 +548,8 @@ impl InterCommunicator {
         async move { Ok(gathered.await?[there].into()) }
     }
 
-    /// Combines the values of the remote group with `op` and returns the result at all ranks
-    /// (`MPI_Allreduce`).
+    /// Combines the values of the remote group with `op`, in the order of ranks there, and returns
+    /// the result at all ranks (`MPI_Allreduce`).
     ///
     /// # Errors
     /// As for [`Communicator::allreduce`].
@@ -573,7 +584,9 @@ impl InterCommunicator {
     /// to rank n there, and the n-th value of the result is from rank n there.
     ///
     /// # Errors
-    /// As for [`Communicator::alltoall`].
+    /// As for all collective calls. [`Error::Count`] if this rank does not have one value for each
+    /// remote rank, or gets no value from a remote rank that has too few. If a rank has too many
+    /// values, only this rank gets the error.
     #[track_caller]
     pub fn alltoall<T: Value>(
         &self,

@@ -136,8 +136,8 @@ impl<T: 'static, Op: FnMut(T, T) -> T + 'static> Combine<Part<T>, Answer<T>> for
 
 /// # Collective calls with a root
 ///
-/// Each rank passes its relation to the root ([`InterRoot`]). If the ranks disagree on the root,
-/// all ranks get [`Error::Group`].
+/// Each rank passes its relation to the root ([`InterRoot`]). All ranks of both groups call, and
+/// each waits for all others. If the ranks disagree on the root, all ranks get [`Error::Group`].
 impl InterCommunicator {
     fn both(&self) -> Both {
         let (mine, theirs) = (self.size(), self.remote_size());
@@ -152,6 +152,8 @@ impl InterCommunicator {
     }
 
     /// Returns the contribution of this rank. It has a value if and only if `wanted` is true.
+    /// [`Error::Rank`] if a remote root does not exist, and [`Error::Count`] if the value is
+    /// missing.
     fn part<T>(&self, root: InterRoot, value: Option<T>, wanted: bool) -> Result<Part<T>, Error> {
         let role = match root {
             InterRoot::This => RootRole::This,
@@ -201,13 +203,13 @@ impl InterCommunicator {
     }
 
     /// Gathers the values of the remote group at the root, in the order of ranks there
-    /// (`MPI_Gather`). The ranks of the root's group pass `None`, and all ranks except the root get
-    /// `None`. Values may differ in length, so this is also `MPI_Gatherv`.
+    /// (`MPI_Gather`). The values of the ranks of the root's group are dropped, and all ranks
+    /// except the root get `None`. Values may differ in length, so this is also `MPI_Gatherv`.
     ///
     /// # Errors
-    /// [`Error::Rank`] if the root does not exist. [`Error::Count`] if a rank of the remote group
-    /// has no value. [`Error::Group`] if the ranks disagree on the root. Also the errors of all
-    /// collective calls.
+    /// As for all collective calls. [`Error::Rank`] if a rank names a root that does not exist.
+    /// [`Error::Count`] if a rank that names a remote root has no value. [`Error::Group`] if the
+    /// ranks disagree on the root. All ranks get these errors.
     #[track_caller]
     pub fn gather<T: Value>(
         &self,
@@ -223,8 +225,8 @@ impl InterCommunicator {
     }
 
     /// Combines the values of the remote group with `op`, in the order of ranks there, and returns
-    /// the result at the root (`MPI_Reduce`). The ranks of the root's group pass `None`, and all
-    /// ranks except the root get `None`.
+    /// the result at the root (`MPI_Reduce`). The values of the ranks of the root's group are
+    /// dropped, and all ranks except the root get `None`.
     ///
     /// # Errors
     /// As for [`gather`](Self::gather).
@@ -239,11 +241,12 @@ impl InterCommunicator {
     }
 
     /// Sends the n-th value of the root to rank n of the remote group (`MPI_Scatter`). The ranks of
-    /// the root's group get `None`. Values may differ in length, so this is also `MPI_Scatterv`.
+    /// the root's group get `None`. The values of ranks other than the root are dropped. Values may
+    /// differ in length, so this is also `MPI_Scatterv`.
     ///
     /// # Errors
-    /// As for [`gather`](Self::gather). [`Error::Count`] at all ranks if the root does not have one
-    /// value for each rank of the remote group.
+    /// As for [`gather`](Self::gather), but [`Error::Count`] if the root does not have one value
+    /// for each rank of the remote group.
     #[track_caller]
     pub fn scatter<T: Value>(
         &self,
@@ -284,10 +287,10 @@ impl InterCommunicator {
     }
 
     /// Sends a copy of the root's value to all ranks of the remote group (`MPI_Bcast`). The ranks
-    /// of the root's group get `None`.
+    /// of the root's group get `None`. The values of ranks other than the root are dropped.
     ///
     /// # Errors
-    /// As for [`gather`](Self::gather).
+    /// As for [`gather`](Self::gather), but [`Error::Count`] if the root has no value.
     #[track_caller]
     pub fn bcast<T: Value + Clone>(
         &self,
@@ -315,7 +318,8 @@ impl InterCommunicator {
 
     /// Combines the n-th values of all ranks of the remote group with `op`, in the order of ranks
     /// there, and returns the result at rank n of the local group. Each rank must pass one value
-    /// for each rank of the remote group. The values may be vectors, so this is
+    /// for each rank of the remote group. Each rank applies `op` when its values have arrived, so a
+    /// panic of `op` comes out of the future. The values may be vectors, so this is
     /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
     ///
     /// # Errors

@@ -17,8 +17,8 @@ use graphmap_executor::exec::report::modules_around;
 
 /// Returns the communicator of the module around the calling process at a level, ranked as in the
 /// network. Level 0 is the [world](super::world), level 1 the outermost module around the process,
-/// and so on inwards. `None` if the process has no module of that level around it. The call is not
-/// collective. Repeated calls return the same communicator.
+/// and so on inwards. Returns `None` if the process has no module of that level around it. The call
+/// is not collective. Repeated calls return the same communicator.
 ///
 /// ```
 /// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, mpi, run};
@@ -39,7 +39,8 @@ use graphmap_executor::exec::report::modules_around;
 /// ```
 ///
 /// # Errors
-/// [`Error::NoProcess`] outside of a process of a run. [`Error::Over`] if the run has ended.
+/// [`Error::NoProcess`] outside of a process of a run, also on a thread that owns a rank.
+/// [`Error::Over`] if the run has ended.
 pub fn of_level(level: usize) -> Result<Option<Communicator>, Error> {
     let (shared, rank) = World::current()?;
     let Some(inwards) = level.checked_sub(1) else {
@@ -58,7 +59,9 @@ pub fn of_level(level: usize) -> Result<Option<Communicator>, Error> {
 /// modules and its own, separated by dots.
 ///
 /// If several modules match, the innermost is used. Names and paths take precedence over kinds. The
-/// empty name is the [world](super::world). `None` if no module around the process matches.
+/// empty name is the [world](super::world). Returns `None` if no module around the process matches.
+/// Modules that are not around the process are not searched. The call is not collective, and
+/// repeated calls return the same communicator.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -79,7 +82,7 @@ pub fn of_module(name: &str) -> Result<Option<Communicator>, Error> {
 
 /// Returns the communicator of all processes of the same kind as the calling process. Ranks equal
 /// the [indices](graphmap_executor::Me::index) in the kind if these ascend with the ranks of the
-/// network.
+/// network. The call is not collective, and repeated calls return the same communicator.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -87,7 +90,8 @@ pub fn of_kind() -> Result<Communicator, Error> {
     of_common(SplitType::Kind)
 }
 
-/// Returns the communicator of all processes in the OS process of the calling process.
+/// Returns the communicator of all processes in the OS process of the calling process. The call is
+/// not collective, and repeated calls return the same communicator.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -96,7 +100,8 @@ pub fn of_os_process() -> Result<Communicator, Error> {
 }
 
 /// Returns the communicator of all processes on the host of the calling process. If the name of the
-/// host is unknown, returns the communicator of its OS process.
+/// host is unknown, returns the communicator of its OS process. The call is not collective, and
+/// repeated calls return the same communicator.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -116,7 +121,7 @@ fn of_common(what: SplitType) -> Result<Communicator, Error> {
     world.known(which, rank)
 }
 
-/// Returns true if the path ends with the component `name`, which may itself contain dots.
+/// Returns true if the path ends with a dot and `name`, which may itself contain dots.
 fn is_last(path: &str, name: &str) -> bool {
     let before = path.strip_suffix(name);
     before.is_some_and(|before| before.ends_with('.'))
@@ -150,7 +155,8 @@ impl World {
         all
     }
 
-    /// Returns a communicator of which `rank` is a member.
+    /// Returns the handle of `rank` for a predefined communicator, which is created at the first
+    /// call on this scheduler. [`Error::NoProcess`] if `rank` is not a member.
     fn known(self: &Rc<Self>, which: Known, rank: u32) -> Result<Communicator, Error> {
         let run = self.run();
         let number = which.number(run);
@@ -181,6 +187,7 @@ impl World {
         }
     }
 
+    /// Returns the name of a predefined communicator in reports.
     fn name_of(&self, which: Known) -> String {
         let run = self.run();
         match which {
@@ -208,7 +215,7 @@ impl World {
 
     /// Returns a number that is equal for all ranks with the same property as `rank`. It is the
     /// number of the kind, of the scheduler, of the OS process, or of the first OS process on the
-    /// host.
+    /// host. If the name of the host is unknown, it is the number of the OS process.
     pub(super) fn lowest(&self, by: SplitType, rank: u32) -> u32 {
         let run = self.run();
         let os_process = run.os_process_of_rank(rank);

@@ -38,6 +38,8 @@ impl Mailboxes {
         }
     }
 
+    /// Returns the mailbox of a rank. `None` if it does not exist, as for ranks of other
+    /// schedulers.
     #[inline(always)]
     pub(super) fn get(&self, member: u32) -> Option<&Mailbox> {
         match self.all.get(member as usize) {
@@ -63,7 +65,8 @@ impl Mailboxes {
         }
     }
 
-    /// Drops a mailbox if it is empty, unless mailboxes are stored densely.
+    /// Drops the mailbox of `member` if it is empty, unless it is one of those that are stored
+    /// densely.
     pub(super) fn remove_if_empty(&mut self, member: u32) {
         let is_empty = |mailbox: &Mailbox| {
             mailbox.posted.first().is_none() && mailbox.unexpected.first().is_none()

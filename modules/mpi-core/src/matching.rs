@@ -22,13 +22,15 @@ pub(super) const EAGER: u32 = 64;
 /// Mode of a send (MPI 4.1, section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendMode {
-    /// The sender waits if too many messages already wait at the receiver.
+    /// The sender waits if 64 messages already wait at the receiver. If the receiver is on another
+    /// scheduler, the sender waits if the message has more than 64 KiB or the credit is not
+    /// sufficient.
     Standard,
     /// The sender waits until a receive has taken the message.
     Synchronous,
     /// The sender never waits.
     Buffered,
-    /// A receive must already be posted.
+    /// A receive must already be posted. Otherwise the send fails with [`Error::NotReady`].
     Ready,
 }
 
@@ -189,7 +191,8 @@ impl Matching {
     }
 
     /// Posts a receive and returns its entry: the fast path. Returns `None` if the general path is
-    /// needed, for example because a message waits at the rank.
+    /// needed, which is the case if a message waits at the rank, the rank has no mailbox yet, or
+    /// the run has ended.
     #[inline(always)]
     pub(super) fn post(
         &mut self,
@@ -235,7 +238,8 @@ impl Matching {
         }
     }
 
-    /// Takes the first matching message like [`Matching::receive`], but does not post a receive.
+    /// Takes the first matching message like [`Matching::receive`], but returns `None` instead of
+    /// posting a receive.
     pub(super) fn receive_now(
         &mut self,
         member: u32,
@@ -273,7 +277,8 @@ impl Matching {
         (receive, word)
     }
 
-    /// Returns the first message that a receive would take.
+    /// Returns the entry of the first message that a receive with this envelope would take, or
+    /// `None`.
     #[inline]
     pub(super) fn find(&self, member: u32, envelope: Envelope) -> Option<u32> {
         let mailbox = self.mailboxes.get(member)?;
@@ -302,7 +307,7 @@ impl Matching {
         self.add(EntryState::InCollective, 0, envelope, None, at)
     }
 
-    /// Adds an entry for a call that failed, and returns it.
+    /// Adds an entry for a call that failed with `error`, and returns its number.
     pub(super) fn failed(&mut self, error: Error, at: &'static Location<'static>) -> u32 {
         let envelope = Envelope::new(0, None, None);
         let error = Erased::error(error);
@@ -397,7 +402,8 @@ impl Matching {
         }
     }
 
-    /// Withdraws a message if no receive has taken it.
+    /// Withdraws a message if its sender still waits, and returns the message and the state word of
+    /// the sender. Returns `None` for a message to another scheduler.
     pub(super) fn withdraw_send(&mut self, at: u32) -> Option<(Erased, u32)> {
         let entry = &mut self.slab.entries[at as usize];
         if entry.state != EntryState::Held {
@@ -417,8 +423,10 @@ impl Matching {
         value.map(|value| (value, word))
     }
 
-    /// Removes and returns the waiting messages of a communicator that was dropped. If the sender
-    /// of a message waits, the message stays and the sender continues to wait.
+    /// Removes and returns the waiting messages of a communicator that was dropped. `members` are
+    /// its members, of which only those on this scheduler have messages here. The result is empty
+    /// after the run. If the sender of a message waits, the message stays and the sender continues
+    /// to wait.
     pub(super) fn purge(&mut self, context: u32, members: impl Iterator<Item = u32>) -> Vec<Lost> {
         let mut lost = Vec::new();
         if self.is_over {
@@ -451,7 +459,8 @@ impl Matching {
         lost
     }
 
-    /// Ends the matching at the end of the run, and returns all messages that were not received.
+    /// Ends the matching at the end of the run, and returns all messages that were not received,
+    /// except messages that are still with a sender on another scheduler.
     pub(super) fn close(&mut self) -> Vec<Lost> {
         (self.is_over, self.straight) = (true, false);
         let entries = self.slab.entries.iter_mut();

@@ -29,7 +29,8 @@ impl Known {
         }
     }
 
-    /// Returns the predefined communicator with `number`.
+    /// Returns the predefined communicator with `number`. `None` for the world and for numbers that
+    /// are not reserved.
     pub(super) fn of_number(number: u32, run: &Run) -> Option<Known> {
         // The ranges of `number`, in descending order.
         let all: [fn(u32) -> Known; 4] =

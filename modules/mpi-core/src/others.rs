@@ -93,7 +93,8 @@ impl Others {
     }
 
     /// Returns the distribution of the members of `group`, or `None` if all of them are here.
-    /// `process_of` returns the process of a member.
+    /// `process_of` returns the process of a member. A member whose process is not known counts as
+    /// here.
     pub(super) fn distribution(
         &self,
         group: &Group,
@@ -134,19 +135,21 @@ impl Others {
         }
     }
 
-    /// Fails the run.
+    /// Fails the run with the message `why`.
     pub(super) fn fail(&self, why: String) {
         self.run.fail(None, why);
     }
 
-    /// Takes credit for a message. Returns false if the credit is too small.
+    /// Takes credit of `cost` bytes for a message to scheduler `of`. Returns false, and leaves the
+    /// credit unchanged, if it is too small.
     pub(super) fn take_credit(&self, of: u32, cost: u32) -> bool {
         let credit = &self.peers[of as usize].credit;
         let left = credit.get().checked_sub(cost);
         left.inspect(|&left| credit.set(left)).is_some()
     }
 
-    /// Adds credit that another scheduler has returned.
+    /// Adds credit that scheduler `of` has returned. The sum is limited to `CREDIT`. Ignored if the
+    /// scheduler does not exist.
     pub(super) fn give_credit(&self, of: u32, bytes: u32) {
         if let Some(peer) = self.peers.get(of as usize) {
             // A correct peer never returns more than `CREDIT`.
@@ -155,8 +158,8 @@ impl Others {
         }
     }
 
-    /// Records freed space for messages of another scheduler. Reports it when it reaches half of
-    /// `CREDIT`. Until then, a sender without credit asks before it sends.
+    /// Records freed space of `bytes` bytes for messages of scheduler `to`. Reports the space when
+    /// it reaches half of `CREDIT`. Until then, a sender without credit asks before it sends.
     pub(super) fn free_credit(&self, to: u32, bytes: u32) {
         let Some(peer) = self.peers.get(to as usize) else {
             return;
@@ -169,7 +172,8 @@ impl Others {
         }
     }
 
-    /// Sends a frame to another scheduler. Runs user code if a value is converted to bytes.
+    /// Sends a frame to another scheduler. Does not wait. Runs user code if a value is converted to
+    /// bytes, which is the case for a scheduler of another OS process.
     pub(super) fn send(&self, to: u32, frame: Frame) {
         if let Some(here) = self.run.here(SchedulerId(to)) {
             self.run.send_request(here, (self.me, Box::new(frame)));
@@ -207,7 +211,7 @@ impl Others {
         self.names.borrow_mut().insert(number, name);
     }
 
-    /// Returns the name of the type with `number`.
+    /// Returns the name of the type with `number`, if another scheduler has sent it.
     pub(super) fn type_name(&self, number: u64) -> Option<String> {
         self.names.borrow().get(&number).cloned()
     }

@@ -23,7 +23,7 @@ enum Bytes {
 struct Word([u8; FEW]);
 
 impl Packed {
-    /// Stores `from` inline, if it is short enough.
+    /// Stores `from` inline. Returns `None` if it has more than [`FEW`] bytes.
     #[inline]
     fn few(from: &[u8]) -> Option<Self> {
         let bytes = match <[u8; FEW]>::try_from(from) {

@@ -16,7 +16,7 @@ pub struct Persistent<F, R> {
 }
 
 /// Creates a persistent request. Each start calls `begin`, which makes the call with the current
-/// data.
+/// data. This function itself makes no call.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -67,7 +67,8 @@ impl<F: FnMut() -> R, R: Request> Persistent<F, R> {
     /// Starts the call (`MPI_Start`).
     ///
     /// # Errors
-    /// [`Error::Active`] if the previous call is active, or its outcome has not been returned.
+    /// [`Error::Active`] if the outcome of the previous call has not been returned. An error of the
+    /// call itself is the outcome of the request.
     pub fn start(&mut self) -> Result<(), Error> {
         if self.is_active() {
             return Err(Error::Active);
@@ -76,8 +77,9 @@ impl<F: FnMut() -> R, R: Request> Persistent<F, R> {
         Ok(())
     }
 
-    /// Cancels the started call, as [`Request::cancel`]. Returns true if it was cancelled in time.
-    /// The request can be started again.
+    /// Cancels the started call, as [`Request::cancel`]. Returns false if the call was not
+    /// cancelled in time, or if no call is started. In each case the request can be started again,
+    /// and the outcome of a call that was not cancelled is lost.
     pub fn take_back(&mut self) -> bool {
         self.started.take().is_some_and(Request::cancel)
     }

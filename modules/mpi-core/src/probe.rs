@@ -13,7 +13,8 @@ use super::unpack::{open, unpack};
 use super::value::Value;
 use graphmap_executor::exec::introspection::yield_now;
 
-/// Calls `find` once. If it returns `None`, yields to all other processes before returning.
+/// Calls `find` once, when the future is first polled. If the result is `None`, yields once to all
+/// other processes before returning. Returns the errors of `find`.
 pub(super) async fn find_or_yield<T>(
     find: impl Fn() -> Result<Option<T>, Error>,
 ) -> Result<Option<T>, Error> {
@@ -24,7 +25,8 @@ pub(super) async fn find_or_yield<T>(
     Ok(found)
 }
 
-/// A started probe.
+/// A started probe. It completes with the status of a message that stays in the queue. Dropping it
+/// ends the probe.
 #[must_use = "if the probe is not awaited, its result is lost"]
 pub struct Probing {
     world: Rc<World>,
@@ -128,17 +130,20 @@ impl Message {
     /// Receives the message as a value.
     ///
     /// # Errors
-    /// [`Error::Type`] if the message is not a `T`.
+    /// [`Error::Type`] if the message is not a `T`. [`Error::Unreadable`] if its bytes cannot be
+    /// decoded. [`Error::Over`] if the run has ended. The message is lost in each case.
     pub fn recv<T: Value>(self) -> Result<(T, Status), Error> {
         let (status, world) = (self.status, Rc::clone(&self.world));
         Ok((open(&world, self.take()?)?, status))
     }
 
-    /// Receives the message into the beginning of `room`.
+    /// Receives the message into the beginning of `room`. Elements are stored as by
+    /// [`Communicator::recv_into`](super::Communicator::recv_into).
     ///
     /// # Errors
-    /// [`Error::Type`] if the message has other elements. [`Error::Truncated`] if it has more
-    /// elements than `room`.
+    /// [`Error::Type`] if the message has elements of another type. [`Error::Truncated`] if it has
+    /// more elements than `room`, which then contains the first ones. [`Error::Unreadable`] and
+    /// [`Error::Over`] as for [`recv`](Self::recv).
     pub fn recv_into<T: Value + Copy>(self, room: &mut [T]) -> Result<Status, Error> {
         let (status, world) = (self.status, Rc::clone(&self.world));
         unpack(&world, self.take()?, room)?;

@@ -36,12 +36,12 @@ impl MatchQueue {
         self.len
     }
 
-    /// Returns the first entry.
+    /// Returns the first entry, or `None` if the queue is empty.
     pub(super) fn first(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// Appends a new entry.
+    /// Appends a new entry, which must not be in a queue.
     #[inline(always)]
     pub(super) fn push(&mut self, entries: &mut [Entry], at: u32) {
         if self.head == NONE {
@@ -101,7 +101,7 @@ impl MatchQueue {
         self.index = Some(index);
     }
 
-    /// Removes an entry.
+    /// Removes an entry, which must be in this queue.
     #[inline(always)]
     pub(super) fn remove(&mut self, entries: &mut [Entry], at: u32) {
         if self.len == 1 {
@@ -138,7 +138,7 @@ impl MatchQueue {
         }
     }
 
-    /// Returns the first message that `receive` matches.
+    /// Returns the first message that a receive with the envelope `receive` accepts, or `None`.
     #[inline]
     pub(super) fn first_for(&self, entries: &[Entry], receive: Envelope) -> Option<u32> {
         if let Some(index) = &self.index
@@ -149,7 +149,8 @@ impl MatchQueue {
         self.find(entries, |message| receive.takes(message))
     }
 
-    /// Removes and returns the first receive that matches `message`.
+    /// Removes and returns the first receive that accepts a message with the envelope `message`,
+    /// with its entry number. `None` if no receive does.
     #[inline(always)]
     pub(super) fn take_first_that_takes<'a>(
         &mut self,
@@ -167,7 +168,7 @@ impl MatchQueue {
         Some((receive, &mut entries[receive as usize]))
     }
 
-    /// Returns the first receive that matches `message`.
+    /// Returns the first receive that accepts a message with the envelope `message`, or `None`.
     #[inline(always)]
     pub(super) fn first_that_takes(&self, entries: &[Entry], message: Envelope) -> Option<u32> {
         // It is usually the only one.

@@ -25,8 +25,8 @@ impl ReceiveBuffer {
         ReceiveBuffer { to, room, put: 0 }
     }
 
-    /// Writes `bytes` into the buffer, if they fit. Returns the value for the receive, which must
-    /// still be posted.
+    /// Writes `bytes` to the beginning of the buffer. Writes nothing and returns `None` if they do
+    /// not fit. Returns the value for the receive, which must still be posted.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) -> Option<Erased> {
         if bytes.len() > self.room {

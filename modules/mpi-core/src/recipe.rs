@@ -41,7 +41,8 @@ graphmap_executor::payload!(Family {
 });
 
 impl Family {
-    /// Adds a communicator with a larger label. Returns false if it does not continue the family.
+    /// Adds a communicator with a larger label. Returns false, and adds nothing, if the
+    /// communicator does not continue the family.
     fn take(&mut self, label: u32, ranks: Option<&Group>) -> bool {
         let far = match (&self.ranks, ranks) {
             (None, None) => Some(0),
@@ -59,7 +60,8 @@ impl Family {
         true
     }
 
-    /// Returns the parent ranks of the communicator at index `at`.
+    /// Returns the parent ranks of the communicator at index `at` in the family. `None` if the
+    /// ranks compute them, or if a rank would be invalid.
     fn ranks(&self, at: u32) -> Option<Group> {
         self.ranks.as_ref()?.moved(self.by.checked_mul(at.into())?)
     }
@@ -85,7 +87,8 @@ fn families(labelled: impl IntoIterator<Item = (u32, Option<Group>)>) -> Vec<Fam
     families
 }
 
-/// Returns the family that contains `label`, and the index of the communicator in it.
+/// Returns the family that contains `label`, and the index in this family of the communicator with
+/// that label. `None` if no family contains the label.
 fn find(families: &[Family], label: u32) -> Option<(&Family, u32)> {
     let before = families.partition_point(|it| it.label <= label);
     let family = &families[before.checked_sub(1)?];
@@ -139,7 +142,8 @@ impl Payload for Recipes {
 }
 
 impl Recipes {
-    /// Creates one communicator for each label. Labels must ascend, and groups contain ranks of the
+    /// Creates the result with one communicator for each label, and allocates the numbers. If no
+    /// numbers are left, the whole call fails. Labels must ascend, and groups contain ranks of the
     /// parent.
     pub(super) fn of(
         world: &World,
@@ -157,7 +161,8 @@ impl Recipes {
         }
     }
 
-    /// Creates one communicator, with label 0.
+    /// Creates the result with one communicator, whose label is 0. `ranks` are its ranks of the
+    /// parent, or `None` if the ranks compute them.
     pub(super) fn one(world: &World, ranks: Option<Group>) -> Self {
         Recipes::of(world, [(0, ranks)])
     }
@@ -175,8 +180,10 @@ impl Recipes {
         self.wrong.push((rank, error));
     }
 
-    /// Returns the communicator with `label`, if the rank is a member of it. `group` returns the
-    /// members if they were not sent.
+    /// Returns the handle of `rank` for the communicator with `label`, or `None` if the rank is not
+    /// a member or the label does not exist. The first call on this scheduler creates the
+    /// communicator with `name`. `group` returns the members if they were not sent. Returns the
+    /// error of the whole call or of this rank, if it has one.
     pub(super) fn communicator(
         &self,
         parent: &CommunicatorState,

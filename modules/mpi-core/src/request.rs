@@ -72,7 +72,9 @@ impl Handle {
         self.world.as_ref().is_none_or(done)
     }
 
-    /// Returns the outcome, which must be known.
+    /// Returns the outcome, which must be known, and releases the entry. The outcome is `None` for
+    /// a send. Returns [`Error::Inactive`] if the outcome was already returned, and [`Error::Over`]
+    /// if the run ended first.
     #[inline]
     fn finish(&mut self) -> Result<Option<Taken>, Error> {
         let Some(world) = self.world.take() else {
@@ -112,7 +114,8 @@ impl Handle {
     }
 
     /// Returns the value of a completed receive if it can be opened and there is no waiter, or
-    /// registers the polling process as the waiter. This is the fast path of a receive.
+    /// registers the polling process as the waiter. This is the fast path of a receive. Returns
+    /// `None` if the general path is needed.
     #[inline(always)]
     fn poll_at_once<T: Value>(
         &mut self,
@@ -178,7 +181,8 @@ impl Handle {
         }
     }
 
-    /// Cancels a send whose message was not received. Returns true if it was in time.
+    /// Cancels a send whose message was not received, and drops the message. Returns false if the
+    /// send has completed, is inactive, or is to another scheduler.
     fn withdraw_send(&mut self) -> bool {
         let Some(world) = &self.world else {
             return false;
@@ -212,7 +216,8 @@ impl Drop for Handle {
 /// [`wait_all`](super::wait_all), [`wait_any`](super::wait_any) or [`wait_some`](super::wait_some).
 ///
 /// A request becomes *inactive* when its outcome has been returned. Awaiting an inactive request
-/// returns [`Error::Inactive`], and functions that wait for several requests skip it.
+/// returns [`Error::Inactive`], and functions that wait for several requests skip it. Only
+/// [`wait_all`](super::wait_all) also returns this error for it.
 pub trait Request: Future<Output = Result<Self::Outcome, Error>> + Unpin {
     /// Result of the operation.
     type Outcome;
@@ -223,11 +228,11 @@ pub trait Request: Future<Output = Result<Self::Outcome, Error>> + Unpin {
     /// Returns true if awaiting it would not block. This includes inactive requests.
     fn is_done(&self) -> bool;
 
-    /// Returns the outcome if it is known. Otherwise yields to all other processes and returns
+    /// Returns the outcome if it is known. Otherwise yields once to all other processes and returns
     /// `None`.
     ///
     /// # Errors
-    /// The errors of the request.
+    /// The errors of the request, and [`Error::Inactive`] if the request is inactive.
     #[allow(async_fn_in_trait)]
     async fn test(&mut self) -> Result<Option<Self::Outcome>, Error>
     where
@@ -241,8 +246,11 @@ pub trait Request: Future<Output = Result<Self::Outcome, Error>> + Unpin {
     }
 
     /// Cancels the request. Returns true if it was in time. A receive can be cancelled until its
-    /// outcome is returned. If it has taken a message, the message returns to its queue. A send can
-    /// be cancelled while its message is not received and awaiting the send would block.
+    /// outcome is returned. If it has taken a message, the message goes to another receive or back
+    /// to its queue. A send can be cancelled while its message is not received and awaiting the
+    /// send would block, but not if the destination is on another scheduler. Collective calls and
+    /// accesses to windows cannot be cancelled. An operation that is not cancelled continues, and
+    /// its outcome is lost.
     fn cancel(self) -> bool;
 
     /// Removes the waker of an earlier poll.
@@ -342,8 +350,8 @@ impl<T> Receiving<T> {
 }
 
 impl Receiving<Packed> {
-    /// Directs the message into `buffer`, if the receive has no message yet and the message arrives
-    /// as bytes.
+    /// Makes the bytes of the message arrive in `buffer`, if the receive has no message yet. Only
+    /// [`send_bytes`](super::Communicator::send_bytes) on the same scheduler uses the buffer.
     pub(super) fn into_buffer(self, buffer: ReceiveBuffer) -> Self {
         if let Some(world) = &self.handle.world
             && let entries = &mut world.matching.borrow_mut().slab.entries

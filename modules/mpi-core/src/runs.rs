@@ -25,7 +25,8 @@ graphmap_executor::payload!(
 );
 
 impl Rows {
-    /// Combines the numbers of the ranks of a scheduler, and the numbers `more` without a rank.
+    /// Combines the numbers of the ranks of a scheduler, and the numbers `more` without a rank,
+    /// into one part with the first rank. Without parts, `more` is lost.
     pub(super) fn together(parts: Vec<(u32, Rows)>, more: &[i64]) -> Vec<(u32, Rows)> {
         let Some(&(first, _)) = parts.first() else {
             return parts;
@@ -45,7 +46,7 @@ impl Rows {
     }
 
     /// Returns the numbers of each of `size` ranks, and the numbers without a rank. Ranks without
-    /// numbers get `missing`.
+    /// numbers get `missing`. Numbers of ranks that are not below `size` are ignored.
     pub(super) fn apart(
         all: Vec<Rows>,
         size: usize,
@@ -123,6 +124,7 @@ fn unpack(bytes: &[u8]) -> impl Iterator<Item = i64> {
     runs.flat_map(|(first, step, count)| (0..count).map(move |index| at(first, step, index)))
 }
 
+/// Returns the number at `index` of a progression. Overflow wraps around.
 fn at(first: i64, step: i64, index: u64) -> i64 {
     first.wrapping_add(step.wrapping_mul(index.cast_signed()))
 }
@@ -146,6 +148,8 @@ fn write(bytes: &mut Vec<u8>, number: u64) {
     bytes.push(rest as u8);
 }
 
+/// Reads a number that [`write`] wrote, and advances `bytes`. `None` if the bytes end before the
+/// number, or if it is too long.
 fn read(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {

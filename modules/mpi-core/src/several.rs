@@ -1,7 +1,8 @@
 //! Functions that wait for several requests.
 //!
-//! They skip inactive requests. So the same requests can be passed again until all outcomes have
-//! been returned. Each call takes time linear in the number of requests.
+//! Except [`wait_all`], these functions skip inactive requests. So the same requests can be passed
+//! again until all outcomes have been returned. Each call takes time linear in the number of
+//! requests.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -46,7 +47,7 @@ pub async fn wait_all<R: Request>(requests: impl IntoIterator<Item = R>) -> Vec<
 }
 
 /// Waits until a request has completed (`MPI_Waitany`). Returns the index and the outcome of the
-/// first one in order, or `None` if all requests are inactive.
+/// completed request with the lowest index. Returns `None` at once if all requests are inactive.
 pub async fn wait_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<R>)> {
     let found = poll_fn(|context| {
         let mut active = false;
@@ -70,15 +71,17 @@ pub async fn wait_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<
 }
 
 /// Waits until at least one request has completed (`MPI_Waitsome`). Returns the indices and
-/// outcomes of all completed requests, or an empty vector if all requests are inactive.
+/// outcomes of all completed requests, in ascending order of indices. Returns an empty vector at
+/// once if all requests are inactive.
 pub async fn wait_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>)> {
     let mut found: Vec<_> = wait_any(requests).await.into_iter().collect();
     take_done(requests, &mut found);
     found
 }
 
-/// Returns the indices and outcomes of all requests if all have completed (`MPI_Testall`).
-/// Otherwise takes no outcome, yields to all other processes and returns `None`.
+/// Returns the indices and outcomes of all active requests if all of them have completed
+/// (`MPI_Testall`). If all requests are inactive, the result is an empty vector. Otherwise takes no
+/// outcome, yields once to all other processes and returns `None`.
 pub async fn test_all<R: Request>(requests: &mut [R]) -> Option<Vec<(usize, Outcome<R>)>> {
     if !requests.iter().all(Request::is_done) {
         yield_now().await;
@@ -89,8 +92,9 @@ pub async fn test_all<R: Request>(requests: &mut [R]) -> Option<Vec<(usize, Outc
     Some(found)
 }
 
-/// Returns the index and the outcome of the first completed request in order (`MPI_Testany`). If
-/// none has completed, yields to all other processes and returns `None`.
+/// Returns the index and the outcome of the completed request with the lowest index
+/// (`MPI_Testany`). If no active request has completed, or all requests are inactive, yields once
+/// to all other processes and returns `None`.
 pub async fn test_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<R>)> {
     let done = |request: &R| request.is_active() && request.is_done();
     match requests.iter().position(done) {
@@ -105,8 +109,9 @@ pub async fn test_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<
     }
 }
 
-/// Returns the indices and outcomes of all completed requests (`MPI_Testsome`). If no
-/// request has completed, yields to all other processes and returns an empty vector.
+/// Returns the indices and outcomes of all completed requests, in ascending order of indices
+/// (`MPI_Testsome`). If no active request has completed, or all requests are inactive, yields once
+/// to all other processes and returns an empty vector.
 pub async fn test_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>)> {
     let mut found = Vec::new();
     take_done(requests, &mut found);
@@ -116,7 +121,8 @@ pub async fn test_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>
     found
 }
 
-/// Takes the outcomes of the completed requests.
+/// Takes the outcomes of the completed requests, adds them to `found` with their indices, and sorts
+/// `found` by index. Does not wait.
 fn take_done<R: Request>(requests: &mut [R], found: &mut Vec<(usize, Outcome<R>)>) {
     // Completed requests do not wait, so they need no waker.
     let mut context = Context::from_waker(std::task::Waker::noop());

@@ -52,19 +52,21 @@ impl Combine<Rows, Rc<Recipes>> for Splitting {
 
 /// # Derived communicators
 ///
-/// These calls are collective. Each new communicator has its own messages and collective calls.
-/// Each scheduler stores the common state of its ranks once.
+/// These calls are collective, and begin when they are made. Each new communicator has its own
+/// messages and collective calls. Each scheduler stores the common state of its ranks once.
+/// [`alone`](Self::alone) is the exception: it is not collective.
 impl Communicator {
     /// Creates a communicator of the same ranks (`MPI_Comm_dup`).
     ///
     /// # Errors
-    /// [`Error::Mismatch`] or [`Error::TooMany`].
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Communicator, Error>> + use<> {
         self.copy("dup", Location::caller())
     }
 
-    /// Creates a communicator of the same ranks. `what` is the name of the call in reports.
+    /// Creates a communicator of the same ranks. `what` is the name of the call in reports. The
+    /// errors are those of [`dup`](Self::dup).
     pub(super) fn copy(
         &self,
         what: &'static str,
@@ -86,15 +88,15 @@ impl Communicator {
         }
     }
 
-    /// Creates a communicator for the ranks of each colour (`MPI_Comm_split`). Its ranks are
-    /// ordered by key, and by their rank here if keys are equal. Returns `None` for a rank without
-    /// a colour.
+    /// Creates a communicator for the ranks of each colour (`MPI_Comm_split`). The ranks of a new
+    /// communicator are ordered by key, and by their rank in this communicator if keys are equal.
+    /// Returns `None` if `colour` is `None`.
     ///
     /// Takes O(n log n). Schedulers exchange bytes in proportion to the runs of colours and keys,
     /// and to the rank maps of the new groups.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] or [`Error::TooMany`].
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
     #[track_caller]
     pub fn split(
         &self,
@@ -116,7 +118,7 @@ impl Communicator {
         }
     }
 
-    /// Creates a communicator of this rank alone. Not collective.
+    /// Creates a communicator of this rank alone. Not collective, and does not wait.
     ///
     /// # Errors
     /// [`Error::TooMany`] if no communicator number is left.

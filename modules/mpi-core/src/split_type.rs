@@ -18,8 +18,9 @@ pub enum SplitType {
 }
 
 impl Communicator {
-    /// Creates a communicator of the ranks that share a property with this rank. Its ranks are
-    /// ordered by key, and by their rank here if keys are equal. Collective.
+    /// Creates a communicator of the ranks that share a property with this rank. The ranks of the
+    /// new communicator are ordered by key, and by their rank in this communicator if keys are
+    /// equal. Collective.
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};
@@ -46,7 +47,8 @@ impl Communicator {
         async move { made.await?.ok_or(Error::Inactive) }
     }
 
-    /// Returns the lowest world rank that shares the property with this rank.
+    /// Returns the number of the kind, of the scheduler, of the OS process, or of the first OS
+    /// process on the host of this rank. It is equal for the ranks that share the property.
     fn colour(&self, by: SplitType) -> u32 {
         let world = &self.shared().world;
         // The process of a rank of this scheduler is known, so the default is not used.

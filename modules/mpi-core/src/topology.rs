@@ -79,16 +79,21 @@ impl Neighbours {
         ranks_of(&self.destinations)
     }
 
-    /// Sends a value to all destinations. Returns the values of the sources, in their order
-    /// (`MPI_Neighbor_allgather`). Values can have different lengths, as in
-    /// `MPI_Neighbor_allgatherv`.
+    /// Sends a value to all destinations. Returns the values of the sources, in the order of the
+    /// sources, with `None` beyond the border of a grid (`MPI_Neighbor_allgather`). Values can have
+    /// different lengths, as in `MPI_Neighbor_allgatherv`.
     ///
-    /// The call starts at once. Dropping the future does not cancel it, and the next call does not
-    /// receive messages of this one.
+    /// The call starts at once. The future waits for the values of all sources, and then until the
+    /// sends have completed. Dropping the future does not cancel the call, and the next call does
+    /// not receive messages of this one.
     ///
     /// # Errors
-    /// [`Error::Type`] if a neighbour called it with another type. [`Error::Over`] if the run is
-    /// over.
+    /// [`Error::Type`] if a source called with another type. [`Error::Unreadable`] if a value
+    /// cannot be decoded. [`Error::Over`] if the run ends first.
+    ///
+    /// # Panics
+    /// If the drop of a value panics that a source sent to an earlier call, which this rank dropped
+    /// before its end. This call is then not made.
     #[track_caller]
     pub fn allgather<T: Value + Clone>(
         &self,
@@ -108,12 +113,16 @@ impl Neighbours {
     }
 
     /// Sends the n-th value to the n-th destination, if that exists. Returns the values of the
-    /// sources, in their order (`MPI_Neighbor_alltoall`, `MPI_Neighbor_alltoallv` and
-    /// `MPI_Neighbor_alltoallw`).
+    /// sources, like [`allgather`](Self::allgather) (`MPI_Neighbor_alltoall`,
+    /// `MPI_Neighbor_alltoallv` and `MPI_Neighbor_alltoallw`).
     ///
     /// # Errors
-    /// [`Error::Count`] if the number of values is not that of the destinations. Otherwise the
-    /// errors of [`allgather`](Self::allgather).
+    /// [`Error::Count`] if the number of values is not the number of destinations, in which those
+    /// beyond the border of a grid count. Then this rank sends and receives nothing, so its
+    /// neighbours continue to wait. Otherwise the errors of [`allgather`](Self::allgather).
+    ///
+    /// # Panics
+    /// As for [`allgather`](Self::allgather).
     #[track_caller]
     pub fn alltoall<T: Value>(
         &self,
@@ -127,7 +136,9 @@ impl Neighbours {
         async move { exchanged?.await }
     }
 
-    /// Sends values to the destinations, and receives from the sources.
+    /// Sends values to the destinations, and receives from the sources. A value is dropped if its
+    /// destination is beyond the border of a grid. Panics and errors are those of
+    /// [`allgather`](Self::allgather).
     #[track_caller]
     fn exchange<T: Value>(
         &self,
@@ -161,7 +172,7 @@ impl Neighbours {
     }
 }
 
-/// Returns `ranks`, if the communicator has all of them.
+/// Returns `ranks`, or [`Error::Rank`] for the first one that is not below `size`.
 fn checked(ranks: &[usize], size: usize) -> Result<Vec<u32>, Error> {
     let found = ranks.iter().map(|&rank| match rank < size {
         true => Ok(rank as u32),
@@ -194,8 +205,9 @@ impl Communicator {
     /// Takes O(e log e) for e edges.
     ///
     /// # Errors
-    /// [`Error::Topology`] if only one end of an edge has listed it. [`Error::Rank`],
-    /// [`Error::Mismatch`] or [`Error::TooMany`].
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
+    /// [`Error::Topology`] at all ranks if only one end of an edge has listed the edge.
+    /// [`Error::Rank`] if the communicator does not have a neighbour.
     #[track_caller]
     pub fn graph(
         &self,
@@ -256,7 +268,8 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Mismatch`] or [`Error::TooMany`].
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
+    /// [`Error::Rank`] if the communicator does not have a rank of an edge.
     #[track_caller]
     pub fn graph_of_edges(
         &self,

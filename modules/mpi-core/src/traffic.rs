@@ -38,7 +38,7 @@ impl Traffic {
         index
     }
 
-    /// Counts a message from one world rank to another.
+    /// Counts a message of `bytes` bytes from one world rank to another, in communicator `of`.
     pub(super) fn message(&mut self, of: Known<'_>, from: u32, to: u32, bytes: u64) {
         let pair = (self.index(of), from, to);
         let (messages, sum) = self.pairs.entry(pair).or_default();
@@ -59,7 +59,7 @@ impl Traffic {
         self.by_number.remove(&number);
     }
 
-    /// Removes and returns all counts.
+    /// Removes and returns all counts, sorted by communicator and ranks.
     pub(super) fn take(&mut self) -> RankTraffic {
         let counted = std::mem::take(self);
         let mut pairs: Vec<(Pair, Volume)> = counted.pairs.into_iter().collect();

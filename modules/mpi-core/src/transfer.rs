@@ -23,7 +23,8 @@ pub(super) struct Arrival {
 
 impl Matching {
     /// Matches a message, or the announcement of one, from another scheduler. If no receive
-    /// matches, queues it if `waits` is true, and returns `waits`.
+    /// matches, queues the message if `waits` is true, and otherwise drops it. Returns true if the
+    /// message was matched or queued.
     pub(super) fn arrive(
         &mut self,
         arrival: Arrival,
@@ -56,7 +57,8 @@ impl Matching {
         waits
     }
 
-    /// Requests the value of the entry at `at` from its sender.
+    /// Requests the value of the entry at `at` from its sender, unless the value was already
+    /// requested.
     pub(super) fn ask(&mut self, remote: RemoteValue, at: u32) {
         self.asked.insert((remote.scheduler, remote.entry), at);
         if !remote.asked {
@@ -84,7 +86,8 @@ impl Matching {
         entry.value.replace(value)
     }
 
-    /// Returns the type that the receive of an arriving message expects.
+    /// Returns the type that the receive of a message arriving from scheduler `from` expects.
+    /// `None` if no receive waits for the message, or the type is not known.
     pub(super) fn wanted(&self, from: u32, destination: ValueDestination) -> Option<Wanted> {
         let at = match destination {
             ValueDestination::Message(member, envelope) => {
@@ -111,7 +114,8 @@ impl Matching {
         self.add(EntryState::Accessing, member, envelope, None, at)
     }
 
-    /// Stores the answer to an access. Returns it if it is no longer needed.
+    /// Stores the answer to an access and wakes its waiter. Returns the answer if the entry does
+    /// not need it.
     pub(super) fn answered(&mut self, at: u32, answer: Erased) -> Option<Erased> {
         let Some(entry) = self.slab.entries.get_mut(at as usize) else {
             return Some(answer);
@@ -155,7 +159,8 @@ impl Matching {
         entry.is_some_and(|entry| self.mailboxes.get(entry.member).is_none())
     }
 
-    /// Removes a kept message that another scheduler requests. Returns `None` if it does not exist.
+    /// Removes a kept message that another scheduler requests. Completes the send if its sender
+    /// waits. Returns `None` if no such message is kept.
     pub(super) fn release(&mut self, at: u32) -> Option<Erased> {
         if !self.may_be_kept(at) {
             return None;
@@ -178,7 +183,7 @@ impl Matching {
     }
 
     /// Completes a ready send with [`Error::NotReady`], because another scheduler has no receive
-    /// for it. Returns the message.
+    /// for it. Returns the message, or `None` if no such message is kept.
     pub(super) fn refused(&mut self, at: u32) -> Option<Erased> {
         if !self.may_be_kept(at) {
             return None;

@@ -5,7 +5,8 @@ use super::error::Error;
 use super::state::World;
 use super::value::Value;
 
-/// Returns the value in an erased value, or an error if its type is not `T`.
+/// Returns the value in an erased value, [`Error::Type`] if its type is not `T`, or
+/// [`Error::Unreadable`] if its bytes cannot be decoded.
 pub(super) fn open<T: Value>(world: &World, value: Erased) -> Result<T, Error> {
     value.open().map_err(|unopened| match unopened {
         Unopened::Other(value) => Error::Type {
@@ -19,7 +20,9 @@ pub(super) fn open<T: Value>(world: &World, value: Erased) -> Result<T, Error> {
     })
 }
 
-/// Copies received elements into `room`.
+/// Copies received elements, or one value, into the beginning of `room`. [`Error::Truncated`] if
+/// `room` is too small for all of them, after the first ones were copied. The other errors are
+/// those of [`open`].
 pub(super) fn unpack<T: Value + Copy>(
     world: &World,
     value: Erased,

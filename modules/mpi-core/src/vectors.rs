@@ -15,9 +15,10 @@ use super::value::Value;
 /// # Vectors
 ///
 /// A vector is sent as a [slice](Communicator::send_slice): a probe reports its number of elements,
-/// and it can be received into a slice or as a vector. It is moved, not copied.
+/// and it can be received into a slice or as a vector. Within an OS process, it is moved, not
+/// copied.
 impl Communicator {
-    /// Sends a vector as [`send_slice`](Self::send_slice).
+    /// Sends a vector as [`send_slice`](Self::send_slice) sends a slice, but without a copy.
     ///
     /// # Errors
     /// The errors of [`send_slice`](Self::send_slice).
@@ -33,7 +34,7 @@ impl Communicator {
         )
     }
 
-    /// Sends a vector as [`ssend`](Self::ssend).
+    /// Sends a vector as [`ssend`](Self::ssend) sends a value.
     ///
     /// # Errors
     /// The errors of [`ssend`](Self::ssend).
@@ -43,7 +44,7 @@ impl Communicator {
         self.post(value, dest, tag, SendMode::Synchronous, at)
     }
 
-    /// Sends a vector as [`bsend`](Self::bsend).
+    /// Sends a vector as [`bsend`](Self::bsend) sends a value.
     ///
     /// # Errors
     /// The errors of [`bsend`](Self::bsend).
@@ -53,7 +54,7 @@ impl Communicator {
         self.post(value, dest, tag, SendMode::Buffered, at)
     }
 
-    /// Sends a vector as [`rsend`](Self::rsend).
+    /// Sends a vector as [`rsend`](Self::rsend) sends a value.
     ///
     /// # Errors
     /// The errors of [`rsend`](Self::rsend).
@@ -63,12 +64,14 @@ impl Communicator {
         self.post(value, dest, tag, SendMode::Ready, at)
     }
 
-    /// Sends bytes that are already packed, as [`send_slice`](Self::send_slice). They are received
-    /// as [`Packed`], and are copied once if a receive [into a buffer](Self::recv_packed_at) waits
-    /// for them.
+    /// Sends bytes that are already packed. A send of mode [`SendMode::Standard`] completes like
+    /// [`send_slice`](Self::send_slice), and other modes like the send of that mode. The bytes are
+    /// received as [`Packed`] or as a vector. They are copied only once if a receive [into a
+    /// buffer](Self::recv_packed_at) on the same scheduler waits for them.
     ///
     /// # Errors
-    /// The errors of [`send_slice`](Self::send_slice).
+    /// The errors of [`send_slice`](Self::send_slice). [`Error::NotReady`](super::Error::NotReady)
+    /// as for [`rsend`](Self::rsend).
     #[track_caller]
     #[inline]
     pub fn send_bytes(&self, bytes: &[u8], dest: usize, tag: i32, mode: SendMode) -> Sending {
@@ -80,12 +83,15 @@ impl Communicator {
         self.send_by(value, dest, tag, mode, Location::caller())
     }
 
-    /// Receives packed bytes as [`recv`](Self::recv), or directly into a buffer. The buffer is used
-    /// if the bytes are sent with [`send_bytes`](Self::send_bytes) and fit. Then the received value
-    /// is empty, and [`Status::count`](super::Status::count) is the number of bytes in the buffer.
+    /// Receives packed bytes as [`recv`](Self::recv), or directly into a buffer. The buffer has
+    /// `room` bytes at `to`. It is used if the bytes fit, a rank of the same scheduler sends them
+    /// with [`send_bytes`](Self::send_bytes) after this call, and the run does not count messages
+    /// for a profile. Then the received value is empty, and [`Status::count`](super::Status::count)
+    /// is the number of bytes in the buffer.
     ///
     /// # Errors
-    /// The errors of [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv). The bytes are never truncated: if they do not fit, the
+    /// received value contains them.
     ///
     /// # Safety
     /// Until the returned future has completed or is dropped, the `room` bytes at `to` must be
@@ -107,10 +113,10 @@ impl Communicator {
         receiving.into_buffer(unsafe { ReceiveBuffer::new(to, room) })
     }
 
-    /// Sends packed elements as [`send_slice`](Self::send_slice).
+    /// Sends packed elements like [`send_bytes`](Self::send_bytes), but moves them.
     ///
     /// # Errors
-    /// The errors of [`send_slice`](Self::send_slice).
+    /// The errors of [`send_bytes`](Self::send_bytes).
     #[track_caller]
     #[inline]
     pub fn send_packed(&self, packed: Packed, dest: usize, tag: i32, mode: SendMode) -> Sending {

@@ -34,7 +34,8 @@ use graphmap_executor::link::inbox::SchedulerRequest;
 use graphmap_executor::link::waiter::{ARMED, ID};
 use graphmap_executor::placement::SchedulerId;
 
-/// Creates the world of the ranks of `scheduler`. `remote` is the link to other OS processes.
+/// Creates the world of the ranks of `scheduler`. `remote` is the link to other OS processes. It is
+/// `None` if the run has a single OS process.
 pub fn upper_layer(
     run: &Arc<Run>,
     scheduler: SchedulerId,
@@ -113,18 +114,21 @@ impl World {
     }
 
     /// Returns the world communicator, and the world rank of the calling process.
+    /// [`Error::NoProcess`] if no process of a run calls, and [`Error::Over`] if the run has ended.
     pub(super) fn current() -> Result<(Rc<CommunicatorState>, u32), Error> {
         let (world, rank) = current::upper_layer::<World>().ok_or(Error::NoProcess)?;
         let all = world.all.borrow().clone().ok_or(Error::Over)?;
         Ok((all, rank))
     }
 
-    /// Returns the number of a new communicator.
+    /// Returns the number of a new communicator. [`Error::TooMany`] if no number is left.
     pub(super) fn new_number(&self) -> Result<u32, Error> {
         self.new_numbers(1)
     }
 
-    /// Returns the first number of `count` new communicators.
+    /// Returns the first number of `count` new communicators, which
+    /// [`number_after`](Self::number_after) enumerates. [`Error::TooMany`] if too few numbers are
+    /// left.
     pub(super) fn new_numbers(&self, count: u32) -> Result<u32, Error> {
         let number = self.next.get();
         let all = count.checked_mul(self.step()).ok_or(Error::TooMany)?;
@@ -139,7 +143,7 @@ impl World {
         first.wrapping_add(index.wrapping_mul(self.step()))
     }
 
-    /// Returns the number of this scheduler.
+    /// Returns the number of this scheduler. It is 0 if the run has only one.
     pub(super) fn me(&self) -> u32 {
         self.others.as_ref().map_or(0, Others::me)
     }
@@ -150,8 +154,9 @@ impl World {
         self.others.as_ref().map_or(1, Others::count)
     }
 
-    /// Creates the state of a communicator on this scheduler, which must do so once for each
-    /// number. If `like` has the same group, both share the distribution of the ranks.
+    /// Creates the state of a communicator on this scheduler, and handles frames that arrived early
+    /// for it. Must be called only once for each number while the state exists. If `like` has the
+    /// same group, both share the distribution of the ranks.
     pub(super) fn join(
         self: &Rc<Self>,
         number: u32,
@@ -193,7 +198,11 @@ impl World {
         self.communicators.borrow().get(&number)?.upgrade()
     }
 
-    /// Removes a communicator, and the messages that no rank can receive any more.
+    /// Removes a communicator, and the messages that no rank can receive any more. The drops of
+    /// these messages are user code.
+    ///
+    /// # Panics
+    /// If the drop of a message panics, unless the thread is panicking already.
     pub(super) fn forget(&self, gone: &CommunicatorState) {
         self.communicators.borrow_mut().remove(&gone.number());
         self.within.take();
@@ -218,7 +227,8 @@ impl World {
         }
     }
 
-    /// Counts messages that no rank received, and keeps a description of the first that was sent.
+    /// Counts messages that no rank received. At the first call with messages, keeps a description
+    /// of the one among them that was sent first.
     fn count(&self, lost: &[Lost], shared: Option<&CommunicatorState>) {
         let Some(first) = lost.iter().min_by_key(|lost| lost.order) else {
             return;
@@ -281,7 +291,8 @@ impl World {
         }
     }
 
-    /// Returns the name of the type with `number`.
+    /// Returns the name of the type with `number`, or a placeholder if no other scheduler has sent
+    /// the name.
     pub(super) fn type_name(&self, number: u64) -> String {
         let name = self
             .others
@@ -320,14 +331,17 @@ impl World {
         waits
     }
 
-    /// Removes the waiter `word` of the entry at `at`.
+    /// Removes the waiter `word` of the entry at `at` from the scheduler. Does nothing if `word`
+    /// has no waiter. Does not change the entry.
     pub(super) fn unhook(&self, at: u32, word: u32) {
         if word & ARMED != 0 {
             current::with_current(|scheduler| scheduler.unhook(word, self.owner(at)));
         }
     }
 
-    /// Cancels a receive, probe or send that is no longer awaited.
+    /// Ends a request that is no longer awaited. A receive or probe is cancelled. A message that a
+    /// receive has taken goes to another receive or back to the queue. A message that was sent is
+    /// still delivered.
     pub(super) fn withdraw(&self, at: u32) {
         let (value, word) = self.change(|matching| matching.withdraw(at));
         self.unhook(at, word);
@@ -336,7 +350,7 @@ impl World {
     }
 }
 
-/// Wakes the waiter of a state word.
+/// Wakes the waiter of a state word, if it has one.
 #[inline]
 pub(super) fn wake(word: u32) {
     if word & ARMED != 0 {
@@ -344,7 +358,7 @@ pub(super) fn wake(word: u32) {
     }
 }
 
-/// Wakes the waiter of a state word, to run next.
+/// Wakes the waiter of a state word, if it has one, to run next.
 #[inline]
 pub(super) fn wake_next(word: u32) {
     if word & ARMED != 0 {

@@ -14,8 +14,9 @@ use syn::{Attribute, Data, DeriveInput, Error, Field, Index, LitStr, Member, Pat
 /// Derives the datatype of a struct: the datatype of each field, at the offset of the field.
 ///
 /// A field may have any type that implements `Equivalence`, or be an array or tuple of such types.
-/// The struct must not have generic parameters, because it has one datatype.
-/// `#[mpi(crate = "path::to::mpi")]` names the crate if it is not `::mpi`.
+/// The struct must not have generic parameters, because it has one datatype. Enums, unions, structs
+/// with parameters, and fields of other types are compile errors. `#[mpi(crate = "path::to::mpi")]`
+/// names the crate if it is not `::mpi`.
 #[proc_macro_derive(Equivalence, attributes(mpi))]
 pub fn equivalence(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -83,7 +84,10 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
     })
 }
 
-/// Returns an expression for the datatype of a field.
+/// Returns an expression for the datatype of a field. `mpi` is the path of the crate `mpi`.
+///
+/// # Errors
+/// Fails if the field has an attribute `mpi`, and as [`datatype`].
 fn field_datatype(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
     match field.attrs.iter().find(|a| a.path().is_ident("mpi")) {
         Some(attribute) => {
@@ -94,7 +98,10 @@ fn field_datatype(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
     }
 }
 
-/// Returns an expression for the datatype of a type.
+/// Returns an expression for the datatype of a type. `mpi` is the path of the crate `mpi`.
+///
+/// # Errors
+/// Fails if the type, or a part of it, is not a path, an array or a tuple.
 fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
     match of {
         Type::Path(_) => Ok(quote!(#mpi::internal::type_datatype::<#of>())),
@@ -128,7 +135,11 @@ fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
     }
 }
 
-/// Returns the path of the `mpi` crate, from `#[mpi(crate = "...")]` if present.
+/// Returns the path of the `mpi` crate, from `#[mpi(crate = "...")]` if present. The default is
+/// `::mpi`.
+///
+/// # Errors
+/// Fails if the attribute cannot be parsed, or if `crate` is given twice.
 fn mpi_path(attributes: &[Attribute]) -> Result<Path, Error> {
     let mut found: Option<Path> = None;
     for attribute in attributes.iter().filter(|a| a.path().is_ident("mpi")) {

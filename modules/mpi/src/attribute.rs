@@ -42,7 +42,7 @@ pub(crate) struct PanicPayload(Option<Payload>);
 impl PanicPayload {
     pub(crate) const NO: PanicPayload = PanicPayload(None);
 
-    /// Takes the payload that the last attribute function stored.
+    /// Takes the payload that the last attribute function on this thread stored, if any.
     fn take() -> PanicPayload {
         PanicPayload(PANICKED.take().map(ManuallyDrop::into_inner))
     }
@@ -103,8 +103,9 @@ where
         }
     }
 
-    /// Clones a value for a duplicate if [`CLONE_ON_DUP`](Self::CLONE_ON_DUP) is set, and writes
-    /// this constant to `flag`.
+    /// Writes [`CLONE_ON_DUP`](Self::CLONE_ON_DUP) to `flag`. If it is true, also clones a value
+    /// for a duplicate, and writes the pointer of a `Box` of the clone to `val_out`. Returns
+    /// [`MPI_SUCCESS`], or another code if the clone panicked. Then nothing is written.
     ///
     /// # Safety
     /// `val_in` must point to a value of this type. `val_out` must be valid for writing a pointer,
@@ -190,7 +191,7 @@ struct Attribute {
 }
 
 impl Attributes {
-    /// Returns the value of a type.
+    /// Returns the value of a type that was set last, or `None` if there is none.
     pub(crate) fn get<A: CommAttribute>(&self) -> Option<*const A> {
         let (key, of) = (A::get_key().0, TypeId::of::<A>());
         let attributes = self.0.borrow();
@@ -220,7 +221,13 @@ impl Attributes {
         attributes.push(value);
     }
 
-    /// Returns the attributes for a duplicate of a communicator.
+    /// Returns the attributes for a duplicate of a communicator `of`: clones of all values that are
+    /// not replaced and whose type permits it.
+    ///
+    /// # Panics
+    /// If a clone panics: with the payload of the first panic, after the other values were cloned
+    /// and the clones dropped. Does not panic while the stack is unwinding, and returns no
+    /// attributes then.
     pub(crate) fn duplicate(&self, of: MPI_Comm) -> Attributes {
         let (mut copies, mut panicked) = (Vec::new(), PanicPayload::NO);
         // No borrow is held during the copies, because they run user code, which may access
@@ -255,8 +262,8 @@ impl Attributes {
         copies
     }
 
-    /// Drops all values, none of which may be borrowed. If a destructor panics, the others still
-    /// run. Returns the payload of the first panic.
+    /// Drops all values, also replaced ones. None of them may be borrowed. If a destructor panics,
+    /// the others still run. Returns the payload of the first panic.
     pub(crate) fn clear(&self, of: MPI_Comm) -> PanicPayload {
         let mut panicked = PanicPayload::NO;
         let attributes = self.0.take();

@@ -39,7 +39,12 @@ pub(crate) enum Content<'a> {
 }
 
 impl<'a> Content<'a> {
-    /// Returns the elements of a buffer.
+    /// Returns the elements of a buffer. Packs them only if their memory differs from the packed
+    /// form.
+    ///
+    /// # Panics
+    /// If there is not enough memory for packed elements. This applies to all functions of this
+    /// module that pack.
     #[track_caller]
     #[inline]
     pub(crate) fn of<B: Buffer + ?Sized>(buffer: &'a B) -> Self {
@@ -65,7 +70,8 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Begins to send the elements.
+    /// Begins to send the elements to the rank `to`, which the program has passed. The elements are
+    /// copied. Errors are reported when the send is polled.
     #[track_caller]
     #[inline]
     pub(crate) fn send(
@@ -120,7 +126,8 @@ pub(crate) unsafe fn packed_at(
     bytes
 }
 
-/// Divides a buffer into equal parts, one for each rank, and returns each part packed.
+/// Divides a buffer into equal parts, one for each rank, and returns each part packed. Leaves out
+/// the last elements if their number is not a multiple of `ranks`.
 #[track_caller]
 pub(crate) fn packed_equally<B: Buffer + ?Sized>(buffer: &B, ranks: usize) -> Vec<Vec<u8>> {
     let (layout, each) = (layout(buffer), count(buffer) / ranks.max(1));
@@ -137,7 +144,8 @@ pub(crate) fn packed_parts<B: PartitionedBuffer + ?Sized>(buffer: &B) -> Vec<Vec
         .collect()
 }
 
-/// Returns the index of the first element of each part, and its number of elements.
+/// Returns the index of the first element of each part, and its number of elements. Negative
+/// numbers count as 0.
 fn parts<B: Partitioned + ?Sized>(buffer: &B) -> impl Iterator<Item = (usize, usize)> {
     let parts = buffer.displs().iter().zip(buffer.counts());
     parts.map(|(&displ, &count)| (number(displ), number(count)))
@@ -162,7 +170,8 @@ impl BufferRange {
         }
     }
 
-    /// Divides a buffer into equal parts, one for each rank.
+    /// Divides a buffer into equal parts, one for each rank. Does not include the last elements if
+    /// their number is not a multiple of `ranks`.
     pub(crate) fn equal<B: BufferMut + ?Sized>(buffer: &mut B, ranks: usize) -> Vec<BufferRange> {
         let whole = BufferRange::of(buffer);
         let each = whole.count / ranks.max(1);
@@ -184,7 +193,11 @@ impl BufferRange {
     }
 
     /// Returns the address to which the bytes of a message can be copied unchanged, and the number
-    /// of bytes that fit. Returns `None` if the bytes must be unpacked.
+    /// of bytes that fit. Returns `None` if the bytes must be unpacked or checked, or if the
+    /// address is null.
+    ///
+    /// # Panics
+    /// If the number of bytes exceeds the address space.
     #[track_caller]
     pub(crate) fn receive_buffer(&self) -> Option<(NonNull<u8>, usize)> {
         let is_plain = self.layout.is_plain(self.layout.size);
@@ -220,8 +233,12 @@ impl BufferRange {
         bytes
     }
 
-    /// Unpacks received bytes into the buffer. If there are more elements than fit, fills the
-    /// buffer and returns an error.
+    /// Unpacks received bytes into the buffer. If there are fewer bytes than fit, the other
+    /// elements stay unchanged.
+    ///
+    /// # Errors
+    /// `Error::Truncated` if there are more bytes than fit. The buffer is then filled.
+    /// `Error::Unreadable` if a byte is not a valid `bool`.
     ///
     /// # Safety
     /// The buffer must still be borrowed.
@@ -240,8 +257,11 @@ impl BufferRange {
         }
     }
 
-    /// Unpacks received bytes as [`fill`](Self::fill), but returns an error if they do not fill the
-    /// buffer.
+    /// Unpacks received bytes as [`fill`](Self::fill), but they must fill the buffer.
+    ///
+    /// # Errors
+    /// `Error::Count` if there are too few bytes. The buffer is then unchanged. Otherwise as for
+    /// [`fill`](Self::fill).
     ///
     /// # Safety
     /// As for [`fill`](Self::fill).
@@ -264,6 +284,12 @@ fn no_value() -> core::Error {
 }
 
 /// Returns the value that was packed into these bytes.
+///
+/// # Errors
+/// As for [`BufferRange::fill_exactly`].
+///
+/// # Panics
+/// If the datatype of `T` extends beyond a value.
 #[track_caller]
 pub(crate) fn value<T: Equivalence>(bytes: &[u8]) -> Result<T, core::Error> {
     let layout = single_datatype::<T>().as_raw().0;
@@ -286,7 +312,15 @@ pub(crate) fn value<T: Equivalence>(bytes: &[u8]) -> Result<T, core::Error> {
     }
 }
 
-/// Returns the values that were packed into these bytes.
+/// Returns the values that were packed into these bytes. Returns no values if they have a size of
+/// 0.
+///
+/// # Errors
+/// `Error::Unreadable` if the bytes are not a whole number of values, or if a byte is not a valid
+/// `bool`.
+///
+/// # Panics
+/// If the extent of the datatype of `T` is not the size of a value.
 #[track_caller]
 pub(crate) fn values<T: Equivalence>(bytes: &[u8]) -> Result<Vec<T>, core::Error> {
     let layout = slice_datatype::<T>().as_raw().0;

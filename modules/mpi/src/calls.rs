@@ -29,7 +29,7 @@ pub fn RSMPI_UNWEIGHTED() -> *mut c_int {
     std::ptr::from_ref(&UNWEIGHTED).cast_mut()
 }
 
-/// Returns the seconds since an arbitrary moment.
+/// Returns the seconds since an arbitrary moment, which is the same for all ranks of an OS process.
 ///
 /// # Safety
 /// There are no conditions. It is `unsafe` only because the C function is, so that callers need no
@@ -57,7 +57,8 @@ pub(crate) unsafe fn communicator<'a>(handle: MPI_Comm) -> &'a Shared {
 /// Returns the neighbours of this rank in a communicator.
 ///
 /// # Panics
-/// If the rank is finalized, or the communicator has no graph topology.
+/// If the rank is finalized, or if the communicator has no graph topology or is an
+/// intercommunicator.
 #[track_caller]
 fn neighbours(of: &Shared) -> &core::Neighbours {
     // Panics if the rank is finalized.
@@ -68,7 +69,7 @@ fn neighbours(of: &Shared) -> &core::Neighbours {
     )
 }
 
-/// Returns the slice of `count` elements at a pointer.
+/// Returns the slice of `count` elements at a pointer. Does not read the pointer if `count` is 0.
 ///
 /// # Safety
 /// If `count` is not 0, `from` must point to `count` elements that are valid during `'a`.
@@ -97,8 +98,9 @@ thread_local! {
     static NUMBERED: RefCell<Vec<MPI_Comm>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the Fortran handle of a communicator (`MPI_Comm_c2f`). It is the same for each call and
-/// for all ranks of a thread.
+/// Returns the Fortran handle of a communicator (`MPI_Comm_c2f`), or 0 for `RSMPI_COMM_NULL`. All
+/// calls on a thread return the same number for equal values of `comm`. Each thread counts its
+/// handles from 1.
 ///
 /// # Safety
 /// There are no conditions. It is `unsafe` only because the C function is.
@@ -116,8 +118,8 @@ pub unsafe fn RSMPI_Comm_c2f(comm: MPI_Comm) -> MPI_Fint {
     })
 }
 
-/// Returns the communicator of a Fortran handle (`MPI_Comm_f2c`), or `RSMPI_COMM_NULL` if the
-/// handle is unknown.
+/// Returns the communicator of a Fortran handle (`MPI_Comm_f2c`), or `RSMPI_COMM_NULL` if no call
+/// of [`RSMPI_Comm_c2f`] on this thread has returned the handle.
 ///
 /// # Safety
 /// There are no conditions. It is `unsafe` only because the C function is. The communicator may
@@ -133,7 +135,8 @@ pub unsafe fn RSMPI_Comm_f2c(comm: MPI_Fint) -> MPI_Comm {
 /// Blocks until all ranks have called it (`MPI_Barrier`).
 ///
 /// # Panics
-/// If `comm` is null, the rank is finalized, or ranks have made different calls.
+/// If `comm` is null, the rank is finalized, or ranks have made different calls. All functions of
+/// this module that communicate also panic if the caller is not on the stack of a rank.
 ///
 /// # Safety
 /// `comm` must be null or the handle of a live communicator.
@@ -147,13 +150,15 @@ pub unsafe fn MPI_Barrier(comm: MPI_Comm) -> c_int {
 
 /// Creates a communicator of the same ranks with a graph topology
 /// (`MPI_Dist_graph_create_adjacent`). Each rank names the ranks that it receives from and sends
-/// to. The ranks keep their numbers even if reordering is allowed, because the mapping has placed
-/// them already.
+/// to. Writes the handle of the communicator to `comm_dist_graph`. A collective call, which blocks
+/// until all ranks have made it. The ranks keep their numbers even if reordering is allowed,
+/// because the mapping has placed them already.
 ///
 /// # Panics
 /// * If edges have weights, because weights serve only for reordering.
 /// * If only one end names an edge, or a rank is not in the communicator.
-/// * If `comm_old` is null or the rank is finalized.
+/// * If ranks make different calls, or no communicator numbers are left.
+/// * If `comm_old` is null or an intercommunicator, or the rank is finalized.
 ///
 /// # Safety
 /// `comm_old` must be null or the handle of a live communicator. `sources` must point to `indegree`
@@ -199,7 +204,8 @@ pub unsafe fn MPI_Dist_graph_create_adjacent(
     MPI_SUCCESS
 }
 
-/// Writes the numbers of sources and destinations of this rank, and that the edges have no weights
+/// Writes the number of sources of this rank to `indegree`, the number of its destinations to
+/// `outdegree`, and 0 to `weighted`, because edges have no weights
 /// (`MPI_Dist_graph_neighbors_count`).
 ///
 /// # Panics
@@ -228,7 +234,8 @@ pub unsafe fn MPI_Dist_graph_neighbors_count(
 }
 
 /// Sends `sendcount` elements to each destination, and receives `recvcount` elements from each
-/// source (`MPI_Neighbor_alltoall`). Blocks until all have arrived.
+/// source (`MPI_Neighbor_alltoall`). Blocks until the elements of all sources have arrived. The
+/// elements are in the order of the sources and destinations.
 ///
 /// # Panics
 /// If the communicator has no graph topology, or a neighbour sends another number of elements than
@@ -311,7 +318,11 @@ pub unsafe fn MPI_Neighbor_alltoallv(
 /// elements.
 type Parts = Vec<(isize, usize)>;
 
-/// Sends each destination its elements, and receives the elements of each source.
+/// Sends each destination its elements, and receives the elements of each source. `sent` and
+/// `received` are called with the number of neighbours.
+///
+/// # Panics
+/// As [`MPI_Neighbor_alltoall`].
 ///
 /// # Safety
 /// For all parts that `sent` and `received` return, `from` must contain the elements, and `to` must

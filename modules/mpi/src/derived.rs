@@ -49,10 +49,10 @@ impl Derived {
     }
 }
 
-/// Returns the datatype of a value.
+/// Returns the datatype of a single value of type `T`.
 ///
 /// # Panics
-/// If the datatype extends beyond the value.
+/// If the datatype extends beyond the value. Also if the datatype of `T` panics on first use.
 #[track_caller]
 pub fn type_datatype<T: Equivalence>() -> Field {
     Field(single_datatype::<T>().as_raw().0)
@@ -80,6 +80,9 @@ pub fn array_datatype<Element, const LENGTH: usize>(
 }
 
 /// Returns the datatype of a struct or tuple from the offsets of its fields in bytes.
+///
+/// # Panics
+/// If the datatype of a field extends beyond the struct, or the size exceeds the address space.
 #[track_caller]
 pub fn struct_datatype<T>(fields: &[(usize, Field)]) -> Field {
     let blocks = fields.iter().map(|&(at, of)| (at, 1, of));

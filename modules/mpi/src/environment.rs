@@ -15,7 +15,8 @@ use crate::topology::traits::Communicator;
 ///
 /// As with rsmpi, it may be kept in a `static`, which some libraries do so that their users call
 /// [`initialize`] through them. All ranks of an OS process share a `static`, so each OS process
-/// must then have [one rank](crate::main).
+/// must then have [one rank](crate::main). Dropping it in another rank panics, unless its own rank
+/// has ended.
 #[derive(Debug)]
 pub struct Universe {
     buffer: usize,
@@ -27,7 +28,7 @@ impl Universe {
     /// Returns the communicator of all ranks.
     ///
     /// # Panics
-    /// If the caller is another rank, or not a rank.
+    /// If the caller is another rank, not a rank, or on a thread that the program started.
     #[track_caller]
     pub fn world(&self) -> SimpleCommunicator {
         match self.rank.is_current() {
@@ -44,7 +45,7 @@ impl Universe {
         }
     }
 
-    /// Returns the number of ranks, which is fixed (`MPI_UNIVERSE_SIZE`).
+    /// Returns the number of ranks, which is fixed (`MPI_UNIVERSE_SIZE`). Never returns `None`.
     ///
     /// # Panics
     /// As for [`world`](Self::world).
@@ -58,7 +59,7 @@ impl Universe {
         Some(0)
     }
 
-    /// Returns the size of the buffer for buffered sends in bytes, as last set.
+    /// Returns the size of the buffer for buffered sends in bytes, as last set. Initially 0.
     pub fn buffer_size(&self) -> usize {
         self.buffer
     }
@@ -92,17 +93,19 @@ impl Drop for Universe {
     }
 }
 
-/// Returns true if the calling rank has been initialized.
+/// Returns true if the calling rank has been initialized, also after it was finalized. Returns
+/// false if the caller is not a rank.
 pub fn is_initialized() -> bool {
     phase().is_some_and(|phase| phase != Phase::Before)
 }
 
-/// Returns true if the calling rank has been finalized.
+/// Returns true if the calling rank has been finalized. Returns false if the caller is not a rank.
 pub fn is_finalized() -> bool {
     matches!(phase(), Some(Phase::Finalized(_)))
 }
 
-/// Initializes the calling rank. Returns `None` if it was initialized before.
+/// Initializes the calling rank. Returns `None` if it was initialized before, even if it was
+/// finalized since.
 ///
 /// # Panics
 /// If the caller is not a rank. Ranks are started by [`run`](crate::run) and similar functions.
@@ -112,9 +115,9 @@ pub fn initialize() -> Option<Universe> {
     initialize_with_threading(Threading::Single).map(|(universe, _)| universe)
 }
 
-/// Initializes the calling rank as [`initialize`] does, with a threading level, which is always
-/// granted. The level says which threads may create datatypes, which belong to no rank.
-/// Communicators stay with their ranks.
+/// Initializes the calling rank as [`initialize`] does, with a threading level. Also returns the
+/// level, which is always granted. The level determines which threads may create datatypes, because
+/// datatypes belong to no rank. Communicators stay with their ranks.
 ///
 /// # Panics
 /// As for [`initialize`].
@@ -124,7 +127,8 @@ pub fn initialize_with_threading(threading: Threading) -> Option<(Universe, Thre
     Some((Universe { buffer: 0, rank }, threading))
 }
 
-/// Returns the threading level of the calling rank, or `Single` if it was not initialized.
+/// Returns the threading level of the calling rank. Returns `Single` if it was not initialized, or
+/// if the caller is not a rank.
 pub fn threading_support() -> Threading {
     match phase() {
         Some(Phase::Initialized(threading) | Phase::Finalized(threading)) => threading,
@@ -154,7 +158,8 @@ pub fn processor_name() -> Result<String, FromUtf8Error> {
     String::from_utf8(name)
 }
 
-/// Returns the moment from which [`time`] counts.
+/// Returns the moment from which [`time`] counts: the first call of this function in the OS
+/// process.
 fn epoch() -> Instant {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     *EPOCH.get_or_init(Instant::now)
@@ -166,7 +171,7 @@ pub fn time() -> f64 {
     epoch().elapsed().as_secs_f64()
 }
 
-/// Returns the resolution of [`time`] in seconds (`MPI_Wtick`).
+/// Returns the resolution of [`time`] in seconds, which is 1 ns (`MPI_Wtick`).
 pub fn time_resolution() -> f64 {
     1e-9
 }

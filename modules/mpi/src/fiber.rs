@@ -22,6 +22,9 @@ thread_local! {
 pub(crate) type Ended = Result<(), String>;
 
 /// Creates a fiber of this thread, with the given name or the number of the calling rank.
+///
+/// # Errors
+/// A description, if `GRAPHMAP_STACK` is invalid or no stack can be allocated.
 fn fiber(
     name: Option<&str>,
     body: impl FnOnce() -> Ended + 'static,
@@ -71,6 +74,9 @@ impl Fiber {
     }
 
     /// Allocates a stack for the function, if it has none.
+    ///
+    /// # Errors
+    /// As for [`fiber`]. The function is then dropped without a call.
     #[inline(never)]
     fn begin(&mut self) -> Result<(), String> {
         if let Stage::New(main) = std::mem::replace(&mut self.stage, Stage::Ended) {

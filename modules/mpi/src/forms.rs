@@ -30,7 +30,7 @@
 //!     done(complete(BLOCK));
 //! }
 //!
-//! /// As [`all_reduce_into`](Self::all_reduce_into), but returns errors.
+//! /// Does the same as [`all_reduce_into`](Self::all_reduce_into), but returns errors.
 //! ///
 //! /// # Errors
 //! /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
@@ -40,7 +40,7 @@
 //!     complete(BLOCK).map(drop)
 //! }
 //!
-//! /// As [`all_reduce_into`](Self::all_reduce_into), as a request.
+//! /// Starts the call of [`all_reduce_into`](Self::all_reduce_into), and returns its request.
 //! #[track_caller]
 //! fn immediate_all_reduce_into<'a, S, R, O, Sc>(
 //!     &self, scope: Sc, sendbuf: &'a S, recvbuf: &'a mut R, op: O,
@@ -52,12 +52,12 @@
 //! }
 //! ```
 //!
-//! `BLOCK` begins the call: it evaluates to a [`Begun`](crate::request::Begun). The parameters are
-//! a buffer to send from, a buffer to receive into, or both in this order, then those passed by
-//! value. The request is of the last buffer. The generics of the immediate form are given because
-//! rsmpi does not order them alike everywhere. Without the line of the `try_` form, only the other
-//! two are generated. `[unsafe]` before `fn` makes these two unsafe to call. `CallError` must be in
-//! scope.
+//! `BLOCK` begins the call: it evaluates to a [`StartedCall`](crate::request::StartedCall). The
+//! parameters are a buffer to send from, a buffer to receive into, or both in this order, then
+//! those passed by value. The request borrows both buffers, and returns the last one as its data.
+//! The generics of the immediate form are given because rsmpi does not order them alike everywhere.
+//! Without the line of the `try_` form, only the other two are generated. `[unsafe]` before `fn`
+//! makes these two unsafe to call. `CallError` must be in scope.
 
 macro_rules! forms {
     // All three forms.
@@ -78,9 +78,7 @@ macro_rules! forms {
 
         forms! {
             @waiting
-            #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), but \
-                                                                                          returns \
-                                                                                          errors.")]
+            #[doc = concat!(" Does the same as [`", stringify!($call), "`](Self::", stringify!($call), "), but returns errors.")]
             #[doc = ""]
             $(#[$try_doc])*
             [] fn $try $parameters -> Result<(), CallError>,
@@ -201,7 +199,7 @@ macro_rules! forms {
         ($self:ident $(, $parameter:ident: $Type:ty)+) -> $Data:ident
         $started:block
     ) => {
-        #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), as a request.")]
+        #[doc = concat!(" Starts the call of [`", stringify!($call), "`](Self::", stringify!($call), "), and returns its request.")]
         #[doc = ""]
         $(#[$doc])*
         #[track_caller]
@@ -274,9 +272,7 @@ macro_rules! call {
             $crate::done($self.$try($($parameter),*))
         }
 
-        #[doc = concat!("As [`", stringify!($call), "`](Self::", stringify!($call), "), but \
-                                                                                     returns \
-                                                                                     errors.")]
+        #[doc = concat!("Does the same as [`", stringify!($call), "`](Self::", stringify!($call), "), but returns errors.")]
         ///
         $(#[$try_doc])*
         #[track_caller]

@@ -38,8 +38,9 @@
 //!   so the run. Functions whose names begin with `try_` return the error instead.
 //! * *Statics* are shared by all ranks of an OS process, and *thread-locals* by all ranks of a
 //!   thread.
-//! * *A request* that is dropped is cancelled. Only the rank that waits for a request, or tests it,
-//!   writes into its buffer.
+//! * *A request* that is dropped ends without blocking: a receive is cancelled, but a message that
+//!   was sent is still delivered. Only the rank that waits for a request, or tests it, writes into
+//!   its buffer.
 //! * *Structs that derive `Equivalence`* have the size that the compiler gives them, also if they
 //!   are packed or aligned to more than their fields. With rsmpi, slices of such structs are
 //!   accessed out of bounds. [`PartitionedBuffer`](datatype::PartitionedBuffer) is unsafe to

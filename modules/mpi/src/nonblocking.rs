@@ -27,7 +27,7 @@ use crate::request::{
 };
 use crate::{CallError, done};
 
-/// Stores a started call in a request.
+/// Writes a request for a started call to `request`, and returns [`MPI_SUCCESS`].
 ///
 /// # Safety
 /// `request` must be valid for writing.
@@ -47,10 +47,11 @@ fn null_rank_done() -> Done {
 }
 
 /// Starts a standard send (`MPI_Isend`). The elements are copied, so the buffer can be changed as
-/// soon as the call returns.
+/// soon as the call returns. A send to `MPI_PROC_NULL` does nothing.
 ///
 /// # Panics
-/// If `comm` is null or the rank is finalized.
+/// If `comm` is null, the rank is finalized, or there is not enough memory. Other errors panic when
+/// the request is completed.
 ///
 /// # Safety
 /// `comm` must be null or the handle of a live communicator. `buf` must point to `count` elements
@@ -77,10 +78,11 @@ pub unsafe fn MPI_Isend(
     }
 }
 
-/// Starts a receive (`MPI_Irecv`).
+/// Starts a receive (`MPI_Irecv`). The message may be shorter than the buffer. A receive from
+/// `MPI_PROC_NULL` does nothing.
 ///
 /// # Panics
-/// If `comm` is null or the rank is finalized.
+/// If `comm` is null or the rank is finalized. Other errors panic when the request is completed.
 ///
 /// # Safety
 /// `comm` must be null or the handle of a live communicator, and `request` must be valid for
@@ -109,6 +111,12 @@ pub unsafe fn MPI_Irecv(
 }
 
 /// Starts a reduction whose result all ranks receive.
+///
+/// # Errors
+/// [`CallError::Unreadable`] if the operation is not defined for the datatype.
+///
+/// # Panics
+/// If `comm` is null, the rank is finalized, or there is not enough memory.
 ///
 /// # Safety
 /// As for [`MPI_Iallreduce`], except for its request.
@@ -140,8 +148,8 @@ unsafe fn start_allreduce(
 /// until the call is complete.
 ///
 /// # Panics
-/// If ranks have passed different numbers of elements, or the operation is not defined for them. If
-/// `comm` is null or the rank is finalized.
+/// If ranks have made different calls or have passed different numbers of elements, or if the
+/// operation is not defined for the datatype or panics. If `comm` is null or the rank is finalized.
 ///
 /// # Safety
 /// `comm` must be null or the handle of a live communicator. `sendbuf` must point to `count`
@@ -199,11 +207,12 @@ unsafe fn write_status(status: *mut MPI_Status, result: MPI_Status) {
     }
 }
 
-/// Blocks until a started call is complete, and sets the request to `RSMPI_REQUEST_NULL`
-/// (`MPI_Wait`).
+/// Blocks until a started call is complete, writes its status, and sets the request to
+/// `RSMPI_REQUEST_NULL` (`MPI_Wait`). If the request is `RSMPI_REQUEST_NULL` already, writes an
+/// empty status and does not block.
 ///
 /// # Panics
-/// If the call has failed.
+/// If the call has failed, or if the caller is not on the stack of a rank.
 ///
 /// # Safety
 /// `request` must be valid for reading and writing. It must contain `RSMPI_REQUEST_NULL` or a
@@ -225,11 +234,12 @@ pub unsafe fn MPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_
     MPI_SUCCESS
 }
 
-/// Completes a started call as [`MPI_Wait`] does, if that is possible without blocking
-/// (`MPI_Test`). Otherwise yields once to the other processes of the scheduler.
+/// Completes a started call as [`MPI_Wait`] does and writes 1 to `flag`, if that is possible
+/// without blocking (`MPI_Test`). Otherwise yields once to the other processes of the scheduler,
+/// writes 0 to `flag`, and leaves `status` unchanged.
 ///
 /// # Panics
-/// If the call has failed.
+/// As [`MPI_Wait`].
 ///
 /// # Safety
 /// As for [`MPI_Wait`]. In addition, `flag` must be valid for writing.

@@ -80,6 +80,10 @@ pub(crate) struct Elements {
 
 impl Elements {
     /// Checks that the operation is defined for the elements.
+    ///
+    /// # Errors
+    /// `Error::Unreadable` if a predefined operation is not defined for the datatype. Operations of
+    /// the program are defined for all datatypes, and all operations for elements of size 0.
     pub(crate) fn check(&self) -> Result<(), core::Error> {
         let RawOperation::System(system) = self.operation else {
             return Ok(());
@@ -100,7 +104,8 @@ impl Elements {
     /// ranks than `right`.
     ///
     /// # Panics
-    /// If `left` and `right` differ in length, or if the operation panics.
+    /// If `left` and `right` differ in length, if there is not enough memory for unpacked elements,
+    /// or if the operation panics.
     pub(crate) fn combine(&self, left: &[u8], right: &mut [u8]) {
         assert!(
             left.len() == right.len(),
@@ -135,7 +140,11 @@ impl Elements {
         }
     }
 
-    /// Unpacks both operands, calls `f` with them, and packs the result into `right`.
+    /// Unpacks both operands, calls `f` with their addresses, and packs the second operand, which
+    /// has the result, into `right`.
+    ///
+    /// # Panics
+    /// If there is not enough memory, if a byte is not a valid `bool`, or if `f` panics.
     fn unpacked(&self, left: &[u8], right: &mut [u8], f: impl FnOnce(*mut u8, *mut u8)) {
         let (from, to) = self
             .layout
@@ -176,7 +185,8 @@ impl Elements {
     }
 }
 
-/// Combines elements of a predefined type. Returns whether the operation is defined for the type.
+/// Combines elements of a predefined type, and stores the result in `right`. Returns true if the
+/// operation is defined for the type. Otherwise `right` stays unchanged.
 fn combine(system: System, basic: Basic, left: &[u8], right: &mut [u8]) -> bool {
     // A macro, because no trait has `from_ne_bytes` and `to_ne_bytes`.
     macro_rules! each {
@@ -258,7 +268,7 @@ fn combine(system: System, basic: Basic, left: &[u8], right: &mut [u8]) -> bool 
     true
 }
 
-/// Combines elements of `N` bytes one by one.
+/// Combines elements of `N` bytes one by one, and stores the result in `right`.
 fn each<T, const N: usize>(
     left: &[u8],
     right: &mut [u8],
@@ -276,8 +286,8 @@ fn each<T, const N: usize>(
     }
 }
 
-/// Combines complex numbers, each of two floats of `N` bytes. Returns whether the operation is
-/// defined for them.
+/// Combines complex numbers, each of two floats of `N` bytes, and stores the result in `right`.
+/// Returns true if the operation is defined for complex numbers. Otherwise `right` stays unchanged.
 #[cfg(feature = "complex")]
 fn complex<T, const N: usize, const M: usize>(
     system: System,

@@ -22,7 +22,7 @@ impl PhaseHandle {
         PhaseHandle(Rc::clone(phase))
     }
 
-    /// Returns whether the rank may communicate.
+    /// Returns true if the rank may communicate: it is initialized and was not finalized.
     #[inline]
     pub(crate) fn is_initialized(&self) -> bool {
         matches!(self.0.get(), Phase::Initialized(_))

@@ -30,12 +30,12 @@ impl RankId {
         RankId(Arc::default())
     }
 
-    /// Returns whether the caller is this rank.
+    /// Returns true if the caller is this rank.
     pub(crate) fn is_current(&self) -> bool {
         with(|state| Arc::ptr_eq(&state.id.0, &self.0)) == Some(true)
     }
 
-    /// Returns whether this rank has ended.
+    /// Returns true if the state of this rank was dropped.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -92,10 +92,10 @@ impl RankState {
     }
 
     /// Returns the calling rank, which may start a task. Returns `None` if it may not, because its
-    /// process or a stack is being dropped.
+    /// process is being dropped, or because the stack unwinds while its process is not polled.
     ///
     /// # Panics
-    /// If the caller is not a rank, or is not on a stack of its process.
+    /// If the caller is not a rank, or if the process of the rank is not being polled.
     #[track_caller]
     pub(crate) fn current_for_task() -> Option<RankState> {
         let rank = current().expect("the caller is not a rank: only ranks start endpoints");
@@ -110,7 +110,7 @@ impl RankState {
         }
     }
 
-    /// Starts a task.
+    /// Starts a task. The process of the rank polls it first before its own poll returns.
     pub(crate) fn start_task(&self, task: Task) {
         self.0.new_tasks.borrow_mut().push(task);
     }
@@ -122,7 +122,7 @@ impl RankState {
         }
     }
 
-    /// Returns whether tasks were started after the last [`take_new_tasks`](Self::take_new_tasks).
+    /// Returns true if tasks were started after the last [`take_new_tasks`](Self::take_new_tasks).
     pub(crate) fn has_new_tasks(&self) -> bool {
         !self.0.new_tasks.borrow().is_empty()
     }
@@ -224,7 +224,11 @@ pub(crate) fn initialize(threading: Threading) -> Option<RankId> {
     )
 }
 
-/// Finalizes the calling rank. Does nothing if the caller is not a rank.
+/// Finalizes the calling rank. Does nothing if the caller is not a rank, or a rank that is not
+/// initialized.
+///
+/// # Panics
+/// With the first panic of the destructor of an attribute, unless the stack is unwinding.
 pub(crate) fn finalize_current() {
     let state = with(Rc::clone);
     if let Some(state) = state {
@@ -254,24 +258,26 @@ fn finalize(state: &State) {
     panicked.resume();
 }
 
-/// Returns whether ranks of this OS process are initialized, and whether one is with
-/// [`Threading::Multiple`].
+/// Returns two values: true if ranks of this OS process are initialized, and true if one of them is
+/// initialized with [`Threading::Multiple`].
 #[cfg(feature = "derive")]
 pub(crate) fn initialized_ranks() -> (bool, bool) {
     let any = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
     (any(&INITIALIZED), any(&MULTIPLE))
 }
 
-/// Returns whether the caller is on the thread of its rank.
+/// Returns true if the caller is on the thread of its rank. Returns false if it is not a rank.
 #[cfg(feature = "derive")]
 pub(crate) fn is_own_thread() -> bool {
     with(|state| state.thread == std::thread::current().id()).unwrap_or(false)
 }
 
-/// Returns the communicator of all ranks, or of the calling rank alone.
+/// Returns the communicator of all ranks, or of the calling rank alone. All calls of a rank return
+/// the same communicator.
 ///
 /// # Panics
-/// If the caller is not a rank, or the rank is not initialized, or was finalized.
+/// If the caller is not a rank, or the rank is not initialized, or was finalized. On the first
+/// call, also if the run has ended.
 #[track_caller]
 pub(crate) fn communicator(kind: Kind) -> Rc<Shared> {
     let state = with(Rc::clone).expect("the caller is not a rank: only ranks have a world");

@@ -27,12 +27,14 @@ use crate::process::Process;
 /// }
 /// ```
 ///
-/// A stack has 1 MiB of address space, or the number of bytes in `GRAPHMAP_STACK`. It takes only
-/// the memory that is used. A guard page detects a stack overflow, and the rank is reported.
+/// A stack has 1 MiB of address space, or the size in `GRAPHMAP_STACK`: a number of bytes, or of
+/// KiB, MiB or GiB with the suffix `k`, `m` or `g`. It takes only the memory that is used. A guard
+/// page detects a stack overflow, and the rank is reported.
 ///
 /// # Errors
 /// [`RunError`]: a rank has panicked or returned a failure, the remaining ranks are in a deadlock,
-/// `ranks` is 0, or an option in the environment is invalid.
+/// `ranks` is 0, an option in the environment is invalid, or a file of the run cannot be read or
+/// written.
 pub fn run<T: Termination + 'static>(
     ranks: usize,
     main: impl Fn() -> T + Send + Sync + 'static,
@@ -40,7 +42,8 @@ pub fn run<T: Termination + 'static>(
     run_with(&Options::from_env()?, ranks, main)
 }
 
-/// Runs ranks as [`run`], with these options instead of those in the environment.
+/// Runs ranks as [`run`], with these options instead of the options in the environment. The size of
+/// stacks is still read from `GRAPHMAP_STACK`.
 ///
 /// # Errors
 /// As for [`run`].
@@ -58,8 +61,9 @@ pub fn run_with<T: Termination + 'static>(
 
 /// Runs ranks as [`run`], as the whole `main` of a program. All options of a run are read from the
 /// environment. With `GRAPHMAP_LINK=shm`, starts `GRAPHMAP_OS_PROCESSES` OS processes. Without that
-/// link, starts threads instead. Prints errors, and returns one of the exit codes of
-/// [`Exit`](graphmap_runtime::Exit).
+/// link, starts threads instead. Blocks until the run has ended. Prints errors, and returns one of
+/// the exit codes of [`Exit`](graphmap_runtime::Exit). Only the first of several OS processes
+/// returns: the others exit.
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
@@ -100,7 +104,7 @@ pub fn network<T: Termination + 'static>(
     network
 }
 
-/// Converts the exit code of a rank.
+/// Converts the exit code of a rank. All codes except success are errors.
 fn ended(code: ExitCode) -> Result<(), String> {
     match code == ExitCode::SUCCESS {
         true => Ok(()),

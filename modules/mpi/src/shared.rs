@@ -118,7 +118,8 @@ impl Shared {
         }
     }
 
-    /// Returns the state of a communicator that is made from this one.
+    /// Returns the state of a communicator that is made from this one, for the same rank. It has no
+    /// name, no topology and no attributes.
     pub(crate) fn derived(&self, groups: impl Into<Groups>) -> Shared {
         Shared::new(groups, String::new(), self.phase.clone())
     }
@@ -196,13 +197,13 @@ impl CommunicatorHandle {
         CommunicatorHandle(unsafe { Rc::from_raw(raw.0.cast()) })
     }
 
-    /// Returns the only group: see [`Shared::core`].
+    /// Returns the only group, and panics as [`Shared::core`] does.
     #[track_caller]
     pub(crate) fn core(&self) -> &core::Communicator {
         self.0.core()
     }
 
-    /// Returns the groups: see [`Shared::groups`].
+    /// Returns the groups, and panics as [`Shared::groups`] does.
     #[track_caller]
     #[inline]
     pub(crate) fn groups(&self) -> &Groups {

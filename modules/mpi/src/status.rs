@@ -17,18 +17,21 @@ impl Status {
         Status(status)
     }
 
-    /// Returns the rank that has sent the message.
+    /// Returns the rank that has sent the message. Returns -2 for the status of a call that
+    /// received no message.
     pub fn source_rank(&self) -> Rank {
         self.0.MPI_SOURCE
     }
 
-    /// Returns the tag of the message.
+    /// Returns the tag of the message. Returns -1 for the status of a call that received no
+    /// message.
     pub fn tag(&self) -> Tag {
         self.0.MPI_TAG
     }
 
-    /// Returns the number of elements of datatype `d` in the message. Returns -32766
-    /// (`MPI_UNDEFINED`) if the message ends within an element.
+    /// Returns the number of elements of datatype `d` in the message, and 0 if it is empty. Returns
+    /// -32766 (`MPI_UNDEFINED`) if the message ends within an element, if it is not empty and
+    /// elements have a size of 0, or if the number exceeds a `Count`.
     pub fn count<D: Datatype>(&self, d: D) -> Count {
         let size = d.as_raw().0.size;
         match self.0.bytes {

@@ -41,7 +41,8 @@ impl Clock {
         }
     }
 
-    /// Adds `work` and returns true if the end has passed.
+    /// Adds `work`, and returns true if the end had passed when the clock was read last. Reads the
+    /// clock only after enough work.
     #[inline]
     pub(crate) fn is_late(&mut self, work: usize) -> bool {
         self.done = self.done.saturating_add(work);
@@ -72,8 +73,9 @@ impl Budget<'_> {
         end.into_iter().chain(self.deadline).min()
     }
 
-    /// Returns the time until which the load bounds may be settled: after a share of the time
-    /// limit, but not before the share `SETTLING_SHARE` of it.
+    /// Returns the time until which the load bounds may be settled: after a share of the time limit
+    /// from now on, but not before the share `SETTLING_SHARE` of the limit from the start. `None`
+    /// without a time limit.
     pub(crate) fn settling_deadline(&self, share: f64) -> Option<Instant> {
         self.time.map(|t| {
             (Instant::now() + t.mul_f64(share)).max(self.start + t.mul_f64(SETTLING_SHARE))
@@ -103,12 +105,13 @@ impl Budget<'_> {
     }
 }
 
-/// Returns true if the time has passed. False if there is none.
+/// Returns true if the time `end` has passed. Returns false if it is `None`.
 pub(crate) fn is_past(end: Option<Instant>) -> bool {
     end.is_some_and(|t| Instant::now() >= t)
 }
 
-/// Returns the time at which a share of the time from now to `end` will have passed.
+/// Returns the time at which a share of the time from now to `end` will have passed, or `None`
+/// without an end. If the end has passed, this is now.
 pub(crate) fn partway(end: Option<Instant>, share: f64) -> Option<Instant> {
     let now = Instant::now();
     end.map(|end| now + end.saturating_duration_since(now).mul_f64(share))

@@ -134,8 +134,9 @@ pub(crate) fn united(
     all
 }
 
-/// Returns the block of each cluster, if all members of a cluster have the same block. The same for
-/// other values that members have in common. An empty list stays empty.
+/// Returns the block of each cluster, if all members of a cluster have the same block. Otherwise
+/// the last member decides. `block` may also contain other values that members have in common. An
+/// empty list stays empty.
 pub(crate) fn lifted<T: Copy + Default>(map: &[u32], clusters: usize, block: &[T]) -> Vec<T> {
     if block.is_empty() {
         return Vec::new();

@@ -92,7 +92,8 @@ impl Groups {
     }
 }
 
-/// Returns the first contradiction that needs no search, if there is one.
+/// Returns the first contradiction that needs no search, or `None` if none is found. Considers only
+/// the constraints with the indices in `active`. `None` does not mean that a mapping exists.
 pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
     let empty = |&set: &u32| draft.sets[set as usize].is_empty();
     if let Some(nowhere) = draft.set.iter().position(empty) {
@@ -120,7 +121,8 @@ pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> O
     alone.or_else(|| pigeonhole::clash(draft, problem, active))
 }
 
-/// Returns a clash if these vertices cannot be kept apart.
+/// Returns a clash if these vertices cannot be kept apart. `index` is the index of the constraint,
+/// and `k` is the number of blocks. Considers the pins of the vertices, but no other constraint.
 fn crowded(
     draft: &Draft,
     index: usize,
@@ -151,7 +153,8 @@ fn crowded(
     (full || !distinct_places(draft, &pinned, &layer)).then_some(Clash::TooFew(index))
 }
 
-/// Returns true if the groups can be in pairwise different places. Searches augmenting paths.
+/// Returns true if the groups can be in pairwise different places. Searches augmenting paths. Each
+/// block that is open to a group must be in a place.
 fn distinct_places(draft: &Draft, roots: &[u32], layer: &[u32]) -> bool {
     let k = layer.len();
     let mut taken = vec![usize::MAX; k];

@@ -25,7 +25,8 @@ impl Csr {
         }
     }
 
-    /// Builds the graph from its rows of neighbours and weights.
+    /// Builds the graph from its rows of neighbours and weights. Each edge must be in the rows of
+    /// both its ends.
     pub(crate) fn of<R: IntoIterator<Item = (u32, i64)>>(rows: impl Iterator<Item = R>) -> Self {
         let mut offsets = Vec::with_capacity(rows.size_hint().0 + 1);
         let (mut targets, mut weights) = (Vec::new(), Vec::new());
@@ -129,8 +130,9 @@ impl Csr {
     }
 
     /// Returns the graph in which each cluster is one vertex, with additional edges `more` between
-    /// clusters. `map` contains the cluster of each vertex. Takes time and memory linear in
-    /// vertices and edges, because an array of positions replaces hashing.
+    /// clusters. `map` contains the cluster of each vertex. Edges between the same clusters are
+    /// summed, and edges inside a cluster are dropped. Takes time and memory linear in vertices and
+    /// edges, because an array of positions replaces hashing. Only `more` is sorted.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize, more: &[(u32, u32, i64)]) -> Self {
         let members = Members::new(map, clusters);
         let both = |&(a, b, weight): &(u32, u32, i64)| [(a, b, weight), (b, a, weight)];

@@ -3,8 +3,10 @@
 /// Removes elements from `kept` that the conflict does not need: halves, then quarters, then single
 /// ones.
 ///
-/// `conflict` must return true if the given elements cannot all be satisfied. It returns true for
-/// the result. If it never errs, it returns false for the result without any one of its elements.
+/// `conflict` must return true if the given elements cannot all be satisfied. If `conflict` returns
+/// true for the given list, it also returns true for the result. If `conflict` returns true for
+/// every list that contains a conflict, the result is minimal: `conflict` then returns false for
+/// the result without any one of its elements.
 pub(crate) fn reduce<T: Copy>(kept: &mut Vec<T>, mut conflict: impl FnMut(&[T]) -> bool) {
     let mut size = kept.len().div_ceil(2);
     while !kept.is_empty() {

@@ -23,7 +23,8 @@ const BRIEF: Limit<'_> = Limit {
     watch: None,
 };
 
-/// Returns the conflict behind a contradiction that was found before any search.
+/// Returns the conflict behind a contradiction that was found before any search. For at most
+/// `SEARCHABLE` vertices, brief searches may reduce the conflict.
 pub(crate) fn contradiction(problem: &Problem<'_>, met: Clash) -> Conflict {
     let conflict = explain(problem, met);
     // A vertex is not a condition that can be removed: its part follows from the other parts.
@@ -42,13 +43,16 @@ pub(crate) fn contradiction(problem: &Problem<'_>, met: Clash) -> Conflict {
     }
 }
 
-/// Returns constraints, memory and slots that no mapping satisfies, as a search has proved. Reduces
-/// them while the rest is still proved impossible within the limit.
+/// Returns constraints, memory and slots that no mapping satisfies. The caller must have proved
+/// that no mapping satisfies all of them. Reduces them, by at most `SEARCHES` searches, while the
+/// rest is still proved impossible. Each search has a part of the nodes of the limit.
 pub(crate) fn smallest(problem: &Problem<'_>, limit: Limit<'_>) -> Conflict {
     shrink(problem, suspects(problem), brief(limit), false)
 }
 
-/// Returns such a conflict that includes the balance limit. Without it there may be a mapping.
+/// Returns a conflict as [`smallest`] does, but with the balance limit of every block as parts.
+/// Without the balance limit there may be a mapping. The caller must have proved that there is none
+/// with it.
 pub(crate) fn smallest_balanced(problem: &Problem<'_>, limit: Limit<'_>) -> Conflict {
     let mut conflict = shrink(problem, suspects(problem), brief(limit), true);
     conflict.reason = match conflict.parts.is_empty() {

@@ -95,7 +95,8 @@ pub(crate) fn repeated_roots(vertices: &[u32], root: &[u32]) -> Vec<u32> {
     runs.map(|run| run[0]).collect()
 }
 
-/// Returns the first block of the place of each block. Without places, each block is a place.
+/// Returns the first block of the place of each block, and [`NO_PLACE`] for blocks outside all
+/// places. Without places, each block is a place.
 pub(crate) fn layer(places: &[Vec<u32>], k: usize) -> Vec<u32> {
     if places.is_empty() {
         return (0..k as u32).collect();

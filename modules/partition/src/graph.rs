@@ -55,7 +55,7 @@ impl Graph {
     ///
     /// [`Error::Input`] if a channel names a vertex that does not exist, if there are more than
     /// 2^31 channels or 2^32 - 1 vertices or more, or if loads or traffic sum to more than
-    /// [`LARGEST_TOTAL`].
+    /// [`LARGEST_TOTAL`]. The sum of the traffic includes channels from a vertex to itself.
     pub fn new(load: Vec<u64>, channels: &[Channel]) -> Result<Self, Error> {
         Self::of(load, channels.iter().copied())
     }
@@ -67,6 +67,10 @@ impl Graph {
     /// # Errors
     ///
     /// The same as [`Graph::new`].
+    ///
+    /// # Panics
+    ///
+    /// May panic, or return a meaningless graph, if a clone of the iterator yields other channels.
     pub fn of(
         load: Vec<u64>,
         channels: impl Iterator<Item = Channel> + Clone,
@@ -127,7 +131,7 @@ impl Graph {
         })
     }
 
-    /// Adds the memory size of each vertex, in bytes.
+    /// Sets the memory size of each vertex, in bytes. Replaces sizes that were given before.
     ///
     /// # Errors
     ///
@@ -152,7 +156,7 @@ impl Graph {
         self.load.len()
     }
 
-    /// Returns the number of undirected edges. Parallel channels count once.
+    /// Returns the number of undirected edges. Parallel and opposite channels count as one edge.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.rows.arcs() / 2
@@ -173,7 +177,7 @@ impl Graph {
         &self.load
     }
 
-    /// Returns the edges that have traffic. Shares the rows if all edges have some.
+    /// Returns the edges that have traffic. The result shares the rows if all edges have traffic.
     pub(crate) fn rows(&self) -> Csr {
         if !self.has_zero_traffic {
             return self.rows.clone();
@@ -188,19 +192,21 @@ impl Graph {
         Csr::of((0..self.vertices() as u32).map(counts))
     }
 
-    /// Returns the memory size of a vertex in bytes; 0 if none was given.
+    /// Returns the memory size of a vertex in bytes. Returns 0 if no sizes were given, or if the
+    /// vertex does not exist.
     #[must_use]
     pub fn memory(&self, vertex: u32) -> u64 {
         self.memory.get(vertex as usize).copied().unwrap_or(0)
     }
 
-    /// Returns true if memory sizes were given.
+    /// Returns true if memory sizes were given and the graph has a vertex.
     #[must_use]
     pub fn has_memory(&self) -> bool {
         !self.memory.is_empty()
     }
 
-    /// Returns the neighbours of a vertex, with the traffic summed over both directions.
+    /// Returns each neighbour of a vertex once, with the traffic summed over both directions. The
+    /// traffic can be 0.
     ///
     /// # Panics
     ///
@@ -211,7 +217,7 @@ impl Graph {
             .map(|(u, traffic)| (u, traffic as u64))
     }
 
-    /// Returns the neighbours of a vertex, with the number of channels of each edge.
+    /// Returns each neighbour of a vertex once, with the number of channels in both directions.
     ///
     /// # Panics
     ///
@@ -240,13 +246,15 @@ impl Graph {
         common.unsigned_abs()
     }
 
-    /// Returns the sum of the traffic of all edges, each counted once.
+    /// Returns the sum of the traffic of all edges, each counted once. Channels from a vertex to
+    /// itself are not included.
     #[must_use]
     pub fn total_traffic(&self) -> u64 {
         self.total_traffic
     }
 
-    /// Returns the memory that the graph occupies, in bytes.
+    /// Returns the memory that the arrays of the graph occupy, in bytes. Shared arrays are
+    /// included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let arcs = self.rows.arcs();

@@ -101,7 +101,12 @@ impl Deref for Instance {
 
 impl Instance {
     /// Builds the instance. Also returns the instance's vertex for each vertex of the problem. That
-    /// list is empty if they are the same.
+    /// list is empty if they are the same. With a previous mapping, the last vertices of the
+    /// instance stand for the blocks of that mapping.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction that is found without a search.
     pub(crate) fn new(problem: &Problem<'_>) -> Result<(Self, Vec<u32>), Clash> {
         let groups = Groups::new(problem)?;
         let (graph, n) = (problem.graph, problem.graph.vertices());
@@ -226,7 +231,7 @@ impl Instance {
         self.limits_loads_alone() && self.set.is_empty()
     }
 
-    /// Returns the instance with other load bounds.
+    /// Returns the instance with other load bounds, one for each block.
     pub(crate) fn with_load_bounds(&self, bounds: &[i64]) -> Self {
         let (d, mut inst) = (self.dims(), self.clone());
         let shared = Arc::make_mut(&mut inst.shared);
@@ -325,7 +330,8 @@ impl Instance {
         (self.part(vertices).on(own, &each), blocks)
     }
 
-    /// Returns the instance of some vertices and the edges among them.
+    /// Returns the instance of some vertices and the edges among them. Vertices are numbered in the
+    /// order of the list. The machine and the limits stay the same.
     pub(crate) fn part(&self, vertices: &[u32]) -> Self {
         let mut place = vec![0_u32; self.len()];
         (0..)
@@ -376,7 +382,7 @@ impl Instance {
     }
 
     /// Returns the number of vertices in a block, or in its place, from which a vertex must be kept
-    /// apart.
+    /// apart. Vertices whose block in `block_of` does not exist are not counted.
     #[inline]
     pub(crate) fn clashes(&self, v: u32, block: u32, block_of: &[u32]) -> usize {
         let Some(list) = self.apart.get(v as usize) else {
@@ -415,8 +421,8 @@ impl Instance {
         sums
     }
 
-    /// Adds a vertex to such sums when it enters a block (`sign` 1), or subtracts it when it leaves
-    /// (-1).
+    /// Adds the sizes of a vertex to sums as [`Instance::sums`] returns them. `sign` is 1 if the
+    /// vertex enters the block, and -1 if the vertex leaves it.
     #[inline]
     pub(crate) fn count(&self, sums: &mut [i64], v: u32, block: u32, sign: i64) {
         for (i, size) in self.size_of(v).iter().enumerate() {
@@ -433,7 +439,7 @@ impl Instance {
         loads
     }
 
-    /// Returns the joint load bound of some blocks.
+    /// Returns the sum of the load bounds of some blocks, at most the largest `i64`.
     pub(crate) fn room<'b>(&self, blocks: impl IntoIterator<Item = &'b u32>) -> i64 {
         let bounds = blocks.into_iter().map(|&b| self.load_bound(b as usize));
         bounds.fold(0, i64::saturating_add)
@@ -453,7 +459,7 @@ impl Instance {
     }
 }
 
-/// Returns the same blocks, all at distance 1 from one another.
+/// Returns the same blocks, all at distance 1 from one another and at distance 0 from themselves.
 fn flat(machine: &Machine) -> Machine {
     let blocks = machine.blocks().iter();
     let tree = Tree::Group {

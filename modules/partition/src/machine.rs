@@ -77,7 +77,8 @@ const TABLE_UP_TO: usize = 2048;
 const ROOT: u32 = 0;
 
 impl Machine {
-    /// Builds a machine from its tree. `collocated` is the distance inside a block.
+    /// Builds a machine from its tree. `collocated` is the distance inside a block. Blocks are
+    /// numbered in the order of the leaves.
     ///
     /// # Errors
     ///
@@ -144,13 +145,18 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Builds a regular machine of equal blocks. The innermost level comes first:
-    /// `[(4, 1), (2, 10), (3, 100)]` is 3 hosts at distance 100, of 2 sockets at distance 10, of 4
-    /// cores at distance 1, together 24 blocks.
+    /// Builds a regular machine of equal blocks with speed 1 and without limits. The distance
+    /// inside a block is 0.
+    ///
+    /// A level is the number of members of each group and the distance between them. The innermost
+    /// level comes first: `[(4, 1), (2, 10), (3, 100)]` is 3 hosts at distance 100, of 2 sockets at
+    /// distance 10, of 4 cores at distance 1, together 24 blocks. Without levels, the machine is a
+    /// single block.
     ///
     /// # Errors
     ///
-    /// The same as [`Machine::new`]. Also if there are more than a million blocks.
+    /// [`Error::Input`] if there are no blocks or more than a million, or if a level has a smaller
+    /// distance than the next inner level.
     pub fn regular(levels: &[(usize, u32)]) -> Result<Self, Error> {
         let blocks = levels.iter().try_fold(1_usize, |k, l| k.checked_mul(l.0));
         if blocks.is_none_or(|k| k > 1_000_000) {
@@ -276,7 +282,8 @@ impl Machine {
         self.collocated
     }
 
-    /// Returns the largest distance between two blocks.
+    /// Returns the largest distance between two blocks. For a single block, this is the distance
+    /// inside it.
     #[must_use]
     pub fn diameter(&self) -> u32 {
         self.diameter
@@ -292,8 +299,8 @@ impl Machine {
         hosts.iter().map(|&c| &self.nodes[c as usize].blocks[..])
     }
 
-    /// Returns the same machine with only those limits on memory (first) and slots (second) that
-    /// are to be kept.
+    /// Returns the same machine with fewer limits. For each block, `kept` contains whether its
+    /// limit on memory (first) and its limit on slots (second) remain.
     pub(crate) fn limited(&self, kept: &[(bool, bool)]) -> Self {
         let mut machine = self.clone();
         for (block, (memory, slots)) in machine.blocks.iter_mut().zip(kept) {
@@ -303,7 +310,7 @@ impl Machine {
         machine
     }
 
-    /// Returns the blocks of some nodes, one node after the other.
+    /// Returns the blocks below some nodes, one node after the other.
     pub(crate) fn blocks_of(&self, nodes: &[u32]) -> Vec<u32> {
         let blocks = |&node: &u32| &self.nodes[node as usize].blocks;
         nodes.iter().flat_map(blocks).copied().collect()
@@ -320,7 +327,11 @@ impl Machine {
         nodes
     }
 
-    /// Returns the tree of some siblings, in their order.
+    /// Returns the tree of some siblings, in the order of `nodes`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `nodes` is empty, or if a group at or below one of the nodes has no members.
     pub(crate) fn part(&self, nodes: &[u32]) -> Tree {
         let tree = |&node: &u32| {
             let below = &self.nodes[node as usize];
@@ -369,7 +380,9 @@ impl Machine {
         }
     }
 
-    /// Returns those two members of the smallest group with both blocks that contain them.
+    /// Returns two members of the smallest group that contains both blocks: the member that
+    /// contains `a`, and the member that contains `b`. Returns the leaf twice if the blocks are
+    /// equal.
     fn members(&self, a: u32, b: u32) -> [u32; 2] {
         let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
         let mut below = [x, y];

@@ -65,15 +65,17 @@ impl<'a> Ledger<'a> {
         b
     }
 
-    /// Puts a vertex into the first block, from `wanted` on, that the hard rules allow. If they
-    /// allow none, chooses as [`Ledger::put_first`] does.
+    /// Puts a vertex into the first block, from `wanted` on, that the hard rules allow, and returns
+    /// this block. After the last block, the order continues with block 0. If the rules allow none,
+    /// chooses as [`Ledger::put_first`] does.
     pub(crate) fn put_near(&mut self, v: u32, wanted: u32) -> u32 {
         let k = self.inst.k() as u32;
         self.put_in_turn(v, || (0..k).map(move |i| (wanted + i) % k))
     }
 
-    /// Puts a vertex into the first of some blocks that the hard rules allow. If they allow none,
-    /// uses the first block of the vertex's set, and otherwise the first of all.
+    /// Puts a vertex into the first of some blocks that the hard rules allow, and returns this
+    /// block. If the rules allow none, uses the first of these blocks in the vertex's set. If the
+    /// set contains none of them, uses the first one. If the list is empty, uses block 0.
     pub(crate) fn put_first(&mut self, v: u32, blocks: &[u32]) -> u32 {
         self.put_in_turn(v, || blocks.iter().copied())
     }
@@ -87,7 +89,8 @@ impl<'a> Ledger<'a> {
         self.put(v, b)
     }
 
-    /// Puts a vertex into the block with the least load relative to its bound.
+    /// Puts a vertex into the block that the hard rules allow with the least load relative to its
+    /// bound. If the rules allow none, uses the first block of the vertex's set.
     fn put_emptiest(&mut self, v: u32) {
         let (inst, d) = (self.inst, self.inst.dims());
         let fill = |b: &u32| {
@@ -152,8 +155,10 @@ pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, effort: Effort)
 }
 
 /// Returns the least factor of the load bounds, from `low` on, with which a packing was found, and
-/// that packing. Returns `None` if no factor helps. Then another limit is too tight, or heavy
-/// vertices do not fit into the blocks set aside for them.
+/// that packing. Bisection approximates the factor, and ends early at the time limit of `effort`.
+///
+/// Returns `None` if no packing is found without load bounds, or with `FARTHEST` times `low`. Then
+/// another limit is too tight, or heavy vertices do not fit into the blocks set aside for them.
 pub(crate) fn least_factor(
     inst: &Instance,
     shares: &Shares,

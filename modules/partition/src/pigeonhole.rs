@@ -38,7 +38,8 @@ pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> O
 }
 
 /// Returns blocks that must hold more load than the balance limit allows, and the factor between
-/// both. Chooses the blocks with the largest factor.
+/// that load and the limit. Chooses, among the sets of blocks that pins leave to groups, the set
+/// with the largest factor. Returns `None` if no factor is above 1.
 pub(crate) fn overload(draft: &Draft, problem: &Problem<'_>) -> Option<(Clash, f64)> {
     let confined = Confined::new(draft);
     let load = &Quota::all(problem, &[])[0];
@@ -55,9 +56,9 @@ pub(crate) fn overload(draft: &Draft, problem: &Problem<'_>) -> Option<(Clash, f
     (factor(most) > 1.0).then(|| (over(), factor(most)))
 }
 
-/// Returns the factor by which `Count` constraints force the load bounds up. Each place must hold
-/// at least the load of the `least` lightest vertices. If every place holds `most` vertices, the
-/// blocks outside all places must hold the rest.
+/// Returns the factor by which `Count` constraints force the load bounds up, at least 1. Each place
+/// must hold at least the load of the `least` lightest vertices. If every place holds `most`
+/// vertices, the blocks outside all places must hold the rest.
 pub(crate) fn counted(problem: &Problem<'_>) -> f64 {
     let bounds = problem.load_bounds();
     let mut factor = 1.0_f64;

@@ -24,7 +24,7 @@ pub enum Constraint {
         /// Vertices to keep together.
         vertices: Vec<u32>,
     },
-    /// No two of the vertices may be in the same place.
+    /// No two of the vertices may be in the same place. Blocks outside all places are not limited.
     Apart {
         /// Vertices to keep apart.
         vertices: Vec<u32>,
@@ -44,9 +44,10 @@ pub enum Constraint {
     Count {
         /// Vertices to count, for example those of one kind.
         vertices: Vec<u32>,
-        /// Disjoint groups of blocks: single blocks, or the blocks of each host.
+        /// Disjoint groups of blocks: single blocks, or the blocks of each host. If empty, nothing
+        /// is limited.
         places: Vec<Vec<u32>>,
-        /// Smallest number in each place.
+        /// Smallest number in each place. It must not exceed `most`.
         least: u32,
         /// Largest number in each place.
         most: u32,
@@ -123,7 +124,11 @@ impl<'a> Problem<'a> {
     ///
     /// It is the share of the block in proportion to its speed, rounded up to a multiple of the
     /// greatest common divisor of all loads, plus the tolerance. Because of this rounding, the
-    /// bounds do not depend on the unit of the loads.
+    /// bounds do not depend on the unit of the loads. The sum is rounded down to an integer.
+    ///
+    /// # Panics
+    ///
+    /// May panic if the imbalance is not in the range that [`check`](Self::check) accepts.
     #[must_use]
     pub fn load_bounds(&self) -> Vec<u64> {
         let total = u128::from(self.graph.total_load());
@@ -143,14 +148,15 @@ impl<'a> Problem<'a> {
     ///
     /// # Panics
     ///
-    /// Panics if a [`Constraint::Together`] names a vertex that does not exist.
-    /// [`check`](Self::check) reports it.
+    /// Panics if a [`Constraint::Together`] of several vertices names a vertex that does not exist.
+    /// [`check`](Self::check) reports such a vertex.
     #[must_use]
     pub fn groups(&self) -> Vec<u32> {
         self.groups_by(self.constraints.iter())
     }
 
-    /// Returns the groups that result from these constraints alone.
+    /// Returns the groups that result from these constraints alone. Panics as
+    /// [`groups`](Self::groups) does.
     pub(crate) fn groups_by<'c>(&self, active: impl Iterator<Item = &'c Constraint>) -> Vec<u32> {
         let n = self.graph.vertices() as u32;
         let mut root: Vec<u32> = (0..n).collect();
@@ -171,10 +177,13 @@ impl<'a> Problem<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] if a constraint names a vertex or block that does not exist, or its places
-    /// overlap. The message contains the index of the constraint. Also if the imbalance is not from
-    /// 0 to 1000, the previous mapping does not fit the graph, or traffic times distance exceeds
-    /// 2^60.
+    /// [`Error::Input`] if a constraint names a vertex or block that does not exist, or if a block
+    /// occurs twice in several places. The message contains the index of the constraint.
+    ///
+    /// Also if the imbalance is not from 0 to 1000, if the lists of the previous mapping do not
+    /// have one entry per vertex, or if it names a block that does not exist. Also if the traffic
+    /// times the largest distance exceeds 2^60. Weights of preferences and costs of migration count
+    /// as traffic here.
     pub fn check(&self) -> Result<(), Error> {
         if !(0.0..=1000.0).contains(&self.imbalance) {
             return Err(Error::input(format!(

@@ -41,7 +41,8 @@ pub(crate) enum Quantity {
 }
 
 impl Quota {
-    /// Returns all quotas of the active constraints, the load first.
+    /// Returns all quotas: first the load, then the limits of single blocks and of the active
+    /// constraints. `active` contains the indices of these constraints.
     pub(crate) fn all(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
         let mut load = Self::free(Quantity::Load, problem.machine.len());
         load.upper = problem.load_bounds().into_iter().map(whole).collect();
@@ -67,7 +68,7 @@ impl Quota {
         }
     }
 
-    /// Makes a place of some blocks, with its own limits.
+    /// Makes a place of some blocks, with its own limits. Does nothing if there are no blocks.
     fn limit(&mut self, blocks: &[u32], least: i64, most: i64) {
         let Some(&first) = blocks.iter().min() else {
             return;
@@ -169,7 +170,8 @@ impl Quota {
         total
     }
 
-    /// Returns true if every mapping satisfies the limits.
+    /// Returns true if the quota has no lower limit, and its total does not exceed any upper limit.
+    /// Then every mapping satisfies the limits.
     pub(crate) fn is_never_exceeded(&self, problem: &Problem<'_>) -> bool {
         let firsts = (0..).zip(&self.place).filter(|(b, place)| b == *place);
         let least = firsts.map(|(b, _)| self.upper[b as usize]).min();
@@ -181,13 +183,13 @@ impl Quota {
         self.place.iter().enumerate().any(|(b, &p)| b as u32 != p)
     }
 
-    /// Returns the places of these blocks, ascending.
+    /// Returns the places of these blocks, identified by their first blocks, in ascending order.
     pub(crate) fn places(&self, blocks: &[u32]) -> Vec<u32> {
         let places: Vec<u32> = blocks.iter().map(|&b| self.place[b as usize]).collect();
         distinct(&places)
     }
 
-    /// Returns the joint upper limit of these blocks, or `None` if one of them has no limit.
+    /// Returns the joint upper limit of the places of these blocks, or `None` if one has no limit.
     pub(crate) fn room(&self, blocks: &[u32]) -> Option<i64> {
         self.places(blocks).iter().try_fold(0_i64, |sum, &p| {
             let upper = self.upper[p as usize];

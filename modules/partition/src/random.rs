@@ -20,7 +20,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// Returns a number below `bound`, which must be from 1 to 2^32.
+    /// Returns a number from 0 to `bound` - 1. `bound` must be from 1 to 2^32.
     #[inline]
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (((self.next() >> 32) * bound as u64) >> 32) as usize

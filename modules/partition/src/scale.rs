@@ -13,7 +13,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Returns a value in units, rounded.
+    /// Returns a value in units, rounded to the nearest integer. A negative value or NaN gives 0,
+    /// and a value that is too large gives the largest `u64`.
     #[must_use]
     pub fn units(&self, value: f64) -> u64 {
         (value * self.factor).round() as u64
@@ -28,16 +29,18 @@ const ROUNDED: f64 = 1e12;
 /// Returns the scale for values such as seconds or fractions.
 ///
 /// The factor is the least power of ten that makes all values integers, as written in decimals.
-/// This needs at most 18 decimals, and a sum of at most `most`. Otherwise, it is the largest power
-/// of ten for which the sum has at most 12 digits, and [`Scale::error`] is the loss. The values in
-/// `more` are made exact by the same factor if possible, but they are not part of the sum.
+/// This needs at most 18 decimals, and a sum of the integers of at most `most`. Otherwise, the
+/// factor is the largest power of ten for which that sum is at most 10^12 and at most `most`. The
+/// exponent is then from -300 to 300, and [`Scale::error`] is the loss. The same factor makes the
+/// values in `more` exact if possible. They are not part of the sum, and they are not checked.
 ///
 /// The values are iterated twice, and a clone must yield the same ones. The time is linear in them,
 /// and longer if they are not integers.
 ///
 /// # Errors
 ///
-/// [`Error::Input`] if a value is negative, infinite or NaN. The message contains its index.
+/// [`Error::Input`] if one of `values` is negative, infinite or NaN. The message contains the index
+/// of the first such value.
 pub fn scale(
     values: impl Iterator<Item = f64> + Clone,
     more: &[f64],
@@ -73,6 +76,7 @@ pub fn scale(
 }
 
 /// Returns the number of digits after the decimal point in the shortest decimal form of a value.
+/// Returns 0 for an infinite value and NaN.
 #[must_use]
 pub fn decimals_of(value: f64) -> u32 {
     if value.fract() == 0.0 {

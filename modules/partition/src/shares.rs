@@ -206,8 +206,9 @@ impl Shares {
         heavy
     }
 
-    /// Returns the factor that a mapping needs. For a block with a heavy vertex it may not be the
-    /// least one. Infinite if a heavy vertex is in a block that is not open to it.
+    /// Returns the factor of the bounds that a mapping needs. For a block with a heavy vertex, it
+    /// may not be the least such factor. It is infinite if a heavy vertex is in a block that is not
+    /// open to that vertex.
     pub(crate) fn needed(&self, inst: &Instance, block: &[u32]) -> f64 {
         let astray = |heavy: &Heavy| {
             let b = block[heavy.vertex as usize] as usize;

@@ -18,8 +18,9 @@ pub use options::{Options, Solution};
 
 /// Finds a mapping and bounds its cost.
 ///
-/// Blocks until the time or the steps of the options are used, or the mapping is proved to be
-/// optimal. [`Options::watch`] can end it earlier.
+/// Blocks until the strategy and the lower bound have ended. The strategy `auto` ends when the time
+/// or the steps of the options are used, or when the mapping is proved to be optimal. Other
+/// strategies may end earlier. [`Options::watch`] can end `auto` and `fast`.
 ///
 /// # Errors
 ///
@@ -28,7 +29,11 @@ pub use options::{Options, Solution};
 ///   with the constraints in conflict. With [`Options::strict_balance`] also if no mapping within
 ///   the balance limit is found.
 /// - [`Error::Solver`] if METIS or a solver for integer programs fails.
-/// - [`Error::Strategy`] if a strategy that the caller added fails.
+/// - [`Error::Strategy`] if a strategy that the caller added fails or returns an invalid mapping.
+///
+/// # Panics
+///
+/// Panics if a strategy that the caller added panics.
 pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error> {
     let mut stages = stages::Stages::new(problem, options)?;
     stages.bound_loads()?;
@@ -39,9 +44,16 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
 
 /// Runs a strategy and returns its mapping and the evaluation, without a lower bound and a proof.
 ///
+/// If the mapping of the strategy breaks a rule, the result is another mapping, as for [`solve`].
+/// Blocks until the strategy has ended.
+///
 /// # Errors
 ///
 /// The same as [`solve`].
+///
+/// # Panics
+///
+/// Panics if a strategy that the caller added panics.
 pub fn evaluate_strategy(
     problem: &Problem<'_>,
     options: &Options,
@@ -53,7 +65,8 @@ pub fn evaluate_strategy(
 }
 
 /// Returns true if packing by size finds a mapping that satisfies all constraints, memory and
-/// slots. The balance limit is ignored. False does not prove that no mapping exists.
+/// slots. The balance limit is ignored. False does not prove that no mapping exists. Also returns
+/// false if [`Problem::check`] reports an error.
 #[must_use]
 pub fn is_packable(problem: &Problem<'_>) -> bool {
     if problem.check().is_err() {

@@ -15,8 +15,9 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Creates a watch that ends the search once the flag is set. The result is then the best
-    /// mapping so far.
+    /// Creates a watch that ends the search after another thread has set `cancelled` to true. The
+    /// search reads it regularly, and does not end at once. The result is then the best mapping so
+    /// far.
     #[must_use]
     pub fn new(cancelled: Arc<AtomicBool>) -> Self {
         Self {
@@ -28,13 +29,15 @@ impl Watch {
     }
 
     /// Returns the objective of the best mapping so far that satisfies all bounds, in the
-    /// [unit](Self::set_unit) that was set. `None` before the first such mapping.
+    /// [unit](Self::set_unit) that was set when the mapping was found. Returns `None` before the
+    /// first such mapping.
     #[must_use]
     pub fn best(&self) -> Option<f64> {
         Some(f64::from_bits(self.best.load(Ordering::Relaxed))).filter(|b| !b.is_nan())
     }
 
-    /// Returns a watch that is cancelled by the same flag, but whose progress is not shown.
+    /// Returns a watch with the same `cancelled`. The progress of its search is not visible in
+    /// `self`.
     pub(crate) fn hidden(&self) -> Self {
         Self::new(Arc::clone(&self.cancelled))
     }
@@ -48,12 +51,13 @@ impl Watch {
     }
 
     /// Sets the number of units of the objective that make 1 in the result of [`best`](Self::best).
-    /// The default is 1.
+    /// The default is 1. The unit holds for mappings that are found later, so set it before the
+    /// search.
     pub fn set_unit(&self, unit: f64) {
         self.unit.store(unit.to_bits(), Ordering::Relaxed);
     }
 
-    /// Records the cost of a better mapping.
+    /// Records the cost of a better mapping. Adds the base, and divides by the unit.
     pub(crate) fn found(&self, cost: i64) {
         let whole = cost as f64 + self.base.load(Ordering::Relaxed) as f64;
         let unit = f64::from_bits(self.unit.load(Ordering::Relaxed));

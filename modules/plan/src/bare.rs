@@ -20,13 +20,14 @@ pub struct BareRequest<'a> {
     /// Hosts. If it is `None`, all blocks are at distance 1 of each other, so that the cost is the
     /// cut.
     pub platform: Option<&'a Platform>,
-    /// Number of blocks. The default is the number of slots, or 1 without hosts.
+    /// Number of blocks. The default is the number of slots, or 1 without hosts. There are never
+    /// more blocks than vertices.
     pub blocks: Option<usize>,
     /// Options of the search.
     pub options: Options,
     /// Quantity to minimize.
     pub objective: Objective,
-    /// Fraction by which a block may exceed its share of the load: 0.03 is 3%.
+    /// Fraction by which a block may exceed its share of the load, from 0 to 1000: 0.03 is 3%.
     pub imbalance: f64,
 }
 
@@ -36,11 +37,12 @@ pub struct BareRequest<'a> {
 pub struct BarePlan {
     /// Block of each vertex.
     pub block_of: Vec<u32>,
-    /// Host and cores of each block. Empty if the request names no hosts.
+    /// Host and cores of each block. Without a platform, each entry has no host and no cores.
     pub bindings: Vec<Binding>,
     /// Result of the requested strategy.
     pub own: Judged,
-    /// Results of rules and of METIS, for comparison.
+    /// Results of rules and of METIS, for comparison. A strategy is omitted if it fails. METIS is
+    /// omitted for large graphs and short time limits.
     pub others: Vec<Judged>,
     /// Load of each block.
     pub loads: Vec<u64>,
@@ -53,7 +55,7 @@ pub struct BarePlan {
     /// Lower bound of the minimized quantity, for partitions within the limits. A cost is in the
     /// distances of the platform.
     pub lower_bound: f64,
-    /// Gap to the lower bound: (value - bound) / value, at most 1.
+    /// Gap to the lower bound: (value - bound) / value, at most 1. 0 if the value is 0.
     pub gap: f64,
     /// True if the partition is proved to be optimal.
     pub proved: bool,
@@ -90,11 +92,20 @@ const PART: u32 = 50;
 const LARGE: usize = 1_000_000;
 const METIS_DIVISOR: u32 = 20;
 
-/// Maps a graph. Diagnostics have no positions, because the graph has no source text.
+/// Maps a graph, and also returns warnings.
 ///
-/// # Errors
-/// [`codes::INFEASIBLE`] if no partition within the balance limit was found and the request is
-/// strict. [`codes::SOLVER`] or [`codes::WEIGHTS`] for other errors of the engine.
+/// Blocks until the search and the strategies for comparison have ended. If the options have a
+/// watch, sets its unit. Diagnostics have no positions, because the graph has no source text. There
+/// are warnings about the number of blocks, a raised balance limit, and a search that was not
+/// completed.
+///
+/// # Errors [`codes::INFEASIBLE`] if no partition within the balance limit was found and the
+/// request is strict, or if the caller's own strategy reports a conflict. [`codes::SOLVER`] if a
+/// solver or the caller's own strategy fails. [`codes::WEIGHTS`] if the engine refuses its input,
+/// such as an invalid imbalance, or weights or distances that are too large.
+///
+/// # Panics
+/// Panics if the caller's own strategy panics.
 pub fn plan_bare(
     graph: &Graph,
     request: &BareRequest<'_>,

@@ -48,9 +48,9 @@ pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
 
 /// Returns the strategy with a name, from those in `own` or from the engine.
 ///
-/// # Errors
-/// [`codes::UNKNOWN_STRATEGY`] if the name is unknown, with the nearest name, or if the strategy is
-/// not compiled in.
+/// # Errors [`codes::UNKNOWN_STRATEGY`] if the name is unknown, or if the strategy is not compiled
+/// in. For an unknown name, the diagnostic suggests the nearest name, or lists all names if none is
+/// near.
 #[allow(clippy::result_large_err)] // Called once per plan.
 pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
     if let Some(strategy) = own.iter().find(|s| s.name == name) {
@@ -77,9 +77,12 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
 
 /// Returns the number of blocks and the warnings about it.
 ///
-/// The number is `asked` if it is given, otherwise the number of slots, but not more than `most`.
-/// The names of blocks and of their contents are for messages. `idle` is a note that says why more
-/// than `most` blocks are of no use.
+/// The number is `asked` if it is given, otherwise the number of slots, and 1 if neither is given.
+/// It is at least 1, but not more than `most`, which may be 0. The names of blocks and of their
+/// contents are for messages. `idle` is a note that says why more than `most` blocks are of no use.
+///
+/// There is a warning if `asked` is larger than `most`, and another if the number is larger than
+/// the number of slots.
 pub(crate) fn count(
     asked: Option<usize>,
     slots: Option<usize>,
@@ -277,8 +280,9 @@ impl Reporter<'_> {
         )
     }
 
-    /// Returns the host, in backticks, if these are all OS processes on it. Returns `None` if it
-    /// has only one OS process, or if all OS processes are on it.
+    /// Returns the name of a host, in backticks, if these are all OS processes on that host.
+    /// Returns `None` otherwise. Also returns `None` if the host has only one OS process, or if all
+    /// OS processes are on it. There must be at least one block.
     fn whole_host(&self, blocks: &[u32]) -> Option<String> {
         let placement = &self.numbers.placement;
         let host = placement.slot(blocks[0]).host;

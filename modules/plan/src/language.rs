@@ -89,13 +89,16 @@ pub(crate) enum OsProcessSet {
 
 /// Reads one rule. `word` is one of [`RULES`], and `source` contains the rest of the rule.
 ///
-/// # Errors
-/// [`codes::BAD_RULE`] with the position in the text.
+/// # Errors [`codes::BAD_RULE`] for a syntax error, with its position in `source`. Also if `word`
+/// is not one of [`RULES`], or if text follows the rule.
 pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
     Reader::new(source.text(), source.base()).rule(word)
 }
 
-/// Reads a list of places from `text`, which is at `span` of a source.
+/// Reads a list of places from `text`, which is at `span` of a source. Each place gets this span.
+///
+/// # Errors
+/// [`codes::BAD_RULE`] at `span` if the text is not a list of places.
 pub(crate) fn places(text: &str, span: Span) -> Result<Vec<OsProcessSet>, Box<Diagnostic>> {
     let help = "write hosts or OS processes, such as `node*` or `0-3`; `*` means all hosts";
     let mut reader = Reader::new(text, 0);
@@ -112,8 +115,8 @@ pub(crate) fn places(text: &str, span: Span) -> Result<Vec<OsProcessSet>, Box<Di
     Ok(places)
 }
 
-/// Reads a file of rules, one per line. Skips lines that are not valid, and adds an error for each
-/// to `out`.
+/// Reads a file of rules, one per line. Skips blank lines and comments. For each line that is not
+/// valid, adds an error ([`codes::BAD_RULE`]) to `out`.
 pub fn rules(source: &Source, out: &mut Diagnostics) -> Vec<Rule> {
     let mut rules = Vec::new();
     let mut base = source.base();
@@ -201,7 +204,7 @@ impl<'a> Reader<'a> {
         (&self.text[start..self.at], self.span(start))
     }
 
-    /// Returns a diagnostic at the next character.
+    /// Returns a diagnostic at the next character that is not white space, and consumes it.
     fn error_here(&mut self, label: &str) -> BoxedDiagnostic {
         self.blank();
         let start = self.at;
@@ -335,7 +338,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Consumes one of `words` and the colon after it, if they are next.
+    /// Consumes one of `words` and the colon after it, and returns the value of the word. Returns
+    /// `None`, and consumes only white space, if neither of `words` with a colon is next.
     fn prefix<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
         self.blank();
         for (word, value) in words {
@@ -370,7 +374,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a range, and returns its minimum and maximum.
+    /// Reads a number or a range, and returns its minimum and maximum. A missing minimum is 0, and
+    /// a missing maximum is the largest `u32`.
     fn count(&mut self) -> Result<(u32, u32), BoxedDiagnostic> {
         self.blank();
         let start = self.at;

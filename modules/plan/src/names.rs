@@ -107,7 +107,7 @@ pub(crate) fn no_match(network: &Network, of: NameKind, name: &Pattern) -> Diagn
 /// Returns a shorter pattern that matches a known name, and that name.
 ///
 /// The pattern is the longest part of the stem that begins a known name, and `*`. The result is
-/// `None` if that part is at most half of the stem.
+/// `None` if that part is at most half of the stem, or if the name has no special character.
 fn matching<'a>(name: &Pattern, known: &[&'a str]) -> Option<(String, &'a str)> {
     let stem = name.stem()?;
     let common = |other: &&str| {
@@ -124,7 +124,8 @@ fn matching<'a>(name: &Pattern, known: &[&'a str]) -> Option<(String, &'a str)> 
 }
 
 /// Splits a name that ends in a number, as names of instances do, into its base and the number. A
-/// `_` before the number is not part of the base.
+/// `_` before the number is not part of the base. Returns `None` if there is no number that fits
+/// into 64 bits, or if the base is empty.
 fn parts(name: &str) -> Option<(&str, u64)> {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name[base.len()..].parse().ok()?;
@@ -132,7 +133,8 @@ fn parts(name: &str) -> Option<(&str, u64)> {
     (!base.is_empty()).then_some((base, number))
 }
 
-/// Returns a hint at names with the same base, for a name whose number does not exist.
+/// Returns a hint at names with the same base, for a name whose number does not exist. Returns
+/// `None` if the name does not end in a number, or if no known name has the same base.
 fn numbered(name: &str, known: &[&str]) -> Option<String> {
     let (base, wanted) = parts(name)?;
     let mut alike: Vec<(u64, &str)> = known

@@ -83,7 +83,9 @@ impl<'a> Placement<'a> {
 
     /// Returns the memory limits of blocks, and those of hosts with the positions of their rules.
     ///
-    /// The platform or a rule sets a limit. If several rules do, the last one applies.
+    /// The platform or a rule sets a limit. If several rules set it, the last one applies. The
+    /// limit of a host from the platform has the position [`Span::NONE`]. For a place that does not
+    /// exist, adds a diagnostic to `found`, and ignores the place.
     pub(crate) fn memory(
         &self,
         rules: &[Rule],
@@ -118,7 +120,8 @@ impl<'a> Placement<'a> {
         (own, hosts.collect())
     }
 
-    /// Groups blocks by host.
+    /// Groups blocks by host, in the order of the hosts. Omits hosts without one of the
+    /// blocks.
     fn by_host(&self, blocks: impl IntoIterator<Item = u32>) -> Vec<Vec<u32>> {
         let mut there = vec![Vec::new(); self.platform.hosts().len()];
         for block in blocks {
@@ -191,7 +194,8 @@ impl<'a> Placement<'a> {
     /// Returns the blocks on the hosts that a name matches, ascending. `shown` is the name in
     /// messages.
     ///
-    /// Returns `None`, with a diagnostic in `found`, if there are no such blocks.
+    /// Returns `None`, with a diagnostic in `found`, if there are no such blocks. The diagnostic is
+    /// a warning if the hosts have no names, and otherwise an error.
     pub(crate) fn on(
         &self,
         name: &Pattern,
@@ -245,7 +249,7 @@ impl<'a> Placement<'a> {
         Some(there)
     }
 
-    /// Returns the error that an OS process does not exist.
+    /// Returns the error that OS process `o` does not exist ([`codes::NO_OS_PROCESS`]).
     pub(crate) fn no_os_process(&self, o: u32, span: Span) -> Diagnostic {
         let (count, processes) = (self.slots.len(), self.processes);
         let numbers = match count {

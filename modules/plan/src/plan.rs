@@ -45,7 +45,7 @@ pub struct Plan {
     /// Lower bound: no feasible mapping has a smaller `minimized`. For [`Objective::LargestLoad`],
     /// if the largest load is proved to be minimal, the bound holds for mappings with that load.
     pub lower_bound: f64,
-    /// `(minimized - lower_bound) / minimized`.
+    /// `(minimized - lower_bound) / minimized`, at most 1. 0 if `minimized` is 0 and exact.
     pub gap: f64,
     /// True if the mapping is proved to be optimal.
     pub proved: bool,
@@ -65,7 +65,8 @@ pub struct Plan {
     pub allowed: Vec<f64>,
     /// Requested tolerance: the part of its even share by which an OS process may exceed it.
     pub imbalance: f64,
-    /// Traffic by class of distance, closest first.
+    /// Traffic by class of distance, closest first. Classes without traffic are omitted, except
+    /// [`Class::Collocated`].
     pub traffic: Vec<(Class, f64)>,
     /// Traffic of the channels at each OS process, by the same classes. A channel between two OS
     /// processes counts for both.
@@ -86,9 +87,9 @@ pub struct Plan {
     pub unavoidable: bool,
     /// Errors of cost and load that result from the rounding of weights.
     pub rounded: Rounded,
-    /// Results of the simple strategies, for comparison.
+    /// Results of the simple strategies, for comparison. A strategy that fails is omitted.
     pub others: Vec<Other>,
-    /// Names of the hosts that are used.
+    /// Names of the hosts that are used, in the order of their first OS processes.
     pub hosts: Vec<String>,
     /// Log of the engine.
     pub log: Vec<String>,
@@ -102,7 +103,8 @@ pub struct Other {
     pub strategy: &'static str,
     /// Sum over channels of traffic times distance.
     pub cost: f64,
-    /// `cost`, plus the cost of preferences that do not hold and of moves.
+    /// `cost`, plus the cost of preferences that do not hold and of moves. This holds for every
+    /// objective, also for [`Objective::RemoteChannels`].
     pub minimized: f64,
     /// True if the mapping keeps all constraints and the balance limit, raised as for the plan.
     pub feasible: bool,
@@ -114,10 +116,13 @@ pub struct Other {
     pub remote_channels: u64,
 }
 
-/// Checks the rules of a request without a search, and reports names that do not exist.
+/// Checks a request without a search. Returns diagnostics for names that do not exist in its rules
+/// and in the constraints of the graph.
 ///
-/// This is for a caller that already knows that there will be no mapping, and that wants to report
-/// all errors.
+/// If the numbers of the request, the weights or the distances are invalid, returns only the errors
+/// about these. Does not check the previous mapping, and does not warn about the number of OS
+/// processes. This is for a caller that already knows that there will be no mapping, and that wants
+/// to report all errors.
 #[must_use]
 pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> Diagnostics {
     let mut found = Diagnostics::new();
@@ -147,7 +152,10 @@ fn os_processes(
 }
 
 /// Converts network and platform into the numbers of the engine. Also returns the memory limits of
-/// hosts.
+/// hosts. Adds diagnostics about the places of memory rules to `found`.
+///
+/// # Errors [`codes::WEIGHTS`] if a number of the request is invalid, or if weights or distances
+/// are too large.
 fn numbers<'a>(
     network: &'a Verified,
     platform: &'a Platform,
@@ -171,7 +179,10 @@ fn numbers<'a>(
     Ok((numbers, hosts))
 }
 
-/// Checks that the numbers of a request are valid.
+/// Checks that the imbalance, the traffic of preferred modules and the price of moves are valid.
+///
+/// # Errors
+/// [`codes::WEIGHTS`] for the first number that is not in its range.
 fn check_request(request: &Request<'_>) -> Result<(), Diagnostics> {
     let prefer = match request.modules {
         Modules::Prefer(traffic) => traffic,
@@ -197,11 +208,23 @@ fn check_request(request: &Request<'_>) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Maps a network onto a platform.
+/// Maps a network onto a platform, and also returns warnings.
+///
+/// Blocks until the search and the strategies for comparison have ended. If the options have a
+/// watch, sets its unit.
 ///
 /// # Errors
-/// Returns all diagnostics if one of them is an error. The code is [`codes::INFEASIBLE`] if no
-/// mapping keeps the rules.
+/// - [`codes::WEIGHTS`] if a number of the request is invalid, or if weights or distances are too
+///   large for the engine.
+/// - [`codes::NOBODY`], [`codes::UNKNOWN_HOST`] and [`codes::NO_OS_PROCESS`] for names that do not
+///   exist. All of these are returned together, with the warnings.
+/// - [`codes::PREVIOUS`] if the previous mapping is for another network.
+/// - [`codes::INFEASIBLE`] if no mapping was found that keeps the rules. If the request is strict,
+///   also if none was found that keeps the balance limit.
+/// - [`codes::SOLVER`] if a solver or the caller's own strategy fails.
+///
+/// # Panics
+/// Panics if the caller's own strategy panics.
 pub fn plan(
     network: &Verified,
     platform: &Platform,
@@ -323,7 +346,7 @@ pub fn plan(
 }
 
 /// Returns true if a mapping leaves no block empty, or if another mapping was found that leaves
-/// none empty and keeps all constraints.
+/// none empty and keeps all constraints and capacities. The balance limit is ignored.
 fn is_fillable(problem: &Problem<'_>, block_of: &[u32]) -> bool {
     let blocks = 0..problem.machine.len() as u32;
     let mut empty = vec![true; blocks.len()];
@@ -373,8 +396,9 @@ fn others(
     others.collect()
 }
 
-/// Returns the load of each OS process relative to its even share, and its largest allowed load.
-/// `limits` contains the allowed load of each block.
+/// Returns the load of each OS process relative to its even share, and its largest allowed load in
+/// the units of the graph. `limits` contains the allowed load of each block in the units of the
+/// engine. All results are 0 if there is no load.
 fn shares(
     loads: &[f64],
     limits: &[u64],
@@ -394,8 +418,9 @@ fn shares(
 }
 
 impl Plan {
-    /// Replaces a rounded cost by the exact one, and corrects the lower bound. `pulls` is the cost
-    /// of preferences and moves.
+    /// Replaces a rounded cost by the exact one, and corrects the lower bound and the gap by the
+    /// rounding error. The mapping then no longer counts as proved to be optimal. `pulls` is the
+    /// cost of preferences and moves.
     fn correct(&mut self, distances: &[f64; Class::ALL.len()], pulls: f64) {
         let error = self.rounded.cost;
         let costs = self
@@ -410,7 +435,8 @@ impl Plan {
     }
 }
 
-/// Returns the traffic by class of distance: in total, and for each OS process.
+/// Returns the traffic by class of distance: in total, and for each OS process. Classes without
+/// traffic are omitted, except [`Class::Collocated`].
 fn traffic_by_class(mapped: &Mapped, slots: &[Slot]) -> (Vec<(Class, f64)>, Vec<Vec<f64>>) {
     const NONE: [f64; Class::ALL.len()] = [0.0; Class::ALL.len()];
     let (network, mapping) = (mapped.network(), mapped.mapping());

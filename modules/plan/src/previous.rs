@@ -26,7 +26,8 @@ pub struct Previous {
 pub struct Since {
     /// Processes that move, with their previous OS process.
     pub moves: Vec<Move>,
-    /// Processes without a previous OS process, because they are new or their host is gone.
+    /// Processes without a previous OS process, because they are new or their OS process no longer
+    /// exists.
     pub placed: Vec<ProcessId>,
     /// Cost of the channels between processes that are not in `placed`, if no process moved.
     pub staying: f64,
@@ -53,7 +54,9 @@ impl Previous {
     /// Returns the current block of each previous OS process.
     ///
     /// On named hosts, the n-th previous OS process of a host becomes the n-th current one of that
-    /// host, or `None` if there are fewer. Otherwise the number of the OS process decides.
+    /// host, or `None` if there are fewer. If the hosts are not named, or if a previous OS process
+    /// has no host, each OS process keeps its number. The block is `None` if that number no longer
+    /// exists.
     fn blocks(&self, placement: &Placement<'_>) -> Vec<Option<u32>> {
         if !placement.named || self.bindings.values().any(|b| b.host.is_none()) {
             let same = |o: OsProcessId| placement.block_of.get(o.index()).copied();
@@ -69,7 +72,11 @@ impl Previous {
         self.bindings.values().map(take).collect()
     }
 
-    /// Returns the block of the current machine in which each process was.
+    /// Returns the block of the current machine in which each process was. The block is `None` for
+    /// a new process, and for a process whose OS process no longer exists.
+    ///
+    /// # Errors [`codes::PREVIOUS`] if the number of processes differs from the network, if an OS
+    /// process does not exist in `bindings`, or if no process has a previous OS process.
     pub(crate) fn previous_blocks(
         &self,
         numbers: &Numbers<'_>,

@@ -123,7 +123,7 @@ impl Reporter<'_> {
     }
 
     /// Returns the heaviest group of processes that rules keep together, and the position of the
-    /// first such rule.
+    /// first rule about this group. Returns `None` if no rule keeps processes together.
     fn heaviest_group(&self, problem: &Problem<'_>) -> Option<(Span, Vec<u32>)> {
         let group = problem.groups();
         let mut loads = vec![0; group.len()];
@@ -141,7 +141,7 @@ impl Reporter<'_> {
     }
 
     /// Returns a note on the OS processes that heavy processes occupy and on the limits of the
-    /// others.
+    /// others. Returns `None` if no process is that heavy and all limits were treated alike.
     fn note_on_heavy(
         &self,
         problem: &Problem<'_>,

@@ -8,7 +8,8 @@ use graphmap_partition::{Objective, Options};
 /// Input of the mapping besides the network and the platform.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// Number of OS processes. By default, one for each slot of the platform.
+    /// Number of OS processes. By default, one for each slot of the platform. There are never more
+    /// OS processes than processes.
     pub os_processes: Option<usize>,
     /// True if launchers know the names of the hosts. False for a machine that `-n` describes.
     pub named_hosts: bool,
@@ -16,7 +17,7 @@ pub struct Request<'a> {
     pub options: Options,
     /// Quantity to minimize.
     pub objective: Objective,
-    /// Tolerance of the balance limit. 0.03 is 3%.
+    /// Tolerance of the balance limit, from 0 to 1000. 0.03 is 3%.
     pub imbalance: f64,
     /// Influence of modules on the mapping.
     pub modules: Modules,

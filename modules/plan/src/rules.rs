@@ -72,7 +72,8 @@ fn deepest(network: &Verified) -> usize {
 }
 
 impl<'a> Rules<'a> {
-    /// Collects all constraints. `hosts` are the memory limits of hosts.
+    /// Collects all constraints. `hosts` are the memory limits of hosts. Leaves out rules with
+    /// names that do not exist, and adds a diagnostic for each such name to `found`.
     pub(crate) fn of(
         numbers: &'a Numbers<'a>,
         request: &Request<'_>,
@@ -294,7 +295,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Returns the processes that the terms match, ascending. Reports a term that matches none.
+    /// Returns the processes that the terms match, ascending and without duplicates. Returns
+    /// `None`, with an error in `found` for each term that matches none, if there is such a term.
     fn processes(&self, what: &[Term], found: &mut Diagnostics) -> Option<Vec<u32>> {
         let network = self.numbers.network;
         let (mut chosen, mut sound) = (Vec::new(), true);
@@ -323,7 +325,8 @@ impl<'a> Rules<'a> {
         sound.then_some(chosen)
     }
 
-    /// Returns the processes of each module that a name matches. Reports a name that matches none.
+    /// Returns the processes of each module that a name matches. Adds an error to `found` for each
+    /// name that matches no module with processes.
     fn modules(&self, names: &[Pattern], found: &mut Diagnostics) -> Vec<Vec<u32>> {
         for name in names {
             if self.members(slice::from_ref(name)).is_empty() {
@@ -334,7 +337,7 @@ impl<'a> Rules<'a> {
     }
 
     /// Returns the processes of each module whose name or kind matches, including processes of
-    /// nested modules.
+    /// nested modules. Modules without processes are omitted.
     fn members(&self, names: &[Pattern]) -> Vec<Vec<u32>> {
         let network = self.numbers.network;
         // `around` contains, for each matching module, the index of the next matching module around

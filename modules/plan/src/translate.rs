@@ -65,8 +65,11 @@ impl ExtraWeights {
 const LARGEST: f64 = LARGEST_TOTAL as f64;
 
 impl Weights {
-    /// Returns an error if the sum of memory is too large. It refers to the process with the most
-    /// memory.
+    /// Checks the sum of the memory of all processes.
+    ///
+    /// # Errors
+    /// [`codes::WEIGHTS`] if the sum is more than 4 PiB. The diagnostic refers to the process with
+    /// the most memory.
     pub(crate) fn check(network: &Verified) -> Result<(), Diagnostics> {
         let total: f64 = network.processes.values().map(|p| p.mem).sum();
         if total <= LARGEST {
@@ -158,7 +161,7 @@ pub(crate) fn distance_factor(platform: &Platform) -> f64 {
 }
 
 /// Returns the load of each OS process relative to its share of `total`, which depends on its
-/// speed. `os_process_of` is the OS process of each block.
+/// speed. The result is 0 if there is no load. `os_process_of` is the OS process of each block.
 pub(crate) fn shares(
     machine: &Machine,
     os_process_of: &[OsProcessId],
@@ -178,6 +181,9 @@ pub(crate) fn shares(
 
 /// Returns the OS processes as a machine. `memory` is the memory limit of each block, and `unit`
 /// the number of engine units per unit of distance.
+///
+/// # Errors
+/// Those of [`Machine::new`]. They do not occur for distances that ascend.
 pub(crate) fn machine(
     placement: &Placement<'_>,
     memory: &[Option<u64>],

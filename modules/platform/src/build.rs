@@ -45,7 +45,7 @@ impl<'a> Build<'a> {
         self.index.get(name).copied()
     }
 
-    /// Returns the last run of slots: the host that the previous line named.
+    /// Returns the last run of slots, or `None` if no slots were added yet.
     pub(crate) fn last(&self) -> Option<Run> {
         self.order.last().copied()
     }
@@ -83,7 +83,8 @@ impl<'a> Build<'a> {
         Some(host)
     }
 
-    /// Records the user, port, interface or binding of a host.
+    /// Records the user, port, interface or binding of a host. Reports an error for an invalid
+    /// value, and a warning for a second, different one.
     pub(crate) fn set_access(&mut self, host: Word<'a>, key: Key, value: Word) {
         let access = self.access.entry(host.text).or_default();
         access.set(key, value, host, &mut self.report);
@@ -113,7 +114,8 @@ impl<'a> Build<'a> {
         )));
     }
 
-    /// Returns the platform if no error was reported. Appends the diagnostics to `out`.
+    /// Returns the platform if no error was reported, and `None` otherwise. A platform without
+    /// hosts is an error. Appends the diagnostics to `out`.
     pub(crate) fn finish(mut self, source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         if self.hosts.is_empty() && !self.report.failed() {
             self.report.push(no_host(source));

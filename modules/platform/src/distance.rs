@@ -102,7 +102,9 @@ impl Distances {
     /// Creates distances from one number per class, in the order of [`Class::ALL`].
     ///
     /// # Errors
-    /// Returns a [`BadDistances`] for the first number that is not a distance or is too small.
+    /// [`BadDistances::NotADistance`] for a number that is negative, infinite or NaN.
+    /// [`BadDistances::Shrinks`] for a number that is less than the one before it. The first wrong
+    /// number is reported.
     pub fn new(values: [f64; 6]) -> Result<Distances, BadDistances> {
         for (i, &value) in values.iter().enumerate() {
             let class = Class::ALL[i];
@@ -131,7 +133,7 @@ impl Distances {
     ///
     /// If all distances are multiples of the smallest positive one, and at most 1,000,000 times as
     /// large, they are divided by it. Otherwise they are scaled so that the largest is 1,000,000,
-    /// and rounded. A positive distance stays positive.
+    /// and rounded. A positive distance stays positive. If all distances are 0, all results are 0.
     pub fn whole(&self) -> [u32; 6] {
         const LARGEST: f64 = 1e6;
         let largest = self.0[5];

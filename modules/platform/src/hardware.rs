@@ -6,7 +6,7 @@ use graphmap_kpn::hardware::{self, Core, Distances, Hardware, Slots};
 
 impl Platform {
     /// Returns the platform as plain data. `os_processes` is the requested number of OS processes,
-    /// if any.
+    /// if any, and becomes a part of the result unchanged.
     pub fn hardware(&self, os_processes: Option<u32>) -> Hardware {
         let run = |run: &crate::Run| Slots {
             host: run.host.index() as u32,

@@ -63,7 +63,8 @@ impl HostsFormat {
     /// Returns the format called `name`.
     ///
     /// # Errors
-    /// Returns a diagnostic that lists the formats and suggests the most similar name.
+    /// Returns a diagnostic ([`codes::UNKNOWN_WORD`]) that lists the formats. It suggests the most
+    /// similar name, if one is similar. Names are case-sensitive.
     pub fn from_name(name: &str) -> Result<HostsFormat, Box<Diagnostic>> {
         let found = HostsFormat::ALL.into_iter().find(|d| d.name() == name);
         found.ok_or_else(|| {
@@ -82,8 +83,8 @@ impl HostsFormat {
     ///
     /// A text that starts with `<` is XML of hwloc. A text with a comment that only Open MPI
     /// accepts is an Open MPI hostfile. Otherwise the first line that is specific to one format
-    /// decides. A text that consists of names alone is an MPICH hostfile, in which each line is a
-    /// slot.
+    /// decides. If there is no such line, the text is an MPICH hostfile. So in a text of names
+    /// alone, each line is a slot. Intel MPI is only detected by `ifhn=`.
     pub fn detect(source: &Source) -> HostsFormat {
         let all = Word::all(source);
         if all.text.trim_start().starts_with('<') {

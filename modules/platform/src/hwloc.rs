@@ -20,7 +20,8 @@ use std::fmt::Write;
 
 /// Reads a topology of hwloc.
 ///
-/// Returns `None` if there was at least one error. All errors are in `out`.
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others. A result can come with warnings.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut report = Report::default();
     let text = Word::all(source);
@@ -52,7 +53,8 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     report.finish(made, out)
 }
 
-/// Returns an error for XML that hwloc never writes and that takes the parser a long time.
+/// Returns an error for XML that hwloc never writes and that takes the parser a long time. Returns
+/// `None` for all other texts.
 ///
 /// This is the case for entities, and for tags with many attributes, because the parser compares
 /// each attribute with all others.
@@ -328,6 +330,10 @@ impl<'a, 'r> Reader<'a, 'r> {
     }
 
     /// Reads a set of numbers in hwloc's format: words of 32 bits in hexadecimal, highest first.
+    /// The result has the lowest word first.
+    ///
+    /// Returns `None` if all numbers are in the set, if there is no such attribute, and with an
+    /// error if the attribute is not a set.
     fn mask(&mut self, node: Node, attribute: &str) -> Option<Vec<u32>> {
         let found = node.attribute_node(attribute)?;
         let text = found.value();
@@ -383,6 +389,10 @@ impl<'a, 'r> Reader<'a, 'r> {
 }
 
 /// Writes a host as XML that [`read`] and `lstopo -i FILE` accept.
+///
+/// The host must have sockets, and each core a hardware thread. Otherwise [`read`] refuses the
+/// text, or omits the core. The name is written unchanged, so it must not need an escape in XML.
+/// The slots, the access to the host and its own speed are not written.
 pub fn print(host: &Host) -> String {
     let cpus = |cores: &mut dyn Iterator<Item = &Core>| -> String {
         let mut words = vec![0u32];

@@ -16,13 +16,15 @@ const KEYS: &[&str] = &["ifhn", "user", "binding"];
 
 /// Reads an Intel MPI machinefile.
 ///
-/// Returns `None` if there was at least one error. All errors are in `out`.
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others. A result can come with warnings.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     mpich::read_colon(source, HostsFormat::Intel, KEYS, out)
 }
 
 /// Writes an Intel MPI machinefile: the slots in the order of OS processes, each run of one host as
-/// `name:count`.
+/// `name:count`. The user, the binding and the interface (`ifhn=`) of the host follow. The format
+/// has no ports, speeds, memory and cores.
 pub fn print(platform: &Platform) -> String {
     mpich::print_colon(platform, |host| {
         let said = host.access.said().into_iter().filter_map(|(key, value)| {

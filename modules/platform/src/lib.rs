@@ -14,10 +14,11 @@
 //! | hwloc | [`hwloc`] | `lstopo --of xml` |
 //! | this machine | [`local`] | `/sys/devices/system/cpu` |
 //!
-//! [`read`] detects the format of a file. A reader does not stop at the first error: it reports all
+//! [`read`] detects the format of a file. A reader does not stop at the first error: it reports the
 //! errors of a file with their positions, as [`Diagnostics`](graphmap_kpn::diagnostic::Diagnostics)
-//! with the codes `G0410` to `G0429`, `G0447` and `G0448` ([`codes`]). It returns a platform only
-//! if it found no error.
+//! with the codes `G0410` to `G0429`, `G0447` and `G0448` ([`codes`]). For more than 50 diagnostics
+//! it reports the first 50, and the number of the others. It returns a platform only if it found no
+//! error.
 //!
 //! A partitioner reads the platform as plain numbers. [`Platform::slots`] returns the speed, the
 //! share of memory and a path of ids for each slot. [`Platform::distances`] returns one number per

@@ -14,8 +14,10 @@ use std::path::Path;
 
 /// Reads the machine whose file system is at `root`, which is `/` except in tests.
 ///
-/// Facts that Linux does not provide are omitted. If it lists no caches, each core is a cache
-/// group. Returns `None`, with an error in `out`, if the hardware threads cannot be read.
+/// Facts that Linux does not provide are omitted. If Linux lists no caches, each core is a cache
+/// group. Returns `None`, with an error ([`codes::LOCAL`]) in `out`, if the list of hardware
+/// threads that are online cannot be read, if this OS process may use none of them, or if the name
+/// of the machine is not valid for a host.
 pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
     let cpu = root.join("sys/devices/system/cpu");
     let list = match std::fs::read_to_string(cpu.join("online")) {
@@ -124,7 +126,8 @@ fn text(path: &Path) -> Option<String> {
         .map(|s| s.trim().to_string())
 }
 
-/// Returns the first hardware thread that shares the outermost cache.
+/// Returns the first hardware thread that shares the outermost cache, or `None` if no cache is
+/// listed.
 fn last_cache(dir: &Path) -> Option<u32> {
     let mut last: Option<(u32, u32)> = None;
     // A thread has a handful of caches. The bound limits the time that an unusual file system
@@ -148,7 +151,8 @@ fn last_cache(dir: &Path) -> Option<u32> {
     last.map(|(_, first)| first)
 }
 
-/// Parses a list of numbers as Linux writes it, such as `0-3,8`, and sorts it.
+/// Parses a list of numbers as Linux writes it, such as `0-3,8`, and sorts it. Returns `None` if
+/// the text is not such a list, is empty, or has more than [`MAX_CORES`] numbers.
 fn numbers(list: &str) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for piece in list.trim().split(',') {
@@ -164,7 +168,8 @@ fn numbers(list: &str) -> Option<Vec<u32>> {
     Some(all)
 }
 
-/// Returns the bytes of memory from the line `MemTotal:  123 kB`.
+/// Returns the bytes of memory from the line `MemTotal:  123 kB`, or `None` if there is no such
+/// line.
 fn memory(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -139,8 +139,8 @@ pub enum BadPlatform {
 /// Hosts and slots on which OS processes can run.
 ///
 /// A platform has at least one host. Each host has a unique name, at least one slot and a positive
-/// speed. A name consists of letters, digits, `-`, `.` and `_`, so that any file can contain it
-/// without quotes. Users, interfaces and bindings need no quotes either.
+/// speed. A name consists of ASCII letters, digits, `-`, `.` and `_`, so that any file can contain
+/// it without quotes. Users, interfaces and bindings need no quotes either.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
     hosts: Vec<Host>,
@@ -149,10 +149,12 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Creates a platform that uses its slots host by host.
+    /// Creates a platform that uses its slots host by host. The distances are
+    /// [`Distances::MEASURED`].
     ///
     /// # Errors
-    /// Returns the first [`BadPlatform`] that applies.
+    /// [`BadPlatform::Empty`] and [`BadPlatform::TooLarge`]. Otherwise [`BadPlatform::BadHost`] or
+    /// [`BadPlatform::Twice`] for the first host to which one of them applies.
     pub fn new(hosts: Vec<Host>) -> Result<Platform, BadPlatform> {
         let runs = hosts.iter().enumerate().map(|(i, h)| Run {
             host: HostId::from_index(i),
@@ -164,10 +166,14 @@ impl Platform {
     }
 
     /// Creates a platform that uses its slots in the given order, in which a host may occur more
-    /// than once.
+    /// than once. The distances are [`Distances::MEASURED`].
     ///
-    /// # Errors
-    /// Returns the first [`BadPlatform`] that applies.
+    /// Numbers the groups of hosts from 0, in the order of their first hosts. Joins consecutive
+    /// runs of one host, and drops runs without slots.
+    ///
+    /// # Errors Errors of [`new`](Platform::new). Otherwise [`BadPlatform::Order`] for the first
+    /// host of which `order` has more or fewer slots than the host, or for a run of a host that
+    /// does not exist.
     pub fn with_order(mut hosts: Vec<Host>, mut order: Vec<Run>) -> Result<Platform, BadPlatform> {
         if hosts.is_empty() {
             return Err(BadPlatform::Empty);
@@ -226,9 +232,8 @@ impl Platform {
     /// Gives each host without sockets the sockets of `node`, and its memory if unknown. The slots
     /// do not change.
     ///
-    /// # Errors
-    /// Returns a [`BadPlatform`] if there are too many cores or if the sockets of `node` are
-    /// invalid.
+    /// # Errors [`BadPlatform::TooLarge`] if there are too many cores. [`BadPlatform::BadHost`] if
+    /// the sockets of `node` are invalid. Does not fail if all hosts have sockets.
     pub fn with_node(mut self, node: &Host) -> Result<Platform, BadPlatform> {
         for host in self.hosts.iter_mut().filter(|h| h.sockets.is_empty()) {
             host.sockets = node.sockets.clone();
@@ -294,7 +299,8 @@ impl Platform {
         self.hosts.iter().map(|h| h.group + 1).max().unwrap_or(0)
     }
 
-    /// Returns the host called `name`. Takes time linear in the number of hosts.
+    /// Returns the host called `name`, or `None` if there is none. Takes time linear in the number
+    /// of hosts.
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|h| h.name == name)
     }

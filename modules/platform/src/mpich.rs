@@ -22,13 +22,15 @@ use std::fmt::Write;
 
 /// Reads an MPICH hostfile.
 ///
-/// Returns `None` if there was at least one error. All errors are in `out`.
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others. A result can come with warnings.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     read_colon(source, HostsFormat::Mpich, MPICH, out)
 }
 
 /// Writes an MPICH hostfile: the slots in the order of OS processes, each run of one host as
-/// `name:count`.
+/// `name:count`. The user and the binding of the host follow. The format has no ports, interfaces,
+/// speeds, memory and cores.
 pub fn print(platform: &Platform) -> String {
     print_colon(platform, |host| {
         let user = host.access.user.as_ref();

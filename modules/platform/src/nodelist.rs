@@ -14,9 +14,11 @@ use crate::text::{MAX_NAME, Word};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
 
-/// Reads a node list as a platform with one slot per host. `#` starts a comment.
+/// Reads a node list as a platform with one slot per host. `#` starts a comment. A host that is
+/// named twice is an error.
 ///
-/// Returns `None` if there was at least one error. All errors are in `out`.
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others. A result can come with warnings.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut names = Vec::new();
     let mut build = Build::new(HostsFormat::Slurm);
@@ -60,9 +62,11 @@ fn number_as_host(word: Word, report: &mut Report) {
     );
 }
 
-/// Returns the hosts that a node list names, in order, each with its position.
+/// Returns the hosts that a node list names, in order, each with its position. A host that is named
+/// twice is an error. A list without names gives an empty result. A `#` does not start a comment.
 ///
-/// Returns `None` if there was at least one error. All errors are in `out`.
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others. A result can come with warnings.
 pub fn expand(source: &Source, out: &mut Diagnostics) -> Option<Vec<(String, Span)>> {
     let mut report = Report::default();
     let names = expand_all(Word::all(source), &mut report);
@@ -71,7 +75,8 @@ pub fn expand(source: &Source, out: &mut Diagnostics) -> Option<Vec<(String, Spa
     names.filter(|_| !failed)
 }
 
-/// Returns the hosts of a list. Reports an error if it names a host twice.
+/// Returns the hosts of a list. Reports an error if the list names a host twice. Returns `None` if
+/// `report` contains an error, also an earlier one.
 pub(crate) fn expand_all(list: Word, report: &mut Report) -> Option<Vec<(String, Span)>> {
     let mut names = Vec::new();
     list.words()
@@ -211,7 +216,8 @@ fn too_many(entry: Word, report: &mut Report) {
     );
 }
 
-/// Returns the numbers of a bracket, as they appear in names.
+/// Returns the numbers of a bracket, as they appear in names. Reports an error and returns `None`
+/// if the text is not a list of numbers and ascending ranges, or names too many hosts.
 fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
     let mut numbers = Vec::new();
     for piece in inside.pieces(',') {
@@ -259,8 +265,9 @@ fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
 
 /// Writes names as a node list, in order.
 ///
-/// Consecutive names that differ in a number at their end share a bracket. From the list,
-/// `scontrol show hostnames` returns the original names.
+/// Consecutive names that differ only in a number at their end share a bracket, if the numbers have
+/// the same width. From the list, `scontrol show hostnames` returns the original names. Names are
+/// not checked.
 pub fn print<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut text = String::new();
     let mut open: Option<Entry> = None;

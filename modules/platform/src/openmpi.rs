@@ -40,7 +40,8 @@ type Named<'a> = FxHashMap<&'a str, Lines>;
 
 /// Reads an Open MPI hostfile.
 ///
-/// Returns `None` if there was at least one error. All errors are in `out`.
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others. A result can come with warnings.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut build = Build::new(HostsFormat::OpenMpi);
     let mut named = Named::default();
@@ -285,7 +286,9 @@ fn unknown(build: &mut Build, word: Word, what: &str) {
     });
 }
 
-/// Writes an Open MPI hostfile: one line per host, in the order of their first mention.
+/// Writes an Open MPI hostfile: one line per host, in the order of their first mention. A line
+/// contains the user, the slots, the maximum number of slots and the port. The format has no order
+/// of slots, no interfaces, bindings, speeds, memory and cores.
 pub fn print(platform: &Platform) -> String {
     let mut text = String::new();
     for host in platform.hosts() {

@@ -49,7 +49,8 @@ fn misplaced(source: &Source) -> Option<Diagnostic> {
 
 /// Reads a platform from a text. If `format` is `None`, the format is detected.
 ///
-/// Returns `None` if there was at least one error. All errors are in `out`.
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others. A result can come with warnings.
 pub fn read(
     source: &Source,
     format: Option<HostsFormat>,

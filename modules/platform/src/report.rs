@@ -28,7 +28,8 @@ impl Report {
         self.errors
     }
 
-    /// Appends the diagnostics to `out`. Returns the platform if none of them is an error.
+    /// Appends the first 50 diagnostics to `out`, and a note with the number of the others. Returns
+    /// the platform if none of them is an error, also counting those that are not kept.
     pub(crate) fn finish(self, made: Option<Platform>, out: &mut Diagnostics) -> Option<Platform> {
         let failed = self.errors;
         let last = self.diagnostics.iter().next_back().map(|d| d.code);

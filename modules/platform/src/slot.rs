@@ -29,7 +29,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Returns the class of distance between two slots of one platform.
+    /// Returns the class of distance between two slots, which must be of one platform.
     ///
     /// The class between a slot and itself is [`Class::Cache`], because a slot does not know
     /// whether two processes are collocated.
@@ -54,7 +54,8 @@ pub enum TopologyTree {
 }
 
 impl TopologyTree {
-    /// Groups slots by their paths. A group of one member is replaced by that member.
+    /// Groups slots by their paths. A group of one member is replaced by that member. All slots
+    /// must be of one platform.
     ///
     /// Returns `None` if there are no slots.
     pub fn of(slots: &[Slot]) -> Option<TopologyTree> {
@@ -130,7 +131,8 @@ impl Platform {
     /// Returns `n` slots, in the order of OS processes. If the platform has fewer, the order
     /// repeats from the first slot, as in MPICH.
     ///
-    /// Hosts are overcommitted if `n` is larger than [`slot_count`](Platform::slot_count).
+    /// Hosts are overcommitted if `n` is larger than [`slot_count`](Platform::slot_count). The
+    /// repeated slots are copies, whose speed and memory are not divided.
     pub fn slots_for(&self, n: usize) -> Vec<Slot> {
         let mut slots = self.slots();
         let all = slots.len();
@@ -141,7 +143,10 @@ impl Platform {
         slots
     }
 
-    /// Returns the class of distance between two hosts.
+    /// Returns the class of distance between two hosts. It is [`Class::Host`] if they are equal.
+    ///
+    /// # Panics
+    /// Panics if one of two different hosts is not in this platform.
     pub fn host_class(&self, a: HostId, b: HostId) -> Class {
         match () {
             () if a == b => Class::Host,

@@ -29,7 +29,8 @@ use graphmap_kpn::source::{Source, SourceMap, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Returns true if the variables are those of a Slurm job.
+/// Returns true if one of the variables contains the hosts of a Slurm job, or of the first
+/// component of a heterogeneous job.
 pub fn is_job(variables: &BTreeMap<String, String>) -> bool {
     let first = |infix: &&str| format!("{}_{infix}_0", NODELIST[0]);
     let groups = GROUPS.iter().map(|(_, infix)| infix);
@@ -48,9 +49,11 @@ const GROUPS: [(&str, &str); 2] = [
 /// Maximum number of components that are read. Slurm allows 128.
 const MOST_COMPONENTS: u32 = 1024;
 
-/// Reads the platform of a Slurm job from its environment variables.
+/// Reads the platform of a Slurm job from its environment variables. Adds each variable that it
+/// reads to `sources`, as far as there is space.
 ///
-/// Returns `None` if there was at least one error. All errors are in `out`.
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others. A result can come with warnings.
 pub fn read(
     variables: &BTreeMap<String, String>,
     sources: &mut SourceMap,
@@ -227,7 +230,8 @@ impl Variable {
         all.to(all.text.trim_end().len())
     }
 
-    /// Returns one number per host.
+    /// Returns one number per host. Reports an error and returns `None` if the value is not a list
+    /// of counts, or does not have one for each of `hosts`.
     fn per_host(&self, hosts: Option<usize>, report: &mut Report) -> Option<Vec<u32>> {
         let word = self.word();
         let list = repeated(word, "tasks", report, |w, r| w.count("tasks", r))?;
@@ -250,8 +254,9 @@ impl Variable {
     }
 }
 
-/// Returns variables with which a Slurm job would describe the platform. This is the inverse of
-/// [`read`].
+/// Returns variables with which a Slurm job would describe the platform. They contain only the
+/// names and the slots of the hosts, in the order of their first mention. From these, [`read`]
+/// gives a platform with the same hosts and slots.
 pub fn print(platform: &Platform) -> BTreeMap<String, String> {
     let names = platform.hosts().iter().map(|h| h.name.as_str());
     let slots: Vec<u32> = platform.hosts().iter().map(|h| h.slots).collect();

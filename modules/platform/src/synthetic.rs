@@ -60,7 +60,8 @@ const CORES: usize = 4;
 
 /// Reads a synthetic platform. `#` starts a comment.
 ///
-/// Returns `None` if there was at least one error. All errors are in `out`.
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others. A result can come with warnings.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut report = Report::default();
     let made = parse(source, &mut report);
@@ -186,7 +187,9 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
     }
 }
 
-/// Reads one value per host, or one for all.
+/// Reads one value per host, or one for all. Returns `None` without the option. Also returns
+/// `None`, with an error in `report`, if the option has an invalid value or another number of
+/// values.
 fn per_host<T: Clone>(
     option: Option<Word>,
     of: &str,
@@ -275,6 +278,7 @@ fn read_levels(levels: Option<Word>, names: Option<usize>, report: &mut Report) 
 }
 
 /// Returns one count for each element of the next outer level, from a list that may be shorter.
+/// Reports an error and returns `None` if the length of the list fits no outer level.
 fn spread(
     tree: &Tree,
     level: usize,

@@ -34,7 +34,7 @@ impl<'a> Word<'a> {
         Span::new(self.start, self.start + self.text.len() as u32)
     }
 
-    /// Returns the text from byte `at`.
+    /// Returns the text from byte `at`, which must be a boundary of a character.
     pub(crate) fn from(self, at: usize) -> Word<'a> {
         Word {
             text: &self.text[at..],
@@ -42,7 +42,7 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Returns the text before byte `at`.
+    /// Returns the text before byte `at`, which must be a boundary of a character.
     pub(crate) fn to(self, at: usize) -> Word<'a> {
         Word {
             text: &self.text[..at],
@@ -50,7 +50,7 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Returns the text before and after the first `mark`.
+    /// Returns the text before and after the first `mark`, or `None` if there is no `mark`.
     pub(crate) fn cut(self, mark: char) -> Option<(Word<'a>, Word<'a>)> {
         let at = self.text.find(mark)?;
         Some((self.to(at), self.from(at + mark.len_utf8())))
@@ -198,7 +198,8 @@ impl<'a> Word<'a> {
         bytes
     }
 
-    /// Returns the text if launchers accept it as the name of a host. Otherwise reports an error.
+    /// Returns the text if launchers accept it as the name of a host. Otherwise reports an error,
+    /// and returns `None`.
     pub(crate) fn host_name(self, report: &mut Report) -> Option<&'a str> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         let Some(wrong) = self.text.find(|c| !fits(c)) else {
@@ -274,7 +275,7 @@ impl<'a> Word<'a> {
         );
     }
 
-    /// Returns the text, shortened to fit into a message.
+    /// Returns the text for messages, escaped and shortened to 60 characters.
     pub(crate) fn shown(self) -> String {
         let mut shown = String::new();
         for c in self.text.chars().take(60) {
@@ -321,7 +322,9 @@ pub(crate) fn is_address(word: &str) -> bool {
     address.parse::<Ipv6Addr>().is_ok()
 }
 
-/// Reads a list such as `2(x3),1`, in which `(xK)` repeats the item before it K times.
+/// Reads a list such as `2(x3),1`, in which `(xK)` repeats the item before it K times. `item` reads
+/// an item. Reports errors and returns `None` if an item or a number of repetitions is wrong, or if
+/// the list has more than [`MAX_CORES`] items.
 pub(crate) fn repeated<'a, T: Clone>(
     list: Word<'a>,
     of: &str,
@@ -362,7 +365,8 @@ pub(crate) fn repeated<'a, T: Clone>(
     good.then_some(all)
 }
 
-/// Writes a list that [`repeated`] reads. If all items are equal, only one is written.
+/// Writes a list that [`repeated`] reads. If all items are equal, only one is written. An empty
+/// list gives an empty text.
 pub(crate) fn print_repeated<T: PartialEq>(list: &[T], show: impl Fn(&T) -> String) -> String {
     let runs: Vec<&[T]> = list.chunk_by(|a, b| a == b).collect();
     if let [only] = runs[..] {

@@ -17,7 +17,7 @@ pub struct External {
     pub name: String,
     /// Its path.
     pub path: PathBuf,
-    /// Maximum duration of a run.
+    /// Maximum duration of a run. The executable is then ended, which may take seconds.
     pub timeout: Duration,
     /// Flag that ends the run when it is set.
     pub interrupt: Arc<AtomicBool>,
@@ -42,7 +42,7 @@ pub type Launch = fn(&Path) -> io::Result<Command>;
 /// Exit code for a program that cannot be run, as in shells.
 pub const CANNOT_RUN: u8 = 127;
 
-/// Returns the message for a program that cannot be run.
+/// Returns the message for a program that cannot be run, with a newline at its end.
 pub fn cannot_run(program: &Path, error: &str) -> String {
     format!("graphmap: `{}` cannot be run: {error}\n", program.display())
 }

@@ -31,6 +31,14 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// to a second on a loaded machine. If it were killed earlier, the descendants would survive.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// Runs an executable with a request and returns its reply, which is UTF-8. Blocks until the
+/// executable has ended. Its whole process group is then killed.
+///
+/// # Errors
+/// Returns an error if the executable cannot be started, exceeds its time limit, is interrupted,
+/// exits with a failure, or writes a reply that is too long or is not UTF-8. If it has started, the
+/// error contains the end of its standard error. A run that is ended early takes up to [`GRACE`]
+/// longer.
 pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnostics> {
     let who = format!("`{}`", plugin.path.display());
     let failed = |what: &str, error: io::Error| {
@@ -188,14 +196,18 @@ fn wait(
     }
 }
 
-/// Returns true if it has exited. It is not reaped, so that the id of its group cannot be reused.
+/// Returns true if the child has exited. It is not reaped, so that the id of its group cannot be
+/// reused. Does not block.
+///
+/// # Errors
+/// Returns an error if the state of the child cannot be determined.
 fn has_ended(child: &Child) -> io::Result<bool> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     Ok(waitid(WaitId::Pid(pid(child)?), options)?.is_some())
 }
 
-/// Sends TERM and waits until it has exited, at most for [`GRACE`].
+/// Sends TERM to the child and blocks until it has exited, at most for [`GRACE`].
 fn terminate(child: &Child) {
     let start = Instant::now();
     let sent = pid(child).and_then(|pid| {

@@ -71,7 +71,13 @@ pub(crate) struct Reply {
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// Parses a reply. `known` contains the texts to which its spans refer.
+/// Parses a reply. `known` contains the texts to which its spans refer. The span of a diagnostic is
+/// ignored if it is not in these texts.
+///
+/// # Errors
+/// Returns the error if the reply does not conform to the protocol, or its version is unsupported.
+/// Returns the diagnostics in the reply if one of them is an error. Otherwise returns the errors of
+/// its network.
 pub(crate) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<Reply, Diagnostics> {
     let protocol: ProtocolOnly =
         serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
@@ -144,7 +150,11 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
     Ok(network)
 }
 
-/// Returns the path of a file of a reply, or an error if it is outside the folder of the output.
+/// Returns the path of a file of a reply. An empty `file` is the path `output` itself.
+///
+/// # Errors
+/// Returns an error if the file is outside the folder of the output, or if the output is standard
+/// output (`-`), which has no folder.
 pub(crate) fn output_path(
     plugin: &External,
     output: &Path,

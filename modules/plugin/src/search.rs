@@ -18,7 +18,8 @@ pub struct Executable {
 }
 
 /// Returns all executables on PATH whose names start with `prefix`, sorted by name. Of several with
-/// the same name, the first on PATH counts.
+/// the same name, the first on PATH counts. Folders that cannot be read and names that are not
+/// UTF-8 are skipped. A file named only `prefix` is not returned.
 pub fn on_path(prefix: &str) -> Vec<Executable> {
     let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
     for folder in folders() {
@@ -44,7 +45,9 @@ pub fn on_path(prefix: &str) -> Vec<Executable> {
         .collect()
 }
 
-/// Returns the path of the first executable on PATH with a prefix and a name.
+/// Returns the path of the first executable on PATH whose file name is `prefix` and `name`.
+///
+/// Returns `None` if there is none, or if `name` is empty or contains `/` or `\`.
 pub fn find(prefix: &str, name: &str) -> Option<PathBuf> {
     if name.is_empty() || name.contains(['/', '\\']) {
         return None;

@@ -66,6 +66,9 @@ fn whole(name: &str, value: &Bound<'_, PyAny>, least: u64, most: u64) -> PyResul
 
 /// Returns a float. An integer that is too large for a float becomes infinite, which the callers
 /// reject.
+///
+/// # Errors
+/// The exception of Python, if the value is not a number.
 fn float(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     match value.extract::<f64>() {
         Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => Ok(f64::INFINITY),

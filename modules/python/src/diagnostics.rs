@@ -22,7 +22,8 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
     exception(py, error.into_report())
 }
 
-/// Returns the exception for a report with at least one error.
+/// Returns the exception for a report with at least one error. If its attribute `diagnostics`
+/// cannot be set, returns the exception of that failure.
 pub(crate) fn exception(py: Python<'_>, report: Report) -> PyErr {
     let exception = GraphmapError::new_err(report.to_string().trim_end().to_owned());
     let found = all(py, &Arc::new(report));

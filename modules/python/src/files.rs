@@ -20,7 +20,11 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Returns the files of the named emitter, or of the emitter for `path`.
+    /// Returns the files of the named emitter, or of the emitter for `path` if `emitter` is `None`.
+    /// Writes no files. Other Python threads run meanwhile.
+    ///
+    /// # Errors
+    /// `GraphmapError` if the emitter does not exist or fails. Also the errors of [`run_detached`].
     pub(crate) fn emitted(
         py: Python<'_>,
         mapped: Mapped,
@@ -52,7 +56,7 @@ impl Files {
     }
 
     /// Returns the content of the file at `path` as a string, which is empty if there is no such
-    /// file.
+    /// file. Bytes that are not UTF-8 are replaced.
     pub(crate) fn text(&self, path: &str) -> String {
         let file = self.files.get(path);
         let bytes = file.map_or(&[][..], |file| &file.content);

@@ -104,7 +104,11 @@ pub(crate) fn from_networkx(
     network.map_err(|error| raised(py, error))
 }
 
-/// Returns the name of a graph, or `graph` if it has none.
+/// Returns the name of a graph: `str` of its attribute `name`, or `graph` if it has no name or an
+/// empty name.
+///
+/// # Errors
+/// The exception of Python, if the attribute cannot be read or `str` fails.
 fn name_of(graph: &Bound<'_, PyAny>) -> PyResult<String> {
     let attributes = graph.getattr("graph")?;
     let attributes = attributes.cast_into::<PyDict>().ok();
@@ -137,7 +141,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads all nodes. Returns a dictionary from each node to its index.
+    /// Reads all nodes. Returns a dictionary from each node to its index. Adds a diagnostic to
+    /// `found` for each invalid attribute, and for each name that occurs again.
+    ///
+    /// # Errors
+    /// The exception of Python, if a node or its attributes cannot be read.
     fn nodes<'py>(&mut self, graph: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let index = PyDict::new(graph.py());
         let mut names: HashMap<String, usize> = HashMap::new();
@@ -231,7 +239,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the network as declared.
+    /// Returns the network as declared by the nodes and edges that were read. The network is not
+    /// checked.
     fn builder(mut self, name: &str) -> Builder {
         let names = self.nodes.iter().map(|node| node.name.as_str());
         let said = self.nodes.iter().map(|node| match &node.kind {

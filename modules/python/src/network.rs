@@ -29,7 +29,10 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Checks a network that was read.
+    /// Checks a network that was read. Keeps the warnings of the reader and of the check.
+    ///
+    /// # Errors
+    /// All errors of the network.
     pub(crate) fn checked(read: Diagnosed<Declared>) -> Result<Network, Error> {
         let Diagnosed { value, report } = read;
         Ok(Network::with(graphmap::check(value)?, report))

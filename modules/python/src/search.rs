@@ -102,8 +102,13 @@ impl Search {
         self
     }
 
-    /// Returns the hosts of the search. Without `hosts`, it is one host with a placeholder name,
-    /// which launchers do not get.
+    /// Returns the hosts of the search. A string with `=` or a line break is a description, and any
+    /// other value is the path of a file. Without `hosts`, returns one host with a placeholder
+    /// name, which launchers do not get.
+    ///
+    /// # Errors
+    /// `GraphmapError` if the description is invalid or the file cannot be read. `TypeError` if
+    /// `hosts` is neither a string nor a path. Also the errors of [`run_detached`].
     pub(crate) fn platform(
         &self,
         py: Python<'_>,
@@ -129,7 +134,11 @@ impl Search {
         Ok(Given { platform, named })
     }
 
-    /// Runs the search and returns the plan.
+    /// Runs the search, and blocks until the plan is available. Other Python threads run meanwhile.
+    /// If a signal handler raises an exception, stops the search.
+    ///
+    /// # Errors
+    /// `GraphmapError` if no plan exists. Also the errors of [`run_until_signal`].
     pub(crate) fn run(
         mut self,
         py: Python<'_>,

@@ -17,7 +17,7 @@ pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     )
 }
 
-/// Returns at most [`SHOWN`] characters of a text.
+/// Returns the first [`SHOWN`] characters of a text. Appends `...` if the text is longer.
 pub(crate) fn shortened(text: &str) -> String {
     let mut short: String = text.chars().take(SHOWN).collect();
     if short.len() < text.len() {

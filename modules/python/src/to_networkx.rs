@@ -6,7 +6,11 @@ use graphmap::kpn::declared::{BundleKind, ModuleId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Returns a `networkx.MultiDiGraph` with the attributes that `from_networkx` reads.
+/// Returns a `networkx.MultiDiGraph` with the attributes that `from_networkx` reads. Nodes are the
+/// names of the processes.
+///
+/// # Errors
+/// The exception of Python, if NetworkX cannot be imported or fails.
 pub(crate) fn graph<'py>(py: Python<'py>, network: &Verified) -> PyResult<Bound<'py, PyAny>> {
     let about = PyDict::new(py);
     about.set_item("name", &network.name)?;
@@ -48,7 +52,8 @@ pub(crate) fn graph<'py>(py: Python<'py>, network: &Verified) -> PyResult<Bound<
     Ok(graph)
 }
 
-/// Returns the name of a module with those around it: `a/b`.
+/// Returns the names of a module and of the modules around it, from the outside to the inside:
+/// `a/b`.
 fn path(network: &Verified, module: ModuleId) -> String {
     let parents = std::iter::successors(Some(module), |id| network.modules[*id].parent);
     let names = parents.map(|id| network.name(network.modules[id].name));

@@ -15,8 +15,15 @@ const END: Duration = Duration::from_secs(2);
 /// may have much smaller stacks.
 const STACK: usize = 8 << 20;
 
-/// Runs `work` in another thread, and returns its result. If a signal handler raises an exception,
-/// returns it and abandons the work, because the work may block forever on a pipe without a writer.
+/// Runs `work` in another thread, and blocks until its result is available. Other Python threads
+/// run meanwhile. If a signal handler raises an exception, abandons the work, because the work may
+/// block forever on a pipe without a writer.
+///
+/// # Errors
+/// The exception of the signal handler, or `OSError` if no thread can be started.
+///
+/// # Panics
+/// With the panic of `work`.
 pub(crate) fn run_detached<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -24,8 +31,15 @@ pub(crate) fn run_detached<T: Send + 'static>(
     run(py, work, None::<fn()>)
 }
 
-/// Runs `work` as [`run_detached`] does. If a signal handler raises, calls `end` and waits
-/// for the work, but at most for [`END`].
+/// Runs `work` as [`run_detached`] does. If a signal handler raises an exception, calls `end`,
+/// which should make the work end, and waits for the work, but at most for [`END`]. The result of
+/// the work is then lost.
+///
+/// # Errors
+/// As for [`run_detached`].
+///
+/// # Panics
+/// As [`run_detached`].
 pub(crate) fn run_until_signal<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -68,7 +82,8 @@ fn run<T: Send + 'static>(
     }
 }
 
-/// Waits for a result without the interpreter attached, so that other Python threads run.
+/// Waits for a result, at most for `time`, without the interpreter attached, so that other Python
+/// threads run. Returns the receiver again, and the result or the reason why there is none.
 fn received<T: Send>(
     py: Python<'_>,
     wait: Receiver<T>,

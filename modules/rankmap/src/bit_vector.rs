@@ -68,7 +68,7 @@ impl BitVector {
         &self.words
     }
 
-    /// Returns true if the bit is set.
+    /// Returns true if the bit at `place`, which must be below the length, is set.
     #[inline]
     pub(crate) fn get(&self, place: u64) -> bool {
         self.words[(place / 64) as usize] >> (place % 64) & 1 == 1
@@ -122,8 +122,8 @@ impl BitVector {
         }
     }
 
-    /// Returns the position of the unset bit with the given index. Searches all blocks, because
-    /// unset bits have no samples.
+    /// Returns the position of the unset bit with the given index. There must be more unset bits
+    /// than `index`. Searches all blocks by bisection, because unset bits have no samples.
     pub(crate) fn select_unset(&self, index: u64) -> u64 {
         let unset = |block: usize| block as u64 * BLOCK - u64::from(self.ranks[block]);
         let (mut low, mut high) = (0, self.ranks.len() - 2);
@@ -159,7 +159,11 @@ impl BitVector {
     }
 }
 
-/// Checks decoded words: their number must match, and no bit after the end may be set.
+/// Checks decoded words, and returns them.
+///
+/// # Errors
+///
+/// [`Error::Malformed`] if their number does not match `bits`, or if a bit after the end is set.
 pub(crate) fn checked(words: Vec<u64>, bits: u64) -> Result<Vec<u64>, Error> {
     let rest = bits % 64;
     let beyond = rest > 0 && words.last().is_some_and(|word| word >> rest != 0);

@@ -111,7 +111,7 @@ impl Packed {
         }
     }
 
-    /// Returns the integer at an index. Constant time.
+    /// Returns the integer at an index, which must be below the length. Constant time.
     #[inline]
     pub(crate) fn get(&self, index: u64) -> u32 {
         self.checked_get(index).expect("an integer there is")
@@ -152,7 +152,11 @@ impl Packed {
         &self.bytes[..8 * words_for(u64::from(self.width) * self.len)]
     }
 
-    /// Unpacks the bytes that [`Packed::as_bytes`] returned.
+    /// Creates integers from the bytes that [`Packed::as_bytes`] returned.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`] if `width` exceeds 32, or if the number of bytes does not match.
     pub(crate) fn from_bytes(width: u32, len: u64, bytes: &[u8]) -> Result<Self, Error> {
         if width > 32 || bytes.len() != 8 * words_for(u64::from(width) * len) {
             return Err(Error::Malformed("packed integers"));

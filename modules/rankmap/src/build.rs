@@ -136,6 +136,12 @@ impl Builder {
     }
 
     /// Builds the lightest form of the given ranks, with a weight of at most `most`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`] if a rank occurs twice. [`Error::BeyondRanks`] if there are more than
+    /// 2^32 ranks. [`Error::Unsuitable`] if no form has such a weight, or if the prescribed
+    /// representation cannot represent the ranks.
     pub(crate) fn within(&self, most: f64, each: Source<'_>) -> Result<RankMap, Error> {
         self.among(most, each, true)
     }
@@ -264,8 +270,8 @@ impl Builder {
 
 impl Builder {
     /// Returns the decision diagram if it is prescribed, or if it weighs less than all other
-    /// choices and at most `most`. Its size is known only by building it, so building stops as soon
-    /// as it is too large.
+    /// choices and at most `most`. Otherwise, and if the ranks are empty or do not ascend, returns
+    /// `None`. Its size is known only by building it, so building stops as soon as it is too large.
     fn diagram(
         &self,
         survey: &Survey,
@@ -295,7 +301,11 @@ impl Builder {
         (of_diagram(&found).bytes <= most).then_some(found)
     }
 
-    /// Builds a permutation of a set.
+    /// Builds a permutation of a set, in the given representation of permutations.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`] if a rank occurs twice.
     fn permuted(
         &self,
         representation: Representation,
@@ -344,7 +354,11 @@ fn takes_list(representation: Representation) -> bool {
     )
 }
 
-/// Returns the indices of the ranks in ascending order of rank, or an error if a rank occurs twice.
+/// Returns the indices of the ranks in ascending order of rank.
+///
+/// # Errors
+///
+/// [`Error::Duplicate`] if a rank occurs twice.
 pub(crate) fn order_of(ranks: &[u32]) -> Result<Vec<u32>, Error> {
     let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
     order.sort_unstable_by_key(|index| ranks[*index as usize]);
@@ -380,7 +394,7 @@ fn runs(survey: &Survey, each: Source<'_>, asked: bool) -> Result<RankMap, Error
     Ok(RankMap::of(Form::Runs(Arc::new(runs))))
 }
 
-/// Gives the longest runs of consecutive ranks.
+/// Calls `give` with the longest runs of consecutive ranks, in the order of the sequence.
 fn ranges(each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     let mut current = Progression::EMPTY;
     let mut add = |piece: Progression| {
@@ -406,7 +420,7 @@ fn ranges(each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     }
 }
 
-/// Gives the ranges below `end` that the ascending ranks do not contain.
+/// Calls `give` with the ranges below `end` that the ascending ranks do not contain.
 fn gaps(end: u64, each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     let mut next = 0;
     ranges(each, &mut |range| {
@@ -421,7 +435,8 @@ fn gaps(end: u64, each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     }
 }
 
-/// Surveys the missing ranks if they are fewer than the members.
+/// Surveys the ranks up to the largest member that the sequence does not contain. Returns `None` if
+/// they are not fewer than the members, if the ranks do not ascend, or if they are a progression.
 fn complement_of(survey: &Survey, each: Source<'_>) -> Option<Survey> {
     let end = u64::from(survey.max) + 1;
     let closed = matches!(
@@ -447,6 +462,7 @@ impl RankMap {
     }
 
     /// Returns the map of `len` ranks from `start` on, at distance `step`, which may be negative.
+    /// The map is empty if `len` is 0.
     ///
     /// Cost: constant time, no heap storage. Source: Chaarawi and Gabriel 2008,
     /// Mir Taheri 2011 (4.1.1).

@@ -52,6 +52,7 @@ impl Strategy {
 
 impl Strategy {
     /// Returns the largest size in bytes at which a form with these times weighs at most `weight`.
+    /// If the strategy ignores sizes, returns infinity, or 0 if the times alone weigh more.
     pub(crate) fn most_bytes(&self, weight: f64, (select, rank): time::Time) -> f64 {
         let time = ((select + rank) / 2.0).ln();
         match self {
@@ -83,7 +84,8 @@ fn around<T>() -> usize {
     size_of::<RankMap>() + 2 * size_of::<usize>() + size_of::<T>()
 }
 
-/// Returns the cost of each form for the surveyed map, except for a decision diagram.
+/// Returns the cost of each form that the surveyed map can have, except for a decision diagram. An
+/// empty map has only a progression. `complement` is the survey of the missing ranks.
 pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Estimate> {
     let mut found: Vec<Estimate> = closed(survey).into_iter().collect();
     if survey.len == 0 {
@@ -220,7 +222,8 @@ fn sets(survey: &Survey) -> Vec<Estimate> {
     found
 }
 
-/// Estimates a complement. The missing ranks have the form that is best by the default strategy.
+/// Estimates a complement from the survey of the missing ranks. The missing ranks have the form
+/// that is best by the default strategy.
 fn without(complement: &Survey) -> Option<Estimate> {
     let weight = |estimate: &Estimate| Strategy::default().weight(estimate);
     let of = estimates(complement, None);
@@ -283,7 +286,8 @@ impl RankMap {
         }
     }
 
-    /// Returns the form, the size in bytes, and the times of look-ups as measured for this form.
+    /// Returns the form, the size in bytes, and the times of look-ups. The times are estimates from
+    /// measurements of the form.
     ///
     /// Cost: as [`RankMap::bytes`]. Source: measured times (`benches/rankmap/run constants`), used
     /// as in Mir Taheri 2011 (3.8.3).

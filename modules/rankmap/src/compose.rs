@@ -151,7 +151,8 @@ impl Builder {
 }
 
 impl RankMap {
-    /// Returns the map with `by` added to each member, or `None` if a sum is not a rank.
+    /// Returns the map with `by` added to each member, in the same order. Returns `None` if a sum
+    /// is not a rank.
     ///
     /// Cost: `O(p)` for `p` progressions. Source: this crate.
     pub fn moved(&self, by: i64) -> Option<RankMap> {
@@ -172,7 +173,7 @@ impl RankMap {
     }
 }
 
-/// Returns the composition if it takes constant time.
+/// Returns the composition if its form is known in constant time, otherwise `None`.
 fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
     if inner.is_empty() {
         return Some(RankMap::empty());
@@ -202,7 +203,8 @@ fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
     }
 }
 
-/// Returns the complement of a map below `end` if the complement has a closed form.
+/// Returns the complement of an ascending map below `end` if the complement is known in constant
+/// time, otherwise `None`.
 fn rest_closed(of: &RankMap, end: u64) -> Option<RankMap> {
     let all = RankMap::identity(end);
     if of.is_empty() {
@@ -245,7 +247,7 @@ fn rest_closed(of: &RankMap, end: u64) -> Option<RankMap> {
 }
 
 impl RankMap {
-    /// Returns the depth to which maps are nested.
+    /// Returns the depth to which maps are nested: 0 for a form without parts.
     fn depth(&self) -> usize {
         match &self.form {
             Form::Complement(complement) => 1 + complement.of.depth(),
@@ -283,8 +285,8 @@ impl RankMap {
             }
     }
 
-    /// Returns the largest world rank. The cost is one SELECT if it is known, otherwise a walk
-    /// through the progressions.
+    /// Returns the largest world rank, or `None` if there are no members. Costs one SELECT if
+    /// [`RankMap::knows_max`] returns true, otherwise a walk through the progressions.
     pub(crate) fn max(&self) -> Option<u32> {
         if self.is_ascending() {
             return self.last();
@@ -327,7 +329,8 @@ impl RankMap {
         Builder::new().compose(self, ranks)
     }
 
-    /// Returns the world ranks below `end` that this group does not contain, in ascending order.
+    /// Returns the world ranks below `end` that this group does not contain, in ascending order. An
+    /// `end` above 2^32 counts as 2^32.
     ///
     /// Cost: constant time if the result is a single range, or if the map is stored as a
     /// complement, otherwise a walk through the progressions. Source: Mir Taheri 2011 (4.1) for the

@@ -100,15 +100,15 @@ impl RankMap {
     ///
     /// # Errors
     ///
-    /// [`Error::BadRange`] if a stride is zero or leads away from the last rank.
+    /// [`Error::BadRange`] if a stride is zero, or leads away from the last rank of its range.
     /// [`Error::NoSuchRank`] if the group lacks a rank. [`Error::Duplicate`] if a rank occurs
     /// twice.
     pub fn range_include(&self, ranges: &[RangeTriplet]) -> Result<RankMap, Error> {
         self.compose(&of_ranges(ranges, self.len())?)
     }
 
-    /// Returns the members except the ones with the ranks of the given ranges
-    /// (`MPI_Group_range_excl`).
+    /// Returns the members except the members with the ranks of the given ranges, in the order of
+    /// this group (`MPI_Group_range_excl`).
     ///
     /// Cost: `O(r log r)` for `r` ranges. Source: MPI 4.1 (7.3.2).
     ///
@@ -130,7 +130,11 @@ impl RankMap {
         self.without(&all)
     }
 
-    /// Returns the members except the ones whose ranks are in `set`, which must ascend.
+    /// Returns the members except the members whose ranks are in `set`, which must ascend.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchRank`] if the group does not have a rank of `set`.
     fn without(&self, set: &RankMap) -> Result<RankMap, Error> {
         let len = self.len();
         if let Some(most) = set.last().map(u64::from).filter(|most| *most >= len) {
@@ -257,7 +261,7 @@ impl RankMap {
 }
 
 impl Builder {
-    /// Returns a world rank that both maps contain.
+    /// Returns the first world rank of `a` that `b` contains, or `None` if there is none.
     pub(crate) fn common(&self, a: &RankMap, b: &RankMap) -> Option<u32> {
         positions(self, a, b).first().map(|rank| a.at(rank))
     }
@@ -301,6 +305,10 @@ fn follows(a: &RankMap, b: &RankMap) -> bool {
 }
 
 /// Returns the map of the given MPI ranges in a group of `len` members.
+///
+/// # Errors
+///
+/// As [`RankMap::range_include`].
 fn of_ranges(ranges: &[RangeTriplet], len: u64) -> Result<RankMap, Error> {
     let mut given = Vec::with_capacity(ranges.len());
     for &(first, last, stride) in ranges {

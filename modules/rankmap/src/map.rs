@@ -93,12 +93,13 @@ impl RankMap {
         })
     }
 
-    /// Returns true if each rank is mapped to itself.
+    /// Returns true if the map is a progression that maps each rank to itself, or is empty. Does
+    /// not examine other forms, and returns false for them.
     pub(crate) fn is_identity(&self) -> bool {
         matches!(&self.form, Form::Progression(p) if p.start() == 0 && p.step() == 1)
     }
 
-    /// Returns the step if the map is a single progression.
+    /// Returns the step if the form of the map is a progression, otherwise `None`.
     pub(crate) fn in_step(&self) -> Option<i64> {
         match &self.form {
             Form::Progression(progression) => Some(progression.step()),

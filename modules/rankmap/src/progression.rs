@@ -24,7 +24,8 @@ impl Progression {
         len: 0,
     };
 
-    /// Creates a progression of `len` terms from `start` on.
+    /// Creates a progression of `len` terms from `start` on, at distance `step`, which may be
+    /// negative. `step` has no effect if `len` is below 2, and `start` has none if `len` is 0.
     ///
     /// Cost: constant time. Source: Chaarawi and Gabriel 2008, Mir Taheri 2011 (4.1.1).
     ///
@@ -45,7 +46,8 @@ impl Progression {
         Ok(Progression::valid(start, step, len))
     }
 
-    /// Returns the ranks from `start` up to `end` (exclusive).
+    /// Returns the ranks from `start` up to `end` (exclusive). Returns no terms if `end` is not
+    /// above `start`.
     pub(crate) fn between(start: u64, end: u64) -> Self {
         Progression::valid(start as u32, 1, end.saturating_sub(start))
     }
@@ -113,7 +115,7 @@ impl Progression {
         self.start.max(self.last())
     }
 
-    /// Returns the index of a term. Constant time.
+    /// Returns the index of the term `rank`, or `None` if it is not a term. Constant time.
     #[inline]
     pub(crate) fn index_of(&self, rank: u32) -> Option<u32> {
         let (distance, step) = if self.step > 0 {
@@ -142,7 +144,7 @@ impl Progression {
         distance.div_ceil(self.step as u64).min(self.len)
     }
 
-    /// Returns the terms from index `from` up to `to` (exclusive).
+    /// Returns the terms from index `from` up to `to` (exclusive), as far as they exist.
     pub(crate) fn slice(&self, from: u64, to: u64) -> Self {
         let to = to.min(self.len);
         if from >= to {

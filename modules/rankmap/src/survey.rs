@@ -30,7 +30,8 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// Walks through the given ranks.
+    /// Walks through the given ranks once, and returns their properties. Without ranks, `min` is
+    /// `u32::MAX` and `max` is 0.
     pub(crate) fn of(each: impl FnOnce(&mut dyn FnMut(Progression))) -> Survey {
         let mut walk = Walk::new();
         let mut grouping = Grouping::new();

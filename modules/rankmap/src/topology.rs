@@ -24,7 +24,8 @@ pub struct Cartesian {
 }
 
 impl Cartesian {
-    /// Creates a grid with the given sides.
+    /// Creates a grid with the given sides. A side of 0 makes the grid empty. A grid without sides
+    /// has one rank.
     ///
     /// Cost: constant time. Source: MPI 4.1 (8.5.1).
     ///
@@ -81,8 +82,8 @@ impl Cartesian {
     ///
     /// # Errors
     ///
-    /// [`Error::Topology`] if there is not one value for each side, or a coordinate is outside the
-    /// grid.
+    /// [`Error::Topology`] if there is not one value for each side, if a coordinate is outside the
+    /// grid, or if a side is 0.
     pub fn section(&self, fixed: &[Option<u32>]) -> Result<RankMap, Error> {
         self.fits(fixed)?;
         let ranges: Vec<(u32, u32)> = fixed
@@ -95,15 +96,15 @@ impl Cartesian {
 
     /// Returns the members whose coordinates are in the given windows.
     ///
-    /// A window is a first coordinate and a length. A window that reaches beyond the side continues
-    /// at coordinate 0, as on a torus.
+    /// A window is a first coordinate and a length, for each side. A window that reaches beyond the
+    /// side continues at coordinate 0, as on a torus. The members are in the order of the windows.
     ///
     /// Cost: constant time. Source: Havlak and Kennedy 1991, this crate for a torus.
     ///
     /// # Errors
     ///
-    /// [`Error::Topology`] if there is not one window for each side, or a window is outside the
-    /// grid.
+    /// [`Error::Topology`] if there is not one window for each side, if a first coordinate is
+    /// outside the grid, if a window is longer than its side, or if a side is 0.
     pub fn window(&self, windows: &[(u32, u32)]) -> Result<RankMap, Error> {
         self.fits(windows)?;
         let mut axes = self.lines();
@@ -160,7 +161,7 @@ impl Cartesian {
 }
 
 impl RankMap {
-    /// Returns a regular section; the first axis is the slowest.
+    /// Returns a regular section that begins at `start`. The first axis is the slowest.
     ///
     /// Cost: constant time. Source: Havlak and Kennedy 1991.
     ///
@@ -193,9 +194,9 @@ impl RankMap {
         Grid::closed(i64::from(at), &axes, 1 << 32).map(RankMap::closed)
     }
 
-    /// Returns the ranks of one owner if `len` ranks are distributed in blocks of `block` to
-    /// `owners` in turn. This is the block-cyclic distribution of High Performance Fortran and
-    /// ScaLAPACK.
+    /// Returns the ranks of the owner with the number `owner`, if `len` ranks are distributed in
+    /// blocks of `block` ranks to `owners` owners in turn. This is the block-cyclic distribution of
+    /// High Performance Fortran and ScaLAPACK.
     ///
     /// Cost: constant time. Source: High Performance Fortran, ScaLAPACK, Havlak and Kennedy 1991.
     ///

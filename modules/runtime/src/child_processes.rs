@@ -46,12 +46,14 @@ pub(crate) fn processes_have_ended() {
 static JOINED: AtomicBool = AtomicBool::new(false);
 
 /// Returns the control page, if this OS process was started as one of several of a run. Returns
-/// `None` otherwise.
+/// `None` otherwise, also in a program that such an OS process has started and that has inherited
+/// the environment variable.
 ///
 /// # Errors
-/// Returns an error if the environment variable is invalid, the memory cannot be shared, or the OS
-/// process that started this one has ended. Also returns an error on a second call, because two
-/// threads with the same position in the run would read the same messages.
+/// Returns [`RunError::Options`] if the environment variable is invalid. Also returns it on a
+/// second call, because two threads with the same position in the run would read the same messages.
+/// Returns [`RunError::Lost`] if the memory cannot be shared or is not that of a run, or if the OS
+/// process that started this one has ended.
 pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     let Some(value) = env::var_os(VARIABLE) else {
         return Ok(None);
@@ -97,6 +99,8 @@ pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     Ok(Some(Arc::new(control)))
 }
 
+/// Parses the value of [`VARIABLE`]: five numbers and the key. Returns `None` if it is malformed or
+/// out of range.
 fn numbers(value: &OsStr) -> Option<([u32; 5], u64)> {
     let (numbers, key) = value.to_str()?.rsplit_once(' ')?;
     let numbers: Result<Vec<u32>, _> = numbers.split(' ').map(str::parse).collect();
@@ -108,7 +112,7 @@ fn numbers(value: &OsStr) -> Option<([u32; 5], u64)> {
 }
 
 /// Allows the other OS processes of the run to read the memory of this one. All are descendants of
-/// the first OS process, or that process itself.
+/// the first OS process, or that process itself. `first` is true in the first OS process.
 pub(crate) fn permit_to_read(first: bool) {
     cma::permit(if first {
         process::id()
@@ -128,14 +132,18 @@ pub(crate) struct ChildProcesses {
 /// Starts the other OS processes, each with `each` schedulers.
 ///
 /// If there are `streams`, the standard output and standard error of OS process `i` are those at
-/// index `i - 1`. `report` is called if the run fails and the first OS process cannot end it.
+/// index `i - 1`. `report` is called if the run fails and the first OS process does not end it
+/// within a time limit, or if code in the first OS process calls `exit` during the run. `report`
+/// prints the error and returns the exit code, with which the first OS process then ends.
 ///
 /// The thread that runs the network must call this, because the kernel kills the other OS processes
 /// when that thread ends.
 ///
 /// # Errors
-/// Returns an error if there are too few streams or too many schedulers, or if the shared memory,
-/// an OS process or a thread cannot be created.
+/// Returns [`RunError::Options`] if there are too few streams or too many schedulers. Returns
+/// [`RunError::Lost`] if the file of the program is not found, or if the shared memory, a stream,
+/// an OS process or a thread cannot be opened or created. The OS processes that were started are
+/// then killed.
 pub(crate) fn start(
     count: usize,
     each: usize,
@@ -227,6 +235,9 @@ pub(crate) fn start(
 impl ChildProcesses {
     /// Spawns a thread for each child that waits for its end, and a thread that waits for a failure
     /// of the run.
+    ///
+    /// # Errors
+    /// Returns [`RunError::Lost`] if a thread cannot be started. The children are then killed.
     fn watch(&self, report: fn(RunError) -> Exit) -> Result<(), RunError> {
         let spawn = |name: String, f: Box<dyn FnOnce() + Send>| {
             let builder = thread::Builder::new().name(name).stack_size(64 << 10);
@@ -283,7 +294,8 @@ impl ChildProcesses {
         kill(&self.children);
     }
 
-    /// Waits until the other OS processes have ended. Called when the first one has finished.
+    /// Waits until the other OS processes have ended. If the run has failed, kills those that do
+    /// not end within [`GRACE`]. Called when the first one has finished.
     pub(crate) fn finish(self) {
         lock(&BY_EXIT).take();
         *lock(&self.finished) = true;
@@ -306,7 +318,8 @@ impl ChildProcesses {
     }
 }
 
-/// Returns the error of a failed run, as decoded from the recorded cause.
+/// Returns the error of a failed run, as decoded from the recorded cause. Returns
+/// [`RunError::Lost`] without a valid cause.
 pub(crate) fn cause(cause: Option<Vec<u8>>) -> RunError {
     RunError::from_cause(&cause.unwrap_or_default())
 }

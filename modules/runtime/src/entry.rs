@@ -30,10 +30,16 @@ use graphmap_executor::trace::Trace;
 
 /// Runs a network with the [`Options`] in the environment, and blocks until the run has ended.
 ///
-/// Prints errors and statistics on standard error, and returns one of the exit codes of [`Exit`].
-/// Does not read the command line, which belongs to the program. If a launcher has started the
-/// program several times, reports that as an error. If the run has several OS processes that share
+/// Writes the files that the options name. Prints errors on standard error, and the statistics if
+/// the options ask for them there. Returns one of the exit codes of [`Exit`]. Does not read the
+/// command line, which belongs to the program. If the run has several OS processes that share
 /// memory, only the first returns: the others exit here.
+///
+/// If a launcher has started the program several times, returns [`Exit::Usage`] without a run.
+/// Usually, only one copy then prints the error.
+///
+/// Installs a panic hook, and handlers of `SIGUSR1` and `SIGXFSZ` if these signals have the default
+/// action. Must be called at most once in an OS process.
 ///
 /// ```no_run
 /// mod wiring {
@@ -66,11 +72,11 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     finish(exit).into()
 }
 
-/// Runs the network over the link that the options name, and writes its results. Returns only in
-/// the first OS process.
+/// Runs the network over the link that the options name, and writes its results. Returns the exit
+/// code. The reason of a failed run has then been printed. Returns only in the first OS process.
 ///
 /// # Errors
-/// The run cannot begin.
+/// Returns the error of a run that cannot begin, which is not printed yet.
 fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> {
     match options.link {
         Link::Threads => {
@@ -82,7 +88,10 @@ fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> 
     }
 }
 
-/// Runs the network in this OS process alone.
+/// Runs the network in this OS process alone, and writes its results. Returns the exit code.
+///
+/// # Errors
+/// As for [`run_to_end`].
 fn run_alone(network: impl Into<Arc<Network>>, options: &Options) -> Result<Exit, RunError> {
     let network = network.into();
     let name = network.name().to_string();
@@ -159,6 +168,9 @@ fn launched() -> Option<Launched> {
 }
 
 /// Builds the network, and completes the options for its run.
+///
+/// # Errors
+/// Returns [`RunError::Wiring`] if the function that describes the network panics.
 fn begin(
     network: impl FnOnce() -> Network,
     mut options: Options,
@@ -178,6 +190,9 @@ fn begin(
 
 /// Checks that the mapping was made for this network, if the options contain its digest. In another
 /// network, the same ranks may be other processes.
+///
+/// # Errors
+/// Returns [`RunError::Options`] if the digest of this network differs.
 fn placed(network: &Network, options: &Options) -> Result<(), RunError> {
     match options.placed {
         Some(hash) if hash != network.processes_digest() => Err(RunError::Options(format!(
@@ -196,7 +211,9 @@ fn placed(network: &Network, options: &Options) -> Result<(), RunError> {
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs a network as [`main`] does, in a program that a launcher may start several times. In that
-/// case, `connect` joins the OS processes. Intended for crates that implement a link.
+/// case, `connect` joins the OS processes, and each of them runs its part. If the run then fails,
+/// this ends all OS processes and does not return, except in OS process 0 when all others know that
+/// the run is over. Intended for crates that implement a link.
 pub fn main_over(
     network: impl FnOnce() -> Network,
     connect: impl FnOnce(Started) -> Result<Rc<dyn Job>, NotJoined>,
@@ -306,6 +323,7 @@ fn failed_soon(error: RunError) -> Exit {
 }
 
 /// Returns the exit code of the program, which is not 0 if something printed could not be written.
+/// Prints the error about that, unless it was printed before.
 fn finish(exit: Exit) -> Exit {
     let Some(why) = panics::unwritten() else {
         return exit;
@@ -325,7 +343,8 @@ fn finish(exit: Exit) -> Exit {
 static IS_OUTPUT_ERROR_REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Spawns the thread that prints the state of the run when a signal asks for it. The thread also
-/// names processes that do not let others run.
+/// prints the names of processes that do not let others run. Does nothing if the options have no
+/// [`Running`].
 fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
     let Some(running) = options.running.clone() else {
         return;
@@ -357,7 +376,12 @@ fn listen_among(name: &str, options: &Options, control: &Arc<ControlPage>) {
     listen(name, options, Some(control.asked()));
 }
 
-/// Runs the network as [`run_as_linked`] does, in several OS processes that share memory.
+/// Runs the network as [`run_as_linked`] does, in several OS processes that share memory. The first
+/// one starts the others, in which this function exits instead of returning. If the placement has
+/// only one OS process, runs the network in this one.
+///
+/// # Errors
+/// As for [`run_as_linked`].
 fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
     let name = network.name().to_string();
     let network = Arc::new(network);

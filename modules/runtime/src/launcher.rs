@@ -70,7 +70,9 @@ pub(crate) struct Launched {
     variables: Vec<&'static str>,
 }
 
-/// Returns a value if this is one of several copies, according to the environment variables.
+/// Returns a value if this is one of several copies, according to the environment variables that
+/// `get` returns. Returns `None` otherwise. If only [`PMIX_RANK`] is set, copy 0 also gets `None`,
+/// because it cannot know whether there are others.
 ///
 /// The variables of one MPI launcher may be left in the environment of a program that another one
 /// has started. So one variable with several copies is enough.
@@ -123,7 +125,8 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
 }
 
 impl Launched {
-    /// Returns the data about the start that a link needs, with the link's settings.
+    /// Returns the data about the start that a link needs, with the link's settings or the error of
+    /// a wrong option.
     pub(crate) fn started(&self, settings: Result<OverMpi, String>) -> Started {
         Started {
             told: self.copies.clone(),

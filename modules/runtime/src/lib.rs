@@ -92,11 +92,13 @@
 //!   it.
 //! * *Failures.* A process that returns an error or panics ends the run. The run reports the first
 //!   failure.
-//! * *Determinism.* A network without select and share bundles and without `try_` calls produces
-//!   the same tokens on each channel, in any order of execution. This holds if a process ends
-//!   when it gets [`Stopped`] and makes no other use of it, because its time depends on that order.
-//!   A writer can also continue without its reader ([`Output::write_or_discard`]).
-//!   [`Options::shuffle`] tests determinism.
+//! * *Determinism.* A network produces the same tokens on each channel, in any order of execution,
+//!   under these conditions. Its processes use no select and share bundles, and no
+//!   [`select!`](crate::select!) or [`any`]. They call no `try_` functions, and no `state` or
+//!   `closing` of flow-controlled ports. A process ends when it gets [`Stopped`], and makes no
+//!   other use of [`Stopped`], because its time depends on the order of execution. A writer can
+//!   also continue without its reader ([`Output::write_or_discard`]). [`Options::shuffle`] tests
+//!   determinism.
 //!
 //! # Your code inside calls of the runtime
 //!

@@ -91,7 +91,8 @@ impl Local {
         Local::default()
     }
 
-    /// Creates a channel and returns its two ends. A capacity of 0 is changed to 1.
+    /// Creates a channel and returns its two ends. A capacity of 0 is changed to 1, and one above
+    /// 2^30 - 1 to 2^30 - 1.
     ///
     /// # Panics
     /// Panics if there are already 2^31 - 1 channels.
@@ -158,9 +159,10 @@ impl Local {
     }
 
     /// Runs the processes on the calling thread until all have ended, and returns the report of the
-    /// run.
+    /// run. Blocks the calling thread until then.
     ///
-    /// Options for several schedulers have no effect.
+    /// Options for several schedulers or OS processes have no effect. If the run fails, all
+    /// processes are dropped.
     ///
     /// # Errors
     /// Returns a [`RunError`] if a process fails, the network is blocked, channels exceed the

@@ -7,7 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// Checks before a run that the file can be written.
+/// Checks before a run that the file can be written. An existing file is opened for appending. If
+/// the file does not exist, its temporary file is created and removed. Streams ([`is_stream`]) are
+/// not checked.
 ///
 /// # Errors
 /// Returns an error if the file cannot be opened or created.
@@ -23,12 +25,13 @@ pub(crate) fn check(file: &Path) -> io::Result<()> {
     fs::remove_file(part)
 }
 
-/// Writes the file under a temporary name, and renames it when it is complete. A pipe, a device,
-/// and a file that is open as standard output or standard error are written in place.
+/// Writes the file under a temporary name, and renames it when it is complete. The new file gets
+/// the permissions of the file that it replaces. A stream ([`is_stream`]) is written in place. If
+/// it is a pipe, this may block until the text is read.
 ///
 /// # Errors
-/// Returns an error if the file cannot be written. A file that existed before is then unchanged,
-/// unless it was written in place.
+/// Returns an error if `contents` returns one, or if the file cannot be written. A file that
+/// existed before is then unchanged, unless it was written in place.
 pub(crate) fn write(
     file: &Path,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -70,7 +73,8 @@ pub(crate) fn is_stream(file: &Path) -> bool {
     is_open || is_special || standard(file).is_some()
 }
 
-/// Returns standard output or standard error if the file is one of them.
+/// Returns a duplicate of standard output or standard error if the file is one of them. Returns
+/// `None` otherwise.
 fn standard(file: &Path) -> Option<File> {
     let file = fs::metadata(file).ok()?;
     let streams = [

@@ -18,7 +18,8 @@ const PROFILE: &str = "the profile";
 /// Checks before the run that its files can be written and that their paths differ.
 ///
 /// # Errors
-/// Returns an error for the first file that cannot be written or that two variables name.
+/// Returns an error for the first file that is wrong: [`RunError::File`] if it cannot be written,
+/// and [`RunError::Options`] if two variables name it. Several variables may name the same stream.
 pub(crate) fn check(options: &Options) -> Result<(), RunError> {
     let outputs = [
         ("GRAPHMAP_STATS", STATISTICS, options.stats_file.as_deref()),
@@ -49,6 +50,9 @@ pub(crate) fn check(options: &Options) -> Result<(), RunError> {
 }
 
 /// Prints statistics on standard error. A closed pipe is not an error.
+///
+/// # Errors
+/// Returns [`RunError::File`] if standard error cannot be written.
 pub(crate) fn say(text: &str) -> Result<(), RunError> {
     let unwritten = say::try_say(text).err();
     match unwritten.filter(|error| error.kind() != io::ErrorKind::BrokenPipe) {
@@ -59,8 +63,9 @@ pub(crate) fn say(text: &str) -> Result<(), RunError> {
     }
 }
 
-/// Writes the files of a run that has ended without an error, and returns all errors. Streams come
-/// last, because a write to a pipe may block forever.
+/// Writes the files of a run that has ended without an error. Returns the errors of all files that
+/// cannot be written, each as [`RunError::File`]. Streams come last, because a write to a pipe may
+/// block forever.
 pub(crate) fn write(
     report: &Report,
     options: &Options,

@@ -18,8 +18,9 @@ const NO_OUTPUT: [&str; 2] = ["failed printing to stdout: ", "failed printing to
 /// was caught.
 static UNWRITTEN: Mutex<Option<String>> = Mutex::new(None);
 
-/// Installs a panic hook that stores the reason of a failed print. It does not print the panic if a
-/// process of the run has panicked, because the run fails with the same reason.
+/// Installs a panic hook that stores the reason of the first failed print. It calls the previous
+/// hook, which prints the panic, except for a failed print of a process: the run then fails with
+/// the same reason.
 pub(crate) fn set_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -33,7 +34,8 @@ pub(crate) fn set_hook() {
     }));
 }
 
-/// Returns the reason, if the message is from a panic of `print!` or `eprint!`.
+/// Returns the reason, if the message is from a panic of `print!` or `eprint!`. Returns `None`
+/// otherwise.
 fn why_unwritten(message: &str) -> Option<&str> {
     NO_OUTPUT
         .iter()
@@ -45,14 +47,15 @@ pub(crate) fn unwritten() -> Option<String> {
     lock(&UNWRITTEN).clone()
 }
 
-/// Returns true if a process of a run panics. Then the run fails with that panic. A panic of
-/// another thread is not reported elsewhere, so the hook must print it.
+/// Returns true if a process of a run panics, because this thread is inside a run. Then the run
+/// fails with that panic. A panic of another thread is not reported elsewhere, so the hook must
+/// print it.
 fn is_of_process() -> bool {
     current::with_current(|_| ()).is_some()
 }
 
 /// Converts the error of a run. If a process panicked because of a failed print, returns the error
-/// with the reason of the failure.
+/// of [`cannot_print`] with the reason of the failure. Returns other errors unchanged.
 pub(crate) fn of_output(error: RunError) -> RunError {
     let why = match &error {
         RunError::Failed(failure) => {
@@ -76,7 +79,8 @@ pub(crate) fn cannot_print(why: &str) -> RunError {
     RunError::File(format!("{UNPRINTED}{why}"))
 }
 
-/// Returns true if the reason is a closed pipe. Then no error is printed.
+/// Returns true if the error is a failed print, and its reason is a closed pipe. Then no error is
+/// printed.
 pub(crate) fn is_unread(error: &RunError) -> bool {
     let left = io::Error::from_raw_os_error(BROKEN_PIPE).to_string();
     // If the error is from another OS process, more text follows.

@@ -16,10 +16,11 @@ pub(crate) struct RoomWaits {
     pub(crate) most: String,
 }
 
-/// Returns the waits that a larger capacity would avoid, or `None` if there are none.
+/// Returns the waits at channels whose capacity is below [`ADVISED`] and that are not on a cycle.
+/// Returns `None` if there are no such waits, or if they were not measured.
 ///
 /// On a cycle, for example of processes in lock step, a process writes in response to what it
-/// reads. So a larger capacity does not avoid waits there.
+/// reads. So a larger capacity does not avoid the waits there.
 pub(crate) fn of(directory: &dyn Directory, all_statistics: &[Statistics]) -> Option<RoomWaits> {
     let counted = all_statistics
         .iter()

@@ -39,12 +39,16 @@ const STACK: usize = 8 << 20;
 /// Runs a network until all its processes have ended, and returns the report of the run. Blocks the
 /// calling thread until then.
 ///
-/// Takes a [`Network`], or an `Arc<Network>` to run it several times. A single scheduler runs on
-/// the calling thread. Several schedulers run on threads of their own.
+/// Takes a [`Network`], or an `Arc<Network>` to run it several times. All schedulers run in this OS
+/// process, even if the options ask for several OS processes. If they share one thread, this is the
+/// calling thread. Otherwise each thread is a new one.
 ///
 /// # Errors
-/// Returns a [`RunError`] if a process fails, the network is blocked, channels exceed the memory
-/// limit, the description of the network is inconsistent, or an option cannot be used.
+/// Returns a [`RunError`]: `Failed` if a process fails, `Blocked` if the network is blocked, and
+/// `Memory` if channels exceed the memory limit. `Wiring` means that the description of the network
+/// is inconsistent, or contradicts the ports of the processes. `Options` means that an option
+/// cannot be used, that a thread cannot be started, or that the calling thread cannot run that many
+/// processes. `File` means that the trace cannot be written.
 pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report, RunError> {
     run_to_end(network.into(), options)?.finish()
 }
@@ -66,10 +70,11 @@ pub(crate) struct EndedRun {
 }
 
 impl EndedRun {
-    /// Writes the trace and returns the report.
+    /// Writes the trace, also after a failed run, and returns the report.
     ///
     /// # Errors
-    /// Returns the error of the run. If the run succeeded, returns the error of writing the trace.
+    /// Returns the error of the run. If the run succeeded and the trace cannot be written, returns
+    /// [`RunError::File`].
     fn finish(self) -> Result<Report, RunError> {
         let written = self.trace.map_or(Ok(()), |trace| trace.write());
         let report = self.result?;
@@ -78,6 +83,10 @@ impl EndedRun {
 }
 
 /// Runs a network like [`run`], but leaves the trace to the caller.
+///
+/// # Errors
+/// Returns [`RunError::File`] before the run if the trace cannot be written. Errors of the run are
+/// in [`EndedRun::result`].
 pub(crate) fn run_to_end(network: Arc<Network>, options: &Options) -> Result<EndedRun, RunError> {
     chrome::check(options)?;
     let directory: Arc<dyn Directory> = network.clone();
@@ -88,6 +97,9 @@ pub(crate) fn run_to_end(network: Arc<Network>, options: &Options) -> Result<End
 }
 
 /// Runs a network in this OS process alone.
+///
+/// # Errors
+/// As for [`run`], except for errors of the trace.
 fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunError> {
     let start = Instant::now();
     network.check()?;
@@ -158,7 +170,8 @@ impl<'a> Part<'a> {
     }
 
     /// Builds the processes of a scheduler on this thread and runs them until the whole run ends.
-    /// Returns the result of `end`, which gets the scheduler and its statistics.
+    /// If they cannot be built, the run ends with [`RunError::Wiring`]. Returns the result of
+    /// `end`, which gets the scheduler and its statistics.
     fn run_scheduler<R>(
         &self,
         index: usize,
@@ -256,10 +269,12 @@ impl Transport {
 /// Runs the part of a network that belongs to this OS process. `job` is the transport to the other
 /// OS processes. For crates of links, and for tests.
 ///
-/// Blocks until the whole run has ended. The first OS process returns the report on all of them.
+/// Blocks until the whole run has ended. The first OS process returns the report on all of them,
+/// and writes the trace. The reports of the others contain no statistics.
 ///
 /// # Errors
-/// As for [`run`]. If several OS processes fail, returns the first error.
+/// As for [`run`], also if another OS process fails or is lost. If several OS processes fail,
+/// returns the first error.
 pub fn run_over(
     network: impl Into<Arc<Network>>,
     options: &Options,
@@ -270,8 +285,9 @@ pub fn run_over(
     unsafe { run_among(network.into(), options, &transport) }.finish()
 }
 
-/// Runs the part of a network that belongs to this OS process. The first OS process returns the
-/// report on all of them. If several OS processes fail, the first error counts.
+/// Runs the part of a network that belongs to this OS process, and blocks until the whole run has
+/// ended. The first OS process returns the report on all of them, and the trace that is still to be
+/// written. If several OS processes fail, all return the first error.
 ///
 /// # Safety
 /// With shared memory, this must be called at most once in an OS process, and `transport` must be
@@ -293,6 +309,9 @@ pub(crate) unsafe fn run_among(
 }
 
 /// Does the work of [`run_among`], except the trace.
+///
+/// # Errors
+/// Returns the error of the run, which is the first one of all OS processes.
 ///
 /// # Safety
 /// The same as for [`run_among`].
@@ -374,6 +393,10 @@ unsafe fn run_part(
 }
 
 /// Returns the placement of a network on `count` OS processes with `each` schedulers.
+///
+/// # Errors
+/// Returns [`RunError::Wiring`] if the description of the network is inconsistent, and
+/// [`RunError::Options`] if the placement is invalid.
 fn place_schedulers(
     network: &Network,
     options: &Options,
@@ -386,6 +409,9 @@ fn place_schedulers(
 }
 
 /// Spawns the thread of a scheduler.
+///
+/// # Errors
+/// Returns [`RunError::Options`] if the thread cannot be started.
 fn spawn<'scope, R: Send + 'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     scheduler: usize,
@@ -396,8 +422,11 @@ fn spawn<'scope, R: Send + 'scope>(
     spawned.map_err(|error| RunError::Options(format!("cannot start thread {scheduler}: {error}")))
 }
 
-/// Joins the thread of a scheduler. A scheduler catches panics of its processes, so a panic of the
-/// thread is its own and is passed on.
+/// Joins the thread of a scheduler, and returns its result. Blocks until the thread has ended.
+///
+/// # Panics
+/// Panics if the thread has panicked. A scheduler catches panics of its processes, so such a panic
+/// is its own.
 fn join<R>(thread: ScopedJoinHandle<'_, R>) -> R {
     let joined = thread.join();
     joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -405,6 +434,9 @@ fn join<R>(thread: ScopedJoinHandle<'_, R>) -> R {
 
 /// Checks that this thread has enough free process numbers. A run inside a process of another run
 /// shares the numbers of that run.
+///
+/// # Errors
+/// Returns [`RunError::Options`] if it has not.
 fn has_room(processes: usize) -> Result<(), RunError> {
     let room = current::room();
     if processes <= room {
@@ -415,7 +447,11 @@ fn has_room(processes: usize) -> Result<(), RunError> {
     )))
 }
 
-/// Runs existing processes on this thread, with the registry of their channels.
+/// Runs existing processes on this thread, with the registry of their channels. Blocks until the
+/// run has ended. If the run cannot begin, drops the processes.
+///
+/// # Errors
+/// As for [`Local::run`](crate::Local::run).
 pub(crate) fn local(
     directory: &Arc<dyn Directory>,
     tasks: Vec<NonNull<TaskHeader>>,

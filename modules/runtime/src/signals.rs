@@ -32,7 +32,8 @@ extern "C" fn count(_signal: c_int) {
 /// Does nothing. Unlike `SIG_IGN`, a handler is not inherited by programs that a process starts.
 extern "C" fn ignore(_signal: c_int) {}
 
-/// Installs the handlers of both signals, unless a signal is ignored or has a handler.
+/// Installs the handlers of `SIGXFSZ` and `SIGUSR1`, each unless the signal is ignored or has a
+/// handler.
 pub(crate) fn handle() {
     handle_by(libc::SIGXFSZ, ignore);
     QUESTIONS.store(ptr::from_ref(&OWN).cast_mut(), Ordering::SeqCst);
@@ -47,7 +48,8 @@ fn handle_by(signal: c_int, handler: extern "C" fn(c_int)) {
 }
 
 /// Spawns a thread that calls `report` after each request, and `check` after each request and at
-/// least every two seconds.
+/// least every two seconds. The thread runs until the program ends. Requests in quick succession
+/// may get only one report.
 ///
 /// `shared` counts the requests to all OS processes that share memory, so each of them answers.
 pub(crate) fn listen(

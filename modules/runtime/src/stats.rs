@@ -20,7 +20,9 @@ pub struct Report {
     pub elapsed: Duration,
     /// Number of processes.
     pub processes: usize,
-    /// Statistics of each kind, in the order of the network. Empty unless measured.
+    /// Statistics of each kind, in the order of the network. Empty unless
+    /// [`Options::stats`](crate::Options::stats) or [`Options::profile`](crate::Options::profile)
+    /// is set.
     pub kinds: Vec<KindStats>,
     /// Statistics of each scheduler. Schedulers that shared a thread count as one.
     pub schedulers: Vec<SchedulerStats>,
@@ -68,8 +70,8 @@ pub struct SchedulerStats {
     pub wakes: u64,
     /// Number of times that the scheduler went to sleep.
     pub sleeps: u64,
-    /// Number of times that it reported the waits of its processes to deadlock detection, because
-    /// all schedulers slept.
+    /// Number of times that the scheduler reported the waits of its processes to deadlock
+    /// detection, because all schedulers slept.
     pub standstills: u64,
     /// Number of waits in these reports, as a sum. Each report has only the changes since the
     /// previous one.
@@ -129,6 +131,8 @@ pub(crate) struct Profile {
     ranks: Sum,
 }
 
+/// Makes the report of a run from the statistics of its schedulers, which are in the order of the
+/// schedulers.
 pub(crate) fn report(
     directory: &Arc<dyn Directory>,
     all_statistics: Vec<Statistics>,
@@ -256,13 +260,16 @@ const PROFILE_VERSION: u32 = 1;
 const RESTLESS: f64 = 2000.0;
 
 impl Report {
-    /// Returns advice on how to make the next run faster, if there is any.
+    /// Returns advice on how to make the next run faster.
+    ///
+    /// Returns `None` if the run had only one scheduler, or if no scheduler went to sleep more than
+    /// 2,000 times per second.
     pub fn advice(&self) -> Option<String> {
         advice(&self.schedulers, self.room.as_ref(), self.elapsed)
     }
 
-    /// Returns the profile of the run as JSON, if it was measured. It can be the input of a
-    /// mapping:
+    /// Returns the profile of the run as JSON, from which a mapping can be computed. Returns `None`
+    /// unless [`Options::profile`](crate::Options::profile) is set. The format is:
     ///
     /// ```text
     /// {"processes":[{"rank":0,"name":"a","load":0.012}, ...],
@@ -281,7 +288,8 @@ impl Report {
     ///
     /// If processes are [ranks](crate::mpi), a pair has the messages that one world rank sent to
     /// another in a communicator, which is an index into `communicators`. The `calls` of a
-    /// communicator are the collective calls of all its ranks together.
+    /// communicator are the collective calls of all its ranks together. Without ranks, these two
+    /// fields are missing.
     ///
     /// Channels of a [`Local`](crate::Local) network have no names and are omitted.
     pub fn profile(&self) -> Option<String> {
@@ -339,6 +347,8 @@ impl Report {
 
     /// Returns the statistics as lines of JSON, with one object per line. Its field `what` is
     /// `kind`, `scheduler`, `growth`, `left_early`, `unreceived` or `run`. Times are in seconds.
+    /// Lines of kinds exist only if [`kinds`](Self::kinds) is not empty. Unknown numbers are
+    /// omitted.
     pub fn json_lines(&self) -> String {
         let mut json = String::new();
         for k in &self.kinds {

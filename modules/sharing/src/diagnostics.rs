@@ -131,7 +131,7 @@ const OTHER: &str = "check it for state that is kept between calls, because rank
                      `static` and globals in C and C++, `save`, `common` and module variables in \
                      Fortran";
 
-/// Reports an `include!` of a file whose name is not a literal.
+/// Reports an `include!` whose argument is not a string literal.
 pub(crate) fn of_generated(span: Span) -> Diagnostic {
     let message = "a generated file is not checked";
     Diagnostic::warning(codes::GENERATED, message)

@@ -173,13 +173,14 @@ const HARMLESS: &[&str] = &[
     "write",
 ];
 
-/// Returns the effect of a C function, by its name.
+/// Returns the effect of a C function, by its name. Returns `None` if no effect is known.
 pub(crate) fn of(name: &str) -> Option<Reach> {
     let found = FUNCTIONS.iter().find(|(_, names)| names.contains(&name));
     found.map(|(reach, _)| *reach)
 }
 
-/// Returns the effect of a function in the Rust bindings of C's library, by its full path.
+/// Returns the effect of a function in the Rust bindings of C's library, by its full path. Returns
+/// `None` for other paths, and if no effect is known.
 pub(crate) fn of_path(path: &str) -> Option<Reach> {
     let libc = ["libc::", "nix::libc::", "rustix::libc::"];
     libc.iter().find_map(|libc| of(path.strip_prefix(libc)?))
@@ -237,8 +238,8 @@ const COMPILERS: &[&str] = &[
     "nvfortran",
 ];
 
-/// Returns whether a string in a build script names one of [`COMPILERS`], or makes Cargo link a
-/// library.
+/// Returns whether a string in a build script is the name or the path of one of [`COMPILERS`], or
+/// makes Cargo link a library.
 pub(crate) fn builds(text: &str) -> bool {
     let links = ["cargo:rustc-link-lib", "cargo::rustc-link-lib"];
     let links = links.iter().any(|line| text.starts_with(line));

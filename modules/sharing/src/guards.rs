@@ -88,8 +88,9 @@ const OF_MPI: &[&str] = &[
     "world",
 ];
 
-/// Returns the locks of a block that are held across waits, without the locks of functions and
-/// closures in it.
+/// Returns the locks of a block that are held across waits, each with the first wait. Leaves out
+/// the locks in blocks, functions and closures inside the block. A guard in a variable is taken to
+/// live until a statement passes the variable to a call.
 pub(crate) fn held(block: &Block) -> Vec<Held> {
     let mut held = Vec::new();
     for (at, statement) in block.stmts.iter().enumerate() {
@@ -119,7 +120,8 @@ pub(crate) fn held(block: &Block) -> Vec<Held> {
     held
 }
 
-/// Adds the names that a pattern binds. `_` binds no name, and drops the guard at once.
+/// Adds the names that a pattern binds. `_` binds no name, and drops the guard at once. Only the
+/// patterns in which a guard usually occurs are examined.
 fn bound(pattern: &Pat, names: &mut Vec<String>) {
     match pattern {
         Pat::Ident(name) => names.push(name.ident.to_string()),
@@ -131,7 +133,7 @@ fn bound(pattern: &Pat, names: &mut Vec<String>) {
     }
 }
 
-/// Returns whether a statement passes one of the names to a call, as `drop(name)` does.
+/// Returns whether a statement is a call with one of the names as an argument, as `drop(name)` is.
 fn moves(statement: &Stmt, names: &[String]) -> bool {
     let arguments = match statement {
         Stmt::Expr(Expr::Call(call), _) => &call.args,
@@ -148,7 +150,8 @@ fn is_lock(call: &ExprMethodCall) -> bool {
     call.args.is_empty() && LOCKS.contains(&&*call.method.to_string())
 }
 
-/// Returns the position of the lock call if the value of the expression is its guard.
+/// Returns the position of the lock call if the value of the expression is its guard, or a tuple
+/// with its guard. Otherwise returns `None`.
 fn guard(expression: &Expr) -> Option<Span> {
     match expression {
         Expr::MethodCall(call) if is_lock(call) => Some(call.method.span()),
@@ -246,7 +249,8 @@ impl<'ast> Visit<'ast> for Waits {
     fn visit_item(&mut self, _: &'ast Item) {}
 }
 
-/// Returns whether a method is one of `mpi` that may wait.
+/// Returns whether a method is a method of `mpi` that may wait, by its name. If the name is common,
+/// the receiver must show that it is of `mpi`.
 fn may_wait(call: &ExprMethodCall, name: &str) -> bool {
     let follows = |known: &&&str| {
         let rest = name.strip_prefix(**known);

@@ -86,24 +86,27 @@ fn is_function(path: &str) -> bool {
 }
 
 /// Returns the full name and the type of a blocking method, by its name and number of arguments.
+/// Returns `None` if no such method is known.
 pub(crate) fn of_method(name: &str, arguments: usize) -> Option<(&'static str, Waiter)> {
     let is = |known: &&(&str, usize, &str, Waiter)| (known.0, known.1) == (name, arguments);
     let found = METHODS.iter().find(is);
     found.map(|(_, _, path, waiter)| (*path, *waiter))
 }
 
-/// Returns whether a function creates a channel (a sender and a receiver), by its path.
+/// Returns whether a function creates a channel (a sender and a receiver), by the last name of its
+/// path.
 pub(crate) fn is_channel(path: &str) -> bool {
     let last = path.rsplit("::").next().unwrap_or(path);
     ["bounded", "channel", "sync_channel", "unbounded"].contains(&last)
 }
 
-/// Returns whether a function runs its argument in a new thread.
+/// Returns whether a function runs its argument in a new thread, by its last name.
 pub(crate) fn is_spawn(name: &str) -> bool {
     name == "spawn" || name.starts_with("spawn_")
 }
 
-/// Returns the variable that `for` iterates over: `from`, `&from`, `from.iter()`.
+/// Returns the variable that `for` iterates over: `from`, `&from`, `from.iter()`. Returns `None`
+/// for other expressions.
 pub(crate) fn variable_of(expression: &Expr) -> Option<String> {
     match expression {
         Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
@@ -116,13 +119,14 @@ pub(crate) fn variable_of(expression: &Expr) -> Option<String> {
     }
 }
 
-/// Returns the effect of a function of Rust's or C's libraries, by its full path.
+/// Returns the effect of a function of Rust's or C's libraries, by its full path. Returns `None` if
+/// no effect is known.
 pub(crate) fn reach_of(path: &str) -> Option<Reach> {
     let holds = is_function(path).then_some(Reach::Thread);
     reach::of(path).or_else(|| foreign::of_path(path)).or(holds)
 }
 
-/// Adds the types that a path leads to.
+/// Adds the types with blocking methods that a path leads to, or into whose modules it leads.
 pub(crate) fn mention(path: &str, mentioned: &mut BTreeSet<Waiter>) {
     let leads = |known: &str| {
         let rest = path.strip_prefix(known);

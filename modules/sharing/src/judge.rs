@@ -26,8 +26,8 @@ impl Mutability {
         }
     }
 
-    /// Returns the mutability of a value with parts of both mutabilities. A value that is
-    /// initialized once counts as such even if its type is unknown.
+    /// Returns the mutability of a value with parts of both mutabilities. This is the last of the
+    /// two in the order of the enum, with one exception: `MadeOnce` prevails over `Unknown`.
     fn with(self, other: Mutability) -> Mutability {
         match (&self, &other) {
             (Mutability::MadeOnce, Mutability::Unknown(_)) => self,
@@ -157,7 +157,8 @@ impl<'a> Types<'a> {
         Types(types)
     }
 
-    /// Returns the mutability of a type.
+    /// Returns the mutability of a type. A name of the package prevails over the same name of
+    /// Rust's libraries. A type with an unknown name is `Unknown`.
     pub(crate) fn judge(&self, shape: &Shape) -> Mutability {
         self.judge_within(shape, &[], &mut BTreeSet::new())
     }

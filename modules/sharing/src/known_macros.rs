@@ -13,7 +13,8 @@ pub(crate) struct Declared {
     pub(crate) value: Expr,
 }
 
-/// Returns the thread-locals that `thread_local!` declares.
+/// Returns the thread-locals that `thread_local!` declares, or `None` if the tokens cannot be
+/// parsed.
 pub(crate) fn thread_locals(tokens: &TokenStream) -> Option<Vec<Declared>> {
     declarations(tokens, |input| {
         let (name, ty) = head(input)?;
@@ -30,7 +31,7 @@ pub(crate) fn thread_locals(tokens: &TokenStream) -> Option<Vec<Declared>> {
     })
 }
 
-/// Returns the statics that `lazy_static!` declares.
+/// Returns the statics that `lazy_static!` declares, or `None` if the tokens cannot be parsed.
 pub(crate) fn lazy_statics(tokens: &TokenStream) -> Option<Vec<Declared>> {
     declarations(tokens, |input| {
         let (name, ty) = head(input)?;
@@ -45,7 +46,7 @@ pub(crate) fn lazy_statics(tokens: &TokenStream) -> Option<Vec<Declared>> {
     })
 }
 
-/// Parses declarations that are separated by semicolons.
+/// Parses declarations that are separated by semicolons, each by `one`. Returns `None` on an error.
 fn declarations(
     tokens: &TokenStream,
     one: impl Fn(ParseStream<'_>) -> syn::Result<Declared>,
@@ -63,7 +64,8 @@ fn declarations(
     all.parse2(tokens.clone()).ok()
 }
 
-/// Parses `#[..] pub static ref NAME: Type =`.
+/// Parses `#[..] pub static ref NAME: Type =`, where attributes, visibility and `ref` are optional.
+/// Returns the name and the type.
 fn head(input: ParseStream<'_>) -> syn::Result<(Ident, Type)> {
     input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
@@ -139,8 +141,9 @@ pub(crate) fn is_harmless(name: &str) -> bool {
     HARMLESS.contains(&name)
 }
 
-/// Parses the arguments of a macro as comma-separated expressions, or as `value; count`. If that
-/// fails, returns the first expression before a comma, and ignores the tokens after it.
+/// Parses the arguments of a macro as comma-separated expressions or as `value; count`, and returns
+/// them as one array expression. If that fails, returns the first expression before a comma, and
+/// ignores the tokens after the comma. If that fails too, returns `None`.
 pub(crate) fn expressions(tokens: &TokenStream) -> Option<Vec<Expr>> {
     // `[value; count]`
     let array = TokenStream::from(TokenTree::Group(Group::new(

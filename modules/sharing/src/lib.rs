@@ -95,9 +95,10 @@ impl Counts {
 
 /// Checks all files of a package for state that ranks share, and returns the counts.
 ///
-/// The files are those that the `mod` declarations of the package's crates lead to. Diagnostics are
-/// added to `found`, and the files to `sources`. `shown` returns the name of a file in diagnostics.
-/// A file that cannot be read is reported as an error in `found`.
+/// Checks the files that the `mod` declarations of the package's crates lead to, and the build
+/// script for code of other languages. Diagnostics are added to `found`, and the files to
+/// `sources`. `shown` returns the name of a file in diagnostics. A file that cannot be read, or is
+/// not valid Rust, is reported as an error in `found`, and the other files are still checked.
 pub fn check(
     package: &Package,
     shown: &dyn Fn(&Path) -> String,
@@ -198,7 +199,12 @@ pub fn check(
     counts
 }
 
-/// Reads and parses one file.
+/// Reads and parses one file, and adds it to `sources` with the name `shown`. Test code counts if
+/// `tests` is true. `included` is true for a file that is `include!`d.
+///
+/// # Errors
+/// A diagnostic with [`codes::NO_SOURCE`] if the file cannot be read, is not a regular file, or is
+/// not valid Rust.
 fn file(
     path: &Path,
     shown: &str,

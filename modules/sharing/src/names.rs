@@ -53,7 +53,7 @@ impl Names {
         self.current = self.scopes.len() - 1;
     }
 
-    /// Leaves the current module or block.
+    /// Leaves the current module or block. Has no effect in the scope of the file.
     pub(crate) fn leave(&mut self) {
         self.current = self.scopes[self.current].around.unwrap_or(0);
     }
@@ -116,8 +116,8 @@ impl Names {
         }
     }
 
-    /// Returns the full paths that `path` may stand for by `use path::*`. The result is empty if an
-    /// explicit declaration resolves `path`.
+    /// Returns the full paths that `path` may stand for by glob imports (`use module::*`). The
+    /// result is empty if an explicit declaration resolves `path`.
     pub(crate) fn by_globs(&self, scope_id: ScopeId, path: &[String]) -> Vec<Vec<String>> {
         let mut found = Found::default();
         self.seek(scope_id, path, &mut found);

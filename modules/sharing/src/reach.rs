@@ -44,7 +44,7 @@ const FUNCTIONS: &[(&str, Reach)] = &[
     ("tracing_subscriber::fmt::init", Reach::Once),
 ];
 
-/// Returns the effect of a function, by its full path.
+/// Returns the effect of a function, by its full path. Returns `None` if no effect is known.
 pub(crate) fn of(path: &str) -> Option<Reach> {
     let is = |known: &str| match known.ends_with("::") {
         true => path.starts_with(known),
@@ -61,7 +61,8 @@ const METHODS: &[(&str, &str, Reach)] = &[(
     Reach::Once,
 )];
 
-/// Returns the full path of a method and its effect, by its name.
+/// Returns the full path of a method and its effect, by its name. Returns `None` if no effect is
+/// known.
 pub(crate) fn of_method(name: &str) -> Option<(&'static str, Reach)> {
     let found = METHODS.iter().find(|(known, ..)| *known == name);
     found.map(|(_, path, reach)| (*path, *reach))

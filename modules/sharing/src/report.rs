@@ -18,11 +18,13 @@ pub const PROTOCOL: u32 = 1;
 /// - `text`: a table of the counts for people.
 /// - `packages` and `others`: the same for programs.
 /// - `diagnostics`: each with `code`, `severity`, `message`, `help`, `notes` and `labels`. A label
-///   has a `file`, named relative to the current folder, a byte range (`start`, `end`) and a
-///   `text`. The first label is the position of the diagnostic.
+///   has a `file`, a byte range (`start`, `end`) and a `text`. The first label is the position of
+///   the diagnostic.
 ///
-/// `manifest` is the path of the project's `Cargo.toml` as the user wrote it. Files of the project
-/// are named relative to it. With `list`, `text` lists the packages that were not checked.
+/// `manifest` is the path of the project's `Cargo.toml` as the user wrote it. The names of files of
+/// the project begin with its folder. Other files are named relative to the current folder if they
+/// are in it. Otherwise their names are absolute. If `list` is true, `text` lists the packages that
+/// were not checked. Otherwise it has only their number.
 pub fn report(metadata: &[u8], manifest: &Path, list: bool) -> Value {
     let project = match Project::from_metadata(metadata) {
         Ok(project) => project,
@@ -80,8 +82,9 @@ fn as_json(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
     })
 }
 
-/// Returns a function that names files. Files of the project are named relative to its folder as
-/// the user wrote it. Other files are named relative to the current folder if they are in it.
+/// Returns a function that names files. The names of files of the project begin with its folder as
+/// the user wrote it, without a leading `./`. Other files are named relative to the current folder
+/// if they are in it. Otherwise their names stay unchanged.
 fn shown(manifest: &Path) -> impl Fn(&Path) -> String + use<> {
     let folder = manifest.parent().map(Path::to_owned).unwrap_or_default();
     let root = std::path::absolute(match folder.as_os_str().is_empty() {
@@ -102,7 +105,8 @@ fn shown(manifest: &Path) -> impl Fn(&Path) -> String + use<> {
     }
 }
 
-/// Returns the table of the counts, and the packages that were not checked.
+/// Returns the table of the counts, and the number of the packages that were not checked, or their
+/// names if `list` is true.
 fn as_text(checked: &[(&Package, Counts)], others: &[String], list: bool) -> String {
     let mut text = String::new();
     for (package, counts) in checked {

@@ -39,7 +39,8 @@ impl Tree {
         });
     }
 
-    /// Adds the modules that a file declares.
+    /// Adds the files of the modules that a file declares. `file` and `wanted` are the result of
+    /// [`next`](Self::next), and `span` returns the position of a declaration.
     pub(crate) fn add_modules(
         &mut self,
         file: &Path,
@@ -56,8 +57,8 @@ impl Tree {
         }
     }
 
-    /// Returns the next file with its path. A missing file is returned with its first candidate
-    /// path, unless it is conditional.
+    /// Returns the next file with its path, or `None` if all files were returned. A missing file is
+    /// returned with its first candidate path, unless it is conditional.
     pub(crate) fn next(&mut self) -> Option<(PathBuf, Wanted)> {
         loop {
             let wanted = self.todo.pop()?;
@@ -81,7 +82,7 @@ impl Tree {
     }
 }
 
-/// Returns whether `path` is `NAME/mod.rs`.
+/// Returns whether `path` is the second candidate of a module, `NAME/mod.rs`.
 fn is_folders(path: &Path, wanted: &Wanted) -> bool {
     wanted.candidates.len() > 1 && path == wanted.candidates[1]
 }

@@ -37,7 +37,9 @@ pub(crate) struct Visitor {
 }
 
 impl Visitor {
-    /// Creates a visitor without facts.
+    /// Creates a visitor without facts. `begin` is the byte offset of the first token in the text.
+    /// Test code counts if `tests` is true. `deepest` is the maximum nesting of the tokens of macro
+    /// calls.
     pub(crate) fn new(begin: usize, (tests, deepest): (bool, usize)) -> Visitor {
         Visitor {
             begin,
@@ -221,7 +223,7 @@ impl Visitor {
         all
     }
 
-    /// Records the first static in tokens that `syn` does not parse.
+    /// Records the first static in tokens that `syn` does not parse, if there is one.
     fn record_static(&mut self, tokens: &TokenStream) {
         if let Some(span) = first_static(tokens.clone()) {
             let at = self.position(span);
@@ -549,7 +551,8 @@ fn without_safety(tokens: &TokenStream) -> TokenStream {
     rest.filter(|one| !is_safety(one)).collect()
 }
 
-/// Returns the position of the first `static` in a macro definition that is not the lifetime.
+/// Returns the position of the first `static` in tokens that is not the lifetime, also inside
+/// brackets. Returns `None` if there is none.
 fn first_static(tokens: TokenStream) -> Option<Span> {
     let mut open = vec![(tokens.into_iter(), false)];
     while let Some((rest, after_tick)) = open.last_mut() {

@@ -42,7 +42,10 @@ impl Emitter for MappedDot {
     }
 }
 
-/// Returns the Graphviz file for a scene.
+/// Returns the Graphviz file for a scene. `name` is the name of the graph.
+///
+/// # Panics
+/// Panics if an index in the scene is out of range.
 pub fn draw(name: &str, scene: &Scene) -> String {
     let mut out = String::new();
     draw_to(&mut out, name, scene).expect("a String takes all that is written");

@@ -30,8 +30,12 @@ const SWEEPS: usize = 8;
 
 /// Places items that edges join. Ignores an edge from an item to itself.
 ///
-/// Nearly linear in items and edges. If edges would pass through more than about ten layers on
-/// average, all edges are straight.
+/// `sizes` has the size of each item. `edges` are pairs of indices of items. The time is nearly
+/// linear in items and edges. If edges would pass through more than about ten layers on average,
+/// all edges are straight.
+///
+/// # Panics
+/// Panics if an edge has an index that is out of range.
 pub(crate) fn layout(sizes: &[Size], edges: &[(usize, usize)]) -> Layout {
     let back = back_edges(sizes.len(), edges);
     let forward: Vec<(usize, usize)> = edges

@@ -27,7 +27,7 @@ pub use colour::Colour;
 /// Maximum number of processes that a picture shows individually by default.
 pub const MOST_PROCESSES: usize = 200;
 
-/// Returns `1 process` or `2 processes`, for a noun with a plural in `es`.
+/// Returns `1 process` or `2 processes`, for a noun with a plural in `es`. 0 has the plural.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "es" };
     format!("{number} {noun}{plural}")
@@ -204,8 +204,8 @@ impl Scene {
         }
     }
 
-    /// Returns the traffic from one OS process to another, by their numbers. Traffic within an OS
-    /// process is not included.
+    /// Returns the sum of the traffic from one OS process to another, by their numbers (writer,
+    /// reader). Pairs without a channel and traffic within an OS process are not included.
     pub fn cut(&self) -> BTreeMap<(usize, usize), f64> {
         let mut cut = BTreeMap::new();
         for flow in &self.flows {

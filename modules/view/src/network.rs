@@ -23,7 +23,10 @@ const MOST_LABELS: usize = 40;
 /// Maximum number of letters of a label.
 const LONGEST: usize = 32;
 
-/// Returns the SVG document of a picture.
+/// Returns the SVG document of a picture. Labels longer than 32 letters are shortened.
+///
+/// # Panics
+/// Panics if an index in the picture is out of range.
 pub fn draw(picture: &Picture) -> String {
     let mut out = String::new();
     draw_to(&mut out, picture).expect("a String takes all that is written");

@@ -128,7 +128,11 @@ fn times(name: &str, count: usize) -> String {
 
 impl Picture {
     /// Returns the picture of the nodes of a graph. An abstract declaration is one node, with its
-    /// number of replicas.
+    /// number of replicas. Each port joined to the environment has a node of its own there. A
+    /// channel with the environment at both ends is omitted.
+    ///
+    /// # Panics
+    /// Panics if an id or a symbol in the declarations is out of range.
     pub fn of_graph(declared: &Declared) -> Picture {
         let name = |symbol| declared.name(symbol);
         let mut kinds = FxHashMap::default();
@@ -178,7 +182,11 @@ impl Picture {
         }
     }
 
-    /// Returns the picture of all processes.
+    /// Returns the picture of all processes, with modules as groups. Each port joined to the
+    /// environment has a node of its own there.
+    ///
+    /// # Panics
+    /// Panics if an id in the network is out of range.
     pub fn of_processes(network: &Network) -> Picture {
         let mut nodes: Vec<Node> = network
             .processes
@@ -232,7 +240,10 @@ impl Picture {
     }
 
     /// Returns the picture as text. Each line lists the successors of a node over edges with the
-    /// same label.
+    /// same label. Nodes without outgoing edges have no line, and groups are not shown.
+    ///
+    /// # Panics
+    /// Panics if an edge has an index that is out of range.
     pub fn text(&self) -> String {
         let mut leaving: Vec<Vec<&Edge>> = vec![Vec::new(); self.nodes.len()];
         for edge in &self.edges {
@@ -261,7 +272,11 @@ impl Picture {
         text
     }
 
-    /// Returns the picture with a node for each kind.
+    /// Returns the picture with a node for each kind. It has no modules, and no ports joined to the
+    /// environment.
+    ///
+    /// # Panics
+    /// Panics if an id in the network is out of range.
     pub fn of_kinds(network: &Network) -> Picture {
         let nodes = network.kinds.values().map(|kind| Node {
             label: times(network.name(kind.name), kind.members.len()),

@@ -6,7 +6,10 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::EmitContext;
 use graphmap_kpn::mapping::Mapped;
 
-/// Returns the level of detail of the options.
+/// Returns the level of detail of the options ([`Detail::choose`]).
+///
+/// # Errors
+/// Returns an error (`G0020`) for an unknown value of `detail`.
 pub(crate) fn detail(context: &EmitContext<'_>, mapped: &Mapped) -> Result<Detail, Diagnostics> {
     Detail::choose(context.options, mapped).map_err(|value| {
         let mut found = Diagnostics::new();

@@ -52,7 +52,11 @@ const MOST_LINES: usize = 8;
 /// Maximum number of arcs. The widest are drawn, because more would hide the boxes.
 const MOST_ARCS: usize = 400;
 
-/// Returns the SVG document for a scene (by [`Detail::Kinds`]).
+/// Returns the SVG document for a scene. `name` is the title. The scene should have
+/// [`Detail::Kinds`], because a box lists at most nine of its nodes. At most 400 arcs are drawn.
+///
+/// # Panics
+/// Panics if an index in the scene is out of range.
 pub fn draw(name: &str, scene: &Scene) -> String {
     let mut out = String::new();
     draw_to(&mut out, name, scene).expect("a String takes all that is written");
@@ -267,6 +271,7 @@ fn arcs(
     Ok(())
 }
 
+/// Writes a text at a position. `style` has attributes in XML, and `content` is escaped.
 pub(crate) fn text(
     out: &mut String,
     x: f64,
@@ -282,6 +287,8 @@ pub(crate) fn text(
     )
 }
 
+/// Escapes a text for the content of an XML element. Control characters become U+FFFD. Quotes are
+/// not escaped.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

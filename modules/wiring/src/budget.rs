@@ -115,7 +115,7 @@ impl Budget {
 /// Adds the elements that spend the budget to a template and to the blocks in it.
 ///
 /// # Errors
-/// Fails if Handlebars rejects the added element. Tests check that it accepts it.
+/// Returns the message of Handlebars if it rejects the added element. Tests check that it does not.
 pub(crate) fn count(template: &mut Template) -> Result<(), String> {
     count_block(template, true)
 }

@@ -73,8 +73,9 @@ pub(crate) fn dependencies(package: &str) -> Vec<String> {
     needed.map(|(name, _)| name.clone()).collect()
 }
 
-/// Returns true if the runtime satisfies the requirement of a project, by Cargo's rule for caret
-/// requirements. Also returns true for requirements of another form, because Cargo checks them.
+/// Returns true if the version of this crate satisfies the requirement of a project on the runtime,
+/// by Cargo's rule for caret requirements (`0.1`, `^0.1.2`). Also returns true for requirements of
+/// another form, because Cargo checks them.
 pub fn satisfies(requirement: &str) -> bool {
     let numbers =
         |text: &str| -> Option<Vec<u64>> { text.split('.').map(|n| n.parse().ok()).collect() };

@@ -209,13 +209,15 @@ impl Model {
         Ok(Model::with_types(network, structure, types, diagnostics))
     }
 
-    /// Returns an error for each payload type of a network that is not a Rust type.
+    /// Returns an error for each payload type of a network that is not a Rust type. The result is
+    /// empty if all are.
     pub fn wrong_types(network: &Network) -> Diagnostics {
         Types::of(network).errors
     }
 
-    /// Returns one note if some channels have a type and others have none. A channel without a type
-    /// carries a placeholder type, which is rarely intended in a graph that has types.
+    /// Returns one note if some channels have a type and others have none, and otherwise `None`. A
+    /// channel without a type carries a placeholder type, which is rarely intended in a graph that
+    /// has types.
     pub fn partly_typed(network: &Network) -> Option<Diagnostic> {
         let channels = network.channels.values();
         let mut untyped = channels.filter(|channel| channel.ty.is_none());

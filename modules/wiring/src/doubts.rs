@@ -72,7 +72,8 @@ pub(crate) fn compare(
     doubts
 }
 
-/// Returns one warning for all files of functions without a kind.
+/// Returns one warning for all files of functions without a kind, or `None` if there are no such
+/// files or the folder of the functions cannot be read.
 fn functions_without_kind(
     root: &Path,
     model: &Model,
@@ -173,7 +174,7 @@ fn stem(path: &Path) -> &str {
 }
 
 /// Returns one warning for all functions that are still stubs, because a program of stubs produces
-/// no results.
+/// no results. Returns `None` if there are none.
 fn stub_functions(stubs: &[(&KindModel, &Kind, PathBuf)]) -> Option<Diagnostic> {
     let (_, first, _) = stubs.first()?;
     let names = listed(stubs.iter().map(|(kind, ..)| format!("`{}`", kind.name)));

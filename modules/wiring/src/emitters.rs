@@ -223,8 +223,9 @@ impl Emitter for ModelEmitter {
 /// network, or `explicit` if the family has none for it.
 ///
 /// # Errors
-/// Fails if the skeleton does not exist, if the network does not have the requested structure, or
-/// if rendering fails. For Rust, also fails if a payload type is not a Rust type.
+/// Returns an error if the skeleton does not exist, if the network does not have the requested
+/// structure, or if rendering fails. For Rust, also returns an error for each payload type that is
+/// not a Rust type. Features that the target of the family lacks are not checked.
 pub fn render(
     network: &Network,
     skeletons: &Skeletons,
@@ -241,8 +242,8 @@ pub fn render(
     Ok((code, model))
 }
 
-/// Returns errors if a network names a skeleton with which no family can wire it. They are the
-/// errors of the family for Rust.
+/// Returns errors if a network names a skeleton with which no family can wire it, and otherwise
+/// `None`. The errors are those of the family for Rust.
 pub fn wrong_skeleton(network: &Network, skeletons: &Skeletons) -> Option<Diagnostics> {
     network.skeleton.as_ref()?;
     let families = skeletons.names().filter_map(|name| name.split_once('/'));

@@ -89,7 +89,8 @@ pub enum Unsupported {
 }
 
 impl Unsupported {
-    /// Returns the kind of bundle that this feature is, if it is one.
+    /// Returns the kind of bundle that this feature is, or `None` for [`Unsupported::Initial`],
+    /// [`Unsupported::Flow`] and [`Unsupported::Loop`].
     pub fn bundle(self) -> Option<BundleKind> {
         match self {
             Unsupported::Select => Some(BundleKind::Select),
@@ -159,8 +160,12 @@ pub fn built_in(built_in: &BuiltIn) -> Vec<Family> {
 /// there are errors, the text of the file is added to `sources`, so that they have positions.
 ///
 /// # Errors
-/// Fails if the folder or the file cannot be read, and if a name is invalid. Also fails if a
-/// built-in family has the name, or if two families have the same emitter.
+/// Returns an error if the folder or the file cannot be read, if the file cannot be parsed, or if a
+/// name is invalid. Also returns an error if the name is in use (a built-in family, `mpi`,
+/// `project` or `ranks`), if two families have the same emitter, or if `elsewhere` returns one.
+///
+/// # Panics
+/// Panics if `families.toml` of the built-in families is invalid.
 pub fn of_folder(
     folder: &Path,
     built_in: &BuiltIn,

@@ -16,8 +16,9 @@ impl Family {
     /// are written only if they do not exist, so writing the files again updates the project.
     ///
     /// # Errors
-    /// Fails if the family has no projects, if its target lacks a feature, or if a skeleton is
-    /// missing or fails. Also fails if a path is outside the project or occurs twice.
+    /// Returns an error if the family has no projects, if its target lacks a feature, or if a
+    /// skeleton is missing or fails. Also returns an error if the name of a kind is too long for a
+    /// file, or if a path is outside the project or occurs twice.
     pub fn project(
         &self,
         name: &str,
@@ -75,9 +76,10 @@ impl Family {
         Ok(files)
     }
 
-    /// Returns the folder of the project of this family for a graph. It is next to the graph and
-    /// has the same name, or it contains the graph. A project is recognised by its generated files:
-    /// all must exist, and the first must contain the name of the graph file.
+    /// Returns the folder of the project of this family for a graph, or `None` if there is none.
+    /// The folder is next to the graph and has the same name, or it contains the graph. A project
+    /// is recognised by its generated files: all must exist, and the first must contain the name of
+    /// the graph file. Files for each kind and paths that are templates are not considered.
     pub fn project_of(&self, graph: &Path) -> Option<PathBuf> {
         let fixed =
             |file: &&ProjectFile| !file.once && file.each.is_none() && !file.path.contains("{{");

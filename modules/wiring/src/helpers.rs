@@ -124,7 +124,7 @@ pub(crate) fn rust_string(text: &str, indent: usize) -> String {
     literal(text.chars(), text.len(), &joint, |c| *c == ' ', escape)
 }
 
-/// Returns a TOML string, always on one line.
+/// Returns a TOML string in quotes, always on one line.
 fn toml_string(text: &str) -> String {
     let mut string = String::from("\"");
     for c in text.chars() {

@@ -13,7 +13,8 @@ static LOCK: &str = include_str!("../copied/Cargo.lock");
 /// `lock` is empty if the file does not exist.
 ///
 /// Returns `None` if the lock file has one of the packages already. Cargo has then resolved the
-/// project, and may have removed entries that the project does not use.
+/// project, and may have removed entries that the project does not use. Also returns `None` if
+/// there is nothing to add.
 pub(crate) fn completed(lock: &str, packages: &[String]) -> Option<String> {
     let names = lock.lines().filter_map(|line| line.strip_prefix("name = "));
     let mut present: HashSet<&str> = names.map(|name| name.trim_matches('"')).collect();
@@ -42,8 +43,8 @@ pub(crate) fn completed(lock: &str, packages: &[String]) -> Option<String> {
     (added.len() > 1).then(|| added.join("\n\n") + "\n")
 }
 
-/// Returns the entry of a package in the lock file of graphmap. The name is followed by the version
-/// if the lock file has several versions.
+/// Returns the entry of a package in the lock file of graphmap, or `None` if it has none. `package`
+/// is the name, followed by a space and the version if the lock file has several versions.
 fn entry(package: &str) -> Option<&'static str> {
     let start = match package.split_once(' ') {
         Some((name, version)) => format!("name = \"{name}\"\nversion = \"{version}\"\n"),

@@ -45,7 +45,9 @@ pub struct PayloadError {
 /// Parses a payload type.
 ///
 /// # Errors
-/// Fails if the text is not a type that a channel can carry.
+/// Returns the first error if the text is not a type that a channel can carry: a syntax error, a
+/// reference, a type of another language, a wrong number of parameters, or a type that is nested
+/// more than 32 deep. Whether a type of `types.rs` or at a path exists is not checked.
 pub fn parse(text: &str) -> Result<Payload, PayloadError> {
     let mut parser = Parser {
         text,

@@ -12,12 +12,13 @@ pub struct Pointed<'t> {
 }
 
 impl<'t> Pointed<'t> {
-    /// Returns the text at the position.
+    /// Returns the text at the position. It is empty if the range is not in the text.
     pub(crate) fn words(&self) -> &'t str {
         self.text.get(self.range.clone()).unwrap_or("")
     }
 
-    /// Returns the lines that contain the position, and the offset of their start.
+    /// Returns the lines that contain the position, and the offset of their start. Returns an empty
+    /// text and 0 if the range is not in the text.
     pub(crate) fn lines(&self) -> (&'t str, usize) {
         let (Some(before), Some(after)) = (
             self.text.get(..self.range.start),

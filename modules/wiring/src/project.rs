@@ -70,7 +70,8 @@ impl Runtime {
         }
     }
 
-    /// Returns the version that a dependency on a bundled package states, if it states one.
+    /// Returns the version that a dependency on a bundled package states, or `None` for
+    /// [`Runtime::Path`].
     pub(crate) fn requirement(&self) -> Option<&'static str> {
         (!matches!(self, Runtime::Path(_))).then_some(bundled::REQUIREMENT)
     }
@@ -98,8 +99,8 @@ pub struct NewProject<'a> {
 /// Returns all files of a new project, by their path in its folder.
 ///
 /// # Errors
-/// The errors of [`render`]. Also fails if the name of a kind is too long for a file, or if a
-/// skeleton of the project cannot be rendered.
+/// As for [`render`]. Also returns an error for each kind whose name is too long for a file, or if
+/// a skeleton of the project cannot be rendered.
 pub fn create(
     network: &Network,
     skeletons: &Skeletons,
@@ -178,7 +179,7 @@ const LONGEST_NAME: usize = 200;
 /// appends numbers.
 const LONGEST_PROJECT: usize = 150;
 
-/// Returns an error if the name of a project is too long.
+/// Returns an error if the name of a project is longer than 150 bytes, and otherwise `None`.
 pub fn name_too_long(name: &str) -> Option<Diagnostic> {
     let length = name.len();
     (length > LONGEST_PROJECT).then(|| {
@@ -331,12 +332,12 @@ pub struct Project {
 }
 
 impl Project {
-    /// Returns the project of a graph file. Its folder is next to the graph and has the same name
-    /// (`farm/` for `farm.dot`), or it is the folder that contains the graph. The `Cargo.toml` in
-    /// the folder must name this graph.
+    /// Returns the project of a graph file, or `None` if it has none. The folder of the project is
+    /// next to the graph and has the same name (`farm/` for `farm.dot`), or it is the folder that
+    /// contains the graph. The `Cargo.toml` in the folder must name this graph, which must exist.
     ///
     /// # Errors
-    /// Fails if one of these `Cargo.toml` exists but cannot be read.
+    /// Returns an error if one of these `Cargo.toml` exists but cannot be read or parsed.
     pub fn find(graph: &Path) -> Result<Option<Project>, Diagnostics> {
         let folder = match graph.parent() {
             Some(folder) if folder != Path::new("") => folder,
@@ -359,7 +360,7 @@ impl Project {
     /// then `ranks.dot`.
     ///
     /// # Errors
-    /// Fails if the `Cargo.toml` cannot be read.
+    /// Returns an error if the `Cargo.toml` exists but cannot be read or parsed.
     pub fn open(root: &Path) -> Result<Option<Project>, Diagnostics> {
         let path = root.join("Cargo.toml");
         if !path.is_file() {
@@ -424,7 +425,8 @@ impl Project {
     }
 
     /// Returns true if graphmap maintains a file, so that the user should not change it. Such files
-    /// are the wiring, the list of functions, and the sources of the runtime.
+    /// are the wiring, the list of functions, and the sources of the runtime. Returns false for a
+    /// file that does not exist.
     pub fn is_generated(&self, file: &Path) -> bool {
         let inside = |folder: &PathBuf| match (folder.canonicalize(), file.canonicalize()) {
             (Ok(folder), Ok(file)) => file.starts_with(folder),
@@ -435,15 +437,18 @@ impl Project {
             || self.sources.iter().chain(&self.runtime).any(inside)
     }
 
-    /// Returns the sources for a project that contains a copy of them.
+    /// Returns the sources for a project that contains a copy of them, by their paths. It is not
+    /// checked whether the project contains one.
     pub fn sources_to_copy(&self) -> Files {
         let mut files = Files::new();
         copy_sources(&self.root, self.ranks, self.mpi, &mut files);
         files
     }
 
-    /// Returns the lock file if it lacks packages that the runtime depends on. Cargo maintains the
-    /// lock file of a workspace above the project, and reports a lock file that cannot be read.
+    /// Returns the completed lock file if it lacks packages that the runtime depends on. Returns no
+    /// file if nothing is missing, if the project does not depend on the runtime by a path, or if
+    /// it is in a workspace, because Cargo maintains the lock file there. A lock file that cannot
+    /// be read is not changed, and Cargo reports it.
     pub fn lock(&self) -> Files {
         let mut files = Files::new();
         let has_runtime = self.sources.is_some() || self.runtime.is_some();
@@ -454,7 +459,7 @@ impl Project {
         files
     }
 
-    /// Returns true if a file is the project's wiring.
+    /// Returns true if a file is the project's wiring. Returns false if it does not exist.
     pub fn is_wiring(&self, file: &Path) -> bool {
         same_file(&self.root.join(WIRING), file)
     }
@@ -468,8 +473,11 @@ impl Project {
     /// in the user's own files. [`crate::rustc`] explains compiler messages about these files by
     /// the graph.
     ///
+    /// A project of ranks has no wiring, so that only its lock file and copied sources are
+    /// returned.
+    ///
     /// # Errors
-    /// The errors of [`create`].
+    /// As for [`create`].
     pub fn regenerate(
         &self,
         network: &Network,
@@ -535,7 +543,8 @@ fn inherited_dependencies(root: &Path, manifest: &toml::Table) -> Option<(PathBu
 }
 
 /// Returns the nearest folder above another that contains the manifest of a workspace, and the
-/// manifest. The folder is an absolute path.
+/// manifest. The folder is an absolute path. Returns `None` if there is none. Manifests that cannot
+/// be read are skipped.
 pub fn workspace_above(folder: &Path) -> Option<(PathBuf, toml::Table)> {
     let absolute = std::path::absolute(folder).ok()?;
     let workspace = |folder: &Path| {

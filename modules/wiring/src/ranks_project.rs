@@ -23,7 +23,7 @@ use std::path::Path;
 /// the source `runtime`. With `link`, `mpiexec` can start it as several OS processes of one run.
 ///
 /// # Errors
-/// Fails if a skeleton cannot be rendered.
+/// Returns an error if a skeleton cannot be rendered.
 pub fn create(
     name: &str,
     runtime: &Runtime,
@@ -85,7 +85,7 @@ pub fn without_graph(ranks: u32) -> Declared {
 /// does not depend on a graph file.
 ///
 /// # Panics
-/// Never: a graph of ranks passes all checks.
+/// Panics if `ranks` is 0, because a network has at least one process.
 pub fn placed(ranks: u32) -> String {
     let checked = pipeline::check(without_graph(ranks), &mut Vec::new());
     let (network, _) = checked.expect("ranks have names of their own, and no channels");

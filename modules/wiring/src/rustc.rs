@@ -22,8 +22,9 @@ pub use crate::pointed::Pointed;
 /// Path of the modules of the functions in the wiring.
 const FUNCTIONS: &str = "crate::processes::";
 
-/// Returns the function that the wiring passes to the runtime at a position. An error at this
-/// position is an error of the function, which the user must fix.
+/// Returns the function that the wiring passes to the runtime at a position, a byte offset. An
+/// error at this position is an error of the function, which the user must fix. Returns `None` if
+/// the wiring passes no function there, or if the position is not in the text.
 pub fn handed_function(wiring: &str, at: usize) -> Option<&str> {
     let (before, from_here) = (wiring.get(..at)?, wiring.get(at..)?);
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
@@ -34,8 +35,9 @@ pub fn handed_function(wiring: &str, at: usize) -> Option<&str> {
     words_of(path).next()
 }
 
-/// Returns the range of a function's declaration in the text of its file. It extends from `pub` or
-/// `fn` to the body or the end of the line.
+/// Returns the range of bytes of a function's declaration in the text of its file, or `None` if
+/// there is no declaration. It extends from `pub` or, without it, from `fn` to the body or the end
+/// of the line. A declaration after `//` in its line is ignored.
 pub fn declaration(text: &str, function: &str) -> Option<Range<usize>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '#';
     for (at, _) in text.match_indices("fn ") {

@@ -129,7 +129,8 @@ fn joined(runs: Vec<Run>) -> Vec<Run> {
 /// Maximum number of values that [`decode`] returns.
 const MOST: usize = 10_000_000;
 
-/// Decodes a text. Returns `None` if it is not a sequence, or has more than ten million values.
+/// Decodes a text of [`encode`]. An empty text has no values. Returns `None` if the text is not a
+/// sequence, has a value that is not a `u32`, or has more than ten million values.
 pub fn decode(text: &str) -> Option<Vec<u32>> {
     let mut values: Vec<u32> = Vec::new();
     for run in text.split_whitespace() {

@@ -84,7 +84,8 @@ fn parse(line: &str) -> Option<Signature> {
     Some(Signature { kind, ports })
 }
 
-/// Reads a quoted text at the start of `rest`, and removes it from `rest`.
+/// Reads a quoted text at the start of `rest`, and removes it from `rest`. Returns `None`, without
+/// a change of `rest`, if there is no valid one.
 fn unquote(rest: &mut &str) -> Option<String> {
     let mut text = String::new();
     let mut chars = rest.strip_prefix('"')?.char_indices();

@@ -48,7 +48,7 @@ impl Skeletons {
     /// Compiles the built-in skeletons.
     ///
     /// # Panics
-    /// If one of them cannot be compiled. A test compiles the skeletons of graphmap.
+    /// Panics if one of them cannot be compiled. A test compiles the skeletons of graphmap.
     pub fn built_in(built_in: &BuiltIn) -> Skeletons {
         Skeletons::collect(built_in, Vec::new())
             .unwrap_or_else(|diagnostics| panic!("{diagnostics:?}"))
@@ -57,8 +57,8 @@ impl Skeletons {
     /// Compiles the built-in skeletons and the skeletons of a folder. The folder takes precedence.
     ///
     /// # Errors
-    /// Returns all errors: files that cannot be read, invalid templates, and partials that include
-    /// each other in a cycle.
+    /// Returns an error for each file or folder that cannot be read. If there are none, returns all
+    /// other errors: invalid templates, and partials that include each other in a cycle.
     pub fn with_folder(built_in: &BuiltIn, folder: &Path) -> Result<Skeletons, Diagnostics> {
         let mut diagnostics = Diagnostics::new();
         let users = folder::read(folder, &mut diagnostics);
@@ -68,7 +68,8 @@ impl Skeletons {
         Skeletons::collect(built_in, users)
     }
 
-    /// Returns the files that [`Skeletons::with_folder`] reads. Skips folders that cannot be read.
+    /// Returns the files that [`Skeletons::with_folder`] reads. Skips folders that cannot be read,
+    /// so that the result is empty for a folder that does not exist.
     pub fn files_of(folder: &Path) -> Vec<PathBuf> {
         let found = folder::list(folder, &mut Diagnostics::new());
         found.into_iter().map(|found| found.path).collect()
@@ -154,7 +155,8 @@ impl Skeletons {
     }
 
     /// Returns the skeletons of a family that wire a network, such as `chain` for `rust/chain`. A
-    /// name that begins with an underscore, or is in a folder of the family, is a partial.
+    /// name that begins with an underscore, or is in a folder of the family, is a partial and not
+    /// in the result. The result is empty for an unknown family.
     pub fn family<'a>(&'a self, family: &'a str) -> impl Iterator<Item = &'a str> {
         self.names().filter_map(move |name| {
             let rest = name.strip_prefix(family)?.strip_prefix('/')?;
@@ -201,7 +203,8 @@ impl Skeletons {
     /// Renders a text that is a template, such as the path of a file.
     ///
     /// # Errors
-    /// Fails if the text is not a template, if rendering fails, or if it exceeds the budget.
+    /// Returns an error if the text is not a template, if rendering fails, or if it takes too many
+    /// steps or its output is too long.
     pub fn render_text<T: Serialize>(&self, text: &str, data: &T) -> Result<String, Diagnostics> {
         compile("", text)
             .and_then(|mut template| {
@@ -218,8 +221,9 @@ impl Skeletons {
     /// Renders a skeleton.
     ///
     /// # Errors
-    /// Fails if no skeleton has this name, or if rendering fails. The message about a failed
-    /// rendering contains the template, line and column.
+    /// Returns an error if no skeleton has this name, if rendering fails, or if it takes too many
+    /// steps or its output is too long. The message about a failed rendering contains the template,
+    /// line and column.
     pub fn render<T: Serialize>(&self, name: &str, data: &T) -> Result<String, Diagnostics> {
         if !self.has(name) {
             let (family, rest) = name.split_once('/').unwrap_or(("", name));
@@ -273,6 +277,7 @@ fn compile(name: &str, text: &str) -> Result<Template, String> {
 }
 
 /// Returns the line where blocks, or parentheses, brackets and braces within a tag, nest too deep.
+/// Lines count from 1. Returns `None` if there is no such line.
 fn too_deep(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut line, mut blocks, mut parentheses, mut inside) = (1, 0usize, 0usize, false);
@@ -307,8 +312,8 @@ fn too_deep(text: &str) -> Option<usize> {
 /// Collects the names of the partials that a template includes.
 ///
 /// # Errors
-/// Fails if the template has a partial with a block, an inline partial, or a partial whose name is
-/// not literal.
+/// Returns an error if the template has a partial with a block, an inline partial, or a partial
+/// whose name is not literal.
 fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), String> {
     for element in &template.elements {
         match element {
@@ -342,7 +347,8 @@ fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), S
     Ok(())
 }
 
-/// Returns a cycle of partials as `a -> b -> a`, if there is one.
+/// Returns a cycle of partials as `a -> b -> a`, or `None` if there is none. `partials` has the
+/// names that each partial includes.
 fn circle(partials: &BTreeMap<String, BTreeSet<String>>) -> Option<String> {
     // Repeatedly removes partials that include none of those left. Only partials that lead to a
     // cycle remain.

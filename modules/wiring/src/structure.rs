@@ -61,20 +61,21 @@ pub struct Size {
 pub const STRUCTURES: [&str; 5] = ["chain", "explicit", "farm", "grid", "tree"];
 
 impl Structure {
-    /// Returns the structure of a network.
+    /// Returns the structure of a network. It is `explicit` if no other structure fits.
     pub fn of(network: &Network) -> Structure {
         Structure::find(network, &["grid", "tree", "chain", "farm"])
     }
 
-    /// Returns the structure of this name if the network has it. Every network is `explicit`.
+    /// Returns the structure of this name, or `None` if the network does not have it or the name is
+    /// not in [`STRUCTURES`]. Every network is `explicit`.
     pub fn named(network: &Network, name: &str) -> Option<Structure> {
         let wanted = STRUCTURES.into_iter().find(|&known| known == name)?;
         let found = Structure::find(network, &[wanted]);
         (found.name == wanted).then_some(found)
     }
 
-    /// Returns true if all processes, or the processes of the largest kind, form a tree. Their
-    /// numbers can have any order.
+    /// Returns true if all processes, or the processes of the largest kind, form a tree that is not
+    /// a chain. Their numbers can have any order.
     pub fn is_tree_out_of_order(network: &Network) -> bool {
         let units = [of_kind(network), of_all(network)];
         let mut units = units.into_iter().flatten();
@@ -127,6 +128,7 @@ struct Units {
 const NO_UNIT: u32 = u32::MAX;
 
 /// Returns the processes of the kind with the most processes. In a tie, returns the first kind.
+/// Returns `None` if there are no kinds.
 fn of_kind(network: &Network) -> Option<Units> {
     let kind = network
         .kinds
@@ -146,7 +148,8 @@ fn of_kind(network: &Network) -> Option<Units> {
 }
 
 /// Returns the largest set of modules with the same kind and parent. In a tie, returns the first
-/// set.
+/// set. Returns `None` if there are no modules, or if process `i` of a kind is in a module of the
+/// set other than module `i`.
 fn of_modules(network: &Network) -> Option<Units> {
     let key = |module: ModuleId| {
         let module = &network.modules[module];

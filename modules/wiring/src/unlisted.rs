@@ -6,8 +6,9 @@ use crate::lexer::{Token, tokens};
 use crate::pointed::Pointed;
 use graphmap_kpn::diagnostic::Diagnostic;
 
-/// Reports a field that `payload!` does not list. The compiler message concerns the patterns that
-/// the macro generates.
+/// Returns the error about a field that `payload!` does not list. The compiler message concerns the
+/// patterns that the macro generates. `text` and `number` are its text and code. Returns `None` for
+/// all other messages.
 pub(crate) fn unlisted(
     diagnostic: &Diagnostic,
     text: &str,
@@ -59,8 +60,8 @@ pub(crate) fn unlisted(
     )
 }
 
-/// Returns the named fields of a struct in a text. Empty if the struct is missing or has unnamed
-/// fields.
+/// Returns the named fields of a struct in a text. The result is empty if the struct is missing or
+/// has no named fields.
 fn fields_of<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
     let mut tokens = tokens(text);
     let mut before = None;

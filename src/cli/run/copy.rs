@@ -96,7 +96,12 @@ enum Copied {
     Failed(String, String),
 }
 
-/// Copies a program to all hosts of a mapping except this one.
+/// Copies a program to all hosts of a mapping except this one. Blocks until all copies have ended.
+///
+/// # Errors
+/// Reports an error for each host to which the program cannot be copied, and returns
+/// [`Exit::Usage`]. Also returns it for Slurm, and if the program cannot be read. Returns the exit
+/// status of the signal if a signal interrupted the copies.
 pub(super) fn to_hosts(
     session: &mut Session<'_>,
     (mapping, platform): (&Mapping, &Platform),
@@ -179,7 +184,11 @@ pub(super) fn to_hosts(
     }
 }
 
-/// Copies the program to one host. `own` is its checksum.
+/// Copies the program to one host. `own` is the checksum of the program here.
+///
+/// # Errors
+/// Returns an error if the agent cannot be run or the program cannot be opened. If the agent exits
+/// with a failure, the result is [`Copied::Failed`].
 fn copy(agent: &Agent<'_>, host: &Remote<'_>, program: &Path, own: &str) -> io::Result<Copied> {
     let (file, folder) = (program, program.parent().unwrap_or(program));
     let mut new = file.as_os_str().to_owned();
@@ -231,6 +240,7 @@ fn checksum(program: &Path) -> io::Result<String> {
     }
 }
 
+/// Returns the name of this host, as `uname` reports it.
 pub(super) fn this_host() -> String {
     let name = rustix::system::uname();
     name.nodename().to_string_lossy().into_owned()

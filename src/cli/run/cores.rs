@@ -12,7 +12,11 @@ use graphmap_kpn::mapping::Mapping;
 use std::collections::BTreeSet;
 
 /// Reports an OS process on this host if all its cores are missing (an error) or some are (a
-/// warning).
+/// warning). Only the worst OS process is reported. Nothing is reported if the cores cannot be
+/// tested.
+///
+/// # Errors
+/// Returns [`Exit::Usage`] if all cores of an OS process are missing.
 pub(super) fn check(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<()> {
     let here = this_host();
     let is_here = |host: &Option<String>| host.as_deref().is_none_or(|host| is_here(host, &here));

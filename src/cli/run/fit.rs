@@ -11,7 +11,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Assigns hosts to OS processes if the mapping names none: the slots in the order of the hosts,
-/// repeated if there are too few. Hosts that the mapping names must be hosts of this run.
+/// repeated if there are too few. Hosts that the mapping names must be hosts of this run. Warns of
+/// hosts with more OS processes than slots.
+///
+/// # Errors
+/// Reports each host of the mapping that is not a host of this run, and OS processes without a host
+/// if others have one. Returns [`Exit::Usage`] in these cases.
 pub(super) fn onto(
     session: &mut Session<'_>,
     path: &Path,

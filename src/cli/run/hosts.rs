@@ -102,7 +102,7 @@ fn add_launcher_variables(options: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Returns the project of a graph file, if it exists and can be read.
+/// Returns the project of a graph file, or `None` if it does not exist or cannot be read.
 pub(crate) fn project_of(file: &Path) -> Option<Project> {
     Project::find(file).ok().flatten()
 }
@@ -220,7 +220,8 @@ fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
     job.ended(session, result)
 }
 
-/// Returns the mapped network, with the mapping of the command line or a new one.
+/// Returns the mapped network, with the mapping of the command line (`--mapping`) or a new one,
+/// whose search may take long.
 fn mapped(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -260,7 +261,11 @@ fn absolute(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Returns the launch files that start the program.
+/// Returns the launch files that start the program. They are not written.
+///
+/// # Errors
+/// Reports the diagnostics and returns [`Exit::Usage`] if an argument is not UTF-8, and
+/// [`Exit::Plugin`] if an emitter fails.
 fn launch_files(
     args: &RunArgs,
     session: &mut Session<'_>,

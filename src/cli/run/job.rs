@@ -49,7 +49,7 @@ fn remove_left(within: &Path) {
     }
 }
 
-/// Locks the file. Returns false if it is already locked.
+/// Locks the file without blocking. Returns false if it is already locked or cannot be locked.
 fn try_lock(file: &File) -> bool {
     use rustix::fs::{FlockOperation, flock};
     flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
@@ -72,7 +72,11 @@ enum Seen {
 
 impl Job {
     /// Creates the folder, inside `within`. `is_reported` says that OS process 0 runs on this host
-    /// and writes the [sign](Job::sign). Then an empty sign means that it has not started.
+    /// and writes the [sign](Job::sign). Then an empty sign means that OS process 0 has not
+    /// started. Removes the folders of runs that were killed.
+    ///
+    /// # Errors
+    /// Returns the error of the operating system if the folder or a file in it cannot be created.
     pub(super) fn new(within: &Path, is_reported: bool) -> io::Result<Job> {
         let guard = Guard::new();
         fs::create_dir_all(within)?;
@@ -121,8 +125,11 @@ impl Job {
         }
     }
 
-    /// Converts the outcome of the launcher. Returns the exit code of the program if the outcome is
-    /// clear.
+    /// Converts the outcome of the launcher to the outcome of the command.
+    ///
+    /// # Errors
+    /// Reports an error and returns the exit status if the exit code is the launcher's and not the
+    /// program's, or as [`ended`] does.
     pub(super) fn ended(
         &self,
         session: &mut Session<'_>,
@@ -153,7 +160,7 @@ impl Drop for Job {
 }
 
 /// Explains an exit code that is the launcher's and not the program's. Returns the event, a note,
-/// and the code to exit with.
+/// and the code to exit with. Returns `None` if the code may be the program's.
 fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
     match (code, seen) {
         (0, Seen::Missing | Seen::Begun | Seen::Joined) => Some((

@@ -30,8 +30,12 @@ const WORDS: [(&str, &str); 4] = [
 /// Variables that permit Open MPI 4 and 5 to start programs for root. Both must be 1.
 const FOR_ROOT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
 
-/// Checks that the script will find its launcher, and that this starts programs for the current
-/// user. `options` may set variables for the launcher.
+/// Checks that the script will find its launcher, and that the launcher starts programs for the
+/// current user. `options` may set variables for the launcher. Unknown launchers are not checked.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the launcher does not exist or belongs to
+/// another MPI, or if it is of Open MPI and refuses to start programs for root.
 pub(super) fn check(
     session: &mut Session<'_>,
     mpi: &Mpi,
@@ -124,7 +128,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Returns the path of a program, as a shell would find it.
+/// Returns the path of a program, as a shell would find it, or `None` if it does not exist.
 fn find_program(name: &Path) -> Option<PathBuf> {
     match name.components().count() {
         1 => graphmap_plugin::find("", name.to_str()?),
@@ -132,8 +136,8 @@ fn find_program(name: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Returns the MPI of a launcher, if its version text states one. A program with an unusual name is
-/// not run.
+/// Returns the MPI of a launcher, or `None` if its version text states none or it cannot be run.
+/// Runs the launcher with `--version`. A program with an unusual name is not run.
 fn family(launcher: &Path) -> Option<&'static str> {
     let name = launcher.file_name()?.to_str()?;
     if !["mpiexec", "mpirun", "orterun", "prterun"]

@@ -34,8 +34,12 @@ const MACROS: [(&str, &str); 3] = [
 ];
 
 impl Mpi {
-    /// Chooses the MPI of the requested launcher, or of the compiler that the environment names, or
-    /// an installed one.
+    /// Chooses the MPI of the requested launcher, or of the compiler that the environment names
+    /// (`MPICC`), or an installed one. A requested launcher takes precedence over `MPICC`.
+    ///
+    /// # Errors
+    /// Reports an error and returns [`Exit::Usage`] if the launcher is unknown, if no MPI for it is
+    /// installed, or if the MPI of `MPICC` is unknown.
     pub(super) fn choose(session: &mut Session<'_>, asked: Option<&str>) -> Outcome<Mpi> {
         if let Some(Err(error)) = asked.map(Launcher::from_name) {
             return session.fail(Exit::Usage, *error);
@@ -170,7 +174,7 @@ impl Mpi {
 /// Returns the launcher of the MPI whose header a compiler includes.
 ///
 /// # Errors
-/// If the MPI is unknown. The error is the reason.
+/// Returns the reason if the compiler cannot be run, or if its header is of an unknown MPI.
 fn launcher_of(compiler: &Path) -> Result<&'static str, String> {
     let mut command = Command::new(compiler);
     command.args(["-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"]);

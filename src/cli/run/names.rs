@@ -40,7 +40,11 @@ const OTHERWISE: [&str; 12] = [
 const MAX_REPORTED: usize = 8;
 
 /// Reports all hosts of a mapping for which ssh would find no address, with the positions of their
-/// names.
+/// names. Does nothing if the launcher does not use ssh, as far as it and the environment show.
+/// Blocks until the look-ups end.
+///
+/// # Errors
+/// Returns [`Exit::Usage`] if a host has no address.
 pub(super) fn check(
     session: &mut Session<'_>,
     mapping: &Mapping,

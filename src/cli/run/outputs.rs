@@ -49,6 +49,9 @@ fn outputs(args: &RunArgs) -> Vec<Output> {
 
 /// Refuses a run whose program would overwrite an input, or write to one file twice. The program
 /// cannot check this.
+///
+/// # Errors
+/// Reports an error and returns `Exit::Usage` for such a run.
 pub(super) fn check(args: &RunArgs, session: &mut Session<'_>) -> Outcome<()> {
     for Output { path, .. } in outputs(args) {
         output::not_an_input(session, &path, &Identity::of_output(&path))?;
@@ -66,6 +69,9 @@ pub(super) fn check(args: &RunArgs, session: &mut Session<'_>) -> Outcome<()> {
 
 /// Like [`check`], once the project is known. The sources that the compiler reads are inputs of
 /// this run. Other existing files must be from an earlier run.
+///
+/// # Errors
+/// As for [`check`], and `Exit::Usage` if an existing file is not from an earlier run.
 pub(super) fn check_in(
     args: &RunArgs,
     session: &mut Session<'_>,

@@ -44,7 +44,7 @@ impl Prefixed {
     /// Redirects the output of the command, which starts `count` OS processes, to pipes.
     ///
     /// # Errors
-    /// If there are not enough file descriptors or threads.
+    /// Returns an error if there are not enough file descriptors or threads.
     pub(super) fn begin(count: usize, command: &mut Command) -> io::Result<Prefixed> {
         let output = Arc::new(Output {
             streams: Mutex::new(talk::streams()?),
@@ -82,7 +82,8 @@ impl Prefixed {
     /// printing. The command of [`Prefixed::begin`] must have been dropped.
     ///
     /// # Errors
-    /// If output could not be printed. A closed pipe is not an error.
+    /// Returns the first error if output could not be read or printed. A closed pipe is not an
+    /// error.
     pub(super) fn finish(self) -> io::Result<()> {
         drop(self.writers);
         while self.ended.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
@@ -129,7 +130,11 @@ fn print_lines(
     builder.spawn(print).map(drop)
 }
 
-/// Reads to the end, and writes whole lines with the prefix.
+/// Reads to the end, and writes whole lines with the prefix. The last line gets a newline if it has
+/// none. A line of more than [`LONGEST`] bytes is written in parts.
+///
+/// # Errors
+/// Returns the first error of reading or writing.
 fn forward(
     mut from: impl Read,
     os_process: usize,

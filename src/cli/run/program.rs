@@ -23,6 +23,13 @@ use std::time::{Duration, Instant};
 /// Duration of a build after which `--dev` is suggested.
 const LONG: Duration = Duration::from_secs(4);
 
+/// Builds the program of a project, reports the diagnostics of the build, and returns the path of
+/// the program. `mpi` is the compiler and the target folder of a build for MPI. Blocks until the
+/// build ends.
+///
+/// # Errors
+/// Returns [`Exit::Graph`] if the code does not compile, [`Exit::Usage`] if Cargo fails, and the
+/// exit status of the signal if a signal interrupted the build.
 pub(crate) fn build(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -65,7 +72,10 @@ pub(crate) fn build(
     })
 }
 
-/// Returns a mapping in the form that the runtime reads.
+/// Returns a mapping in the form that the runtime reads, in a temporary file.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the file cannot be written.
 pub(crate) fn passed_mapping(
     session: &mut Session<'_>,
     mapping: &Mapping,
@@ -77,6 +87,9 @@ pub(crate) fn passed_mapping(
 }
 
 /// Returns the mapping of a file for a run. Its number of OS processes must be the requested one.
+///
+/// # Errors
+/// As for [`Session::mapping_file`], and [`Exit::Usage`] if `-n` states another number.
 pub(crate) fn mapping_of_file(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -109,7 +122,12 @@ pub(crate) fn mapping_of_file(
 /// Number of SIGPIPE.
 const BROKEN_PIPE: i32 = 13;
 
-/// Converts the outcome of a program to the exit status.
+/// Converts the outcome of a program to the exit status. Other exit codes than 0 and 6 stay as they
+/// are, modulo 256.
+///
+/// # Errors
+/// Reports an error and returns the exit status if a signal ended the program, or [`Exit::Usage`]
+/// if the program cannot be run.
 pub(crate) fn ended(
     session: &mut Session<'_>,
     program: &Path,

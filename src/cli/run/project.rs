@@ -19,6 +19,11 @@ use std::path::{Path, PathBuf};
 
 /// Returns the project of the graph, or `ranks_project`, after updating its generated files, and
 /// the doubts about the user's code, which may no longer fit the graph.
+///
+/// # Errors
+/// Reports the diagnostics and returns [`Exit::Usage`] if there is no project, or if it cannot be
+/// read, linked or written. Returns [`Exit::Plugin`] if its wiring cannot be made, and
+/// [`Exit::Graph`] if a level made a diagnostic an error.
 pub(crate) fn find_project(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -59,8 +64,12 @@ pub(crate) fn find_project(
     Ok((project, doubts))
 }
 
-/// Links a project to the sources of the runtime, adds the link to `.gitignore`, and completes the
-/// lock file.
+/// Links a project to the sources of the runtime, adds the link to `.gitignore` if it is new, and
+/// completes the lock file.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the project requires another version of the
+/// runtime, or if a file cannot be written.
 pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
     let linked = match program::link(project) {
         Ok(linked) => linked,
@@ -80,7 +89,7 @@ pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> 
     output::write_changes(session, &files)
 }
 
-/// Reports that the sources of the runtime had been changed.
+/// Prints that the sources of the runtime had been changed, if `changed` names their new folder.
 pub(crate) fn report_changed(session: &mut Session<'_>, changed: Option<&Path>) {
     if let Some(changed) = changed {
         session.print(&format!(
@@ -154,6 +163,10 @@ fn projects_of_ranks(file: &Path) -> Vec<Project> {
 }
 
 /// Checks that `mpiexec` can start the program of a project as several OS processes of one run.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the project has no MPI link, or replaces
+/// `mpi-sys`.
 pub(crate) fn has_link(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
     let root = shown(&project.root);
     if !project.mpi {

@@ -20,8 +20,12 @@ pub(super) const IN_BLOCKS: &str = "stack";
 /// Manifest in the folder of every Cargo project.
 const MANIFEST: &str = "Cargo.toml";
 
-/// Returns the project of ranks that the command line names by its folder or manifest. `None` if it
-/// names a graph.
+/// Returns the project of ranks that the command line names by its folder or manifest. Returns
+/// `None` if it names a graph, or a folder without a manifest.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the manifest cannot be read, or if it is not of
+/// a project of ranks.
 pub(super) fn project(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Option<Project>> {
     let Some(folder) = folder(&args.file) else {
         return Ok(None);
@@ -60,7 +64,8 @@ pub(super) fn project(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Opti
     session.fail(Exit::Usage, error)
 }
 
-/// Returns the folder that the command line names, directly or by its manifest.
+/// Returns the folder that the command line names, directly or by its manifest. Returns `None` for
+/// standard input and all other files.
 fn folder(file: &Path) -> Option<PathBuf> {
     if is_standard(file) {
         return None;
@@ -77,6 +82,9 @@ fn folder(file: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the target of the mapping for ranks without a graph.
+///
+/// # Errors
+/// As for [`Session::check_existence`] and [`Session::target`].
 pub(super) fn target(session: &mut Session<'_>, how: &MappingArgs) -> Outcome<Target> {
     session.check_existence(how.files().into_iter())?;
     let (platform, hardware) = session.target(how)?;
@@ -90,8 +98,12 @@ pub(super) fn os_processes(args: &RunArgs, platform: &Platform) -> u32 {
 }
 
 /// Returns the number of ranks without a graph. It is the first argument of the program, otherwise
-/// the number in the mapping, otherwise the number of OS processes. `None` if the command line
-/// states none of these, and only the program knows the number.
+/// the number in the mapping, otherwise the number of OS processes. Returns `None` if the command
+/// line states none of these, and only the program knows the number.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the first argument is not a number from 1 to the
+/// limit. Also fails if the mapping cannot be read.
 pub(super) fn count(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -118,8 +130,13 @@ pub(super) fn count(
     Ok(is_said.then(|| os_processes(args, platform)))
 }
 
-/// Returns the number of ranks as an argument for the program, if the command line does not state
-/// it. A graph determines its number of ranks.
+/// Returns the number of ranks as an argument for the program. Returns `None` if the project is not
+/// of ranks, if the command line states the number, or if it is unknown. A graph determines its
+/// number of ranks. `known_ranks` is the number without a graph.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the command line and the graph state different
+/// numbers.
 pub(super) fn rank_argument(
     args: &RunArgs,
     session: &mut Session<'_>,

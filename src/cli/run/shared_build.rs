@@ -33,13 +33,15 @@ pub(crate) struct SharedBuild {
     _locked: File,
 }
 
-/// Returns the shared folder for a project. `None` if the project is not built there. Possible
-/// reasons are:
+/// Returns the shared folder for a project, and locks it for this name of a project until the
+/// result is dropped. Does not wait for the lock. Returns `None` if the project is not built there.
+/// Possible reasons are:
 ///
 /// * The user has selected a build folder.
 /// * The project has other local packages.
 /// * Another command is building a project of its name.
 /// * The file system does not record when folders are made.
+/// * The folder cannot be written or cleaned.
 pub(crate) fn claim(
     session: &mut Session<'_>,
     project: &Project,
@@ -80,6 +82,7 @@ pub(crate) fn claim(
 
 /// Returns the path of a folder, the time of its creation, and its inode. The path alone is not
 /// enough: another folder with older files may be moved there, and Cargo would not compile them.
+/// Returns `None` if one of these is unknown.
 fn identity(folder: &Path) -> Option<Vec<u8>> {
     let folder = folder.canonicalize().ok()?;
     let metadata = folder.metadata().ok()?;
@@ -112,7 +115,8 @@ fn clean(
     cargo::run(&arguments, session).is_ok_and(|output| output.status.success())
 }
 
-/// Returns true if a project depends on no local packages other than those of graphmap.
+/// Returns true if a project is a workspace of its own without other members, and depends on no
+/// local packages other than those of graphmap.
 fn is_alone(manifest: &toml::Table) -> bool {
     let workspace = manifest.get("workspace").and_then(|w| w.as_table());
     let has_members = workspace.is_none_or(|workspace| workspace.contains_key("members"));

@@ -14,8 +14,8 @@ pub(crate) fn is_graphviz(element: Element, name: &str) -> bool {
     used_by(name).contains(letters(element))
 }
 
-/// Returns the elements for which Graphviz has this attribute, with their articles. The result is
-/// empty if Graphviz does not have the attribute.
+/// Returns the names of the elements for which Graphviz has this attribute, with their articles.
+/// The result is empty if Graphviz does not have the attribute.
 pub(crate) fn elements(name: &str) -> Vec<&'static str> {
     let used = used_by(name).chars();
     used.map(|letter| match letter {

@@ -78,13 +78,15 @@ pub(super) struct Bundles {
 }
 
 impl Bundles {
-    /// Returns true if a bundle is declared twice.
+    /// Returns true if the node `number` is a bundle of which a member is repeated in another
+    /// statement.
     pub(super) fn is_twice(&self, number: u32) -> bool {
         let draft = self.drafts.get(&number);
         draft.is_some_and(|draft| draft.twice.is_some())
     }
 
-    /// Adds an attribute to the draft of a node.
+    /// Adds an attribute to the draft of the node `number`, which is created if it does not exist.
+    /// Reports an invalid value, and a member with two values in one statement.
     pub(super) fn key(
         &mut self,
         reading: &mut Reading<'_>,

@@ -56,7 +56,7 @@ impl Tree {
         self.nodes.push(node);
     }
 
-    /// Returns true if `inner` is `outer` or is inside it.
+    /// Returns true if `inner` is `outer` or is inside it. `parent` returns the parent of a module.
     pub(super) fn nests(
         &self,
         inner: ModuleId,
@@ -104,6 +104,8 @@ impl Scopes {
         state.module
     }
 
+    /// Adds the scope `number`, which is a module if its name begins with `cluster`. Does nothing
+    /// if the scope is opened again.
     pub(super) fn open(
         &mut self,
         reading: &mut Reading<'_>,
@@ -153,6 +155,7 @@ impl Scopes {
         state.own = true;
     }
 
+    /// Applies an attribute of a scope. Reports an attribute or a value that is not allowed.
     pub(super) fn attribute(
         &mut self,
         reading: &mut Reading<'_>,
@@ -247,7 +250,8 @@ impl Scopes {
 }
 
 impl Reading<'_> {
-    /// Checks `graphmap=1`, the version of the graph language.
+    /// Checks `graphmap=1`, the version of the graph language. Reports a value that is not a
+    /// number, and stores the error for an unsupported version in `refused`.
     fn version(&mut self, attribute: &Attribute) {
         let stated = self.read(attribute, value::version).map(u64::from);
         if stated.is_some()

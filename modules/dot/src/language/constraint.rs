@@ -16,7 +16,8 @@ pub(super) struct Constraints {
 }
 
 impl Constraints {
-    /// Adds a constraint, or replaces an earlier one of the same key on the same element.
+    /// Adds a constraint, or replaces an earlier one of the same key on the same element. Reports
+    /// an invalid value. Adds no constraint in this case, and for `whole=false`.
     pub(super) fn add(
         &mut self,
         reading: &mut Reading<'_>,

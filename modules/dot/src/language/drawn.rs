@@ -32,7 +32,8 @@ impl Defaulted {
         }
     }
 
-    /// Returns the keys of an edge.
+    /// Returns the keys of an edge as a set of [`Key::bit`], which is 0 if it has none from
+    /// defaults.
     pub(super) fn of(&self, edge: usize) -> u32 {
         let row = self.rows.partition_point(|row| row.0 as usize <= edge);
         row.checked_sub(1).map_or(0, |row| self.rows[row].1)

@@ -75,7 +75,8 @@ impl EdgeDraft {
         }
     }
 
-    /// Adds an attribute that the node of a bundle may also have, for its channels.
+    /// Adds an attribute that the node of a bundle may also have, for its channels. Reports an
+    /// invalid value. Other keys are ignored.
     pub(super) fn channel_key(
         &mut self,
         reading: &mut Reading<'_>,
@@ -140,6 +141,7 @@ impl Before {
     }
 
     /// Returns the cached result of a list with the same text, with its spans moved to this list.
+    /// Returns `None` if there is none, or if it was read under other defaults.
     #[inline]
     fn find(&self, text: Text<'_>, list: Span) -> Option<EdgeDraft> {
         let (old, (number, mut draft)) = self.lists.get(text, list)?;
@@ -171,6 +173,8 @@ pub(super) struct Edges {
 }
 
 impl Edges {
+    /// Reads the attributes of a statement of edges, for [`Edges::channel`]. `defaults` are in
+    /// force.
     #[inline]
     pub(super) fn statement(
         &mut self,
@@ -268,6 +272,7 @@ impl Edges {
         draft
     }
 
+    /// Adds the channel of an edge of the current statement.
     #[inline]
     pub(super) fn channel(&mut self, reading: &mut Reading<'_>, tail: &End, head: &End) {
         let from = self.port(reading, tail, self.now.src, reading.known.out);

@@ -28,7 +28,8 @@ struct BundleEnd {
 type DrawnEnds = (Vec<BundleEnd>, Vec<BundleEnd>);
 
 impl Reading<'_> {
-    /// Adds the channels of all bundles.
+    /// Adds the channels of all bundles, and sorts all channels by position. Reports bundles that
+    /// cannot be joined. Such a bundle becomes a node again, with its edges as channels.
     pub(super) fn join_bundles(&mut self, bundles: Bundles, defaulted: &Defaulted) {
         let mut bundles: Vec<(u32, BundleDraft)> = bundles.drafts.into_iter().collect();
         bundles.sort_unstable_by_key(|(number, _)| *number);
@@ -64,9 +65,11 @@ impl Reading<'_> {
         self.out.channels.sort_by_key(|c| c.span.start);
     }
 
-    /// Adds the channels of one bundle. `ends` are the writers and readers that edges give.
+    /// Adds the channels of one bundle. `ends` are the writers and readers that edges give. The
+    /// members of the bundle are added to them.
     ///
-    /// Returns false, after a diagnostic, if this is not possible.
+    /// Returns false, after a diagnostic, if the bundle is declared twice, if a member is wrong, or
+    /// if the writers and readers do not fit the kind.
     fn join(
         &mut self,
         number: u32,
@@ -136,6 +139,7 @@ impl Reading<'_> {
         (drawn, tangled)
     }
 
+    /// Returns the node of each symbol, or `None` for symbols that are not names of nodes.
     fn nodes_by_name(&self) -> Vec<Option<NodeId>> {
         let mut by_name = vec![None; self.out.names.len()];
         for (id, node) in self.out.nodes.iter() {
@@ -144,6 +148,8 @@ impl Reading<'_> {
         by_name
     }
 
+    /// Returns the end of a member of a bundle. Returns `None`, after a report, if the member has
+    /// no process or its process does not exist.
     fn member_end(
         &mut self,
         bundle: u32,
@@ -288,6 +294,8 @@ impl Reading<'_> {
         );
     }
 
+    /// Adds the channels between the writers and readers of a bundle. Returns false, after a
+    /// report, if the kind is missing or does not fit.
     fn join_bundle(
         &mut self,
         number: u32,

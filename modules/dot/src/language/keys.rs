@@ -164,7 +164,8 @@ const NUMBERED: &[(&str, OfNumber)] = &[
 ];
 
 impl Key {
-    /// Returns the key of a name in either spelling.
+    /// Returns the key of a name in either spelling, or `None` if the graph language has no such
+    /// name. Case matters.
     pub(crate) fn of(name: &str) -> Option<Key> {
         // Fast path: large graphs have several of these on every edge.
         match name {
@@ -291,7 +292,8 @@ pub(crate) fn names(element: Element) -> impl Iterator<Item = &'static str> {
         .chain(members)
 }
 
-/// Returns the current spelling and the key of a spelling of the thesis without a number.
+/// Returns the current spelling and the key of a spelling of the thesis without a number. Returns
+/// `None` for all other names.
 pub(crate) fn modern(name: &str) -> Option<(&'static str, Key)> {
     let row = TABLE.iter().find(|(_, thesis, _, _)| *thesis == name)?;
     (!name.is_empty()).then_some((row.0, row.2))

@@ -67,7 +67,8 @@ impl Nodes {
         }
     }
 
-    /// Assigns a node to a module in which it occurs. The deepest such module wins.
+    /// Assigns a node to a module in which it occurs. The deepest such module wins. Records a node
+    /// in two modules that do not nest.
     fn put(
         &mut self,
         reading: &mut Reading<'_>,
@@ -144,7 +145,8 @@ impl Nodes {
         }
     }
 
-    /// Applies one attribute to one node.
+    /// Applies one attribute to the node `number`. Reports an invalid value, and an attribute on
+    /// the environment.
     pub(super) fn key(
         &mut self,
         reading: &mut Reading<'_>,
@@ -242,6 +244,8 @@ impl Nodes {
 }
 
 impl Reading<'_> {
+    /// Adds a node with default attributes and returns its number. Warns of `null` in other letters
+    /// than `NULL`.
     pub(super) fn add_node(&mut self, name: Symbol, span: Span) -> u32 {
         let number = self.flags.len() as u32;
         self.out.nodes.push(NodeDecl {

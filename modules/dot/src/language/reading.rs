@@ -72,8 +72,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the key of an attribute, or reports it and returns `None` if the element may not
-    /// have it.
+    /// Returns the key of an attribute, or `None` if the element may not have it. Reports an
+    /// attribute that is misplaced or unknown. An attribute of Graphviz is not reported.
     pub(super) fn key(&mut self, element: Element, attribute: &Attribute) -> Option<Key> {
         let span = attribute.name.span;
         if let Some((_, key)) = self.keys[element as usize].get(self.text, span) {
@@ -99,7 +99,8 @@ impl<'a> Reading<'a> {
         key
     }
 
-    /// Parses the value of an attribute with `read`, and reports a value that does not fit.
+    /// Parses the value of an attribute with `read`. Returns `None`, after a report, for a value
+    /// that does not fit.
     pub(super) fn read<T>(
         &mut self,
         attribute: &Attribute,

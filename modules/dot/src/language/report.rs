@@ -33,6 +33,8 @@ impl Report {
         self.reported_count
     }
 
+    /// Adds a diagnostic. Discards it if its code was reported at the same position, or
+    /// [`MOST_OF_A_CODE`] times.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         self.reported_count += 1;
         if let Some(primary) = &diagnostic.primary
@@ -47,6 +49,7 @@ impl Report {
         }
     }
 
+    /// Adds all diagnostics to `diagnostics`, with notes about discarded ones.
     pub(super) fn finish(mut self, diagnostics: &mut Diagnostics) {
         for (index, count) in self.unknown.into_values() {
             if count > 1
@@ -68,7 +71,9 @@ impl Report {
         diagnostics.extend(self.diagnostics);
     }
 
-    /// Reports an attribute that neither the graph language nor Graphviz has for the element.
+    /// Reports an attribute that neither the graph language nor Graphviz has for the element. Each
+    /// name is reported once for each sort of element. Does not report an attribute that Graphviz
+    /// has.
     pub(super) fn unknown(&mut self, element: Element, name: &str, attribute: &Attribute) {
         if is_graphviz(element, name) {
             return;

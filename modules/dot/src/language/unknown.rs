@@ -28,7 +28,7 @@ const COST_OF_PROCESS: &str = "use `load=` for the cost of a process";
 const COST_OF_CHANNEL: &str = "use `traffic=` for the cost of a channel";
 
 /// Returns the warning about an attribute that neither the graph language nor Graphviz has for an
-/// element.
+/// element. It suggests a similar attribute if there is one.
 pub(super) fn unknown(element: Element, name: &str, span: Span) -> Diagnostic {
     let on = element.name();
     let synonym = SYNONYMS

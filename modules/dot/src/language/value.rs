@@ -30,6 +30,7 @@ impl Misfit {
     }
 }
 
+/// Checks a name, which must not be empty.
 pub(crate) fn name(value: &str) -> Result<&str, Misfit> {
     match value {
         "" => Err(Misfit::of("a name that is not empty")),
@@ -37,7 +38,8 @@ pub(crate) fn name(value: &str) -> Result<&str, Misfit> {
     }
 }
 
-/// Checks a list of codes of diagnostics, separated by commas.
+/// Checks a list of codes of diagnostics, separated by commas. Whether the codes exist is not
+/// checked.
 pub(crate) fn codes(value: &str) -> Result<&str, Misfit> {
     if value.split(',').any(|code| code.trim().is_empty()) {
         return Err(Misfit::of(
@@ -47,6 +49,7 @@ pub(crate) fn codes(value: &str) -> Result<&str, Misfit> {
     Ok(value)
 }
 
+/// Parses a whole number of 32 bits.
 pub(crate) fn count(value: &str) -> Result<u32, Misfit> {
     value
         .parse()
@@ -59,7 +62,8 @@ pub(crate) fn version(value: &str) -> Result<u32, Misfit> {
         .map_err(|_| Misfit::of("the version of the graph language, a whole number: `graphmap=1`"))
 }
 
-/// Parses a range into minimum and maximum: `4`, `1-4`, `1-` or `-4`.
+/// Parses a range into minimum and maximum: `4`, `1-4`, `1-` or `-4`. A missing minimum is 0, and a
+/// missing maximum is [`u32::MAX`]. The minimum must not exceed the maximum.
 pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
     let number = |text: &str, open: u32| match text.trim() {
         "" => Some(open),
@@ -76,6 +80,7 @@ pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
     ))
 }
 
+/// Parses a capacity: a whole number from 1.
 pub(crate) fn capacity(value: &str) -> Result<NonZeroU32, Misfit> {
     value.parse().map_err(|_| Misfit {
         expected: "a whole number from 1 to 4294967295",
@@ -84,6 +89,7 @@ pub(crate) fn capacity(value: &str) -> Result<NonZeroU32, Misfit> {
     })
 }
 
+/// Parses an MPI tag: a whole number that is not negative.
 pub(crate) fn tag(value: &str) -> Result<i32, Misfit> {
     let tag = value.parse().ok().filter(|tag| *tag >= 0);
     tag.ok_or(Misfit::of("a whole number from 0 to 2147483647"))
@@ -96,7 +102,7 @@ pub(crate) fn amount(value: &str) -> Result<f64, Misfit> {
     number.ok_or(Misfit::of("a finite number of at least 0"))
 }
 
-/// Parses a number of bytes, with an optional unit.
+/// Parses a number of bytes, with an optional unit ([`size::split`]). It need not be whole.
 pub(crate) fn bytes(value: &str) -> Result<f64, Misfit> {
     // Fast path: nearly all values are plain numbers.
     if let Ok(number) = value.parse::<u32>() {
@@ -165,7 +171,8 @@ pub(crate) fn at(value: &str) -> Result<(At, At), Misfit> {
     })
 }
 
-/// Parses `beyond=`: the target of steps past the last instance.
+/// Parses `beyond=`: the target of steps past the last instance. The result is true, because `NULL`
+/// is the only value.
 pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
     match value {
         "NULL" => Ok(true),

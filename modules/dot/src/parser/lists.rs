@@ -7,7 +7,10 @@ use crate::token::TokenKind;
 use graphmap_kpn::source::Span;
 
 impl<E: Events> Parser<'_, '_, E> {
-    /// Parses one or more lists `[..]`. Continues in the list after an error.
+    /// Parses one or more lists `[..]` into `attributes`. Continues in the list after an error.
+    ///
+    /// # Errors
+    /// Returns [`Broken`] if a list seems to have ended without `]`, or after too many errors.
     pub(super) fn attributes(&mut self) -> Read<()> {
         self.attributes.clear();
         while self.at(TokenKind::OpenBracket) {
@@ -131,7 +134,8 @@ impl<E: Events> Parser<'_, '_, E> {
         self.report(diagnostic)
     }
 
-    /// Returns the value without quotes that ends where the current token begins.
+    /// Returns the value without quotes that ends where the current token begins. Returns `None` if
+    /// the last value does not end there or has quotes.
     fn value_before(&self) -> Option<Span> {
         let value = self.attributes.last()?.value.span;
         let touches = value.end == self.here().start;

@@ -95,7 +95,7 @@ fn edge(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Edge> {
     })
 }
 
-/// Reads a name, and the ports that follow it directly.
+/// Reads a name, and the ports that follow it directly. Returns `None` if one of them is not plain.
 #[inline(always)]
 fn node(scan: &mut Scan<'_>) -> Option<NodeRef> {
     let mut node = NodeRef {
@@ -112,7 +112,8 @@ fn node(scan: &mut Scan<'_>) -> Option<NodeRef> {
     Some(node)
 }
 
-/// Reads a list, and returns the span of its closing bracket.
+/// Reads a list, and returns the span of its closing bracket. Returns `None`, at any position in
+/// it, if the list is not plain. Its first attributes may then have been added.
 #[inline]
 fn list(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Span> {
     scan.one();

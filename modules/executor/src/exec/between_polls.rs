@@ -46,7 +46,7 @@ impl LeaveNotice {
 }
 
 /// Sends a frame about an end that leaves, after the current poll if the end belongs to the current
-/// scheduler.
+/// scheduler, and otherwise at once. No frame is sent after the run has ended or failed.
 pub fn send_leave(remote: &Rc<Remote>, to: SchedulerId, kind: u32, channel: u32) {
     let leave = Box::new(LeaveNotice {
         remote: Rc::clone(remote),
@@ -218,7 +218,8 @@ impl Scheduler {
         }
     }
 
-    /// Calls user code between polls. A panic in it is reported as a failure of `process`.
+    /// Calls user code between polls. A panic in it ends the run, and is reported as a failure of
+    /// `process`. With `None` it is reported without a process.
     pub fn in_the_name_of(&self, process: Option<(u32, u32)>, f: impl FnOnce()) {
         let around = self.closings.left_by.replace(process);
         let called = user_code::caught(f);

@@ -47,7 +47,7 @@ pub fn room() -> usize {
     (MOST - first_ids().process) as usize
 }
 
-/// Calls `f` with the scheduler of the process that is going to wait.
+/// Calls `f` with the scheduler of the process that is going to wait, and returns its result.
 ///
 /// # Panics
 /// Panics if it is called outside of a run.
@@ -67,7 +67,8 @@ pub fn running() -> u32 {
     with_current(|scheduler| scheduler.core.running.process()).unwrap_or(NO_ID)
 }
 
-/// Returns the name, rank and position of the process that is being polled on this thread.
+/// Returns the name, rank and position of the process that is being polled on this thread. Returns
+/// `None` if no process is being polled.
 #[inline]
 pub fn running_process() -> Option<ProcessInfo> {
     let process = |scheduler: &Scheduler| {
@@ -77,13 +78,14 @@ pub fn running_process() -> Option<ProcessInfo> {
     with_current(process).flatten()
 }
 
-/// Wakes a process or hook of the scheduler of this thread.
+/// Wakes a process or hook of the scheduler of this thread. Has no effect outside of a run.
 #[inline]
 pub fn wake(id: u32) {
     with_current(|scheduler| scheduler.wake(id));
 }
 
-/// Wakes a process or hook of the scheduler of this thread. The process runs next.
+/// Wakes a process or hook of the scheduler of this thread. The process is polled next, unless the
+/// order is shuffled. Has no effect outside of a run.
 #[inline]
 pub fn wake_next(id: u32) {
     with_current(|scheduler| scheduler.wake_next(id));
@@ -115,8 +117,8 @@ pub fn stopped_soon(id: u32) {
     });
 }
 
-/// Calls `f` with the scheduler of a run on this thread: the current run, or one around it. Returns
-/// `None` if the thread is not in this run.
+/// Calls `f` with the scheduler of the run with number `run` on this thread: the current run, or
+/// one around it. Returns the result of `f`, or `None` if the thread is not in this run.
 #[inline]
 pub fn with_run<R>(run: u64, f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     let mut scheduler = CURRENT.get();
@@ -225,8 +227,8 @@ pub fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
 }
 
 /// Defers the closing of an end of a channel of a run until the current poll has ended, or until
-/// all processes are created. Returns false if neither is in progress in that run. Then the caller
-/// must close the end.
+/// all processes are created. Returns false if neither is in progress in that run, if that run has
+/// stopped, or if a nested run is in progress. Then the caller must close the end.
 ///
 /// # Safety
 /// Calling `close(end)` once must be sound, on this thread, at any time in the life of its
@@ -265,7 +267,8 @@ pub fn count_sent() {
     with_current(|scheduler| scheduler.statistics.borrow_mut().sent += 1);
 }
 
-/// Wakes the process if `core` belongs to the scheduler of this thread. Returns true if it does.
+/// Wakes the process or hook `id` if `core` belongs to the scheduler of this thread. Returns true
+/// if `core` belongs to it.
 #[inline]
 pub(crate) fn wake_if_here(core: &WakerCore, id: u32) -> bool {
     with_current(|scheduler| {
@@ -278,7 +281,8 @@ pub(crate) fn wake_if_here(core: &WakerCore, id: u32) -> bool {
     .unwrap_or(false)
 }
 
-/// Ends the run because a process of this thread returned an error.
+/// Ends the run because the process `index` of a kind, on this thread, returned an error. The
+/// message contains the causes of the error.
 #[cold]
 pub fn failed(kind: u32, index: u32, error: &dyn Error) {
     let mut message = error.to_string();
@@ -295,7 +299,8 @@ pub fn failed(kind: u32, index: u32, error: &dyn Error) {
 }
 
 /// Returns the upper layer of the scheduler of this thread, and the rank of the process that is
-/// running. `None`: no process is running, or the layer has another type.
+/// running. Creates the layer if necessary. Returns `None` if no process is running, if the run has
+/// no such layer, or if the layer has another type.
 pub fn upper_layer<F: UpperLayer>() -> Option<(Rc<F>, u32)> {
     let found = with_current(|scheduler| {
         let (kind, index) = scheduler.running()?;

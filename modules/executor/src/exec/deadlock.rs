@@ -46,8 +46,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Scheduler {
-    /// Takes part in a deadlock detection: reports the waits of its processes, and carries out the
-    /// decision.
+    /// Takes part in a deadlock detection: reports the waits of the processes of this scheduler,
+    /// blocks until the decision, carries it out and returns it. The decision is never
+    /// [`Decision::ReportAll`], after which this function reports a second time.
     #[cold]
     pub(super) fn detect_deadlock(&self) -> Decision {
         let mut decision = self.report_and_wait(self.report_waits());
@@ -137,7 +138,9 @@ impl Scheduler {
         Some(Update { number, side, wait })
     }
 
-    /// Returns the wait at a side of a channel, if there is one.
+    /// Returns the wait at a side of a channel. Returns `None` if no process waits there, if a
+    /// bundle reports the wait, or if the process has ended. For an end of a channel between
+    /// schedulers, records that the wait was reported.
     fn wait(&self, side_state: SideState) -> Option<Wait> {
         let SideState {
             number,
@@ -182,7 +185,7 @@ impl Scheduler {
         })
     }
 
-    /// Returns the rank of a process that has not ended.
+    /// Returns the rank of a process, or `None` if it has ended or is not on this scheduler.
     pub(super) fn rank(&self, id: u32) -> Option<u32> {
         let header = self.header(id)?;
         Some(self.directory.rank(header.kind(), header.index()))
@@ -209,9 +212,12 @@ impl Scheduler {
         called
     }
 
-    /// Takes part in a deadlock detection that is in progress, even if this scheduler has work. It
-    /// has work if it was woken from outside of the network when the detection had just begun. The
-    /// other schedulers wait in the detection, and the work may be to wait for their frames.
+    /// Takes part in a deadlock detection that is in progress, even if this scheduler has work.
+    /// Returns the decision, or `None` if no such detection is in progress.
+    ///
+    /// This scheduler has work if it was woken from outside of the network when the detection had
+    /// just begun. The other schedulers wait in the detection, and the work may be to wait for
+    /// their frames.
     #[inline]
     pub(super) fn join_detection_if_called(&self) -> Option<Decision> {
         let remote = self.remote.as_ref()?;
@@ -387,7 +393,7 @@ impl Shared {
         decision
     }
 
-    /// Decides from the reports of all OS processes.
+    /// Decides from `report`, which joins the reports of all OS processes. May end the run.
     pub fn decide_for_all(&self, mut report: WaitReport) -> Decision {
         let mut detection = lock(&self.detection);
         for rank in std::mem::take(&mut report.ended) {

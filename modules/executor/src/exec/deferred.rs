@@ -97,8 +97,9 @@ impl DeferredWakes {
         f()
     }
 
-    /// Defers the wake-up of the other side of an end. If another end was noted, performs its
-    /// wake-up now.
+    /// Defers the wake-up of the other side of an end. `way` is the entry: one for the channel that
+    /// was last read from, and one for the channel that was last written to. If another end is in
+    /// this entry, performs its wake-up now. Has no effect if this end is already there.
     ///
     /// # Safety
     /// `notify` must be sound with `end`, and [`DeferredWakes::forget`] must be called before
@@ -174,8 +175,8 @@ impl Closings {
         self.queue.borrow_mut().push_back(closing);
     }
 
-    /// Removes the next end. It is returned without a borrow, because closing it runs user code,
-    /// which may leave further ends.
+    /// Removes and returns the next end, or returns `None` if no end is left. No borrow is held
+    /// afterwards, because closing the end runs user code, which may leave further ends.
     #[inline]
     pub(super) fn pop(&self) -> Option<Closing> {
         self.queue.borrow_mut().pop_front()
@@ -262,7 +263,8 @@ impl TokenDrops {
         }
     }
 
-    /// Removes the tokens that were queued last.
+    /// Removes and returns the tokens that were queued last, or returns `None` if the queue is
+    /// empty.
     #[inline]
     pub(super) fn pop(&self) -> Option<Tokens> {
         let mut queue = self.queue.borrow_mut();

@@ -28,19 +28,19 @@ pub struct WaitReport {
     pub live: usize,
     /// True if something can run.
     pub moved: bool,
-    /// True if wakers exist outside of the network, in another OS process.
+    /// True if code outside of the runtime holds a waker in the OS process of the scheduler.
     pub foreign: bool,
     /// Waits that have changed since the last detection.
     pub updates: Vec<Update>,
+    /// Ranks of the processes that have ended since the last detection.
+    pub ended: Vec<u32>,
     /// Ranks of all processes that have not ended. Empty unless the previous decision was
     /// [`Decision::ReportAll`].
-    pub ended: Vec<u32>,
-    /// True if processes may wait in calls. `calls` has these calls if the previous decision was
-    /// [`Decision::ReportAll`].
     pub ranks: Vec<u32>,
-    /// True if processes may wait in calls. `calls` has them if the decision was
-    /// [`Decision::ReportAll`].
+    /// True if processes may wait in calls.
     pub above: bool,
+    /// Calls in which processes wait. Empty unless the previous decision was
+    /// [`Decision::ReportAll`].
     pub calls: Vec<WaitingCall>,
 }
 
@@ -73,7 +73,8 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// Returns the time at which the scheduler must request a report, if it must.
+    /// Returns the time at which the scheduler must request a report. Returns `None` if it need
+    /// not, because the decision is not [`Decision::Wait`] with a duration.
     pub(super) fn report_at(&self) -> Option<Instant> {
         match self {
             Decision::Wait(quiet) => Instant::now().checked_add((*quiet)?),
@@ -110,11 +111,12 @@ impl GrowthLimit {
         GrowthLimit { most, grown: 0 }
     }
 
-    /// Counts growths, either all of them or none. The growths of one detection belong to cycles
-    /// that are not examined again, so no subset of them may be applied.
+    /// Counts growths, either all of them or none. Has no effect if there is no limit. The growths
+    /// of one detection belong to cycles that are not examined again, so no subset of them may be
+    /// applied.
     ///
     /// # Errors
-    /// Returns an error if the growths would exceed the limit.
+    /// Returns the description of the first channel whose growth would exceed the limit.
     pub(crate) fn admit(
         &mut self,
         growths: &[Grow],

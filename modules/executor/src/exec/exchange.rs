@@ -38,7 +38,7 @@ const FRAMES: usize = 1024;
 
 impl Scheduler {
     /// Receives frames from other OS processes, and sends waiting frames. Returns true if a frame
-    /// came.
+    /// came. Returns false if the run has only one OS process. An invalid frame ends the run.
     pub(super) fn exchange(&self) -> bool {
         match &self.remote {
             Some(remote) => self.exchange_with(remote),
@@ -46,6 +46,9 @@ impl Scheduler {
         }
     }
 
+    /// Exchanges frames as [`Scheduler::exchange`] does, over the given connection. Also sends
+    /// pending credit at intervals, and drops tokens that have been sent. Stops this scheduler's
+    /// run if the run is over in another OS process.
     #[inline(never)]
     pub(super) fn exchange_with(&self, remote: &Remote) -> bool {
         remote.send_credit_at_times();
@@ -222,8 +225,8 @@ impl Scheduler {
         self.core.shared.fail(process, message);
     }
 
-    /// Blocks until a message that is not about a channel has come. Returns `None` if the run has
-    /// failed.
+    /// Blocks until a message that is not about a channel has come, and returns it. Returns `None`
+    /// if the run has failed and no such message is left.
     pub(super) fn next_mail(&self, remote: &Remote) -> Option<Mail> {
         loop {
             self.exchange_with(remote);
@@ -250,8 +253,11 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Scheduler {
     /// Sends the statistics of this scheduler to the first one. The first scheduler gathers the
-    /// statistics of all. It returns them in order, or `None` if the run has failed. The others
-    /// return an empty list. Blocks until all is sent or received.
+    /// statistics of all. It returns them in order, or `None` if the run has failed or the
+    /// statistics of a scheduler are invalid. The others return an empty list.
+    ///
+    /// Blocks until all is sent or received. After a failure of the run, it blocks only if the run
+    /// is traced, and for about 10 s at most.
     pub fn gather(
         &self,
         remote: &Remote,

@@ -90,6 +90,7 @@ pub struct RemoteWriter {
 }
 
 impl RemoteWriter {
+    /// Creates a writing end with credit for `capacity` tokens.
     pub fn new(number: u32, peer: SchedulerId, index: u32, capacity: u32) -> Self {
         RemoteWriter {
             number,
@@ -103,10 +104,12 @@ impl RemoteWriter {
         }
     }
 
+    /// Returns true if the notice has come that the reader has left.
     pub fn reader_has_left(&self) -> bool {
         self.reader_left.load(Ordering::Relaxed) != 0
     }
 
+    /// Returns true if a token may be sent.
     pub fn has_room(&self) -> bool {
         self.credits.load(Ordering::Relaxed) > 0
     }
@@ -128,7 +131,8 @@ impl RemoteWriter {
         self.word.store(word, Ordering::Relaxed);
     }
 
-    /// Ends a wait that has one of the marks. Returns the id to wake.
+    /// Ends a wait that has one of the marks. Returns the id to wake, or `None` if the word has
+    /// none of the marks or the writer has left.
     fn wake(&self, marks: u32) -> Option<u32> {
         let word = self.word();
         if word & GONE != 0 || word & marks == 0 {
@@ -138,7 +142,7 @@ impl RemoteWriter {
         Some(word & ID)
     }
 
-    /// Adds credit. Returns the id to wake.
+    /// Adds credit, at most up to the capacity. Returns the id of the writer if it waits for space.
     pub fn credit(&self, tokens: u32) -> Option<u32> {
         let credits = self.credits.load(Ordering::Relaxed);
         // No valid reader gives more credit than the capacity.
@@ -149,7 +153,8 @@ impl RemoteWriter {
         self.wake(ARMED)
     }
 
-    /// Records that the reader has left. Returns the id to wake.
+    /// Records that the reader has left. Returns the id of the writer if it waits for space or for
+    /// the reader to leave.
     fn left(&self) -> Option<u32> {
         self.reader_left.store(1, Ordering::Relaxed);
         self.wake(ARMED | STOP)
@@ -287,14 +292,23 @@ impl Remote {
         self.link.get()
     }
 
-    /// Adds a reading end. Returns its index among the channels from `peer`.
+    /// Adds a reading end. Returns its index among the channels from `peer`. Ends must be added in
+    /// the order of the numbers of their channels, as on the other side.
+    ///
+    /// # Panics
+    /// If `peer` is not a scheduler of the run.
     pub fn add_reader(&self, peer: SchedulerId, reader: Rc<dyn RemoteReader>) -> u32 {
         let readers = &mut self.peers.borrow_mut()[peer.0 as usize].readers;
         readers.push(Some(reader));
         readers.len() as u32 - 1
     }
 
-    /// Adds a writing end, which `make` creates from its index among the channels to `peer`.
+    /// Adds and returns a writing end, which `make` creates from its index among the channels to
+    /// `peer`. Ends must be added in the order of the numbers of their channels, as on the other
+    /// side.
+    ///
+    /// # Panics
+    /// If `peer` is not a scheduler of the run.
     pub fn add_writer(
         &self,
         peer: SchedulerId,
@@ -306,19 +320,25 @@ impl Remote {
         writer
     }
 
+    /// Removes a writing end, which gets no further credit or notices.
+    ///
+    /// # Panics
+    /// If `writer` was not added here.
     pub fn remove_writer(&self, writer: &RemoteWriter) {
         let mut peers = self.peers.borrow_mut();
         peers[writer.peer.0 as usize].writers[writer.index as usize] = None;
     }
 
-    /// Returns the reading end for a frame.
+    /// Returns the reading end for a frame from a scheduler, or `None` if it does not exist or has
+    /// left.
     #[inline]
     pub(super) fn reader(&self, from: usize, index: u32) -> Option<Rc<dyn RemoteReader>> {
         let peers = self.peers.borrow();
         peers.get(from)?.readers.get(index as usize)?.clone()
     }
 
-    /// Removes a reading end, which gets no further frames.
+    /// Removes and returns a reading end, which gets no further frames. Returns `None` if it does
+    /// not exist or was removed before.
     pub(super) fn remove_reader(&self, from: usize, index: u32) -> Option<Rc<dyn RemoteReader>> {
         let mut peers = self.peers.borrow_mut();
         peers.get_mut(from)?.readers.get_mut(index as usize)?.take()
@@ -374,7 +394,8 @@ impl Remote {
         self.also.borrow_mut().push((from, readers));
     }
 
-    /// Removes and returns the further reading ends of a token.
+    /// Removes and returns the further reading ends of a token from a scheduler. Returns an empty
+    /// vector if there are none.
     #[inline]
     pub(super) fn take_also(&self, from: usize) -> Vec<u32> {
         let mut also = self.also.borrow_mut();
@@ -435,12 +456,13 @@ impl Remote {
     }
 
     /// Returns a token that has been sent completely, and its channel. Dropping it runs user code.
+    /// Returns `None` if there is none.
     #[inline]
     pub(super) fn take_sent(&self) -> Option<Exposed> {
         self.link.take_sent()
     }
 
-    /// Returns the slices of the token that has come.
+    /// Returns the slices of the token that was received last, or `None` if there are none.
     pub(super) fn take_slices(&self) -> Option<ReceivedSlices> {
         self.link.take_slices()
     }
@@ -499,7 +521,8 @@ impl Remote {
         self.is_exposed() || self.link.keeps_values()
     }
 
-    /// Returns an exposed token that has been read, and its channel. Dropping it runs user code.
+    /// Returns the exposed token with a number, which has been read, and its channel. Dropping it
+    /// runs user code. Returns `None` if no token has this number.
     pub(super) fn was_read(&self, number: u32) -> Option<Exposed> {
         let exposed = self.exposed.borrow_mut().get_mut(number as usize)?.take()?;
         self.free.borrow_mut().push(number);
@@ -609,7 +632,8 @@ impl Remote {
         self.link.receive(most, take)
     }
 
-    /// Handles credit, or a notice that a reader has left. Returns the id to wake.
+    /// Handles credit, or a notice that a reader has left. Returns the id to wake. Returns `None`
+    /// if the writer does not wait, does not exist or has been removed.
     #[inline]
     pub(super) fn take_notice(&self, from: usize, header: Header) -> Option<u32> {
         let peers = self.peers.borrow();
@@ -621,7 +645,8 @@ impl Remote {
         }
     }
 
-    /// Sends all credit, and blocks until a frame comes or the time has passed.
+    /// Sends all credit, and blocks until a frame comes, the scheduler is woken, or `at_most` has
+    /// passed. Does not block if `stay` returns true.
     pub(super) fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.send_all_credit();
         self.send_piggyback();

@@ -25,7 +25,8 @@ struct Task<F> {
     future: F,
 }
 
-/// Allocates a future together with its header.
+/// Allocates a future together with its header. The memory is freed when the process ends
+/// (`task::poll`) or is dropped (`task::discard`).
 pub fn allocate<F, How>(kind: u32, index: u32, future: F) -> NonNull<TaskHeader>
 where
     F: Future + 'static,
@@ -35,8 +36,11 @@ where
     NonNull::from(Box::leak(Box::new(Task { header, future }))).cast()
 }
 
-/// Polls or drops a process. Backtraces end at this name, as they do where Rust itself calls a
-/// program. The frames further out belong to the executor and do not explain a panic.
+/// Polls a process, or drops it if `context` is `None`. Returns true if the process has ended and
+/// its memory has been freed. An error that the process returns ends the run.
+///
+/// Backtraces end at this name, as they do where Rust itself calls a program. The frames further
+/// out belong to the executor and do not explain a panic.
 ///
 /// # Safety
 /// `header` must point to a live `Task<F>`, which no other code uses during the call.

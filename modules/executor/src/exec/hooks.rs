@@ -69,7 +69,7 @@ impl ReadyList {
         }
     }
 
-    /// Removes and returns the first member.
+    /// Removes and returns the first member, or returns `None` if the list is empty.
     #[inline]
     pub(super) fn pop(&self) -> Option<u32> {
         let mut list = self.0.borrow_mut();
@@ -106,13 +106,14 @@ impl Woken {
     }
 
     /// Records that the set is polled with a foreign waker. The channels for which the tasks wait
-    /// wake it directly.
+    /// wake that waker directly.
     #[inline]
     pub(super) fn clear_poller(&self) {
         self.waiter.set(NO_ID);
     }
 
-    /// Lists a task to be polled. Returns the id to wake, unless it has been woken already.
+    /// Lists a task to be polled. Returns the id of the waiter that polls the set, to be woken.
+    /// Returns `None` if it has been woken already, or if the set is polled with a foreign waker.
     #[inline]
     pub(super) fn wake(&self, task: u32) -> Option<u32> {
         self.list.push(task);
@@ -162,18 +163,21 @@ impl Ready {
         })
     }
 
+    /// Appends a member to the list unless it is already there. Wakes no process. Ignores numbers
+    /// that are too large.
     #[inline]
     pub fn push(&self, member: u32) {
         self.list.push(member);
     }
 
+    /// Removes and returns the first member of the list, or returns `None` if the list is empty.
     #[inline]
     pub fn pop(&self) -> Option<u32> {
         self.list.pop()
     }
 
-    /// Calls `f`, which reads or writes a token of a member that was removed from the list. The
-    /// member is put back if `f` panics, because it may be user code.
+    /// Calls `f`, which reads or writes a token of a member that was removed from the list, and
+    /// returns its result. The member is put back if `f` panics, because `f` may be user code.
     #[inline(always)]
     pub fn about<R>(&self, member: u32, f: impl FnOnce() -> R) -> R {
         let back = Finally(|| self.push(member));
@@ -182,7 +186,8 @@ impl Ready {
         result
     }
 
-    /// Lists all members, and sets the numbers of their channels.
+    /// Lists all members, and sets the numbers of their channels: `numbers` has one entry for each
+    /// member.
     #[inline]
     pub fn renew(&self, numbers: Vec<u32>) {
         (0..numbers.len() as u32).for_each(|member| self.push(member));
@@ -206,6 +211,7 @@ impl Ready {
         }
     }
 
+    /// Returns the state word of the waiter of the bundle.
     #[inline]
     pub fn word(&self) -> u32 {
         self.waiter.get()
@@ -223,6 +229,7 @@ impl Ready {
         self.list.len() == 0
     }
 
+    /// Returns true if a process waits for the bundle.
     #[inline]
     pub fn is_waited_for(&self) -> bool {
         self.waiter.get() & ARMED != 0
@@ -235,7 +242,8 @@ impl Ready {
     }
 
     /// Reports the channels for which the waiter no longer waits, and those for which it waits.
-    /// Must be called when the waits are collected.
+    /// Must be called when the waits are collected. The arguments of `report` are the number of the
+    /// channel, the side, and the state word of the waiter, or `None` for a wait that has ended.
     pub fn collect(&self, mut report: impl FnMut(u32, Side, Option<u32>)) {
         self.touched.set(false);
         let mut reported = self.reported.borrow_mut();
@@ -303,6 +311,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
+    /// Creates an empty table. `base` is the first index.
     #[inline]
     pub fn new(base: u32) -> Self {
         Hooks {
@@ -366,12 +375,19 @@ impl Hooks {
         self.add(new)
     }
 
+    /// Returns a new hook for a member of a bundle.
+    ///
+    /// # Panics
+    /// Panics if all 2^28 - 1 indices are in use.
     #[inline]
     pub fn member(&self, ready: &Rc<Ready>, member: u32) -> u32 {
         self.add(Hook::Member(Rc::clone(ready), member))
     }
 
-    /// Returns a hook for a task of a set.
+    /// Returns a new hook for a task of a set.
+    ///
+    /// # Panics
+    /// Panics if all 2^28 - 1 indices are in use.
     #[inline]
     pub(super) fn task(&self, woken: &Rc<Woken>, task: u32) -> u32 {
         self.add(Hook::Task(Rc::clone(woken), task))
@@ -413,7 +429,8 @@ impl Hooks {
         }
     }
 
-    /// Returns the bundles whose waiters have changed since the last call.
+    /// Returns the bundles whose waiters have changed since the last call. Bundles that no longer
+    /// exist and whose waits were not reported may be left out.
     #[inline]
     pub fn take_touched(&self) -> Vec<Rc<Ready>> {
         self.touched.take()
@@ -426,7 +443,8 @@ impl Hooks {
         }
     }
 
-    /// Frees a hook.
+    /// Frees a hook. Its waker is dropped later. Has no effect if the hook is free or does not
+    /// exist.
     #[inline]
     pub fn remove(&self, id: u32) {
         let at = self.at(id);
@@ -451,7 +469,7 @@ impl Hooks {
         }
     }
 
-    /// Returns the waiter of a hook, if there is one.
+    /// Returns the waiter of a hook, or `None` if the hook is free or does not exist.
     #[inline]
     pub fn waiter_of(&self, id: u32) -> Option<HookWaiter> {
         match self.hooks.borrow().get(self.at(id))? {
@@ -463,7 +481,8 @@ impl Hooks {
     }
 
     /// Returns the process that waits by a state word: directly, or through a waker, a bundle or a
-    /// task.
+    /// task. Returns `None` if a hook on the way is free or does not exist, or if no process waits
+    /// for the bundle or for this member of it.
     pub fn process(&self, word: u32) -> Option<u32> {
         let hooks = self.hooks.borrow();
         let mut word = word;
@@ -484,7 +503,9 @@ impl Hooks {
         Some(word & ID)
     }
 
-    /// Fires a hook. Returns the id to wake, which may be a hook again.
+    /// Fires a hook. Returns the id to wake, which may be a hook again. Returns `None` if the hook
+    /// is free or does not exist, or if its waiter does not wait. Also returns `None` for a foreign
+    /// waker, which [`Hooks::take_released`] returns. The hook of a foreign waker is freed.
     pub fn fire(&self, id: u32) -> Option<u32> {
         let at = self.at(id);
         let mut hooks = self.hooks.borrow_mut();
@@ -524,7 +545,7 @@ impl Hooks {
         self.released.take()
     }
 
-    /// Frees all hooks.
+    /// Frees all hooks. [`Hooks::take_released`] returns their wakers, to be dropped.
     #[inline]
     pub fn clear(&self) {
         drop(self.touched.take());

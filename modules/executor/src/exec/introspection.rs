@@ -72,7 +72,9 @@ pub fn me() -> Me {
 
 /// Returns a future that lets the processes that are ready be polled before this one continues.
 ///
-/// The future is pending once, and wakes the process at the same time.
+/// The future is pending once, and wakes the process at the same time. If the order is shuffled
+/// ([`Options::shuffle`](crate::Options::shuffle)), this process may be the next one that is
+/// polled.
 ///
 /// ```
 /// # let mut net = graphmap_runtime::Local::new();
@@ -171,6 +173,9 @@ struct Run {
 
 impl Run {
     /// Returns the run of this thread.
+    ///
+    /// # Panics
+    /// Panics if it is called outside of a run.
     #[track_caller]
     fn current() -> Self {
         with_scheduler(|scheduler| Run {
@@ -211,6 +216,9 @@ fn with_scheduler<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 }
 
 /// Returns kind and index of the running process.
+///
+/// # Panics
+/// Panics if it is called outside of a process of a run.
 #[track_caller]
 fn running_process() -> (u32, u32) {
     match with_scheduler(Scheduler::running) {
@@ -240,7 +248,7 @@ fn running_process() -> (u32, u32) {
 /// ```
 ///
 /// # Panics
-/// Panics if it is called outside of a run, as all queries of this module do.
+/// Panics if it is called outside of a run.
 #[track_caller]
 #[inline]
 pub fn process(name: &str) -> Option<Process> {
@@ -311,7 +319,8 @@ pub fn of_kind(kind: &str) -> Processes {
     }
 }
 
-/// Returns an iterator over the processes in an OS process, by rank.
+/// Returns an iterator over the processes in the OS process with a number, by rank. It is empty if
+/// that OS process has no processes or does not exist.
 ///
 /// # Panics
 /// Panics if it is called outside of a run.
@@ -345,8 +354,9 @@ pub fn collocated() -> Processes {
     in_os_process(here.map_or(0, |(me, _)| me))
 }
 
-/// Returns the modules that contain the running process, the outermost first. `mpi::of_level`
-/// returns the communicator of each.
+/// Returns the modules that contain the running process, the outermost first. The result is empty
+/// if no module contains it, and always in a `Local` network. `mpi::of_level` returns the
+/// communicator of each.
 ///
 /// # Panics
 /// Panics if it is called outside of a process of a run.
@@ -363,7 +373,8 @@ pub fn modules() -> Vec<Module> {
     modules.collect()
 }
 
-/// Returns the OS processes of the run, with their hosts.
+/// Returns the OS processes of the run by number, with their hosts. If the run has only one OS
+/// process, returns that one.
 ///
 /// # Panics
 /// Panics if it is called outside of a run.
@@ -380,8 +391,8 @@ pub fn os_processes() -> Vec<OsProcess> {
 }
 
 /// Returns an iterator over the channels of the running process, by port, and by member within a
-/// bundle. A port that is joined to the environment has no channel. Each item is computed when it
-/// is requested.
+/// bundle. A port that is joined to the environment has no channel. In a `Local` network the
+/// iterator is empty. Each item is computed when it is requested.
 ///
 /// ```
 /// use graphmap_runtime as rt;

@@ -63,7 +63,7 @@ impl Parker {
     }
 
     /// Blocks until the scheduler `me` is woken, until all schedulers sleep, or until `at_most` has
-    /// passed.
+    /// passed. Returns the reason. Without `at_most`, the time is not limited.
     ///
     /// `stay` is called once, after `me` is marked as asleep. If it returns true, the scheduler has
     /// work, and `park` does not block. `counts` is called if all schedulers sleep. If it returns

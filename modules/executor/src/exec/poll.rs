@@ -13,7 +13,7 @@ use std::task::Waker;
 use std::time::Instant;
 
 impl Scheduler {
-    /// Returns the recorder, if the run is traced.
+    /// Returns the recorder, or `None` if the run is not traced.
     pub fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_deref()
     }
@@ -176,8 +176,8 @@ impl Scheduler {
         }
     }
 
-    /// Removes and returns the process that was last asked to stop, if it has not ended. The id is
-    /// a hint.
+    /// Removes and returns the id of the process that was last asked to stop. Returns `None` if no
+    /// process was asked, or if it has ended. The id is a hint.
     pub(super) fn take_asked(&self) -> Option<u32> {
         let id = self.asked.replace(NO_ID);
         self.header(id).map(|_| id)

@@ -16,7 +16,8 @@ const MOST: usize = 8;
 
 /// Functions that poll and arm an end. They depend on its type.
 pub struct WaitFns {
-    /// Returns true if the wait is over. The flag is true if the scheduler is idle.
+    /// Returns true if the wait is over. The arguments are the end, and true if the scheduler is
+    /// idle.
     pub poll: unsafe fn(*const (), bool) -> bool,
     /// Arms the end for the id. Returns false if the wait is over.
     pub arm: unsafe fn(*const (), u32) -> bool,
@@ -59,8 +60,8 @@ impl PolledWaits {
         }
     }
 
-    /// Adds the wait of process `id` at `end`, or replaces the wait at this end. Returns false if
-    /// there are too many waits.
+    /// Adds the wait of process `id` at `end`, or replaces the wait at this end. Returns false,
+    /// without adding it, if there are already 8 waits at other ends.
     ///
     /// # Safety
     /// The functions must be sound to call with `end`, and [`PolledWaits::forget`] must be called
@@ -95,7 +96,8 @@ impl PolledWaits {
         self.len.get() < before
     }
 
-    /// Wakes the processes whose waits are over. Returns true if there was one.
+    /// Removes the waits that are over, and calls `wake` with the id of each. Returns true if there
+    /// was one. `idle` is true if the scheduler has nothing else to do.
     #[inline]
     pub fn poll(&self, idle: bool, wake: impl Fn(u32)) -> bool {
         let mut any = false;
@@ -113,8 +115,8 @@ impl PolledWaits {
         any
     }
 
-    /// Arms and removes all waits, and wakes the processes whose waits are over. Returns true if
-    /// there was one.
+    /// Arms and removes all waits, and calls `wake` with the id of each wait that is over. Returns
+    /// true if there was one.
     #[inline]
     pub fn arm(&self, wake: impl Fn(u32)) -> bool {
         let mut any = false;

@@ -83,18 +83,20 @@ pub trait Directory: Send + Sync {
     fn rank(&self, kind: u32, index: u32) -> u32;
     /// Returns kind and index of a rank. May take time linear in the number of kinds.
     fn of_rank(&self, rank: u32) -> (u32, u32);
-    /// Returns kind and index of the process with a name.
+    /// Returns kind and index of the process with a name, or `None` if no process has it.
     fn find(&self, name: &str) -> Option<(u32, u32)>;
     /// Returns the ends of channels of a process, ordered by port and by index in the port's
     /// bundle.
     fn ends_of(&self, kind: u32, index: u32) -> Vec<EndOf>;
     /// Returns the number of modules. Their numbers begin at 1.
     fn modules(&self) -> u32;
-    /// Returns the innermost module that contains a process.
+    /// Returns the innermost module that contains a process, or `None` if no module contains it.
     fn module_of(&self, kind: u32, index: u32) -> Option<u32>;
+    /// Returns the module with a number, or `None` if it does not exist.
     fn module(&self, number: u32) -> Option<ModuleInfo>;
     /// Returns the ranks of all processes in a module and in its inner modules, in ascending order.
     fn in_module(&self, number: u32) -> Vec<u32>;
+    /// Returns the ends and the position of a channel, as far as they are known.
     fn channel(&self, number: u32) -> ChannelInfo;
     /// Returns the initial capacity of a channel in tokens.
     fn capacity(&self, number: u32) -> u32;
@@ -107,7 +109,8 @@ pub trait Directory: Send + Sync {
     fn class(&self, class: usize) -> Option<ClassInfo<'_>>;
 }
 
-/// Returns a module and the modules around it, the innermost first, each with its number.
+/// Returns a module and the modules around it, the innermost first, each with its number. Returns
+/// an empty vector if `innermost` is `None`.
 pub fn modules_around(directory: &dyn Directory, innermost: Option<u32>) -> Vec<(u32, ModuleInfo)> {
     let mut all = Vec::new();
     let mut next = innermost;
@@ -165,7 +168,7 @@ impl Calls {
         self.calls.is_empty()
     }
 
-    /// Returns the call with a number.
+    /// Returns the call with a number, or `None` if no call has this number.
     pub fn get(&self, number: u32) -> Option<&WaitingCall> {
         self.calls.get(number.checked_sub(self.first)? as usize)
     }
@@ -197,7 +200,8 @@ const LISTED: usize = 20;
 /// Maximum number of waits that are listed for one process.
 const WAITS: usize = 4;
 
-/// Describes the block of the processes that remain, given by rank.
+/// Describes the block of the processes that remain, given by rank. The caller sets the OS process
+/// and the host of each.
 pub fn describe(
     graph: &mut WaitGraph,
     mut ranks: Vec<u32>,
@@ -285,7 +289,8 @@ pub fn describe(
     }
 }
 
-/// Describes the first of the processes given by rank, and returns how many ranks there are.
+/// Describes the first 20 of the processes given by rank, and returns the number of all ranks. The
+/// caller sets the OS process and the host of each process.
 pub fn processes(
     ranks: &[u32],
     graph: &WaitGraph,
@@ -354,7 +359,8 @@ fn wait(side: &Update, calls: &Calls, directory: &dyn Directory) -> BlockedWait 
     }
 }
 
-/// Describes a channel: `a.out -> b.in (farm.dot:14:3)`.
+/// Describes a channel: `a.out -> b.in (farm.dot:14:3)`. If its ends are not known, the description
+/// has the number of the channel.
 pub fn channel(directory: &dyn Directory, number: u32) -> String {
     let channel = directory.channel(number);
     let mut text = match (channel.from, channel.to) {

@@ -63,8 +63,11 @@ impl Scheduler {
         self.deferred.enter(f)
     }
 
-    /// Runs a scheduler: `build` adds its processes, which are polled until the whole run ends. The
-    /// processes that remain are dropped. Returns the counters.
+    /// Runs a scheduler: `build` adds its processes, which are polled until the whole run ends.
+    /// Blocks for this time. The processes that remain are dropped. Returns the counters. A panic
+    /// of `build` or of a process ends the run as a failure ([`Shared::outcome`]).
+    ///
+    /// [`Shared::outcome`]: super::shared::Shared::outcome
     pub fn live(&self, build: impl FnOnce()) -> Statistics {
         self.enter(|| {
             let registration = self.register();
@@ -150,8 +153,9 @@ impl Scheduler {
             || self.close_left_outside_polls()
     }
 
-    /// Sleeps until another scheduler of this OS process wakes this one, or until the deadline.
-    /// Returns the decision of the schedulers if all of them slept.
+    /// Sleeps until another scheduler of this OS process wakes this one, until all of them sleep,
+    /// or until the deadline. Returns the decision if all slept. After the deadline, requests a
+    /// report and returns [`Decision::Wait`]. Returns `None` after a wake-up.
     fn sleep(&self, deadline: Option<Instant>) -> Option<Decision> {
         let shared = &*self.core.shared;
         self.statistics.borrow_mut().sleeps += 1;
@@ -167,9 +171,10 @@ impl Scheduler {
         }
     }
 
-    /// Sleeps until a frame or a wake-up comes, or until the deadline. Returns the decision of the
-    /// schedulers if this one has met those of the other OS processes. `ran` says whether a process
-    /// has run since the last sleep.
+    /// Sleeps until a frame or a wake-up comes, or until the deadline. If a deadlock detection with
+    /// the other OS processes is in progress, takes part instead and returns the decision. After
+    /// the deadline, requests a report and returns [`Decision::Wait`]. Otherwise returns `None`.
+    /// `ran` is true if a process has run since the last sleep.
     fn sleep_among(
         &self,
         remote: &Remote,
@@ -249,7 +254,7 @@ impl Scheduler {
             return self.timed_batch(waker);
         }
         let mut context = Context::from_waker(waker);
-        // The flag changes only when all schedulers meet, which is between batches.
+        // `reported` changes only in a deadlock detection, which is between batches.
         let polls = if self.reported.get() {
             self.batch(true, &mut context)
         } else {
@@ -260,7 +265,7 @@ impl Scheduler {
     }
 
     #[inline(always)]
-    /// Polls at most a batch of processes, and returns the number of polls. The flag says whether
+    /// Polls at most a batch of processes, and returns the number of polls. `reported` is true if
     /// waits have been reported.
     fn batch(&self, reported: bool, context: &mut Context<'_>) -> usize {
         let polls = self.batch_size.get();
@@ -273,8 +278,9 @@ impl Scheduler {
         polls
     }
 
-    /// Spins until a message comes or a polled wait ends, if spinning is cheaper than sleeping.
-    /// Returns true if one of them happened.
+    /// Spins until a message comes, a polled wait ends or the run stops. Returns true if one of
+    /// them happened. Returns false after a limited time, and at once if this scheduler is the only
+    /// one or there are more schedulers than cores.
     fn spin(&self) -> bool {
         let shared = &*self.core.shared;
         let Some(patience) = shared.patience() else {

@@ -107,7 +107,7 @@ impl Queue {
     }
 
     #[inline]
-    /// Removes and returns the next id.
+    /// Removes and returns the next id, or returns `None` if the queue is empty.
     pub(crate) fn pop(&self) -> Option<u32> {
         let next = self.replace_next(NO_ID);
         if next != NO_ID {
@@ -148,7 +148,7 @@ impl Queue {
         tail.load(Relaxed).wrapping_sub(head.load(Relaxed)) + front
     }
 
-    /// Swaps a random id of the queue with the one at its head.
+    /// Swaps a random id of the queue with the one at its head. The queue must not be empty.
     #[cold]
     fn draw(&self) {
         // xorshift64: Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003).

@@ -86,7 +86,8 @@ impl Shared {
         self.inbox(scheduler).has_request_of(own)
     }
 
-    /// Describes the state of all schedulers of this OS process.
+    /// Describes the state of all schedulers of this OS process. Blocks for up to 300 ms until all
+    /// have answered.
     fn describe(&self) -> String {
         let wake = || {
             (0..self.inboxes() as u32)
@@ -270,8 +271,9 @@ impl Scheduler {
         snapshot
     }
 
-    /// Returns the wait at a side of a channel. In contrast to [`Scheduler::wait`], which is for
-    /// deadlock detection, it includes bundles and does not mark the wait as reported.
+    /// Returns the wait at a side of a channel, or `None` if no process waits there or the process
+    /// has been woken. In contrast to [`Scheduler::wait`], which is for deadlock detection, it
+    /// includes bundles and does not mark the wait as reported.
     fn waits(&self, side_state: SideState) -> Option<Update> {
         let SideState {
             number,

@@ -185,7 +185,7 @@ impl Scheduler {
         self.remote = remote;
     }
 
-    /// Returns the connection to the other OS processes of the run.
+    /// Returns the connection to the other OS processes of the run, or `None` if there are none.
     #[inline]
     pub fn remote(&self) -> Option<&Rc<Remote>> {
         self.remote.as_ref()
@@ -200,6 +200,9 @@ impl Scheduler {
 
     /// Adds a process, ready to run, at index `at`. All processes must be added before the first
     /// poll, because `Predictions` in `task.rs` relies on it.
+    ///
+    /// # Panics
+    /// If `at` is not below the number of processes for which the scheduler has room.
     #[inline]
     pub fn put(&self, at: usize, header: NonNull<TaskHeader>) {
         debug_assert!(
@@ -211,6 +214,7 @@ impl Scheduler {
         self.wake(self.base + at as u32);
     }
 
+    /// Returns the index of the scheduler in its OS process.
     #[inline]
     pub fn index(&self) -> usize {
         self.core.scheduler.0 as usize
@@ -263,13 +267,13 @@ impl Scheduler {
         }
     }
 
-    /// Returns a number that increases with each call, for a choice in rotation.
+    /// Returns a number that increases by 1 with each call, from 0, for a choice in rotation.
     #[inline]
     pub fn next_choice(&self) -> usize {
         self.choices.replace(self.choices.get().wrapping_add(1))
     }
 
-    /// Returns the table entry of a process, or `None` if the id is not one of this scheduler.
+    /// Returns the table entry of a process, or `None` if no process of this scheduler has this id.
     #[inline(always)]
     pub(super) fn slot(&self, id: u32) -> Option<&Slot> {
         if id.wrapping_sub(self.base) as usize >= self.tasks.len() {
@@ -281,6 +285,8 @@ impl Scheduler {
         Some(unsafe { &*self.origin.wrapping_add(id as usize) })
     }
 
+    /// Returns the header of a process, or `None` if the process has ended or no process of this
+    /// scheduler has this id.
     #[inline(always)]
     pub(super) fn header(&self, id: u32) -> Option<&TaskHeader> {
         let header = self.slot(id)?.get()?;
@@ -289,7 +295,7 @@ impl Scheduler {
         Some(unsafe { &*header.as_ptr() })
     }
 
-    /// Returns kind and index of the process that is being polled.
+    /// Returns kind and index of the process that is being polled, or `None` if none is.
     #[inline]
     pub fn running(&self) -> Option<(u32, u32)> {
         let header = self.header(self.core.running.process())?;
@@ -366,13 +372,15 @@ impl Scheduler {
         }
     }
 
-    /// Returns the traffic of the calls of the layer above, if the run is profiled.
+    /// Returns the traffic of the calls of the layer above. It is empty if the layer was not
+    /// created, or if the run is not profiled.
     pub(super) fn upper_layer_traffic(&self) -> RankTraffic {
         let made = self.upper_layer.created();
         made.map_or_else(RankTraffic::default, |layer| layer.traffic())
     }
 
-    /// Closes the layer above after the processes of this run have been dropped.
+    /// Closes the layer above after the processes of this run have been dropped. Returns the
+    /// messages that no rank has received.
     pub(super) fn close_upper_layer(&self) -> UnreceivedMessages {
         self.upper_layer
             .created()

@@ -51,7 +51,7 @@ pub struct Shared {
     parker: Parker,
     /// Number of clones of wakers that code outside the runtime holds.
     foreign: AtomicIsize,
-    /// Whether a process has run since the schedulers last met.
+    /// Whether a process has run since the last deadlock detection.
     pub(super) has_activity: AtomicBool,
     stop: AtomicBool,
     failure: Mutex<Option<RunError>>,
@@ -81,6 +81,9 @@ pub struct Among {
 }
 
 impl Shared {
+    /// Creates the state of a run that has `schedulers` schedulers in this OS process, and
+    /// registers the run at `Options::running`. `among` describes this OS process if the run has
+    /// several. Each call gives the run a new number.
     pub fn new(
         schedulers: usize,
         directory: Arc<dyn Directory>,
@@ -173,7 +176,7 @@ impl Shared {
         scheduler.0 as usize / self.inboxes.len()
     }
 
-    /// Returns the OS process of a rank.
+    /// Returns the OS process of a rank, from 0. Returns 0 if the run has only one OS process.
     pub fn os_process_of_rank(&self, rank: u32) -> usize {
         match &self.among {
             Some(among) => self.scheduler_of(rank) * among.count / self.schedulers(),
@@ -181,7 +184,8 @@ impl Shared {
         }
     }
 
-    /// Returns the name of the host of an OS process, if known.
+    /// Returns the name of the host of an OS process, or `None` if it is not known. If the run does
+    /// not know the hosts of its OS processes, returns the name of this host.
     pub fn host_of(&self, os_process: usize) -> Option<String> {
         match self.among.as_ref().and_then(|among| among.hosts.as_ref()) {
             Some(hosts) => hosts.get(os_process).cloned(),
@@ -189,7 +193,8 @@ impl Shared {
         }
     }
 
-    /// Returns the name of the host of an OS process, if the run has several hosts.
+    /// Returns the name of the host of an OS process. Returns `None` if the run has only one host,
+    /// or if the OS process does not exist.
     pub(super) fn host_of_several(&self, os_process: usize) -> Option<String> {
         let hosts = self.among.as_ref()?.hosts.as_ref()?;
         let several = hosts.iter().any(|host| *host != hosts[0]);
@@ -208,8 +213,8 @@ impl Shared {
         }
     }
 
-    /// Returns the rank of the process with index `at` on a scheduler. Takes time linear in the
-    /// number of processes.
+    /// Returns the rank of the process with index `at` on a scheduler of this OS process, or `None`
+    /// if the scheduler has fewer processes. Takes time linear in the number of processes.
     pub(super) fn rank_at(&self, scheduler: usize, at: u32) -> Option<u32> {
         let home = self.number(SchedulerIndex(scheduler as u32));
         let of = |rank: &u32| self.owner_of(*rank) == home;
@@ -217,19 +222,27 @@ impl Shared {
         ranks.filter(of).nth(at as usize)
     }
 
+    /// Returns the number of schedulers of this OS process. Schedulers that share a thread count as
+    /// one.
     pub fn inboxes(&self) -> usize {
         self.inboxes.len()
     }
 
+    /// Returns the inbox of a scheduler of this OS process.
+    ///
+    /// # Panics
+    /// If this OS process has no scheduler with this index.
     pub fn inbox(&self, scheduler: usize) -> &Inbox {
         &self.inboxes[scheduler]
     }
 
+    /// Returns the time for which an idle scheduler spins before it sleeps. Returns `None` if it
+    /// must not spin, because it is the only scheduler or there are more schedulers than cores.
     pub fn patience(&self) -> Option<Duration> {
         self.patience
     }
 
-    /// Wakes a process or a hook of a scheduler of this OS process. Does nothing if the run has
+    /// Wakes a process or a hook of a scheduler of this OS process. Has no effect if the run has
     /// ended.
     pub fn send(&self, scheduler: SchedulerIndex, id: u32) {
         // A waker can outlive the run and be woken at any time.
@@ -260,15 +273,19 @@ impl Shared {
         self.foreign.fetch_add(change, Ordering::SeqCst) + change
     }
 
+    /// Returns true if code outside of the runtime holds a waker in this OS process.
     pub fn has_foreign_wakers(&self) -> bool {
         self.foreign.load(Ordering::SeqCst) != 0
     }
 
+    /// Returns true if the run has ended, with or without an error, as far as it is known in this
+    /// OS process.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Ends the run with an error. Only the first error is kept.
+    /// Ends the run with an error, and wakes all schedulers of this OS process. Only the first
+    /// error is kept.
     pub fn end(&self, error: RunError) {
         lock(&self.failure).get_or_insert(error);
         self.stop();
@@ -284,6 +301,7 @@ impl Shared {
         lock(&self.failure).clone()
     }
 
+    /// Marks the run as stopped, and wakes all schedulers of this OS process.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::SeqCst);
         for scheduler in 0..self.inboxes.len() {
@@ -321,7 +339,8 @@ impl Shared {
         }));
     }
 
-    /// Takes the outcome of the run: the growths of channels in order.
+    /// Takes the outcome of the run: the growths of channels in order. Drops the callback for
+    /// quiescence and the requests that were not handled, which may run user code.
     ///
     /// # Errors
     /// Returns the error that ended the run.
@@ -337,7 +356,8 @@ impl Shared {
         }
     }
 
-    /// Notes that a process has run, so that the schedulers meet when all of them are asleep.
+    /// Notes that a process has run, so that a deadlock detection begins when all schedulers are
+    /// asleep.
     pub fn note_activity(&self) {
         self.has_activity.store(true, Ordering::SeqCst);
         if let Some(among) = &self.among {
@@ -345,7 +365,9 @@ impl Shared {
         }
     }
 
-    /// Sleeps until a wake-up, until all schedulers are asleep, or for at most `at_most`.
+    /// Blocks until a wake-up, until all schedulers of this OS process are asleep and a process has
+    /// run since the last detection, or for at most `at_most`. Returns at once if the inbox is
+    /// filled or the run has stopped.
     pub(crate) fn sleep(&self, me: usize, at_most: Option<Duration>) -> Unparked {
         let stay = || self.inboxes[me].is_filled() || self.stopped();
         let counts = || self.has_activity.load(Ordering::SeqCst);

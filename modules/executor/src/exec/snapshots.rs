@@ -78,7 +78,7 @@ pub(super) struct SchedulerView {
 unsafe impl Send for SchedulerView {}
 
 impl SchedulerView {
-    /// Returns the index of the process that the scheduler is polling, if any.
+    /// Returns the index of the process that the scheduler is polling, or `None` if it polls none.
     fn at(&self) -> Option<u32> {
         // SAFETY: the caller holds the lock under which the pointer is removed before its target is
         // freed.
@@ -167,8 +167,9 @@ impl Inquiry {
         }
     }
 
-    /// Returns, for each scheduler that is polling a process, the number of batches that it has
-    /// finished and the index of the process.
+    /// Returns for each scheduler the number of batches that it has finished and the index of the
+    /// process that it is polling. The entry is `None` if the scheduler is not registered or is not
+    /// polling a process.
     pub(super) fn polled_processes(&self) -> Vec<Option<(u32, u32)>> {
         let entries = lock(&self.entries);
         let entries = entries.iter().map(|entry| {
@@ -211,7 +212,10 @@ struct Seen {
 
 impl Overlong {
     /// Updates the observations. Returns scheduler, process and duration for each batch that has
-    /// lasted too long while `others` of its scheduler can run.
+    /// lasted too long while other processes of its scheduler can run. `polled_processes` has batch
+    /// and process for each scheduler. `others` returns true for a scheduler and a process if
+    /// another process can run there. The duration is measured from the first observation of the
+    /// batch.
     pub(super) fn check(
         &mut self,
         now: Instant,

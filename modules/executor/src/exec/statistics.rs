@@ -137,6 +137,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Creates the counters of a scheduler with this number of processes.
     pub fn new(directory: &Arc<dyn Directory>, processes: usize, options: &Options) -> Self {
         let profiled = options.profiled;
         Statistics {
@@ -154,7 +155,7 @@ impl Statistics {
         }
     }
 
-    /// Encodes the counters for another OS process.
+    /// Encodes the counters for another OS process, without the trace.
     pub fn to_bytes(&self) -> Vec<u8> {
         let statistics = self.clone();
         let left_early: Vec<u32> = statistics.left_early.into_iter().collect();
@@ -228,7 +229,8 @@ impl Statistics {
         })
     }
 
-    /// Counts a poll of the process with an index on this scheduler. `who` is its kind and index.
+    /// Counts a poll of the process with index `id` on this scheduler, which took `time`. `who` is
+    /// its kind and index. Has no effect if `who` is `None`.
     pub fn poll(&mut self, id: u32, who: Option<(u32, u32)>, time: Duration) {
         let Some((kind, index)) = who else { return };
         self.polls += 1;
@@ -249,7 +251,8 @@ impl Statistics {
     }
 
     /// Counts the tokens that went through a channel which has been dropped. `writer` is the
-    /// scheduler of the writer if the channel was between two schedulers.
+    /// scheduler of the writer if the channel was between two schedulers. Has no effect if the run
+    /// is not measured.
     pub fn channel(&mut self, number: u32, tokens: u64, writer: Option<u32>) {
         if !self.measured {
             return;
@@ -386,7 +389,7 @@ impl Recorder {
         });
     }
 
-    /// Records that a token was put into a channel or taken out.
+    /// Records that a token was put into a channel or taken out. Has no effect outside of a poll.
     pub fn message(&self, way: Way, channel: u32, ordinal: u64) {
         if self.in_poll.get() {
             // The process continued after its last wait, so the poll does not end with that wait.

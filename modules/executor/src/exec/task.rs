@@ -46,11 +46,13 @@ impl TaskHeader {
         }
     }
 
+    /// Returns the number of the kind.
     #[inline]
     pub fn kind(&self) -> u32 {
         self.kind.load(Relaxed) & !(QUEUED | DONE | REPORTED)
     }
 
+    /// Returns the index of the process in its kind.
     #[inline]
     pub fn index(&self) -> u32 {
         self.index
@@ -75,7 +77,7 @@ impl TaskHeader {
         self.kind.store(self.kind.load(Relaxed) | REPORTED, Relaxed);
     }
 
-    /// Clears that mark and returns whether it was set.
+    /// Clears the mark of [`TaskHeader::set_reported`]. Returns true if it was set.
     #[inline]
     pub fn take_reported(&self) -> bool {
         let kind = self.kind.load(Relaxed);
@@ -89,8 +91,8 @@ impl TaskHeader {
         self.kind.store(self.kind.load(Relaxed) & !QUEUED, Relaxed);
     }
 
-    /// Marks the process because its future is going to be dropped. Returns true if it was not
-    /// marked before.
+    /// Marks the process as ended, because its future is going to be dropped. Returns true if it
+    /// was not marked as ended before.
     #[inline]
     pub(super) fn finish(&self) -> bool {
         let kind = self.kind.load(Relaxed);
@@ -186,12 +188,13 @@ impl RunningTask {
     }
 
     /// Returns the id to wake for the present poll: a process, or the hook of one of its tasks.
+    /// Returns `NO_ID` if no process is being polled.
     #[inline(always)]
     pub(super) fn id(&self) -> u32 {
         self.current.load(Ordering::Relaxed)
     }
 
-    /// Returns the id of the process that is being polled.
+    /// Returns the id of the process that is being polled, or `NO_ID`.
     #[inline(always)]
     pub(super) fn process(&self) -> u32 {
         match self.id() {

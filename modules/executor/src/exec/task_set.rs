@@ -14,8 +14,9 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// Polls both futures until both have ended, and returns both outputs. It is for a process that
-/// writes at one end of a network and reads at the other end, if neither may wait for the other.
+/// Waits until both futures have ended, and returns both outputs. Each poll polls both futures,
+/// except for a future that has ended. It is for a process that writes at one end of a network and
+/// reads at the other end, if neither may wait for the other.
 ///
 /// # Examples
 ///
@@ -84,7 +85,7 @@ struct TaskHooks {
 }
 
 impl TaskHooks {
-    /// Frees all hooks.
+    /// Frees all hooks, if this thread is still in their run.
     fn remove(&mut self) {
         let ids = std::mem::take(&mut self.ids);
         current::with_run(self.run, |scheduler| {
@@ -180,17 +181,17 @@ impl<'a, T> TaskSet<'a, T> {
         }
     }
 
-    /// Returns the number of tasks that have not ended.
+    /// Returns the number of tasks in the set. A task leaves the set when it ends or panics.
     pub fn len(&self) -> usize {
         self.tasks.len() - self.free.len()
     }
 
-    /// Returns true if all tasks have ended.
+    /// Returns true if the set contains no task.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds a task. It is first polled when the set is waited for the next time.
+    /// Adds a task. It is not polled before the set is waited for.
     ///
     /// # Panics
     /// Panics if the set would have more than 2^32 tasks.
@@ -206,7 +207,8 @@ impl<'a, T> TaskSet<'a, T> {
     }
 
     /// Waits until a task has ended, and returns its output. Tasks end in any order. Returns `None`
-    /// if the set is empty.
+    /// if the set is empty. If the returned future is dropped before it is ready, no output is
+    /// lost.
     ///
     /// # Panics
     /// Panics as [`poll_join_next`](Self::poll_join_next) does.
@@ -218,7 +220,8 @@ impl<'a, T> TaskSet<'a, T> {
     /// returns an output, other tasks that were woken may not have been polled yet.
     ///
     /// # Panics
-    /// Panics if the scheduler has no free hook for a task. It can have 2^28 - 1 hooks.
+    /// Panics if the scheduler has no free hook for a task. A scheduler can have 2^28 - 1 hooks.
+    /// Also panics if a task panics, and that task is removed from the set.
     pub fn poll_join_next(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if self.is_empty() {
             return Poll::Ready(None);
@@ -251,6 +254,9 @@ impl<'a, T> TaskSet<'a, T> {
     /// Gets hooks for all tasks from the present scheduler, and makes them wake the process or task
     /// that polls the set. Returns false if the context has a foreign waker, which hooks cannot
     /// wake.
+    ///
+    /// # Panics
+    /// Panics if the scheduler has no free hook for a task.
     fn enter(&mut self, scheduler: &Scheduler, context: &Context<'_>) -> bool {
         if !scheduler.is_own(context) {
             return false;
@@ -273,8 +279,8 @@ impl<'a, T> TaskSet<'a, T> {
         true
     }
 
-    /// Polls the task at an index, if there is one, with its hook or with the given waker. A task
-    /// that panics is removed.
+    /// Polls the task at an index, with its hook if `is_own`, otherwise with the given waker.
+    /// Returns `Pending` if no task is there. A task that ends or panics is removed.
     fn poll_task(&mut self, at: u32, is_own: bool, context: &mut Context<'_>) -> Poll<T> {
         let Some(mut task) = self.tasks[at as usize].take() else {
             return Poll::Pending;

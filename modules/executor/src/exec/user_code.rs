@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Calls `f` in a section.
+/// Calls `f` in a section and catches a panic.
 ///
 /// # Errors
 /// Returns the message if `f` panics.
@@ -27,7 +27,8 @@ pub fn caught(f: impl FnOnce()) -> Result<(), String> {
     })
 }
 
-/// Returns the message of a panic from its payload.
+/// Returns the message of a panic from its payload. Returns "(no message)" if the payload is not a
+/// string.
 #[inline]
 pub fn text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
@@ -75,8 +76,8 @@ impl Drop for Section {
     }
 }
 
-/// Calls `f` and allows no wait during the call. A wait of `graphmap-fiber` in it returns
-/// `WaitError::InPoll`.
+/// Calls `f`, allows no wait during the call, and returns its result. A wait of `graphmap-fiber` in
+/// it returns `WaitError::InPoll`. The permission is restored if `f` panics.
 ///
 /// Use it to call code of others in the middle of a change of state. A run is such a call itself:
 /// only the processes of the run can wait in it.
@@ -86,7 +87,8 @@ pub fn uninterrupted<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns the number of [`uninterrupted`] calls and runs that this thread is in.
+/// Returns the number of [`uninterrupted`] calls and runs that this thread is in. It includes calls
+/// of user code by the runtime that allow no wait.
 ///
 /// It is for code that suspends stacks. A stack must not be suspended while this number is greater
 /// than it was when the stack was resumed.

@@ -32,7 +32,7 @@ impl Point {
         self.touch();
     }
 
-    /// Wakes the waiter at a side, if any.
+    /// Calls `how` with the id of the waiter at a side, to wake it. Has no effect if there is none.
     #[inline(always)]
     pub fn wake(&self, side: Side, how: impl Fn(u32)) {
         if let Some(id) = self.release(side) {
@@ -60,16 +60,17 @@ impl Point {
         current::with_current(|scheduler| scheduler.unhook(word, self.owner(side)));
     }
 
-    /// Marks a side as gone. `with` is kept in its word.
+    /// Ends a wait at a side and marks the side as gone. The bits of `with` are kept in its word.
     #[inline]
     pub fn leave(&self, side: Side, with: u32) {
         self.disarm(side);
         self.set(side, GONE | with);
     }
 
-    /// Wakes the other side if it waits for this side or for its leaving. If it does not wait,
-    /// calls `last` with the id of the last waiter there. This process may have been woken and not
-    /// polled since.
+    /// Wakes the waiter at `side`, which waits for the opposite side or for its leaving: calls
+    /// `how` with its id. If none waits, and the side has not left, calls `last` with the id of the
+    /// last waiter at `side`. That process may have been woken and not been polled since. `last` is
+    /// not called for a hook.
     #[inline]
     pub fn wake_left(&self, side: Side, how: impl Fn(u32), last: impl Fn(u32)) {
         let word = self.word(side);
@@ -153,7 +154,7 @@ impl Scheduler {
     }
 
     #[cold]
-    /// Calls `f` with the scheduler of the outer run, if there is one.
+    /// Calls `f` with the scheduler of the outer run. Has no effect if there is none.
     fn with_outer(&self, f: impl FnOnce(&Scheduler)) {
         // SAFETY: as in `with_run`.
         if let Some(outer) = unsafe { self.outer.get().as_ref() } {

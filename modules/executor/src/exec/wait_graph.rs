@@ -21,8 +21,12 @@ use super::hooks::Side;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// Returns the number of the strongly connected component of each process (Tarjan 1972). All
-/// processes on a cycle have the same number. Takes linear time.
+/// Returns the number of the strongly connected component of each process (Tarjan 1972), from 0.
+/// All processes on a cycle have the same number. `channels` are pairs of writer and reader. Takes
+/// linear time.
+///
+/// # Panics
+/// If a channel names a process that is not below `processes`.
 pub fn components(processes: usize, channels: &[(u32, u32)]) -> Vec<u32> {
     const UNSEEN: u32 = u32::MAX;
     // The readers of each process, ordered by process.
@@ -203,7 +207,7 @@ impl WaitGraph {
         }
     }
 
-    /// Updates the state of a side of a channel.
+    /// Sets the state of a side of a channel: the wait there, or none.
     pub fn update(&mut self, update: Update) {
         let side = update.number * 2 + update.side as u32;
         let old = self.at(side);
@@ -296,7 +300,7 @@ impl WaitGraph {
         })
     }
 
-    /// Returns the capacity of a full channel.
+    /// Returns the capacity of a full channel, or 0 if no process waits to write to it.
     pub fn capacity(&self, number: u32) -> u32 {
         self.at(number * 2 + Side::Write as u32).capacity
     }
@@ -482,8 +486,8 @@ impl WaitGraph {
         !self.deadlocked.is_empty() || !grow.is_empty()
     }
 
-    /// Returns the strongly connected component of each of these processes. For reports, because it
-    /// searches all waits that can be reached.
+    /// Returns the number of the strongly connected component of each of these processes, in the
+    /// order of `ranks`. For reports, because it searches all waits that can be reached.
     pub fn all_components(&mut self, ranks: &[u32]) -> Vec<u32> {
         if let Some(&last) = ranks.iter().max() {
             self.room(last);

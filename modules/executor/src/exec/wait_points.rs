@@ -44,6 +44,7 @@ pub struct Point {
 }
 
 impl Point {
+    /// Creates a point at which no process waits. `slot` is the result of [`Registry::next`].
     #[inline]
     pub fn new(slot: u32, capacity: u32) -> Self {
         Point {
@@ -55,11 +56,13 @@ impl Point {
         }
     }
 
+    /// Returns the index of the point in its registry.
     #[inline]
     pub fn slot(&self) -> u32 {
         self.slot.get() & !TOUCHED
     }
 
+    /// Returns the state word of a side.
     #[inline(always)]
     pub fn word(&self, side: Side) -> u32 {
         self.cell(side).get()
@@ -91,8 +94,8 @@ impl Point {
         self.cell(side).set(word);
     }
 
-    /// Takes the id of the waiter at a side, if any. The caller must call [`Point::mark`]
-    /// afterwards, as after [`Point::set`].
+    /// Takes the id of the waiter at a side, or returns `None` if there is none. After an id was
+    /// taken, the caller must call [`Point::mark`], as after [`Point::set`].
     #[inline(always)]
     pub(super) fn release(&self, side: Side) -> Option<u32> {
         let word = self.word(side);
@@ -234,7 +237,7 @@ pub fn remove_point(point: &Point) -> Option<u32> {
 
 impl Registry {
     #[inline]
-    /// Creates an empty registry and links it to the others of this thread.
+    /// Creates an empty registry and links it to the other registries of this thread.
     pub fn new() -> Pin<Box<Self>> {
         let registry = Box::pin(Registry::default());
         let this: *const Registry = &raw const *registry;
@@ -320,7 +323,8 @@ impl Registry {
         }
     }
 
-    /// Removes an end of a channel between schedulers.
+    /// Removes an end of a channel between schedulers, and marks its wait as changed. May drop the
+    /// channel and its tokens, which runs user code.
     #[inline]
     pub fn remove_cross(&self, slot: u32) {
         self.touch_cross(slot);
@@ -332,7 +336,8 @@ impl Registry {
         drop(end);
     }
 
-    /// Returns the number of the channel of a point, if the point is in this registry.
+    /// Returns the number of the channel of a point, or `None` if the point is not in this
+    /// registry.
     #[inline]
     pub fn number_of(&self, point: &Point) -> Option<u32> {
         let points = self.points.borrow();
@@ -383,7 +388,8 @@ impl Registry {
         }
     }
 
-    /// Returns the state of one side of the channel with a number.
+    /// Returns the state of one side of the channel with a number. If this scheduler has no such
+    /// channel, or it has been dropped, the words and the capacity are 0.
     pub fn side_state(&self, number: u32, side: Side) -> SideState {
         if let Some(cross) = self.cross_of(number, side) {
             let (word, capacity) = (cross.word(side), cross.capacity());
@@ -450,7 +456,9 @@ impl Registry {
         self.touched_crosses.replace(touched);
     }
 
-    /// Passes each side of each channel of this scheduler to the callback.
+    /// Passes each side of each channel that is within this scheduler to the callback, and the side
+    /// of each of its ends of channels between schedulers. Channels that have been dropped are left
+    /// out.
     pub fn each(&self, mut report: impl FnMut(SideState)) {
         for slot in 0..self.points.borrow().len() as u32 {
             let number = self.number(slot);
@@ -474,7 +482,9 @@ impl Registry {
     }
 
     /// Sets a greater capacity of a channel, if its writer is on this scheduler. Returns false if
-    /// it is not. Calls `wake` with the id of a process to wake. `wake` must not poll the process.
+    /// the writer is not on this scheduler, or if the channel has been dropped. The capacity does
+    /// not change if `capacity` is smaller, or if an end has left. Calls `wake` with the id of the
+    /// writer if it waits. `wake` must not poll the process.
     pub fn grow(&self, number: u32, capacity: u32, wake: impl Fn(u32)) -> bool {
         if let Some(cross) = self.cross_of(number, Side::Write) {
             cross.grow(capacity).into_iter().for_each(wake);

@@ -40,6 +40,7 @@ impl AnyLink {
         }
     }
 
+    /// Sends a frame, with the contract of [`Link::send`].
     #[inline]
     pub fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         either!(self, link => link.send(to, header, bytes));
@@ -55,7 +56,8 @@ impl AnyLink {
         }
     }
 
-    /// Sends a frame without delay.
+    /// Sends a frame, or queues it until there is space. Over byte rings, in contrast to
+    /// [`AnyLink::send`], the frame is not withheld until a later one.
     #[inline]
     pub fn send_now(&self, to: usize, header: Header, bytes: Vec<u8>) {
         match self {
@@ -64,8 +66,8 @@ impl AnyLink {
         }
     }
 
-    /// Sends a frame without delay, from bytes in pieces. Returns false, without sending, if the
-    /// link cannot send this frame in pieces, or not now.
+    /// Sends a frame at once, from bytes in pieces. Returns false, without sending, if the link
+    /// cannot send this frame in pieces, or not now.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         match self {
@@ -84,13 +86,13 @@ impl AnyLink {
         }
     }
 
-    /// Sends a message without delay, and does not copy its slices. The link keeps the value until
-    /// the slices are sent, and [`AnyLink::take_sent`] returns it.
+    /// Sends a message, or queues it until there is space, and does not copy its slices. The link
+    /// keeps the value until the slices are sent. [`AnyLink::take_sent`] then returns the value.
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         either!(self, link => link.send_sliced(to, header, message));
     }
 
-    /// Returns a value of which all slices have been sent.
+    /// Returns a value of which all slices have been sent, or `None` if there is none.
     #[inline]
     pub fn take_sent(&self) -> Option<SentValue> {
         either!(self, link => link.take_sent())
@@ -101,12 +103,14 @@ impl AnyLink {
         either!(self, link => link.keeps_values())
     }
 
-    /// Makes the link give up all values that it keeps. Slices that are not sent yet are copied.
+    /// Makes the link give up all values that it keeps. The link copies the slices that are not
+    /// sent yet, or blocks until they are sent. [`AnyLink::take_sent`] returns the values.
     pub fn release_values(&self) {
         either!(self, link => link.release_values());
     }
 
-    /// Returns the slices of the message that is being received.
+    /// Returns the slices of the message that [`AnyLink::receive`] passes on. Returns `None` if the
+    /// message has no slices, or if they have been taken.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
         either!(self, link => link.take_slices())
     }
@@ -120,7 +124,8 @@ impl AnyLink {
         }
     }
 
-    /// Returns true if another scheduler can read the memory of this OS process.
+    /// Returns true if another scheduler can read the memory of this OS process, and prefers to.
+    /// Over byte rings, the first call requests the answer of that scheduler and returns false.
     pub fn has_access(&self, to: usize) -> bool {
         match self {
             AnyLink::ByteRings(rings) => rings.has_access(to),
@@ -143,10 +148,11 @@ impl AnyLink {
         MemoryOf(self, scheduler)
     }
 
-    /// Fills `to` with bytes from the memory of another scheduler.
+    /// Fills `to` with bytes from the memory of another scheduler. If that fails, may block for up
+    /// to 1 s.
     ///
     /// # Errors
-    /// The memory cannot be read.
+    /// The memory cannot be read, or the run is over.
     fn read_memory(
         &self,
         of: usize,
@@ -162,6 +168,7 @@ impl AnyLink {
         }
     }
 
+    /// Sends waiting frames, with the contract of [`Link::flush`].
     #[inline]
     pub fn flush(&self) -> bool {
         either!(self, link => link.flush())
@@ -199,11 +206,13 @@ impl AnyLink {
         }
     }
 
+    /// Returns the state of the run, as far as it is known here.
     #[inline]
     pub fn state(&self) -> RunState {
         either!(self, link => link.state())
     }
 
+    /// Returns the number of the current quiescence check, or `None` if none is in progress.
     #[inline]
     pub fn detection(&self) -> Option<u32> {
         either!(self, link => link.detection())

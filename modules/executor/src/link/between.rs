@@ -62,12 +62,13 @@ pub trait Link {
     fn flush(&self) -> bool;
     /// Returns true if a frame has arrived.
     fn is_filled(&self) -> bool;
-    /// Sleeps until a frame arrives, the timeout expires, a quiescence check starts, or the run is
-    /// over. Calls `stay` after the scheduler is marked as asleep, when no wake-up can be missed
-    /// any more. If `stay` returns true, there is work to do, and the scheduler does not sleep.
+    /// Sleeps until a frame arrives, the doorbell is rung, the timeout expires, a quiescence check
+    /// starts, or the run is over. May return early. Without `at_most`, the time is not limited.
+    /// Calls `stay` after the scheduler is marked as asleep, when no wake-up can be missed any
+    /// more. If `stay` returns true, there is work to do, and the scheduler does not sleep.
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>);
 
-    /// Returns the number of the current quiescence check, if there is one.
+    /// Returns the number of the current quiescence check, or `None` if none is in progress.
     fn detection(&self) -> Option<u32>;
     /// Records that everything that has run until now was examined. Called by the leader of a
     /// quiescence check.
@@ -82,7 +83,7 @@ pub trait Link {
     fn end(&self);
     /// Makes the run fail. If several schedulers report a cause, the first one is kept.
     fn fail(&self, cause: &[u8]);
-    /// Returns the cause of the failure.
+    /// Returns the cause of the failure, or `None` if no cause is known.
     fn cause(&self) -> Option<Vec<u8>>;
     /// Records that this OS process has finished its work.
     fn done(&self);

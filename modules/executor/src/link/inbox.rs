@@ -55,19 +55,20 @@ impl Inbox {
         self.filled.load(Ordering::SeqCst)
     }
 
-    /// Returns true if it contains the id of a process or waiter other than `than`.
+    /// Returns true if the inbox contains the id of a process or waiter other than `than`.
     pub fn has_other(&self, than: u32) -> bool {
         lock(&self.ids).iter().any(|&id| id != NO_ID && id != than)
     }
 
-    /// Returns true if it contains a request with this number.
+    /// Returns true if the inbox contains a request with this number.
     pub fn has_request_of(&self, number: u32) -> bool {
         lock(&self.requests)
             .iter()
             .any(|request| request.0 == number)
     }
 
-    /// Swaps the ids with `empty`, which must be empty.
+    /// Swaps the ids with `empty`, which must be empty, and marks the inbox as not filled. Requests
+    /// stay, so [`Inbox::take_requests`] must be called afterwards.
     pub fn drain(&self, empty: &mut Vec<u32>) {
         let mut ids = lock(&self.ids);
         mem::swap(&mut *ids, empty);

@@ -79,7 +79,7 @@ pub trait Job: Link {
     /// Sends a message that has slices, as [`Link::send`] does. No slice may be longer than
     /// [`Job::longest_slice`].
     fn send_sliced(&self, _to: usize, _header: Header, _message: SlicedMessage) {}
-    /// Returns a value of which all slices have been sent.
+    /// Returns a value of which all slices have been sent, or `None` if there is none.
     fn take_sent(&self) -> Option<SentValue> {
         None
     }
@@ -91,7 +91,7 @@ pub trait Job: Link {
     /// or waits until they are sent.
     fn release_values(&self) {}
     /// Returns the slices of the message that [`Job::receive`] passes on. That message has no other
-    /// bytes.
+    /// bytes. Returns `None` if the message has no slices, or if they have been taken.
     fn take_slices(&self) -> Option<ReceivedSlices> {
         None
     }
@@ -102,8 +102,8 @@ pub trait Job: Link {
     }
     /// Stores a buffer of [`Job::buffer`] for reuse.
     fn keep(&self, _buffer: Vec<u8>) {}
-    /// Returns the byte rings of this host and the number that scheduler `to` has there, if it is
-    /// reached by them.
+    /// Returns the byte rings of this host and the number that scheduler `to` has there. Returns
+    /// `None` if the byte rings do not reach it.
     fn host_rings(&self, _to: usize) -> Option<(&HostRings, usize)> {
         None
     }
@@ -129,9 +129,9 @@ pub trait Job: Link {
     /// Ends the use of the link after a run. Every OS process calls it when all know that the run
     /// is over, and must not use the link afterwards.
     fn finish(&self);
-    /// Waits up to `at_most` for this OS process to be ended, after it has sent the link the cause
-    /// of a failure. Waits longer if the first OS process announces that it reports the cause.
-    /// Returns true in that case.
+    /// Blocks for up to `at_most` until this OS process is ended, after it has sent the link the
+    /// cause of a failure. Blocks longer if the first OS process announces that it reports the
+    /// cause. Returns true in that case.
     fn wait_for_abort(&self, at_most: Duration) -> bool;
     /// Ends all OS processes.
     fn abort(&self, code: u8) -> !;

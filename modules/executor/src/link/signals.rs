@@ -69,8 +69,8 @@ impl Signals {
         unarm(&self.writer)
     }
 
-    /// Clears the marks of a waiting consumer after a fence. A consumer that does not see the
-    /// stores before this call is certainly found here.
+    /// Clears the marks of a waiting consumer after a fence. Returns its id if it was armed. A
+    /// consumer that does not see the stores before this call is certainly found here.
     #[inline]
     pub(super) fn settle_reader(&self) -> Option<u32> {
         fence(Ordering::SeqCst);
@@ -88,15 +88,15 @@ impl Signals {
         (was & ARMED != 0).then_some(was & ID)
     }
 
-    /// Marks the producer as gone. Returns the id to wake.
+    /// Marks the producer as gone. Returns the id of the consumer if it waits.
     #[inline]
     pub(super) fn close_writer(&self) -> Option<u32> {
         self.writer.fetch_or(GONE, Ordering::Release);
         self.settle_reader()
     }
 
-    /// Marks the consumer as gone. Returns the id to wake, also if the producer waits only for
-    /// this.
+    /// Marks the consumer as gone. Returns the id of the producer if it waits, also if it waits
+    /// only for the consumer to leave. Returns `None` if the producer has left.
     #[inline]
     pub(super) fn close_reader(&self) -> Option<u32> {
         self.reader.fetch_or(GONE, Ordering::Release);

@@ -98,8 +98,9 @@ struct Rest<T, A> {
     about: A,
 }
 
-/// The result of a push. `Done` and `Offered` contain the id to wake. Without an id, the
-/// caller must call [`Ring::unarm_reader`].
+/// The result of a push. `Done` and `Offered` contain the id to wake. Without an id, the caller
+/// must call [`Ring::unarm_reader`]. `Full` and `Gone` contain the token that was not put in: the
+/// ring has no space, or the consumer has left.
 pub enum Push<T> {
     Done(Option<u32>),
     Offered(Option<u32>),
@@ -107,8 +108,9 @@ pub enum Push<T> {
     Gone(T),
 }
 
-/// The result of a pop. `Value` contains the id to wake. Without an id, the caller must call
-/// [`Ring::unarm_writer`].
+/// The result of a pop. `Value` contains the token and the id to wake. Without an id, the caller
+/// must call [`Ring::unarm_writer`]. `Empty` means that the ring has no token, and `End` that the
+/// producer has left as well.
 pub enum Pop<T> {
     Value(T, Option<u32>),
     Empty,
@@ -143,6 +145,7 @@ unsafe impl<T: Send, A: Send> Send for Ring<T, A> {}
 unsafe impl<T: Send, A: Sync> Sync for Ring<T, A> {}
 
 impl<T, A> Ring<T, A> {
+    /// Creates an empty ring with the data of its owner. A capacity of 0 counts as 1.
     pub fn new(capacity: u32, about: A) -> Self {
         Ring {
             producer: Line(Producer {
@@ -176,7 +179,7 @@ impl<T, A> Ring<T, A> {
         &self.rest.0.signals
     }
 
-    /// Returns the slots outside of the ring, if it has any.
+    /// Returns the slots outside of the ring, or `None` if it has only the two slots in place.
     #[inline(always)]
     fn segments(&self) -> Option<&Segments<T>> {
         // SAFETY: the pointer is null, or valid until the ring is dropped.
@@ -250,8 +253,8 @@ impl<T, A> Ring<T, A> {
     }
 
     /// Puts in a token if the producer knows of space without loading the consumer's line, and
-    /// calls `token` only in that case. Returns the id to wake, as in [`Push::Done`], or `None` if
-    /// no token was put in.
+    /// calls `token` only in that case. Returns `Some` with the value of [`Push::Done`], or `None`
+    /// if no token was put in, because no space is known or the consumer has left.
     ///
     /// # Safety
     /// Only the producer's thread may call this. `token` must not access the ring.
@@ -268,8 +271,9 @@ impl<T, A> Ring<T, A> {
         Some(self.put(slot, tail + 1, token()))
     }
 
-    /// Puts in a token if the ring has only the two slots in place and the consumer has taken all
-    /// tokens. Otherwise like [`Ring::try_push_cached`].
+    /// Puts in a token if the ring has only the two slots in place, the consumer has taken all
+    /// tokens, and it has not left. Calls `token` only in that case. Returns as
+    /// [`Ring::try_push_cached`] does.
     ///
     /// # Safety
     /// As for [`Ring::try_push_cached`].
@@ -338,8 +342,8 @@ impl<T, A> Ring<T, A> {
         }
     }
 
-    /// Withdraws the token from the rendezvous slot. Returns `None` if the consumer has taken it or
-    /// is about to. Then the caller must call [`Ring::flush_put`].
+    /// Withdraws the token from the rendezvous slot, and returns it. Returns `None` if the consumer
+    /// has taken the token or is about to take it. Then the caller must call [`Ring::flush_put`].
     ///
     /// # Safety
     /// As for [`Ring::offered`], and at most once for each token.
@@ -397,7 +401,8 @@ impl<T, A> Ring<T, A> {
     }
 
     /// Takes out a token as [`Ring::pop`] does, if the ring has only the two slots in place and no
-    /// token is in the rendezvous slot. Otherwise returns `None`.
+    /// token is in the rendezvous slot. Otherwise returns `None`. Also returns `None` in place of
+    /// [`Pop::End`], if the ring is empty and the producer has left.
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -473,7 +478,8 @@ impl<T, A> Ring<T, A> {
         Pop::Value(value, waiter)
     }
 
-    /// Returns the number of tokens that have been read so far.
+    /// Returns the number of tokens that have been read so far. Tokens that are popped after
+    /// [`Ring::close_reader`] do not count.
     pub fn taken(&self) -> u64 {
         let Consumer { head, left, .. } = &self.consumer.0;
         head.load(Ordering::Acquire)

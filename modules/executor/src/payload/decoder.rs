@@ -38,7 +38,7 @@ impl<'a> Decoder<'a> {
     /// Creates a decoder of a value whose large slices are in the memory of another OS process.
     ///
     /// # Errors
-    /// The slices do not fit the bytes.
+    /// The slices do not fit the bytes, or the value would be larger than 2^40 bytes.
     pub(super) fn remote(bytes: &'a [u8], remotely: Remotely<'a>) -> Result<Self, DecodeError> {
         let decoder = Decoder {
             remote: Remote::new(bytes, remotely),
@@ -50,7 +50,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Returns the number of bytes left.
+    /// Returns the number of bytes that have not been read.
     pub fn remaining(&self) -> usize {
         let here = self.bytes.len() - self.at;
         here + self.remote.as_ref().map_or(0, Remote::remaining)
@@ -59,7 +59,8 @@ impl<'a> Decoder<'a> {
     /// Returns the next `count` bytes.
     ///
     /// # Errors
-    /// Fewer bytes are left.
+    /// Fewer bytes are left. If the value is in the memory of another OS process, also: that memory
+    /// cannot be read, or too little memory is available here.
     #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let rest = &self.bytes[self.at..];
@@ -70,7 +71,10 @@ impl<'a> Decoder<'a> {
         Ok(bytes)
     }
 
-    /// Returns the next bytes, if they are not all in the current part.
+    /// Returns the next `count` bytes, if they are not all in the current part.
+    ///
+    /// # Errors
+    /// As for [`Decoder::bytes`].
     #[cold]
     #[inline(never)]
     fn bytes_beyond(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
@@ -94,7 +98,7 @@ impl<'a> Decoder<'a> {
     /// Fills memory with the next bytes.
     ///
     /// # Errors
-    /// Fewer bytes are left.
+    /// Fewer bytes are left, or the memory of another OS process cannot be read.
     #[inline]
     pub(super) fn fill(&mut self, to: &mut [MaybeUninit<u8>]) -> Result<(), DecodeError> {
         if let Some(bytes) = self.bytes[self.at..].get(..to.len()) {
@@ -109,8 +113,8 @@ impl<'a> Decoder<'a> {
     }
 
     /// Takes over the memory that contains the next bytes, if it has exactly this size and
-    /// alignment and may be taken. The caller owns it then, and must return it to the global
-    /// allocator.
+    /// alignment and may be taken. The caller owns that memory then, and must return it to the
+    /// global allocator. Otherwise returns `None` and reads nothing.
     #[inline]
     pub(super) fn take_over(&mut self, size: usize, align: usize) -> Option<NonNull<u8>> {
         let remote = self.remote.as_mut()?;
@@ -147,6 +151,9 @@ impl<'a> Decoder<'a> {
 
     /// Skips the current part and continues with the next one. Returns false if there is no further
     /// part.
+    ///
+    /// # Errors
+    /// The memory of another OS process cannot be read, or too little memory is available here.
     fn go_on(&mut self) -> Result<bool, DecodeError> {
         let Some(remote) = &mut self.remote else {
             return Ok(false);
@@ -164,6 +171,9 @@ impl<'a> Decoder<'a> {
     }
 
     /// Checks that at least `count` bytes are left.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
     #[inline]
     fn look_for(&self, count: usize) -> Result<(), DecodeError> {
         let there = self.remaining();
@@ -173,8 +183,10 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Allocates memory for `count` values. Fails without a panic, because an announced count may
-    /// be too large.
+    /// Allocates memory for `count` values.
+    ///
+    /// # Errors
+    /// The allocation fails. This is not a panic, because an announced count may be too large.
     pub(super) fn room<T>(&self, count: usize) -> Result<Vec<T>, DecodeError> {
         let mut room = Vec::new();
         match room.try_reserve_exact(count) {
@@ -185,10 +197,10 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Returns the next bytes, as an array.
+    /// Returns the next `N` bytes, as an array.
     ///
     /// # Errors
-    /// Fewer bytes are left.
+    /// As for [`Decoder::bytes`].
     #[inline]
     pub fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let mut taken = [0; N];
@@ -199,7 +211,8 @@ impl<'a> Decoder<'a> {
     /// Reads a number that [`Encoder::length`](super::Encoder::length) wrote.
     ///
     /// # Errors
-    /// The bytes are not a number, or not its shortest encoding.
+    /// The bytes are not a number that fits `usize`, or not its shortest encoding. Also, as for
+    /// [`Decoder::bytes`], if fewer bytes are left.
     pub fn length(&mut self) -> Result<usize, DecodeError> {
         let mut length = 0usize;
         for shift in (0..usize::BITS).step_by(7) {
@@ -221,7 +234,7 @@ impl<'a> Decoder<'a> {
     /// itself in no other way.
     ///
     /// # Errors
-    /// The errors of `read`, or too many nested levels.
+    /// The errors of `read`, or more than 256 nested levels.
     pub fn within<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
@@ -255,7 +268,8 @@ impl<'a> Decoder<'a> {
         Ok(count.min(here))
     }
 
-    /// Creates an error at the current position, from a description of the expected bytes.
+    /// Creates an error at the current position, from a description of the expected bytes. The
+    /// message is "expected `expected` at byte .. of ..".
     pub fn error(&self, expected: impl Into<String>) -> DecodeError {
         let before = self.remote.as_ref().map_or(0, Remote::passed);
         let at = before + self.at;

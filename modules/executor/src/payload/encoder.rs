@@ -87,8 +87,11 @@ impl<'a> Encoder<'a> {
         self.bytes
     }
 
-    /// Returns the pieces to gather. If it was looking for a large slice and has found one, returns
-    /// only the buffer, as an error.
+    /// Returns the pieces to gather. An encoder that does not gather returns all bytes as copied.
+    ///
+    /// # Errors
+    /// Returns only the buffer if this encoder was looking for a large slice and has found one. The
+    /// contents of the buffer are then incomplete.
     pub(super) fn into_gather(self) -> Result<Pieces<'a>, Vec<u8>> {
         match self.large {
             Large::Sought { found: true, .. } => Err(self.bytes),
@@ -99,7 +102,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Returns the bytes that were copied, and the slices that were left.
+    /// Returns the bytes that were copied, and the slices that were left where they are.
     pub(super) fn into_slices(self) -> (Vec<u8>, Vec<Slice<'a>>) {
         match self.large {
             Large::Left(slices, _) => (self.bytes, slices),
@@ -107,7 +110,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Writes bytes that belong to the value. A large number of bytes may be left where they are.
+    /// Writes bytes that belong to the value. A large number of bytes may be left where they are,
+    /// and not copied.
     #[inline]
     pub fn bytes(&mut self, bytes: &'a [u8]) {
         self.elements(bytes, 1);
@@ -142,7 +146,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Copies bytes that are not valid after the call.
+    /// Writes a copy of bytes, which need not be valid after the call. For bytes that belong to the
+    /// value, [`Encoder::bytes`] may avoid the copy.
     #[inline]
     pub fn copy(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);

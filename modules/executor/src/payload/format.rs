@@ -32,7 +32,8 @@ impl<T: Payload> Format<T> {
 }
 
 impl<T> Format<T> {
-    /// Writes the bytes of a value into a buffer, whose contents are discarded.
+    /// Writes the bytes of a value into a buffer, whose previous contents are discarded, and
+    /// returns that buffer.
     #[inline]
     #[doc(hidden)]
     pub fn bytes_into(&self, value: &T, buffer: Vec<u8>) -> Vec<u8> {
@@ -41,9 +42,12 @@ impl<T> Format<T> {
         encoder.into_buffer()
     }
 
-    /// Returns the bytes of a value in pieces, some of them in a buffer whose contents are
-    /// discarded. If `seeks` is true and a slice of the value is large, returns only the buffer, as
-    /// an error.
+    /// Returns the bytes of a value in pieces, some of them in a buffer whose previous contents are
+    /// discarded.
+    ///
+    /// # Errors
+    /// Returns only the buffer, with undefined contents, if `seeks` is true and a slice of the
+    /// value is large.
     #[inline]
     #[doc(hidden)]
     pub fn gather<'a>(
@@ -57,7 +61,8 @@ impl<T> Format<T> {
         encoder.into_gather()
     }
 
-    /// Returns the bytes of a value without its slices of at least `least` bytes, and these slices.
+    /// Returns the bytes of a value without its slices of at least `least` bytes, and these slices
+    /// in order.
     #[doc(hidden)]
     pub fn slices<'a>(&self, value: &'a T, least: usize) -> (Vec<u8>, Vec<Slice<'a>>) {
         let mut encoder = Encoder::leaving(least);

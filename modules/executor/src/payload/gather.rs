@@ -39,8 +39,8 @@ pub(super) struct Slices<'a> {
 }
 
 impl<'a> Slices<'a> {
-    /// Stores a slice, with the number of bytes that were copied before it. Returns false if there
-    /// are too many.
+    /// Stores a slice, with the number of bytes that were copied before it. Returns false, without
+    /// storing it, if there are already [`MOST`] slices.
     pub(super) fn push(&mut self, before: usize, slice: &'a [u8]) -> bool {
         let free = self.some.get_mut(self.count);
         let is_free = free.is_some();
@@ -64,7 +64,8 @@ impl<'a> Pieces<'a> {
         self.copied.extend_from_slice(bytes);
     }
 
-    /// Calls `f` with the bytes, in pieces.
+    /// Calls `f` with the bytes, in order and in pieces, and returns its result. Pieces may be
+    /// empty.
     #[inline]
     #[doc(hidden)]
     pub fn with_pieces<R>(&self, f: impl FnOnce(&[&[u8]]) -> R) -> R {
@@ -80,8 +81,8 @@ impl<'a> Pieces<'a> {
         f(&pieces[..=2 * count])
     }
 
-    /// Returns all bytes in one piece, in the buffer of the copied bytes. They are moved from the
-    /// end on, so that each moves once.
+    /// Returns all bytes in one piece, in the buffer of the copied bytes. The copied bytes are
+    /// moved from the end on, so that each of them moves once.
     #[doc(hidden)]
     pub fn into_vec(self) -> Vec<u8> {
         let Pieces {
@@ -102,7 +103,7 @@ impl<'a> Pieces<'a> {
         all
     }
 
-    /// Returns the buffer of the copied bytes, for reuse.
+    /// Returns the buffer for reuse. It contains the copied bytes, but not those of the slices.
     #[doc(hidden)]
     pub fn into_buffer(self) -> Vec<u8> {
         self.copied

@@ -28,9 +28,9 @@ pub use format::{Known, Probe, Unknown};
 /// A type whose values can be written as bytes and read back. A token needs it to be counted in
 /// bytes, and to be sent to another OS process.
 ///
-/// Numbers, `bool`, `char`, strings, ranges, durations, and tuples, arrays, options, results, boxes
-/// and collections of payloads implement it. Types of your own derive it, by the feature `derive`
-/// of `graphmap-runtime`:
+/// Numbers, `bool`, `char`, strings, durations, and tuples of up to 8 values, arrays, ranges
+/// (`start..end`), options, results, boxes and collections of payloads implement it. Types of your
+/// own derive it, by the feature `derive` of `graphmap-runtime`:
 ///
 /// ```
 /// use graphmap_runtime::{Decoder, Encoder, Payload};
@@ -72,10 +72,10 @@ pub trait Payload: Sized {
     /// Writes the bytes of the value to an encoder.
     fn encode<'a>(&'a self, to: &mut Encoder<'a>);
 
-    /// Reads a value.
+    /// Reads a value. Must not panic for any bytes.
     ///
     /// # Errors
-    /// The bytes are not a valid value.
+    /// The bytes are not a valid value, or too few bytes are left.
     fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError>;
 
     /// Returns the number of bytes that [`encode_all`](Self::encode_all) writes.
@@ -101,7 +101,7 @@ pub trait Payload: Sized {
     /// Reads `count` values that [`encode_all`](Self::encode_all) wrote.
     ///
     /// # Errors
-    /// As for [`decode`](Self::decode).
+    /// As for [`decode`](Self::decode), and if too few bytes are left for `count` values.
     fn decode_all(count: usize, from: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
         let mut all = Vec::with_capacity(from.room_for::<Self>(count, Self::SIZE)?);
         for _ in 0..count {
@@ -113,7 +113,8 @@ pub trait Payload: Sized {
     /// Reads an array that [`encode_all`](Self::encode_all) wrote.
     ///
     /// # Errors
-    /// As for [`decode`](Self::decode).
+    /// As for [`decode_all`](Self::decode_all), and if that function returns another number of
+    /// values than `N`.
     fn decode_array<const N: usize>(from: &mut Decoder<'_>) -> Result<[Self; N], DecodeError> {
         let all = Self::decode_all(N, from)?;
         // A user's implementation of `decode_all` may return another number of values.
@@ -121,7 +122,11 @@ pub trait Payload: Sized {
     }
 }
 
-/// Reads one of several values.
+/// Reads one of several values, with the byte that [`Payload::encode_all`] adds to a value without
+/// bytes.
+///
+/// # Errors
+/// As for [`Payload::decode`], and if the added byte is not 0.
 fn decode_one<T: Payload>(from: &mut Decoder<'_>) -> Result<T, DecodeError> {
     let one = T::decode(from)?;
     if T::SIZE == Some(0) && from.take::<1>()? != [0] {

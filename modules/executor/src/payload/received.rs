@@ -34,8 +34,8 @@ impl SliceMemory {
     /// Allocates memory for `len` bytes of elements with alignment `align`.
     ///
     /// # Errors
-    /// Returns a description of the expected value if no elements have this size and alignment, or
-    /// if the allocation fails.
+    /// Returns a description of the expected value if the allocation fails, or if no elements have
+    /// this size and alignment: `len` is 0 or too large, or `align` is not a power of two up to 64.
     pub fn new(len: usize, align: usize) -> Result<Self, String> {
         let layout = layout(len, align)?;
         // SAFETY: the size of the layout is not 0.
@@ -48,7 +48,7 @@ impl SliceMemory {
         })
     }
 
-    /// Returns its size in bytes.
+    /// Returns the size of the memory in bytes, including the part that is not filled yet.
     pub fn size(&self) -> usize {
         self.layout.size()
     }
@@ -110,10 +110,12 @@ pub struct ReceivedSlices {
 }
 
 impl ReceivedSlices {
-    /// Creates it from the first bytes of a message, which must contain its whole head.
+    /// Creates the received part from the first bytes of a message, which must contain its whole
+    /// head.
     ///
     /// # Errors
-    /// Returns a description of the expected bytes if these are invalid.
+    /// Returns a description of the expected bytes if these are invalid, if they are more than the
+    /// message has, or if an allocation fails.
     pub fn new(bytes: &[u8]) -> Result<Self, String> {
         let head = bytes.split_first_chunk::<LENGTH>();
         let head = head
@@ -177,7 +179,8 @@ impl ReceivedSlices {
     /// Adds the next slice.
     ///
     /// # Errors
-    /// Returns a description of the expected slice if this one differs.
+    /// Returns a description of the expected slice if no further slice is expected, if this one has
+    /// another size or alignment, or if it is not filled. The memory is freed then.
     pub fn add_slice(&mut self, memory: SliceMemory) -> Result<(), String> {
         let come = self.come.get_mut();
         let next = self.expected.get(come.len());
@@ -189,19 +192,19 @@ impl ReceivedSlices {
             .ok_or_else(|| "the next slice of a message".into())
     }
 
-    /// Returns true if all slices have arrived.
+    /// Returns true if all slices have arrived completely.
     pub fn is_whole(&self) -> bool {
         let come = self.come.borrow();
         let last = come.last().and_then(Option::as_ref);
         come.len() == self.expected.len() && last.is_none_or(SliceMemory::is_full)
     }
 
-    /// Returns the total size of its slices in bytes.
+    /// Returns the total size of the expected slices in bytes.
     pub(crate) fn len(&self) -> usize {
         self.expected.iter().map(|slice| slice.len).sum()
     }
 
-    /// Records that the current reader is the last one.
+    /// Records that the current reader is the last one. It may then take over the memory of slices.
     pub(crate) fn mark_last_reader(&self) {
         self.is_last.set(true);
     }

@@ -21,8 +21,8 @@ pub trait RemoteMemory {
     fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String>;
 
     /// Returns memory of the global allocator, with exactly this layout, that contains the bytes at
-    /// an address there. The caller owns it. This is possible only if the bytes have already been
-    /// received and have no other reader.
+    /// an address there. The caller owns that memory. This is possible only if the bytes have
+    /// already been received and have no other reader. Otherwise, and by default, returns `None`.
     fn take_over(&self, _address: u64, _layout: Layout) -> Option<NonNull<u8>> {
         None
     }
@@ -94,7 +94,9 @@ pub struct Remote<'a> {
 }
 
 impl<'a> Remote<'a> {
-    /// Returns `None` if these slices and local bytes cannot belong to one value.
+    /// Creates the rest of a value from its local bytes and the positions of its slices. Returns
+    /// `None` if these cannot belong to one value: the gaps between the slices are longer than the
+    /// local bytes, or the value would be larger than [`MOST`].
     pub(super) fn new(here: &'a [u8], remotely: Remotely<'a>) -> Option<Self> {
         let Remotely {
             slices,
@@ -137,7 +139,8 @@ impl<'a> Remote<'a> {
         self.passed += bytes;
     }
 
-    /// Returns the local bytes before the next slice, if there are any.
+    /// Returns the local bytes before the next slice, or all remaining local bytes if no slice is
+    /// left, and skips them. Returns `None` if there are none.
     pub(super) fn here(&mut self) -> Option<&'a [u8]> {
         let gap = match &mut self.next {
             Some(next) => std::mem::take(&mut next.gap),
@@ -149,10 +152,12 @@ impl<'a> Remote<'a> {
         (gap > 0).then_some(now)
     }
 
-    /// Returns all bytes of the next slice. No local bytes may be left before it.
+    /// Returns all bytes of the next slice, and continues behind it. No local bytes may be left
+    /// before the slice. Returns `None` if no slice is left.
     ///
     /// # Errors
-    /// The memory cannot be allocated, or not read.
+    /// Memory for the bytes cannot be allocated, or the memory of the other OS process cannot be
+    /// read.
     pub(super) fn fetch(&mut self) -> Result<Option<&'a [u8]>, String> {
         let Some(RemoteSlice { len, .. }) = self.next else {
             return Ok(None);
@@ -175,8 +180,11 @@ impl<'a> Remote<'a> {
         bytes
     }
 
-    /// Reads as much of the next slice as fits into `to`, and returns the number of bytes. Reads
-    /// nothing if local bytes come first.
+    /// Reads as much of the next slice as fits into `to`, and returns the number of bytes. Returns
+    /// 0 without reading if local bytes come first, or if no slice is left.
+    ///
+    /// # Errors
+    /// The memory of the other OS process cannot be read.
     pub(super) fn fill(&mut self, to: &mut [MaybeUninit<u8>]) -> Result<usize, String> {
         let Some(next) = self.next.as_mut().filter(|next| next.gap == 0) else {
             return Ok(0);
@@ -193,8 +201,8 @@ impl<'a> Remote<'a> {
         Ok(count)
     }
 
-    /// Takes over the memory of the next slice, if it has this layout, no local bytes come first,
-    /// and it may be taken.
+    /// Takes over the memory of the next slice, if the slice has this layout, no local bytes come
+    /// first, and the memory may be taken. Otherwise returns `None` and changes nothing.
     pub(super) fn take_over(&mut self, layout: Layout) -> Option<NonNull<u8>> {
         let next = self.next?;
         if (next.gap, next.len, next.align) != (0, layout.size(), layout.align()) {

@@ -49,8 +49,12 @@ impl SlicedMessage {
     /// of up to `longest` bytes.
     ///
     /// # Errors
-    /// Returns the value if it must be copied: it has a longer slice, too many bytes beside its
-    /// slices, or no large slice. (Its encoding may return other slices each time.)
+    /// Returns the value if it must be copied: it has a slice of more than `longest` bytes, more
+    /// than 32 KiB beside its slices, or no slice of at least [`LARGE`] bytes. (Its encoding may
+    /// return other slices each time.)
+    ///
+    /// # Panics
+    /// If the encoding of the value panics.
     #[doc(hidden)]
     pub fn new<T: 'static>(
         value: T,
@@ -108,7 +112,8 @@ impl SlicedMessage {
         Ok(message)
     }
 
-    /// Returns the head: its length, the description of the slices, and the bytes that were copied.
+    /// Returns the head: the length of its rest, the description of the slices, and the bytes that
+    /// were copied.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
@@ -130,13 +135,14 @@ impl SlicedMessage {
         (bytes, align)
     }
 
-    /// Returns the total number of bytes.
+    /// Returns the total number of bytes of the head and the slices.
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns at most `most` bytes from index `from` on, in pieces.
+    /// Returns the bytes of the message from index `from` on, but at most `most` bytes, in pieces.
+    /// Pieces may be empty.
     #[doc(hidden)]
     pub fn pieces(&self, from: usize, most: usize) -> Vec<&[u8]> {
         let (mut passed, mut rest) = (from, most);
@@ -158,14 +164,16 @@ impl SlicedMessage {
         pieces
     }
 
-    /// Returns all bytes, and the value, which they do not need any more.
+    /// Returns a copy of all bytes of the message, and the value with the number of its channel.
+    /// The bytes do not borrow from the value. The value is never `None`.
     #[doc(hidden)]
     pub fn copied(self) -> (Vec<u8>, Option<SentValue>) {
         let bytes = self.pieces(0, self.len).concat();
         (bytes, self.into_value())
     }
 
-    /// Returns the value, whose slices are not sent any more. Dropping it may run user code.
+    /// Returns the value with the number of its channel. The slices of the value are not sent any
+    /// more. Dropping the value may run user code. The result is never `None`.
     pub fn into_value(mut self) -> Option<SentValue> {
         let value = self.take_value()?;
         Some((self.channel, value))

@@ -14,7 +14,7 @@ impl<'a> Encoder<'a> {
         encoder.into_buffer()
     }
 
-    /// Appends the bytes of a value to other bytes.
+    /// Appends the bytes of a value to other bytes, and returns them all.
     #[doc(hidden)]
     pub fn behind<T: Payload>(mut bytes: Vec<u8>, value: &'a T) -> Vec<u8> {
         bytes.reserve(value.size().min(AHEAD));
@@ -34,6 +34,9 @@ impl<'a> Decoder<'a> {
     }
 
     /// Decodes a value as [`Decoder::from_slice`] does, with a given format.
+    ///
+    /// # Errors
+    /// As for [`Decoder::from_slice`].
     #[doc(hidden)]
     pub fn of<T>(bytes: &'a [u8], format: Format<T>) -> Result<T, DecodeError> {
         Decoder::new(bytes).whole(format)
@@ -41,6 +44,10 @@ impl<'a> Decoder<'a> {
 
     /// Decodes a value as [`Decoder::of`] does. Its large slices are in the memory of another OS
     /// process.
+    ///
+    /// # Errors
+    /// As for [`Decoder::from_slice`]. Also if the slices do not fit the bytes, if the memory of
+    /// the other OS process cannot be read, or if too little memory is available here.
     #[doc(hidden)]
     pub fn of_remote<T>(
         bytes: &'a [u8],

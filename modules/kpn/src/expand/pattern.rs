@@ -28,7 +28,8 @@ fn product(replicas: &[u64]) -> u64 {
     replicas.iter().fold(1, |n, &r| n.saturating_mul(r))
 }
 
-/// Returns a repetition and a step that leads past its end from every instance.
+/// Returns a number of instances and a step that leads past their end from every instance. Returns
+/// `None` if there is no such step.
 ///
 /// A single instance is not reported: no step fits it, and the graph may be meant for other numbers
 /// too.
@@ -41,6 +42,13 @@ fn too_wide(shared: &[u64], step: &[i64]) -> Option<(u64, i64)> {
 pub(super) type Picked = std::ops::Range<u64>;
 
 impl Pattern {
+    /// Returns the repetition of a channel with the properties `extra`. Adds warnings to
+    /// `diagnostics`.
+    ///
+    /// # Errors
+    /// Returns an error if `step=` has too many numbers (`G0252`), if both ends are repeated
+    /// independently without `at=` (`G0251`), if `at=each` joins different numbers of instances
+    /// (`G0254`), or if `at=N` is out of range (`G0253`).
     pub(super) fn of(
         channel: &ChannelDecl,
         extra: &ChannelExtra,
@@ -236,7 +244,7 @@ impl Pattern {
         })
     }
 
-    /// Returns an upper bound of the number of channels.
+    /// Returns an upper bound of the number of channels, at most one more than [`LIMIT`].
     pub(super) fn most(&self) -> u64 {
         let len = |picked: &Picked| picked.end - picked.start;
         // An end without instances counts for the port that is closed at the other end.

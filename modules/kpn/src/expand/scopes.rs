@@ -36,6 +36,8 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
+    /// Returns the scopes of all repeated modules and nodes. Reports a module or node that is
+    /// nested more than [`DEPTH`] deep, and gives it another scope.
     pub(super) fn of(declared: &Declared, diagnostics: &mut Diagnostics) -> Scopes {
         let mut arena: Arena<ScopeId, Scope> = Arena::new();
         let mut of_module: Vec<Option<ScopeId>> = Vec::with_capacity(declared.modules.len());
@@ -78,19 +80,25 @@ impl Scopes {
         }
     }
 
+    /// Returns true if the node itself is repeated.
     pub(super) fn is_own(&self, node: NodeId) -> bool {
         self.own_of_node[node.index()]
     }
 
+    /// Returns the scopes that contain a scope, outermost first, and the scope itself. The path of
+    /// `None` is empty.
     pub(super) fn path(&self, scope: Option<ScopeId>) -> &[ScopeId] {
         scope.map_or(&[], |s| &self.arena[s].path)
     }
 
+    /// Returns the scopes of a node, outermost first. The path of the environment (`None`) is
+    /// empty.
     pub(super) fn node_path(&self, node: Option<NodeId>) -> &[ScopeId] {
         self.path(node.and_then(|n| self.of_node[n.index()]))
     }
 
-    /// Returns the number of instances at the end of a path.
+    /// Returns the number of instances at the end of a path, which is the product of the replicas
+    /// in it. It saturates. An empty path has one instance.
     pub(super) fn count(&self, path: &[ScopeId]) -> u64 {
         path.iter()
             .fold(1u64, |n, &s| n.saturating_mul(self.arena[s].replicas))
@@ -118,6 +126,8 @@ impl Scopes {
         modules.chain(nodes).fold(0, u64::saturating_add)
     }
 
+    /// Returns an error if the expanded graph exceeds [`LIMIT`] or its names exceed [`NAME_BYTES`],
+    /// and otherwise `None`. Channels between scopes can exceed the limit nevertheless.
     pub(super) fn too_many(&self, declared: &Declared) -> Option<Diagnostic> {
         let nodes: u64 = self
             .of_node
@@ -160,6 +170,9 @@ impl Scopes {
 }
 
 /// Returns the digits of a flat instance number, outermost first.
+///
+/// # Panics
+/// Panics if one of `replicas` is 0.
 pub(super) fn digits(mut flat: u64, replicas: &[u64]) -> Vec<u64> {
     let mut digits = vec![0; replicas.len()];
     for (digit, &n) in digits.iter_mut().zip(replicas).rev() {
@@ -169,6 +182,7 @@ pub(super) fn digits(mut flat: u64, replicas: &[u64]) -> Vec<u64> {
     digits
 }
 
+/// Returns the flat instance number of digits, which are outermost first.
 pub(super) fn flat(digits: &[u64], replicas: &[u64]) -> u64 {
     digits
         .iter()

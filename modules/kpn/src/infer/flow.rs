@@ -85,6 +85,7 @@ fn senseless(network: &Network, port_index: &[u32], diagnostics: &mut Diagnostic
 }
 
 /// Returns the reason why a channel between such ends cannot be flow-controlled, and a help text.
+/// Returns `None` if it can be. `ends` are the bundles of the writer and of the reader.
 fn wrong(
     flow: Flow,
     ends: (Option<BundleKind>, Option<BundleKind>),

@@ -35,7 +35,8 @@ impl Check<'_> {
 
     /// Checks the ports of a process and their joins.
     ///
-    /// Returns false if the owners of ports cannot be determined.
+    /// Returns false, after a report, if the owners of ports cannot be determined. All further
+    /// ports are then skipped.
     pub(super) fn ports(&mut self, id: ProcessId, process: &Process, count: &mut Count) -> bool {
         let n = self.network;
         let first = process.first_port as usize;
@@ -129,8 +130,8 @@ impl Check<'_> {
         }
     }
 
-    /// Returns true if a channel is at a port. At its writer, also checks the other fields of the
-    /// channel.
+    /// Returns true if the channel exists and its end in this direction is at the port. At its
+    /// writer, also checks the other fields of the channel.
     #[inline]
     fn channel_end(&mut self, id: ChannelId, port: PortId, direction: Direction) -> bool {
         let Some(channel) = self.network.channels.get(id) else {
@@ -146,7 +147,8 @@ impl Check<'_> {
         channel.from == port
     }
 
-    /// Checks that each end of a channel and each bundle is at the port that names it.
+    /// Checks that a port names each closed entry, each end of a channel and each bundle. Channels
+    /// and bundles are not checked if an error was reported before.
     pub(super) fn all_joined(&mut self, count: &Count) {
         let n = self.network;
         if n.ports.len() > count.ports {

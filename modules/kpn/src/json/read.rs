@@ -43,7 +43,8 @@ pub enum Positions {
 /// determines the positions of diagnostics.
 ///
 /// # Errors
-/// Returns all errors in the text. See [the format](super).
+/// Returns the errors in the text, at most about 1000. See [the format](super). If the text is not
+/// JSON or has another version, this is the only error.
 pub fn read(
     json: &str,
     source: &Source,
@@ -136,6 +137,7 @@ impl Reader<'_> {
         self.each("constraints", top.constraints, Reader::constraint);
     }
 
+    /// Reads the elements of the list `name`. Skips the rest after [`MOST_DIAGNOSTICS`].
     fn each(
         &mut self,
         name: &'static str,
@@ -283,6 +285,8 @@ impl Reader<'_> {
         });
     }
 
+    /// Returns an end of a channel. Returns `None`, after a report, if it is malformed or its
+    /// process does not exist.
     fn end(&mut self, raw: &RawValue, default_port: &str) -> Option<EndDecl> {
         let end = match self.parse::<Option<EndJson<'_>>>(raw)? {
             None => {
@@ -357,6 +361,7 @@ impl Reader<'_> {
         }
     }
 
+    /// Returns the node of a name. Returns `None`, after a report, if it does not exist.
     fn node(&mut self, raw: &RawValue, name: &str) -> Option<NodeId> {
         let found = self.by_name.get(name).copied();
         if found.is_none() {
@@ -375,6 +380,8 @@ impl Reader<'_> {
         found
     }
 
+    /// Returns the id of an index. Returns `None` without an index, and, after a report, if the
+    /// module does not exist yet.
     fn module_id(&mut self, raw: &RawValue, index: Option<usize>) -> Option<ModuleId> {
         let index = index?;
         let known = self.declared.modules.len();
@@ -396,6 +403,8 @@ impl Reader<'_> {
         None
     }
 
+    /// Returns a stated cost, or `default` if none is stated. A number that is negative or not
+    /// finite is reported and replaced by `default`.
     fn cost(&mut self, raw: &RawValue, what: &str, stated: Option<f64>, default: f64) -> f64 {
         let value = stated.unwrap_or(default);
         if value >= 0.0 && value.is_finite() {
@@ -467,6 +476,8 @@ impl Reader<'_> {
         }
     }
 
+    /// Returns the span in the known texts, or [`Span::NONE`] if no span is given or it is not in
+    /// these texts.
     fn given(&self, given: Option<GivenSpan>) -> Span {
         let Some((source, start, end)) = given else {
             return Span::NONE;
@@ -511,7 +522,7 @@ impl Reader<'_> {
 }
 
 /// Returns the other program's format that a JSON text has, according to the names in its top
-/// object.
+/// object. Returns `None` if the format is unknown or the text is not a JSON object.
 fn of_other_program(json: &str) -> Option<foreign::Foreign> {
     let top: FxHashMap<Cow<'_, str>, serde::de::IgnoredAny> = serde_json::from_str(json).ok()?;
     let names: Vec<&str> = top.keys().map(|name| &**name).collect();

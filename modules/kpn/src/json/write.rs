@@ -12,7 +12,11 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// Returns a network as JSON text, with its mapping if there is one.
 ///
-/// Control characters are escaped, so that the text is safe to print on a terminal.
+/// The text is on one line. Control characters are escaped, so that the text is safe to print on a
+/// terminal. Numbers that are not finite become `null`.
+///
+/// # Panics
+/// Panics if an id in the network is out of range.
 pub fn write(network: &Network, mapping: Option<&Mapping>) -> String {
     // Strings and numbers can always be serialized to memory.
     let json = serde_json::to_string(&Written { network, mapping });

@@ -25,7 +25,7 @@ impl Ids {
         self.count += usize::from(is_channel);
     }
 
-    /// Returns the channel of a declaration.
+    /// Returns the channel of a declaration, or `None` if it is joined to the environment.
     pub(super) fn of(&self, index: usize) -> Option<ChannelId> {
         match self.list.is_empty() {
             true => Some(ChannelId::from_index(index)),

@@ -21,6 +21,8 @@ pub(super) struct MergedNodes {
 }
 
 impl MergedNodes {
+    /// Merges the nodes of each split process into one process. A kind is created for each kind of
+    /// a node. Reports nodes that contradict each other, and equal names of processes.
     pub(super) fn of(
         nodes: &Arena<NodeId, NodeDecl>,
         names: &Names,
@@ -177,7 +179,8 @@ impl MergedNodes {
 ///
 /// It is the name of the node without the name of the process (`put` for `managerPut` of
 /// `manager`). A common number at the end is removed (`put` for `managerPut2` of `manager2`),
-/// because instances must have the same ports.
+/// because instances must have the same ports. If the name of the node does not begin with the name
+/// of the process, the prefix is the whole name, apart from a common number.
 fn port_prefix(node: &str, process: &str) -> String {
     let rest_of = |node: &str, process: &str| {
         let rest = node.strip_prefix(process)?.trim_start_matches('_');

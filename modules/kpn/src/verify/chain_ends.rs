@@ -19,6 +19,7 @@ pub(super) struct Lack<'n> {
 }
 
 impl<'n> Lack<'n> {
+    /// Returns a port of a kind with the processes that lack it. At least one must lack it.
     pub(super) fn of(
         network: &Network,
         kind: &'n Kind,
@@ -54,7 +55,9 @@ pub(super) struct ChainEnds<'n>(BTreeMap<Span, [Option<Lack<'n>>; 2]>);
 impl<'n> ChainEnds<'n> {
     /// Stores a port that is missing at an end of a chain.
     ///
-    /// Returns the port if it has another cause.
+    /// # Errors
+    /// Returns the port if the cause is not a chain, or if another port is stored for the same side
+    /// of the edge.
     pub(super) fn take(&mut self, network: &Network, lack: Lack<'n>) -> Result<(), Lack<'n>> {
         let Some(span) = stepping_edge(network, &lack) else {
             return Err(lack);
@@ -126,6 +129,7 @@ fn both_ends_missing(
 /// another.
 ///
 /// The processes that lack the port must be instances of the same node as the process that has it.
+/// Returns `None` otherwise, and if the port is a bundle.
 fn stepping_edge(network: &Network, lack: &Lack<'_>) -> Option<Span> {
     let node = |process: ProcessId| network.processes[process].span;
     let process = network.ports[lack.example].process;

@@ -158,7 +158,8 @@ fn port_missing(
     }
 }
 
-/// Adds a process with a similar name that has the missing port and no port of `process`.
+/// Adds a process with a similar name that has the missing port and no port of `process`, if there
+/// is one. Does nothing if `searches` is 0, and otherwise decrements it.
 ///
 /// Probably both names denote the same process, and one is misspelt.
 fn misspelt(
@@ -265,7 +266,8 @@ fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(Strin
     Some((edge, repeated))
 }
 
-/// Reports processes without channels, once for each declaration.
+/// Warns of processes without channels, once for each declaration. A port joined to the environment
+/// is not a channel. A network of one process is not checked.
 pub(super) fn processes(network: &Network, diagnostics: &mut Diagnostics) {
     if network.processes.len() < 2 {
         return;

@@ -38,8 +38,12 @@ impl MpiLink {
         self.count == 1 || self.same_host.as_ref().is_some_and(SameHost::is_all)
     }
 
-    /// Delivers the frames that have come from this host. Returns true if any of them was for the
-    /// runtime.
+    /// Delivers the frames that have come from this host: those of the link itself to the link, and
+    /// the others to `take`. Returns true if `take` was called. If a sender has another program or
+    /// network, the run fails.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes that came are not a valid frame.
     pub(super) fn receive_same_host(
         &self,
         take: &mut dyn FnMut(usize, Header, &[u8]),

@@ -83,7 +83,8 @@ impl Counts {
         }
     }
 
-    /// Returns the endpoints of a rank: the index of the first, and the index after the last.
+    /// Returns the endpoints of a rank: the index of the first, and the index after the last. Both
+    /// are equal if the rank has no endpoints or does not exist.
     pub(super) fn of_rank(&self, rank: u32) -> (u32, u32) {
         match self {
             Counts::Alike { ranks, each } => {
@@ -97,7 +98,7 @@ impl Counts {
         }
     }
 
-    /// Returns the rank that requested the endpoint at index `at`.
+    /// Returns the rank that requested the endpoint at index `at`, which must exist.
     fn asked_by(&self, at: u32) -> u32 {
         match self {
             // `each` is not 0, because the endpoint exists.
@@ -202,7 +203,8 @@ impl Endpoints {
     }
 
     /// Reserves `count` consecutive numbers for a block that `schedulers` schedulers will know.
-    /// Returns the first, or `None` if no free range is long enough.
+    /// Returns the first, or `None` if no free range is long enough. If `count` is 0, returns the
+    /// number of processes and reserves no numbers.
     pub(super) fn reserve(&mut self, count: u32, schedulers: u32) -> Option<u32> {
         if count == 0 {
             return Some(self.processes);
@@ -217,7 +219,9 @@ impl Endpoints {
         Some(first)
     }
 
-    /// Records the report of one scheduler that none of its groups names a block.
+    /// Records the report of one scheduler that none of its groups names the block that begins at
+    /// `first`. After the last report, the numbers are free. A number that is not the first of an
+    /// allocated block is ignored.
     pub(super) fn is_over(&mut self, first: u32) {
         let Some((count, schedulers)) = self.given.get_mut(&first) else {
             return;
@@ -238,8 +242,8 @@ impl Endpoints {
         self.free.insert(first, end);
     }
 
-    /// Removes and returns the blocks to report to `leader`: those that no group of this scheduler
-    /// names any more.
+    /// Removes the blocks that no group of this scheduler names any more. Returns the first numbers
+    /// of those to report to `leader`. The others are kept until they are reported.
     pub(super) fn take_over(&mut self, leader: u32) -> Vec<u32> {
         let over = &mut self.over;
         // Dropping a block can release its parent, which may belong to another block.
@@ -270,7 +274,7 @@ impl Endpoints {
     }
 
     /// Records a block that is known while a group of this scheduler holds the lease. `leader` has
-    /// allocated its numbers.
+    /// allocated its numbers. A block that is empty or already known is ignored.
     pub(super) fn know(&mut self, block: EndpointBlock, lease: &Arc<Lease>, leader: u32) {
         if block.counts.all() > 0 && !self.lasting.contains_key(&block.first) {
             let lease = Arc::clone(lease);
@@ -292,7 +296,8 @@ impl Endpoints {
     }
 
     /// Returns the world rank of the process of `member`, which is a process or an endpoint.
-    /// Returns `None` if its block is not known yet.
+    /// Returns `None` if its block, or the block of an endpoint that requested it, is not known
+    /// here.
     pub(in super::super) fn process_of(&self, member: u32) -> Option<u32> {
         let mut member = member;
         // Each step from an endpoint to its parent uses another block. The bound stops cycles in

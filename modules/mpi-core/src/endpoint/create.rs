@@ -118,7 +118,7 @@ impl Combine<Rows, Rc<Planned>> for Making {
 }
 
 impl Planned {
-    /// Returns the handles of a rank.
+    /// Returns the handles of a rank. The errors are those of [`Communicator::endpoints`].
     fn handles(
         &self,
         parent: &Rc<CommunicatorState>,
@@ -180,8 +180,9 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// * [`Error::TooManyRanks`] if the ranks request more than `i32::MAX` endpoints together.
-    /// * [`Error::Mismatch`] if the ranks make different calls.
+    /// * [`Error::TooManyRanks`] if the ranks request more than `i32::MAX` endpoints together, or
+    ///   if memory is not sufficient for the handles of this rank.
+    /// * The errors of all collective calls.
     /// * [`Error::TooMany`] if no communicator number is left, or if a scheduler has too few
     ///   endpoint numbers left. The schedulers of a run share the numbers from the number of its
     ///   processes to 2^32.

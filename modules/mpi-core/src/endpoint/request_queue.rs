@@ -71,7 +71,7 @@ impl RequestQueue {
         Ok(())
     }
 
-    /// Removes and returns all queued requests.
+    /// Removes and returns all queued requests. The result is empty after the run.
     pub(super) fn take(&self) -> Vec<ThreadRequest> {
         lock(&self.requests)
             .as_mut()

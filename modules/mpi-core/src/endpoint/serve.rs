@@ -45,7 +45,8 @@ impl World {
             .map_or_else(current::running, |polling| polling.id)
     }
 
-    /// Adds a thread that can make calls from now on, and returns its index.
+    /// Adds a thread that can make calls from now on, and returns its index. After the run, adds
+    /// nothing and returns `u32::MAX`.
     pub(super) fn add_thread(&self, thread: ThreadState) -> u32 {
         if self.threads.is_closed.get() {
             return u32::MAX;
@@ -84,7 +85,8 @@ impl World {
         self.poll_call(thread);
     }
 
-    /// Polls the call of a thread, if it has one.
+    /// Polls the call of a thread, if it has one that is not being polled. A panic of the drop of a
+    /// completed call fails the run.
     fn poll_call(&self, thread: u32) {
         let taken = self
             .threads
@@ -129,7 +131,8 @@ impl World {
         }
     }
 
-    /// Removes a thread that no longer owns a rank, and reports its panic.
+    /// Removes a thread that no longer owns a rank, and answers the process that waits for its end.
+    /// `panic` is the message of its panic, which fails the run.
     fn dismiss(&self, thread: u32, panic: Option<String>) {
         let Some(thread) = self.threads.remove(thread) else {
             return;

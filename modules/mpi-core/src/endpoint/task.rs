@@ -31,7 +31,8 @@ impl Drop for Task {
     }
 }
 
-/// Future that completes at the end of a task.
+/// Future that completes at the end of a task. It returns [`Error::Over`] if the run ends first,
+/// and [`Error::Inactive`] if it is polled again.
 #[must_use = "if the task is not awaited, its caller continues before it ends"]
 pub struct TaskEnd(Handle);
 
@@ -49,7 +50,7 @@ impl Communicator {
     ///
     /// Deadlock reports show this wait with the position of this call. Use it for synchronization
     /// of your own that such reports should include. The future returns [`Error::Over`] if the run
-    /// is over.
+    /// is over, or ends before the handle is dropped.
     ///
     /// ```
     /// use graphmap_runtime::{Local, Options, join, mpi};

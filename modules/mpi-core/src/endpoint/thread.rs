@@ -86,17 +86,18 @@ impl fmt::Debug for ThreadRank {
 
 impl Communicator {
     /// Converts this handle into a rank that a thread can own. Other handles of this rank are not
-    /// affected.
+    /// affected. After the run, the calls of the returned rank return [`Error::Over`].
     #[track_caller]
     pub fn into_thread(self) -> ThreadRank {
         self.for_thread(None, Location::caller())
     }
 
     /// Starts a thread that owns this rank and runs `f`. Returns a future that completes with the
-    /// result of `f`. Dropping the future does not stop the thread.
+    /// result of `f`, or with [`Error::Over`] if the run ends first or `f` panics. A panic of `f`
+    /// fails the run. Dropping the future does not stop the thread.
     ///
     /// # Errors
-    /// [`Error::Thread`] if the thread cannot be started.
+    /// [`Error::Thread`] if the thread cannot be started. The rank is then given up.
     #[track_caller]
     pub fn on_thread<R: Send + 'static>(
         self,
@@ -207,7 +208,7 @@ impl ThreadRank {
 
     /// Makes calls as this rank, one after the other or concurrently, and blocks until they
     /// complete. `make` and its future run on the scheduler of the rank's process, between polls of
-    /// its processes. Returns their result. A panic in them resumes on this thread.
+    /// its processes. Returns the result of the future. A panic in them resumes on this thread.
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};
@@ -231,9 +232,10 @@ impl ThreadRank {
     /// ```
     ///
     /// # Errors
-    /// * The errors of the calls.
+    /// * The error that the future returns.
     /// * [`Error::Over`] if the run is over, or ends before the calls complete.
-    /// * [`Error::Thread`] if a process of a run calls this.
+    /// * [`Error::Thread`] if this is called on the thread of a running scheduler, as by a process
+    ///   of a run. It would block that scheduler.
     ///
     /// # Panics
     /// If `make` or its future panics.
@@ -265,10 +267,13 @@ impl ThreadRank {
         }
     }
 
-    /// Sends a message as [`Communicator::send`], and blocks until the sender can continue.
+    /// Sends a message as [`Communicator::send`], and blocks until that request completes.
     ///
     /// # Errors
     /// The errors of [`Communicator::send`] and [`call`](Self::call).
+    ///
+    /// # Panics
+    /// As for [`call`](Self::call).
     #[track_caller]
     pub fn send<T: Value>(&self, value: T, dest: usize, tag: i32) -> Result<(), Error> {
         let at = Location::caller();
@@ -279,6 +284,9 @@ impl ThreadRank {
     ///
     /// # Errors
     /// The errors of [`Communicator::recv`] and [`call`](Self::call).
+    ///
+    /// # Panics
+    /// As for [`call`](Self::call).
     #[track_caller]
     pub fn recv<T: Value>(
         &self,
@@ -304,6 +312,9 @@ impl ThreadRank {
     ///
     /// # Errors
     /// The errors of [`Communicator::bcast`] and [`call`](Self::call).
+    ///
+    /// # Panics
+    /// As for [`call`](Self::call).
     #[track_caller]
     pub fn bcast<T: Value + Clone>(&self, value: Option<T>, root: usize) -> Result<T, Error> {
         let at = Location::caller();
@@ -315,6 +326,10 @@ impl ThreadRank {
     ///
     /// # Errors
     /// The errors of [`Communicator::allreduce`] and [`call`](Self::call).
+    ///
+    /// # Panics
+    /// As for [`call`](Self::call). A panic of `op` fails the run. The panic resumes on this thread
+    /// only if `op` runs in the call of this rank.
     #[track_caller]
     pub fn allreduce<T: Value + Clone>(
         &self,
@@ -340,7 +355,9 @@ impl Drop for ThreadRank {
     }
 }
 
-/// Future that completes with the result of the function of a thread that owns a rank.
+/// Future that completes with the result of the function of a thread that owns a rank. It returns
+/// [`Error::Over`] if the run ends first or the function panics, and [`Error::Inactive`] if it is
+/// polled again.
 #[must_use = "if the thread is not awaited, its result is lost"]
 pub struct OnThread<R> {
     end: Handle,

@@ -74,13 +74,15 @@ impl ThreadTable {
         }
     }
 
-    /// Calls `f` with the thread at `at`, if it exists.
+    /// Calls `f` with the thread at `at`. Returns `None` if it does not exist. `f` must not use the
+    /// table.
     pub(super) fn with<R>(&self, at: u32, f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
         let mut states = self.states.borrow_mut();
         states.get_mut(at as usize)?.as_mut().map(f)
     }
 
-    /// Removes the thread at `at`.
+    /// Removes and returns the thread at `at`. Returns `None` if it does not exist. The index is
+    /// reused.
     pub(super) fn remove(&self, at: u32) -> Option<ThreadState> {
         let left = self.states.borrow_mut().get_mut(at as usize)?.take();
         if left.is_some() {

@@ -49,8 +49,8 @@ fn gone(target: u32) -> Error {
     Error::Window(format!("rank {target} has dropped its window").into())
 }
 
-/// Returns the error of an answer without elements: the message of the target, or that its memory
-/// no longer exists.
+/// Returns the error of an answer without elements: [`Error::Window`] with the message of the
+/// target, or that `target` has dropped its window.
 fn refused(answer: Erased, target: u32) -> Error {
     match answer.open::<String>() {
         Ok(what) => Error::Window(what.into()),
@@ -141,14 +141,16 @@ impl<T: Value + Copy, R> Request for Accessing<T, R> {
 }
 
 impl<T: Value + Copy> Window<T> {
-    /// Returns `target` as a rank of the window.
+    /// Returns `target` as a rank of the window, or [`Error::Rank`] if it does not exist.
     pub(super) fn target(&self, target: usize) -> Result<u32, Error> {
         let size = self.size();
         let found = u32::try_from(target).ok().filter(|_| target < size);
         found.ok_or(Error::Rank { rank: target, size })
     }
 
-    /// Returns `target` as a rank, if it exposes these elements.
+    /// Returns `target` as a rank, if it exposes `count` elements from `offset` on. Otherwise
+    /// returns [`Error::Rank`] or [`Error::Window`]. The elements of a dynamic window are not
+    /// checked.
     fn within(&self, target: usize, offset: usize, count: usize) -> Result<u32, Error> {
         let found = self.target(target)?;
         if self.memory.is_dynamic() {
@@ -170,7 +172,8 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Checks that `op` is defined for elements of this type.
+    /// Checks that `op` is defined for elements of this type, and returns [`Error::Window`]
+    /// otherwise. Without values, every operation is allowed.
     fn allowed(op: Op, values: &[T]) -> Result<(), Error> {
         let fits = match (arithmetic::<T>(), values) {
             (Some(known), [value, ..]) => (known.combine)(*value, op, *value).is_some(),
@@ -222,7 +225,8 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Combines `values` with elements of `target`, and returns the elements from before.
+    /// Combines `values` with `count` elements of `target`, and returns the elements from before.
+    /// `values` is empty if the elements are only read.
     pub(super) fn fetch(
         &self,
         (what, op): (OperationKind, Op),
@@ -249,6 +253,7 @@ impl<T: Value + Copy> Window<T> {
     }
 
     /// Sends an operation to `target`, or performs it at once if the target is on this scheduler.
+    /// The returned request waits only for locks, and for answers from another scheduler.
     pub(super) fn access(
         &self,
         target: u32,
@@ -290,7 +295,8 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Does the same as [`Window::access`], but the answer goes to `entry`.
+    /// Does the same as [`Window::access`], but the answer goes to `entry`. If `entry` is [`NONE`],
+    /// it is returned, or dropped if it comes from another scheduler.
     pub(super) fn ask(
         &self,
         target: u32,

@@ -14,10 +14,16 @@ use super::number::{Number, Op};
 use super::operation::{Operation, OperationKind};
 
 impl<T: Value + Copy> Window<T> {
-    /// Sets elements of `target`, beginning at `offset` (`MPI_Put`).
+    /// Sets elements of `target` to `values`, beginning at element `offset` (`MPI_Put`). The
+    /// request completes at once, but if more than 1 MiB of values are on the way to a rank of
+    /// another scheduler, it waits until these have arrived.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Window`] or [`Error::Over`].
+    /// [`Error::Rank`] if the target does not exist. [`Error::Over`] if the run has ended.
+    /// [`Error::Window`] if the target does not expose the elements, has dropped its window, or is
+    /// in a call of [`with`](Self::with). If the target is on another scheduler, a later
+    /// [`flush`](Self::flush), [`fence`](Self::fence) or [`unlock`](super::Locked::unlock) reports
+    /// that it has dropped its window.
     #[track_caller]
     pub fn put(&self, values: impl Into<Vec<T>>, target: usize, offset: usize) -> Accessing<T, ()> {
         self.update(
@@ -29,10 +35,12 @@ impl<T: Value + Copy> Window<T> {
         )
     }
 
-    /// Reads elements of `target` (`MPI_Get`).
+    /// Reads the elements of `target` with the indices in `elements` (`MPI_Get`). The request waits
+    /// for the answer if the target is on another scheduler.
     ///
     /// # Errors
     /// The errors of [`put`](Self::put). [`Error::Window`] if the range ends before it begins.
+    /// [`Error::Unreadable`] if the bytes of the answer cannot be decoded.
     #[track_caller]
     pub fn get(&self, target: usize, elements: Range<usize>) -> Accessing<T, Vec<T>> {
         if elements.start > elements.end {
@@ -55,9 +63,13 @@ impl<T: Value + Copy> Window<T> {
     }
 
     /// Waits until all operations of this rank on `target` have completed there (`MPI_Win_flush`).
+    /// The operations on ranks of this scheduler have always completed, so the request is then
+    /// complete at once.
     ///
     /// # Errors
-    /// The errors of [`put`](Self::put).
+    /// The errors of [`put`](Self::put). For a
+    /// [dynamic](super::super::Communicator::dynamic_window) window, [`Error::Window`] also reports
+    /// the first operation that failed since the last report.
     #[track_caller]
     pub fn flush(&self, target: usize) -> Accessing<T, ()> {
         let at = Location::caller();
@@ -71,7 +83,7 @@ impl<T: Value + Copy> Window<T> {
     /// (`MPI_Win_flush_all`).
     ///
     /// # Errors
-    /// The errors of [`put`](Self::put).
+    /// The first error of [`flush`](Self::flush). All ranks are waited for even after an error.
     #[track_caller]
     pub fn flush_all(&self) -> impl Future<Output = Result<(), Error>> {
         self.flush_those(Location::caller())
@@ -109,11 +121,12 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Waits until all ranks have called it, and their operations on the window have completed
-    /// (`MPI_Win_fence`). Collective.
+    /// Waits until all ranks have called it and the operations of all ranks on the window have
+    /// completed (`MPI_Win_fence`). Collective.
     ///
     /// # Errors
-    /// The errors of [`put`](Self::put) and of collective calls.
+    /// The errors of [`flush_all`](Self::flush_all) and of all collective calls. Also after a
+    /// failed operation, the call waits for the other ranks.
     #[track_caller]
     pub fn fence(&self) -> impl Future<Output = Result<(), Error>> + use<T> {
         self.complete_all(Location::caller())
@@ -144,11 +157,13 @@ impl<T: Value + Copy> Window<T> {
 }
 
 impl<T: Number> Window<T> {
-    /// Combines `values` with elements of `target`, beginning at `offset` (`MPI_Accumulate`).
+    /// Combines `values` with elements of `target` by `op`, beginning at element `offset`
+    /// (`MPI_Accumulate`). The request completes like [`put`](Self::put).
     ///
     /// # Errors
     /// The errors of [`put`](Self::put). [`Error::Window`] if the operation is not defined for the
-    /// type: bitwise operations on floating point numbers, sums of truth values.
+    /// type: bitwise operations on floating-point numbers, and sums, products, minima and maxima of
+    /// truth values.
     #[track_caller]
     pub fn accumulate(
         &self,
@@ -160,11 +175,11 @@ impl<T: Number> Window<T> {
         self.update(values.into(), target, offset, op, Location::caller())
     }
 
-    /// Combines `values` with elements of `target`, and returns the elements from before
-    /// (`MPI_Get_accumulate`).
+    /// Combines `values` with elements of `target` by `op`, beginning at element `offset`, and
+    /// returns the elements from before (`MPI_Get_accumulate`).
     ///
     /// # Errors
-    /// The errors of [`accumulate`](Self::accumulate).
+    /// The errors of [`accumulate`](Self::accumulate) and [`get`](Self::get).
     #[track_caller]
     pub fn get_accumulate(
         &self,
@@ -186,8 +201,8 @@ impl<T: Number> Window<T> {
         .map(Ok)
     }
 
-    /// Combines `value` with one element of `target`, and returns the element from before
-    /// (`MPI_Fetch_and_op`).
+    /// Combines `value` with the element of `target` at `offset` by `op`, and returns the element
+    /// from before (`MPI_Fetch_and_op`).
     ///
     /// # Errors
     /// The errors of [`accumulate`](Self::accumulate).
@@ -204,11 +219,11 @@ impl<T: Number> Window<T> {
         fetched.map(access::first)
     }
 
-    /// Sets an element of `target` to `value` if it equals `expected`. Returns the element from
-    /// before (`MPI_Compare_and_swap`).
+    /// Sets the element of `target` at `offset` to `value` if it equals `expected`. Returns the
+    /// element from before, also if it is not changed (`MPI_Compare_and_swap`).
     ///
     /// # Errors
-    /// The errors of [`put`](Self::put).
+    /// The errors of [`get`](Self::get).
     #[track_caller]
     pub fn compare_and_swap(
         &self,

@@ -39,7 +39,8 @@ impl Communicator {
     /// [`flush`](Window::flush), [`fence`](Window::fence) or [`unlock`](super::Locked::unlock).
     ///
     /// # Errors
-    /// [`Error::Mismatch`], also if the types of elements differ. [`Error::TooMany`].
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
+    /// [`Error::Mismatch`] also if the types of elements differ.
     #[track_caller]
     pub fn dynamic_window<T: Value + Copy>(
         &self,
@@ -58,7 +59,8 @@ impl<T: Value + Copy> Window<T> {
     ///
     /// # Errors
     /// [`Error::Window`] if the window is not dynamic, if its memory is in use by
-    /// [`with_attached`](Self::with_attached), or if no displacements are left.
+    /// [`with_attached`](Self::with_attached), or if no displacements are left. `memory` is then
+    /// dropped.
     pub fn attach(&self, memory: Vec<T>) -> Result<usize, Error> {
         self.memory.attach(memory)
     }
@@ -67,15 +69,18 @@ impl<T: Value + Copy> Window<T> {
     /// its first element.
     ///
     /// # Errors
-    /// The errors of [`attach`](Self::attach). [`Error::Window`] if no piece begins at `piece`.
+    /// [`Error::Window`] if the window is not dynamic, if its memory is in use by
+    /// [`with_attached`](Self::with_attached), or if no piece begins at `piece`.
     pub fn detach(&self, piece: usize) -> Result<Vec<T>, Error> {
         self.memory.detach(piece)
     }
 
-    /// Calls `f` with a piece of this rank, as [`with`](Self::with) does with all memory.
+    /// Calls `f` with the piece of this rank whose first element has the displacement `piece`. `f`
+    /// must not block, as for [`with`](Self::with).
     ///
     /// # Errors
-    /// [`Error::Window`] if no piece begins at `piece`, or within such a call for the same window.
+    /// [`Error::Window`] if no piece begins at `piece`, or within such a call of this rank for the
+    /// same window.
     pub fn with_attached<R>(
         &self,
         piece: usize,

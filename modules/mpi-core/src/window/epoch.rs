@@ -13,7 +13,7 @@ use super::operation::{COMPLETED, OPENED, Operation, OperationKind};
 
 const TWICE: Error = Error::window("this rank has already locked the memory of that rank");
 
-/// A requested lock. Dropping it withdraws the request.
+/// A requested lock. Dropping it withdraws the request, or releases the lock if it is held already.
 #[must_use = "if the lock is not awaited, it is not acquired"]
 pub struct Locking<'w, T: Value + Copy> {
     window: &'w Window<T>,
@@ -69,20 +69,22 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Locks the memory of `target` for this rank alone (`MPI_LOCK_EXCLUSIVE`). Requests are
-    /// granted in order.
+    /// Requests the lock of the memory of `target` for this rank alone (`MPI_LOCK_EXCLUSIVE`). The
+    /// returned future completes when the lock is held. Requests are granted in order.
     ///
     /// # Errors
-    /// [`Error::Rank`] or [`Error::Over`]. [`Error::Window`] if this rank already has the lock, or
-    /// if the target has dropped its window.
+    /// [`Error::Rank`] if the target does not exist. [`Error::Over`] if the run ends first.
+    /// [`Error::Window`] if this rank already has or requests a lock of this memory, or if the
+    /// target has dropped its window.
     #[track_caller]
     pub fn lock(&self, target: usize) -> Locking<'_, T> {
         self.want(target, OperationKind::Exclude, Location::caller())
     }
 
-    /// Locks the memory of `target` for this rank and others that share it (`MPI_LOCK_SHARED`).
-    /// Requests are granted in order, with one exception. If this rank has or requests other locks
-    /// of the window, its request precedes waiting requests for an exclusive lock.
+    /// Requests the lock of the memory of `target` for this rank and others that share the lock
+    /// (`MPI_LOCK_SHARED`). The returned future completes when the lock is held. Requests are
+    /// granted in order, with one exception. If this rank has or requests other locks of the
+    /// window, its request precedes all waiting requests except those of other such ranks.
     ///
     /// # Errors
     /// The errors of [`lock`](Self::lock).
@@ -91,10 +93,12 @@ impl<T: Value + Copy> Window<T> {
         self.want(target, OperationKind::Share, Location::caller())
     }
 
-    /// Requests shared locks of the memory of all ranks at once (`MPI_Win_lock_all`).
+    /// Requests shared locks of the memory of all ranks at once (`MPI_Win_lock_all`). The future
+    /// completes when all of them are held.
     ///
     /// # Errors
-    /// The errors of [`lock`](Self::lock).
+    /// The first error of [`lock`](Self::lock). The locks that this call acquired are then
+    /// released, and its waiting requests are withdrawn.
     #[track_caller]
     pub fn lock_all(&self) -> impl Future<Output = Result<LockedAll<'_, T>, Error>> {
         let at = Location::caller();
@@ -109,7 +113,8 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Releases the lock of the memory of `target`, and waits for the operations on it.
+    /// Releases the lock of the memory of `target` at once. The returned request waits for the
+    /// operations of this rank on that memory.
     fn unlock(&self, target: u32, at: &'static Location<'static>) -> Accessing<T, Vec<T>> {
         self.locked.borrow_mut().remove(&target);
         self.under_way.borrow_mut().remove(&target);
@@ -121,7 +126,8 @@ impl<T: Value + Copy> Window<T> {
     }
 
     /// Exposes the memory of this rank to `origins` (`MPI_Win_post`). The origins wait for this in
-    /// [`start`](Self::start). Waits only if many messages to an origin are unread.
+    /// [`start`](Self::start). The exposure begins when the future is first polled, not by this
+    /// call. The future does not wait for the origins.
     ///
     /// # Errors
     /// [`Error::Over`] if the run has ended. [`Error::Rank`] if a rank does not exist. Then the
@@ -132,10 +138,12 @@ impl<T: Value + Copy> Window<T> {
         self.send_to_each(&origins, OPENED).await
     }
 
-    /// Waits until all `targets` have exposed their memory to this rank (`MPI_Win_start`).
+    /// Waits until all `targets` have exposed their memory to this rank (`MPI_Win_start`). Each
+    /// exposure by [`post`](Self::post) serves one call.
     ///
     /// # Errors
-    /// [`Error::Over`]. [`Error::Rank`] if a rank does not exist. Then no access epoch begins.
+    /// [`Error::Over`] if the run ends first. [`Error::Rank`] if a rank does not exist. Then no
+    /// access epoch begins.
     #[track_caller]
     pub fn start(&self, targets: &[usize]) -> impl Future<Output = Result<(), Error>> + use<T> {
         let at = Location::caller();
@@ -147,12 +155,14 @@ impl<T: Value + Copy> Window<T> {
         async move { opened?.await }
     }
 
-    /// Ends the accesses that [`start`](Self::start) began (`MPI_Win_complete`). Waits until all
-    /// accesses of this rank to those ranks have been performed, and reports that to them.
+    /// Ends the accesses that all earlier calls of [`start`](Self::start) began
+    /// (`MPI_Win_complete`). Waits until all accesses of this rank to those ranks have been
+    /// performed, and reports that to them.
     ///
     /// # Errors
-    /// The first error of an access, as for [`put`](Self::put). The end of the accesses is reported
-    /// to all ranks in any case, because their [`wait`](Self::wait) would not return otherwise.
+    /// The first error of a target, as for [`flush`](Self::flush). The end of the accesses is
+    /// reported to all ranks in any case, because their [`wait`](Self::wait) would not return
+    /// otherwise.
     #[track_caller]
     pub fn complete(&self) -> impl Future<Output = Result<(), Error>> {
         let (targets, at) = (self.started.take(), Location::caller());
@@ -164,28 +174,30 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Ends the exposure that [`post`](Self::post) began (`MPI_Win_wait`). Waits until all
-    /// `origins` have called [`complete`](Self::complete).
+    /// Ends the exposure that all earlier calls of [`post`](Self::post) began (`MPI_Win_wait`).
+    /// Waits until all their `origins` have called [`complete`](Self::complete).
     ///
     /// # Errors
-    /// [`Error::Over`].
+    /// [`Error::Over`] if the run ends first.
     #[track_caller]
     pub fn wait(&self) -> impl Future<Output = Result<(), Error>> + use<T> {
         self.receive_from_each(&self.posted.take(), COMPLETED, Location::caller())
     }
 
-    /// Returns `ranks` as ranks of the window, if all of them exist.
+    /// Returns `ranks` as ranks of the window, or [`Error::Rank`] for the first one that does not
+    /// exist.
     fn targets(&self, ranks: &[usize]) -> Result<Vec<u32>, Error> {
         ranks.iter().map(|&rank| self.target(rank)).collect()
     }
 
-    /// Sends a message to each of `ranks`. Returns the first error.
+    /// Sends an empty buffered message to each of `ranks`. Returns the first error.
     async fn send_to_each(&self, ranks: &[u32], tag: i32) -> Result<(), Error> {
         let send = |&rank: &u32| self.ranks.bsend((), rank as usize, tag);
         wait_for(ranks.iter().map(send).collect()).await
     }
 
-    /// Receives a message from each of `ranks`. Returns the first error.
+    /// Receives an empty message from each of `ranks`. The receives are posted by this call.
+    /// Returns the first error after all receives have ended.
     fn receive_from_each(
         &self,
         ranks: &[u32],
@@ -198,7 +210,7 @@ impl<T: Value + Copy> Window<T> {
     }
 }
 
-/// Waits for all futures, even after an error. Returns the first error.
+/// Waits for all futures, one after the other, even after an error. Returns the first error.
 async fn wait_for<R>(them: Vec<impl Future<Output = Result<R, Error>>>) -> Result<(), Error> {
     let mut outcome = Ok(());
     for one in them {
@@ -249,7 +261,9 @@ impl<T: Value + Copy> Locked<'_, T> {
     /// (`MPI_Win_unlock`).
     ///
     /// # Errors
-    /// [`Error::Over`]. [`Error::Window`] if the target has dropped its window.
+    /// [`Error::Over`] if the run ends first. [`Error::Window`] if the target has dropped its
+    /// window, or as for [`Window::flush`] of a dynamic window. The lock is released even if the
+    /// future is dropped.
     #[track_caller]
     pub fn unlock(self) -> impl Future<Output = Result<(), Error>> + use<T> {
         let unlocked = self.window.unlock(self.target, Location::caller());
@@ -269,10 +283,10 @@ impl<T: Value + Copy> Drop for Locked<'_, T> {
 }
 
 impl<T: Value + Copy> LockedAll<'_, T> {
-    /// Releases all locks as [`Locked::unlock`].
+    /// Releases all locks as [`Locked::unlock`], and waits for the operations on all ranks.
     ///
     /// # Errors
-    /// The errors of [`Locked::unlock`].
+    /// The first error of [`Locked::unlock`]. All ranks are waited for even after an error.
     #[track_caller]
     pub fn unlock(self) -> impl Future<Output = Result<(), Error>> + use<T> {
         let at = Location::caller();

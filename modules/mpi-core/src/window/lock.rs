@@ -41,7 +41,8 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Requests the lock for `origin`. Returns true if it is granted at once.
+    /// Requests the lock for `origin`. Returns true if it is granted at once. Otherwise a later
+    /// [`release`](Self::release) returns `asker`.
     pub(super) fn want(&mut self, origin: u32, mode: LockMode, asker: Asker) -> bool {
         let passes =
             |wanted: &Wanted| mode == LockMode::SharedToo && wanted.mode != LockMode::SharedToo;
@@ -57,7 +58,7 @@ impl Lock {
     }
 
     /// Releases the lock of `origin`, or withdraws its request. Returns the requests that are
-    /// granted by that.
+    /// granted as a result.
     pub(super) fn release(&mut self, origin: u32) -> Vec<Asker> {
         match self.holders.iter().position(|&holder| holder == origin) {
             Some(at) => drop(self.holders.swap_remove(at)),

@@ -20,7 +20,8 @@ pub(in super::super) trait Exposed: Any {
     /// Performs the operation of a rank. Returns the requests to answer, with their answers.
     ///
     /// # Errors
-    /// A description, if the operation is invalid.
+    /// A description, if the operation is invalid. Dynamic memory does not return the errors of an
+    /// access, but answers with the first one or keeps it for a later answer.
     fn access(&self, operation: Erased, asker: Asker) -> Result<Vec<(Asker, Erased)>, String>;
 
     /// Ends the exposure. Returns the requests that still wait for the lock.
@@ -73,7 +74,8 @@ impl<T: Value + Copy> WindowMemory<T> {
         self.is_dynamic
     }
 
-    /// Calls `f` with the elements.
+    /// Calls `f` with the elements. [`Error::Window`] for dynamic memory, or if the elements are
+    /// borrowed.
     pub(super) fn with<R>(&self, f: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
         match self.is_dynamic {
             true => Err(DYNAMIC),
@@ -81,7 +83,8 @@ impl<T: Value + Copy> WindowMemory<T> {
         }
     }
 
-    /// Calls `f` with the piece that begins at displacement `first`.
+    /// Calls `f` with the piece that begins at displacement `first`. [`Error::Window`] if no piece
+    /// begins there, or if the elements are borrowed.
     pub(super) fn with_piece<R>(
         &self,
         first: usize,
@@ -93,7 +96,8 @@ impl<T: Value + Copy> WindowMemory<T> {
         Ok(uninterrupted(|| f(elements)))
     }
 
-    /// Adds a piece, and returns the displacement of its first element.
+    /// Adds a piece, and returns the displacement of its first element. [`Error::Window`] if the
+    /// elements are borrowed, the memory is not dynamic, or no displacements are left.
     pub(super) fn attach(&self, elements: Vec<T>) -> Result<usize, Error> {
         let mut all = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
         match self.is_dynamic {
@@ -102,7 +106,8 @@ impl<T: Value + Copy> WindowMemory<T> {
         }
     }
 
-    /// Removes a piece, and returns its elements.
+    /// Removes a piece, and returns its elements. [`Error::Window`] if the elements are borrowed,
+    /// the memory is not dynamic, or no piece begins at `first`.
     pub(super) fn detach(&self, first: usize) -> Result<Vec<T>, Error> {
         let mut all = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
         match self.is_dynamic {
@@ -111,13 +116,15 @@ impl<T: Value + Copy> WindowMemory<T> {
         }
     }
 
-    /// Removes and returns all elements.
+    /// Removes and returns all elements. The result is empty if they are borrowed.
     pub(super) fn take(&self) -> Vec<T> {
         let elements = self.elements.try_borrow_mut();
         elements.map_or_else(|_| Vec::new(), |mut elements| elements.take())
     }
 
     /// Combines values with elements. Returns the elements from before, or nothing for an update.
+    /// [`Error::Window`] if the elements are borrowed or not exposed, or if the operation is not
+    /// defined for the type.
     pub(super) fn apply(&self, operation: &Operation<T>) -> Result<Vec<T>, Error> {
         let Operation { what, op, .. } = *operation;
         let first = usize::try_from(operation.offset).map_err(|_| BEYOND)?;

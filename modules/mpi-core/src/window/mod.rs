@@ -47,7 +47,8 @@ pub use shared_memory::SharedWindow;
 /// Accesses begin when they are called, and return a [`Request`](super::Request). A request that
 /// fetches completes with the elements. Other requests complete locally: the operation has
 /// completed at the target only after [`flush`](Self::flush), [`fence`](Self::fence) or
-/// [`Locked::unlock`]. A lock excludes only ranks that request the lock.
+/// [`Locked::unlock`]. A lock excludes only ranks that request the lock. Offsets count elements,
+/// not bytes.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, mpi};
@@ -102,7 +103,8 @@ impl Communicator {
     /// own length. Collective.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], also if the types of elements differ. [`Error::TooMany`].
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
+    /// [`Error::Mismatch`] also if the types of elements differ.
     #[track_caller]
     pub fn window<T: Value + Copy>(
         &self,
@@ -115,7 +117,8 @@ impl Communicator {
 }
 
 impl<T: Value + Copy> Window<T> {
-    /// Creates a window. `length` is distributed to all ranks, and `what` is the name of the call.
+    /// Creates a window. `length` is distributed to all ranks, or is `None` for a dynamic window.
+    /// `what` is the name of the call. The errors are those of [`Communicator::window`].
     fn create(
         of: &Communicator,
         what: &'static str,
@@ -165,7 +168,7 @@ impl<T: Value + Copy> Window<T> {
         world.windows.borrow_mut().insert(self.number(), memory);
     }
 
-    /// Returns the rank of the caller.
+    /// Returns the rank of the caller, from 0.
     pub fn rank(&self) -> usize {
         self.ranks.rank()
     }
@@ -182,10 +185,10 @@ impl<T: Value + Copy> Window<T> {
     }
 
     /// Calls `f` with the memory of this rank. No other rank has access to it meanwhile, so `f`
-    /// must not block. A wait in it fails, also on the stack of a fiber.
+    /// must not block. A wait on the stack of a fiber fails in `f`.
     ///
     /// # Errors
-    /// [`Error::Window`] within such a call for the same window, or if the window is
+    /// [`Error::Window`] within such a call of this rank for the same window, or if the window is
     /// [dynamic](Communicator::dynamic_window).
     pub fn with<R>(&self, f: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
         self.memory.with(f)
@@ -195,10 +198,11 @@ impl<T: Value + Copy> Window<T> {
     /// window and returns the memory of this rank (`MPI_Win_free`). For a dynamic window, that is
     /// all attached pieces, in the order in which they were attached. Collective.
     ///
-    /// If a rank drops its window instead, accesses to its memory fail.
+    /// If a rank drops its window instead, accesses to its memory fail. The drop releases the locks
+    /// of the rank.
     ///
     /// # Errors
-    /// The errors of [`fence`](Self::fence).
+    /// The errors of [`fence`](Self::fence). The memory of this rank is then dropped.
     #[track_caller]
     pub fn free(self) -> impl Future<Output = Result<Vec<T>, Error>> {
         let at = Location::caller();

@@ -5,23 +5,24 @@ use std::any::Any;
 
 use super::super::value::Value;
 
-/// Operation that combines the value of the origin with the element at the target.
+/// Operation that combines the value of the origin with the element at the target. The origin is
+/// the rank that calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Op {
-    /// Sum. Integers wrap around.
+    /// Sum of integers or floating-point numbers. Integers wrap around.
     Sum,
-    /// Product. Integers wrap around.
+    /// Product of integers or floating-point numbers. Integers wrap around.
     Product,
-    /// Minimum.
+    /// Minimum. Of a number and a NaN, it is the number.
     Min,
-    /// Maximum.
+    /// Maximum. Of a number and a NaN, it is the number.
     Max,
-    /// Bitwise AND, or logical AND of truth values.
+    /// Bitwise AND of integers, or logical AND of truth values.
     And,
-    /// Bitwise or logical OR.
+    /// Bitwise OR of integers, or logical OR of truth values.
     Or,
-    /// Bitwise or logical exclusive OR.
+    /// Bitwise exclusive OR of integers, or logical exclusive OR of truth values.
     Xor,
     /// The value of the origin (`MPI_REPLACE`).
     Replace,

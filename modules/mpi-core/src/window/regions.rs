@@ -27,7 +27,8 @@ impl<T> Regions<T> {
         }
     }
 
-    /// Adds a piece. Returns its displacement, or `None` if no displacements are left.
+    /// Adds a piece. Returns its displacement, or drops it and returns `None` if no displacements
+    /// are left.
     pub(super) fn attach(&mut self, elements: Vec<T>) -> Option<usize> {
         let first = self.next;
         self.next = first.checked_add(elements.len())?.checked_add(1)?;
@@ -35,19 +36,20 @@ impl<T> Regions<T> {
         Some(first)
     }
 
-    /// Removes and returns the piece that begins at `first`.
+    /// Removes and returns the piece that begins at `first`. `None` if no piece begins there.
     pub(super) fn detach(&mut self, first: usize) -> Option<Vec<T>> {
         let at = self.all.binary_search_by_key(&first, |piece| piece.0);
         at.ok().map(|at| self.all.remove(at).1)
     }
 
-    /// Returns the piece that begins at `first`.
+    /// Returns the piece that begins at `first`. `None` if no piece begins there.
     pub(super) fn at(&mut self, first: usize) -> Option<&mut [T]> {
         let at = self.all.binary_search_by_key(&first, |piece| piece.0);
         at.ok().map(|at| &mut *self.all[at].1)
     }
 
     /// Returns the elements from `first` to `last`, excluding `last`, if they are all in one piece.
+    /// An empty range must begin in a piece or at its end.
     pub(super) fn within(&mut self, first: usize, last: usize) -> Option<&mut [T]> {
         let behind = self.all.partition_point(|piece| piece.0 <= first);
         let (begins, elements) = self.all.get_mut(behind.checked_sub(1)?)?;

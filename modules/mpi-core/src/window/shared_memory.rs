@@ -81,8 +81,9 @@ impl Communicator {
     /// must be in one OS process. Collective.
     ///
     /// # Errors
-    /// [`Error::Window`] if the ranks are in several OS processes. [`Error::Mismatch`], also if the
-    /// types of elements differ. [`Error::TooMany`].
+    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
+    /// [`Error::Window`] at all ranks if they are in several OS processes. [`Error::Mismatch`] also
+    /// if the types of elements differ.
     #[track_caller]
     pub fn shared_window<T: Send + Sync + 'static>(
         &self,
@@ -140,7 +141,8 @@ impl<T> SharedWindow<T> {
         self.ranks.size()
     }
 
-    /// Returns the memory of `rank`, or `None` if the rank does not exist (`MPI_Win_shared_query`).
+    /// Returns the memory of `rank`, or `None` if the communicator does not have this rank
+    /// (`MPI_Win_shared_query`).
     pub fn of(&self, rank: usize) -> Option<&[T]> {
         self.parts.get(rank).map(|part| &**part)
     }
@@ -151,8 +153,8 @@ impl<T> SharedWindow<T> {
         self.of(self.rank()).unwrap_or_default()
     }
 
-    /// Waits until all ranks have called it (`MPI_Win_fence`). Their earlier accesses happen before
-    /// all later ones. Collective.
+    /// Waits until all ranks have called it (`MPI_Win_fence`). The accesses of all ranks before the
+    /// call happen before all accesses after it. Collective.
     ///
     /// A message and the release of a lock also order earlier accesses, so these need no fence.
     ///

@@ -18,8 +18,8 @@ use crate::request::{Collective, CollectiveCall, Loan, StartedCall};
 use crate::shared::{CommunicatorHandle, Groups};
 use crate::topology::{Rank, number};
 
-/// Converts the root of a call on an intercommunicator: a rank of the remote group, or one of the
-/// two constants.
+/// Converts the root of a call on an intercommunicator: a rank of the remote group, `RSMPI_ROOT`
+/// for the calling rank, or `RSMPI_PROC_NULL` for another rank of the local group.
 fn inter_root(rank: Rank) -> core::InterRoot {
     match rank {
         RSMPI_ROOT => core::InterRoot::This,
@@ -35,6 +35,9 @@ fn is_remote(root: Rank) -> bool {
 
 /// Replaces a missing result by no bytes, for the ranks that receive no data from a call on an
 /// intercommunicator.
+///
+/// # Errors
+/// The errors of the call.
 async fn or_nothing(
     call: impl Future<Output = Result<Option<Vec<u8>>, core::Error>>,
 ) -> Result<Vec<u8>, core::Error> {
@@ -45,7 +48,8 @@ async fn or_nothing(
 ///
 /// # Errors
 /// `Error::Count` if there are fewer ranges than ranks, or if a rank has passed fewer elements than
-/// its range needs. Also the other errors of [`BufferRange::fill_exactly`].
+/// its range needs. Also the other errors of [`BufferRange::fill_exactly`]. The ranges before the
+/// range with an error have been filled.
 ///
 /// # Safety
 /// The buffers of the ranges must still be borrowed.
@@ -229,25 +233,33 @@ impl Reduction {
         }
     }
 
-    /// Divides the number of elements by the number of ranks, for a reduction of parts.
+    /// Divides the number of elements by the number of ranks, for a reduction of parts. Rounds
+    /// down.
     fn in_parts(mut self, ranks: usize) -> Self {
         self.elements.count /= ranks.max(1);
         self
     }
 
-    /// Returns true if the program created the operation. It may drop such an operation after its
-    /// call has ended.
+    /// Returns true if the program created the operation. The program may drop such an operation
+    /// after its call has ended.
     fn is_users(&self) -> bool {
         !matches!(self.elements.operation, RawOperation::System(_))
     }
 
     /// Checks that the operation is defined for the elements, and takes the packed elements out.
+    ///
+    /// # Errors
+    /// As for [`Elements::check`].
     fn checked(mut self) -> Result<(Vec<u8>, Reduction), core::Error> {
         self.elements.check()?;
         Ok((std::mem::take(&mut self.bytes), self))
     }
 
     /// Returns the operation as a closure on packed elements.
+    ///
+    /// # Panics
+    /// The closure panics if the loan of an operation of the program has ended, and as
+    /// [`Elements::combine`].
     fn combining(&self) -> impl FnMut(Vec<u8>, Vec<u8>) -> Vec<u8> + 'static {
         let (elements, users, lent) = (self.elements, self.is_users(), self.lending.0.clone());
         move |left, mut right| {
@@ -291,7 +303,10 @@ impl Reduction {
 // The reductions are functions and not closures, because the runtime reports the line of the
 // caller.
 
-/// Starts a reduction to the root (`MPI_Ireduce`).
+/// Starts a reduction to the root (`MPI_Ireduce`). Only the root passes a range.
+///
+/// # Errors
+/// As for [`Elements::check`]. This applies to all reductions of this module.
 ///
 /// # Safety
 /// As for all functions of this module. In addition, the operation must be valid until the returned
@@ -345,7 +360,9 @@ pub(crate) unsafe fn all_reduce(
     Ok(unsafe { reduction.deliver(Some(range), call) })
 }
 
-/// Starts a reduction that gives each rank a part of the result (`MPI_Ireduce_scatter_block`).
+/// Starts a reduction that gives each rank a part of the result (`MPI_Ireduce_scatter_block`). If
+/// the number of elements is not a multiple of the number of ranks, all ranks get an error from the
+/// call.
 ///
 /// # Safety
 /// As for [`reduce`].
@@ -373,6 +390,9 @@ pub(super) unsafe fn reduce_scatter(
 
 /// Starts an inclusive prefix reduction (`MPI_Iscan`).
 ///
+/// # Panics
+/// If the communicator is an intercommunicator.
+///
 /// # Safety
 /// As for [`reduce`].
 #[track_caller]
@@ -388,7 +408,11 @@ pub(super) unsafe fn scan(
     Ok(unsafe { reduction.deliver(Some(range), call) })
 }
 
-/// Starts an exclusive prefix reduction (`MPI_Iexscan`).
+/// Starts an exclusive prefix reduction (`MPI_Iexscan`). Rank 0 gets no result, so its range stays
+/// unchanged.
+///
+/// # Panics
+/// If the communicator is an intercommunicator.
 ///
 /// # Safety
 /// As for [`reduce`].

@@ -9,25 +9,39 @@ use crate::request::{Request, StaticScope, complete};
 use crate::topology::Communicator;
 use crate::{CallError, done};
 
-/// Returns the number of ranks that each rank sends to and receives from.
+/// Returns the number of ranks that each rank sends to and receives from: the ranks of the remote
+/// group if there are two groups.
 fn ranks<C: Communicator + ?Sized>(of: &C) -> usize {
     usize::try_from(of.target_size()).unwrap_or(0)
 }
 
 /// Collective calls without a root. All ranks must make the same calls in the same order.
 ///
-/// Operations are applied in the order of ranks.
+/// Reductions apply their operation in the order of ranks.
+///
+/// # Errors
+/// The functions whose names begin with `try_` return these errors. A request returns them when it
+/// is completed.
+///
+/// * [`CallError::Mismatch`] if ranks make different calls.
+/// * [`CallError::Count`] if a rank receives too few elements, or if a buffer does not have one
+///   part for each rank.
+/// * [`CallError::Truncated`] if a rank receives too many elements.
+/// * [`CallError::Unreadable`] if an operation is not defined for the type of the elements, or if a
+///   received byte is not a valid `bool`.
+/// * [`CallError::Over`] if the run has ended.
 ///
 /// # Panics
-/// All functions panic if ranks make different calls, or if a rank passes another number of
-/// elements than is to be received. The functions whose names begin with `try_` return these
-/// errors: [`CallError::Mismatch`] and [`CallError::Count`].
+/// The other functions panic with these errors. All functions panic if the rank was finalized, and
+/// if the caller is not on the stack of a rank. A reduction panics if ranks pass different numbers
+/// of elements, or if an operation of the program panics.
 ///
 /// # Intercommunicators
 /// Each group receives the data of the other group, so parts belong to the ranks of the remote
 /// group. Scans are not defined for intercommunicators, and panic.
 pub trait CommunicatorCollectives: Communicator {
-    /// Blocks until all ranks have called it (`MPI_Barrier`).
+    /// Blocks until all ranks have called it (`MPI_Barrier`). On an intercommunicator, these are
+    /// the ranks of both groups.
     #[track_caller]
     fn barrier(&self) {
         done(self.try_barrier());
@@ -36,7 +50,7 @@ pub trait CommunicatorCollectives: Communicator {
     /// Blocks as [`barrier`](Self::barrier) does, but returns errors.
     ///
     /// # Errors
-    /// [`CallError::Mismatch`] or another error.
+    /// [`CallError::Mismatch`] or [`CallError::Over`].
     #[track_caller]
     fn try_barrier(&self) -> Result<(), CallError> {
         complete(begin::barrier(self.as_handle().groups())).map(drop)
@@ -51,7 +65,8 @@ pub trait CommunicatorCollectives: Communicator {
 
     forms! {
         /// Gathers the elements of all ranks, in the order of ranks, and gives them to all
-        /// (`MPI_Allgather`).
+        /// (`MPI_Allgather`). The receive buffer has an equal part for each rank. If its length is
+        /// not a multiple of the number of ranks, its last elements stay unchanged.
         fn all_gather_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
@@ -67,7 +82,7 @@ pub trait CommunicatorCollectives: Communicator {
 
     forms! {
         /// Gathers as [`all_gather_into`](Self::all_gather_into) does, but ranks may pass different
-        /// numbers of elements (`MPI_Allgatherv`).
+        /// numbers of elements (`MPI_Allgatherv`). The receive buffer has a part for each rank.
         fn all_gather_varcount_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
@@ -83,7 +98,9 @@ pub trait CommunicatorCollectives: Communicator {
 
     forms! {
         /// Sends a part of the elements to each rank, and receives a part from each, in the order
-        /// of ranks (`MPI_Alltoall`).
+        /// of ranks (`MPI_Alltoall`). All parts of a buffer are equal in length. If the length of a
+        /// buffer is not a multiple of the number of ranks, its last elements are neither sent nor
+        /// changed.
         fn all_to_all_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
@@ -133,11 +150,13 @@ pub trait CommunicatorCollectives: Communicator {
 
     forms! {
         /// Combines as [`all_reduce_into`](Self::all_reduce_into) does, but gives each rank only
-        /// its part of the result (`MPI_Reduce_scatter_block`).
+        /// its part of the result (`MPI_Reduce_scatter_block`). All parts are equal in length, and
+        /// in the order of ranks.
         ///
         /// # Panics
-        /// If the number of received elements times the number of ranks is not the number of sent
-        /// elements.
+        /// All three forms panic at once if the number of received elements times the number of
+        /// ranks is not the number of sent elements. With an intercommunicator, these are the ranks
+        /// of the local group.
         fn reduce_scatter_block_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
@@ -157,7 +176,8 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// Combines the elements of all ranks up to and including this one (`MPI_Scan`).
+        /// Combines the elements of all ranks up to and including this one (`MPI_Scan`), one by one
+        /// as [`all_reduce_into`](Self::all_reduce_into) does.
         fn scan_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
@@ -172,8 +192,9 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// Combines the elements of all ranks before this one (`MPI_Exscan`). The buffer of the
-        /// first rank stays unchanged.
+        /// Combines the elements of all ranks before this one (`MPI_Exscan`), one by one as
+        /// [`all_reduce_into`](Self::all_reduce_into) does. The receive buffer of the first rank
+        /// stays unchanged.
         fn exclusive_scan_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] or another error.

@@ -11,8 +11,8 @@ use crate::raw::AsRaw;
 
 /// An operation by which reductions combine elements. It must be associative.
 pub trait Operation: AsRaw<Raw = MPI_Op> {
-    /// Returns true if the order of operands does not matter. The order of ranks is kept in any
-    /// case.
+    /// Returns true if the operation is declared to be commutative. Reductions combine elements in
+    /// the order of the ranks also if it is.
     fn is_commutative(&self) -> bool {
         match self.as_raw().0 {
             RawOperation::System(_) => true,
@@ -23,7 +23,8 @@ pub trait Operation: AsRaw<Raw = MPI_Op> {
 
 impl<T: Operation> Operation for &T {}
 
-/// A predefined operation.
+/// A predefined operation. Floating point numbers have no logical and bitwise operations, complex
+/// numbers have only sums and products, and `bool` has only logical and bitwise operations.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemOperation(MPI_Op);
 
@@ -41,16 +42,16 @@ macro_rules! predefined {
 }
 
 predefined! {
-    max => Max, "The larger of two numbers.";
-    min => Min, "The smaller of two numbers.";
-    sum => Sum, "The sum of two numbers. Integers wrap around.";
-    product => Product, "The product of two numbers. Integers wrap around.";
-    logical_and => LogicalAnd, "True if both are not 0.";
-    bitwise_and => BitwiseAnd, "Bitwise AND.";
-    logical_or => LogicalOr, "True if at least one is not 0.";
-    bitwise_or => BitwiseOr, "Bitwise OR.";
-    logical_xor => LogicalXor, "True if exactly one is not 0.";
-    bitwise_xor => BitwiseXor, "Bitwise XOR."
+    max => Max, "Returns the operation for the larger of two numbers.";
+    min => Min, "Returns the operation for the smaller of two numbers.";
+    sum => Sum, "Returns the operation for the sum of two numbers. Integers wrap around.";
+    product => Product, "Returns the operation for the product of two numbers. Integers wrap around.";
+    logical_and => LogicalAnd, "Returns the operation for logical AND: 1 if both are not 0, otherwise 0.";
+    bitwise_and => BitwiseAnd, "Returns the operation for bitwise AND.";
+    logical_or => LogicalOr, "Returns the operation for logical OR: 1 if at least one is not 0, otherwise 0.";
+    bitwise_or => BitwiseOr, "Returns the operation for bitwise OR.";
+    logical_xor => LogicalXor, "Returns the operation for logical XOR: 1 if exactly one is not 0, otherwise 0.";
+    bitwise_xor => BitwiseXor, "Returns the operation for bitwise XOR."
 }
 
 // SAFETY: a predefined operation is always valid.
@@ -93,7 +94,7 @@ unsafe impl AsRaw for UserOperation<'_> {
 impl Operation for &UserOperation<'_> {}
 
 impl<'a> UserOperation<'a> {
-    /// Creates an operation that need not be commutative.
+    /// Creates an operation that need not be commutative: see [`new`](Self::new).
     pub fn associative<F>(function: F) -> Self
     where
         F: Fn(DynBuffer<'_>, DynBufferMut<'_>) + Sync + 'a,
@@ -101,7 +102,7 @@ impl<'a> UserOperation<'a> {
         Self::new(false, function)
     }
 
-    /// Creates a commutative operation.
+    /// Creates a commutative operation: see [`new`](Self::new).
     pub fn commutative<F>(function: F) -> Self
     where
         F: Fn(DynBuffer<'_>, DynBufferMut<'_>) + Sync + 'a,
@@ -111,8 +112,9 @@ impl<'a> UserOperation<'a> {
 
     /// Creates an operation, which is commutative if `commute` is true.
     ///
-    /// A call of `function` gets the elements of lower ranks, and the elements of higher ranks,
-    /// which it replaces by the result.
+    /// The first argument of `function` has the elements of lower ranks. The second argument has
+    /// the elements of higher ranks, and `function` replaces them by the result. In a reduction of
+    /// several ranks, calls in `function` that wait panic.
     pub fn new<F>(commute: bool, function: F) -> Self
     where
         F: Fn(DynBuffer<'_>, DynBufferMut<'_>) + Sync + 'a,
@@ -194,10 +196,12 @@ impl UnsafeUserOperation {
 }
 
 /// Combines the elements of two buffers, and writes the result to the second (`MPI_Reduce_local`).
+/// The elements of `inbuf` are the first operands. The elements of both buffers are combined as
+/// elements of the datatype of `inbuf`.
 ///
 /// # Panics
-/// If the buffers differ in the number or type of their elements, or the operation is not defined
-/// for this type.
+/// If the packed elements of the buffers differ in size, or the operation is not defined for the
+/// datatype of `inbuf`. Also if an operation of the program panics.
 #[track_caller]
 #[allow(clippy::needless_pass_by_value)]
 pub fn reduce_local_into<S, R, O>(inbuf: &S, inoutbuf: &mut R, op: O)

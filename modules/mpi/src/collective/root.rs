@@ -18,7 +18,8 @@ fn handle<T: Root + ?Sized>(root: &T) -> &CommunicatorHandle {
     root.as_communicator().as_handle()
 }
 
-/// Returns the number of ranks that the root sends to and receives from.
+/// Returns the number of ranks that the root sends to and receives from: the ranks of the remote
+/// group if there are two groups.
 fn ranks<T: Root + ?Sized>(root: &T) -> usize {
     usize::try_from(root.as_communicator().target_size()).unwrap_or(0)
 }
@@ -50,9 +51,15 @@ fn is_root<T: Root + ?Sized>(root: &T, expected: bool) {
 /// Collective calls with a root. The root calls the functions whose names end in `_root`, and the
 /// other ranks call the others.
 ///
+/// # Errors
+/// As for [`CommunicatorCollectives`](super::CommunicatorCollectives). On an intercommunicator,
+/// also [`CallError::Rank`] if the root does not exist, and [`CallError::Group`] if the ranks do
+/// not agree on the root.
+///
 /// # Panics
 /// As the functions of [`CommunicatorCollectives`](super::CommunicatorCollectives). Also if the
-/// root calls a function of the other ranks, or another rank calls a function of the root.
+/// root calls a function of the other ranks, or another rank calls a function of the root. The
+/// immediate forms, too, panic at once on such a call.
 ///
 /// # Intercommunicators
 /// The ranks of one group name the root as a process of the remote group. The ranks of the group of
@@ -60,11 +67,14 @@ fn is_root<T: Root + ?Sized>(root: &T, expected: bool) {
 /// the call of the root, and receives no data from its own group. The other ranks of its group make
 /// the other call, and neither send nor receive.
 pub trait Root: AsCommunicator {
-    /// Returns the rank of the root.
+    /// Returns the rank of the root. On an intercommunicator, this is a rank of the remote group,
+    /// -3 for the calling rank, or -1 for another rank of the local group.
     fn root_rank(&self) -> Rank;
 
     forms! {
-        /// Sends the elements of the root to all ranks (`MPI_Bcast`).
+        /// Sends the elements of the root to all ranks (`MPI_Bcast`). The root and the other ranks
+        /// call the same function. At the root, the buffer has the elements, and it stays
+        /// unchanged.
         fn broadcast_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
@@ -91,6 +101,8 @@ pub trait Root: AsCommunicator {
 
     forms! {
         /// Receives the elements of all ranks, in the order of ranks (`MPI_Gather` at the root).
+        /// The receive buffer has an equal part for each rank. If its length is not a multiple of
+        /// the number of ranks, its last elements stay unchanged.
         fn gather_into_root,
         immediate_gather_into_root<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -117,7 +129,7 @@ pub trait Root: AsCommunicator {
 
     forms! {
         /// Receives as [`gather_into_root`](Self::gather_into_root) does, but ranks may send
-        /// different numbers of elements.
+        /// different numbers of elements. The receive buffer has a part for each rank.
         fn gather_varcount_into_root,
         immediate_gather_varcount_into_root<Sc, S, R>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: PartitionedBufferMut + ?Sized
@@ -130,7 +142,8 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// Receives a part of the elements of the root (`MPI_Scatter`).
+        /// Receives a part of the elements of the root (`MPI_Scatter`). The part must fill the
+        /// buffer.
         fn scatter_into,
         immediate_scatter_into<Sc, R>(self, recvbuf: &mut R)
         where R: BufferMut + ?Sized
@@ -142,7 +155,9 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// Sends each rank its part of the elements (`MPI_Scatter` at the root).
+        /// Sends each rank its part of the elements (`MPI_Scatter` at the root), and receives the
+        /// part of the root. All parts are equal in length. If the number of elements is not a
+        /// multiple of the number of ranks, the last elements are not sent.
         fn scatter_into_root,
         immediate_scatter_into_root<Sc, S, R>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -197,7 +212,7 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// Combines the elements of all ranks (`MPI_Reduce` at the root).
+        /// Combines the elements of all ranks, and receives the result (`MPI_Reduce` at the root).
         fn reduce_into_root,
         immediate_reduce_into_root<Sc, S, R, O>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -209,19 +224,21 @@ pub trait Root: AsCommunicator {
         }
     }
 
-    /// Starts ranks that run a program (`MPI_Comm_spawn`), which is not supported.
+    /// Returns an error, because ranks that run a program cannot be started (`MPI_Comm_spawn`):
+    /// ranks are calls of a function.
     ///
     /// # Errors
-    /// Always [`MpiError::Spawn`], because ranks are calls of a function and not programs.
+    /// Always [`MpiError::Spawn`] with `maxprocs` failed ranks.
     fn spawn(&self, command: &Command, maxprocs: Rank) -> Result<InterCommunicator, MpiError> {
         let _ = command;
         Err(MpiError::Spawn(maxprocs, maxprocs))
     }
 
-    /// Starts ranks that run several programs (`MPI_Comm_spawn_multiple`), which is not supported.
+    /// Returns an error, because ranks that run programs cannot be started
+    /// (`MPI_Comm_spawn_multiple`).
     ///
     /// # Errors
-    /// As for [`spawn`](Self::spawn).
+    /// Always [`MpiError::Spawn`] with the sum of `maxprocs` as the number of failed ranks.
     fn spawn_multiple(
         &self,
         commands: &[Command],

@@ -179,6 +179,9 @@ macro_rules! dynamic {
 
         impl<'a> $name<'a> {
             /// Returns true if the datatype of the elements is the datatype of `T`.
+            ///
+            /// # Panics
+            /// If the datatype of `T` cannot be created now: see the [crate](crate) documentation.
             pub fn is<T: Equivalence>(&self) -> bool {
                 self.datatype.as_raw() == T::equivalent_datatype().as_raw()
             }
@@ -212,6 +215,9 @@ dynamic!(DynBuffer);
 dynamic!(DynBufferMut);
 
 /// Returns the datatype of the elements of a slice, for any lifetime.
+///
+/// # Panics
+/// If the extent of the datatype is not the size of a value.
 #[track_caller]
 fn datatype<'a, T: Equivalence>() -> DatatypeRef<'a> {
     // SAFETY: layouts are never freed, so the handle is valid for any lifetime.
@@ -220,13 +226,17 @@ fn datatype<'a, T: Equivalence>() -> DatatypeRef<'a> {
 
 impl<'a> DynBuffer<'a> {
     /// Creates a buffer of the elements of a slice.
+    ///
+    /// # Panics
+    /// If the slice has more than 2^31 - 1 elements, or if the extent of the datatype is not the
+    /// size of a value.
     pub fn new<T: Equivalence>(buf: &'a [T]) -> Self {
         // SAFETY: the slice is borrowed as long as this value lives.
         unsafe { Self::from_raw(buf.as_ptr(), buf.count(), datatype::<T>()) }
     }
 
     /// Returns the elements as a slice if `T` has the same datatype, the same size and a suitable
-    /// alignment.
+    /// alignment. Otherwise returns `None`.
     pub fn downcast<T: Equivalence>(self) -> Option<&'a [T]> {
         // SAFETY: the elements have the datatype, spacing and alignment of `T`. There are `len` of
         // them, and they are borrowed for `'a`.
@@ -258,6 +268,10 @@ unsafe impl BufferMut for DynBufferMut<'_> {}
 
 impl<'a> DynBufferMut<'a> {
     /// Creates a buffer of the elements of a slice.
+    ///
+    /// # Panics
+    /// If the slice has more than 2^31 - 1 elements, or if the extent of the datatype is not the
+    /// size of a value.
     pub fn new<T: Equivalence>(buf: &'a mut [T]) -> Self {
         let len = buf.count();
         // SAFETY: the slice is borrowed exclusively as long as this value lives.
@@ -265,7 +279,7 @@ impl<'a> DynBufferMut<'a> {
     }
 
     /// Returns the elements as a slice if `T` has the same datatype, the same size and a suitable
-    /// alignment.
+    /// alignment. Otherwise returns `None`.
     pub fn downcast<T: Equivalence>(self) -> Option<&'a mut [T]> {
         // SAFETY: the elements have the datatype, spacing and alignment of `T`. There are `len` of
         // them, and they are borrowed exclusively for `'a`.
@@ -328,7 +342,8 @@ pub struct MutView<'d, 'b, D: 'd + Datatype, B: 'b + PointerMut + ?Sized> {
 macro_rules! view {
     ($name:ident, $pointer:ident, [$($mutable:tt)*]) => {
         impl<'d, 'b, D: Datatype, B: $pointer + ?Sized> $name<'d, 'b, D, B> {
-            /// Applies a datatype to the beginning of a buffer: `count` elements of `datatype`.
+            /// Applies a datatype to the beginning of a buffer: `count` elements of `datatype`. A
+            /// negative `count` means no elements.
             ///
             /// # Safety
             /// All elements must be within the buffer. Received bytes must be valid values of the

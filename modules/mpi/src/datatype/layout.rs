@@ -229,7 +229,8 @@ impl Layout {
         }
     }
 
-    /// Returns the layout of blocks, which are packed in the given order.
+    /// Returns the layout of blocks, which are packed in the given order. Blocks without elements
+    /// have no effect. `apart` determines the extent.
     ///
     /// # Panics
     /// If the size or extent exceeds the address space. With `Extent::Of`, also if a block is not
@@ -364,8 +365,8 @@ impl Layout {
         self.size.checked_mul(count).expect(TOO_LARGE)
     }
 
-    /// Returns the bytes of elements that are equal in memory and packed, or `None` if they are not
-    /// equal.
+    /// Returns the memory of `count` elements as packed elements, or `None` if elements in memory
+    /// differ from packed elements.
     ///
     /// # Panics
     /// If the size exceeds the address space.
@@ -390,7 +391,7 @@ impl Layout {
     /// Returns an empty buffer with capacity for `count` packed elements.
     ///
     /// # Panics
-    /// If there is not enough memory.
+    /// If there is not enough memory, or the size exceeds the address space.
     #[track_caller]
     pub(crate) fn buffer(&self, count: usize) -> Vec<u8> {
         let (bytes, mut buffer) = (self.packed(count), Vec::new());
@@ -431,7 +432,11 @@ impl Layout {
     }
 
     /// Unpacks up to `count` elements from the beginning of `from`, and removes their bytes. Stops
-    /// at the end of `from`. Returns `None` if a byte is not a valid value.
+    /// at the end of `from`. Returns `None` if a byte is not a valid `bool`. Some elements may have
+    /// been written then.
+    ///
+    /// # Panics
+    /// If the size exceeds the address space.
     ///
     /// # Safety
     /// `to` must point to `count` writable elements.
@@ -495,7 +500,7 @@ impl Block {
     }
 
     /// Returns the number of bytes from the first element of a repetition to the end of its last
-    /// one.
+    /// one, or `None` if it exceeds the address space.
     fn span(&self) -> Option<isize> {
         isize::try_from(self.count)
             .ok()?
@@ -511,7 +516,8 @@ impl Block {
         is_same && end == Some(other.displacement)
     }
 
-    /// Returns the step with which another block is the next repetition of this one.
+    /// Returns the step with which another block is the next repetition of this one, or `None` if
+    /// it cannot be that.
     fn step_to(&self, other: &Block) -> Option<isize> {
         let is_same = std::ptr::eq(self.of, other.of) && self.count == other.count;
         if !is_same || other.times > 1 {
@@ -522,20 +528,22 @@ impl Block {
         (self.times == 1 || step == self.step).then_some(step)
     }
 
-    /// Returns the number of bytes from the first repetition to the last.
+    /// Returns the number of bytes from the first repetition to the last, or `None` if it exceeds
+    /// the address space.
     fn last(&self) -> Option<isize> {
         let steps = isize::try_from(self.times).ok()?.checked_sub(1)?;
         steps.checked_mul(self.step)
     }
 
-    /// Returns the size of the packed elements in bytes.
+    /// Returns the size of the packed elements in bytes, or `None` if it exceeds the address space.
     fn size(&self) -> Option<usize> {
         self.count
             .checked_mul(self.times)?
             .checked_mul(self.of.size)
     }
 
-    /// Returns the offsets of the first byte and behind the last byte.
+    /// Returns the offsets of the first byte and behind the last byte, or `None` if they exceed the
+    /// address space.
     fn bounds(&self) -> Option<(isize, isize)> {
         let last = isize::try_from(self.count).ok()?.checked_sub(1)?;
         let last = last.checked_mul(self.of.extent)?;

@@ -11,7 +11,8 @@ use crate::Count;
 pub trait Partitioned {
     /// Returns the number of elements of each part.
     fn counts(&self) -> &[Count];
-    /// Returns the index of the first element of each part.
+    /// Returns the index of the first element of each part, in the order of
+    /// [`counts`](Self::counts).
     fn displs(&self) -> &[Count];
 }
 
@@ -89,8 +90,8 @@ macro_rules! partition {
             /// `displs`.
             ///
             /// # Panics
-            /// If a part is not within the buffer, or the numbers of counts and displacements
-            /// differ.
+            /// If a part is not within the buffer, a count or displacement is negative, or the
+            /// numbers of counts and displacements differ.
             #[track_caller]
             pub fn new(buf: &'b $($mutable)* B, counts: C, displs: D) -> Self {
                 let parts = Parts {

@@ -176,15 +176,18 @@ impl UncommittedUserDatatype {
     /// Creates a datatype of `count` consecutive elements (`MPI_Type_contiguous`).
     ///
     /// # Panics
-    /// As all constructors: if a number of elements is negative, or the size or extent exceeds the
-    /// address space.
+    /// If a number of elements is negative, or if the size or extent exceeds the address space.
+    /// This applies to all constructors.
     #[track_caller]
     pub fn contiguous<D: UncommittedDatatype>(count: Count, oldtype: &D) -> Self {
         Self::vector(1, count, 1, oldtype)
     }
 
     /// Creates a datatype of `count` blocks of `blocklength` elements each, which begin `stride`
-    /// elements apart (`MPI_Type_vector`).
+    /// elements apart (`MPI_Type_vector`). The stride may be negative.
+    ///
+    /// # Panics
+    /// As [`contiguous`](Self::contiguous). Also if the stride in bytes exceeds the address space.
     #[track_caller]
     pub fn vector<D: UncommittedDatatype>(
         count: Count,
@@ -197,6 +200,9 @@ impl UncommittedUserDatatype {
     }
 
     /// Creates a [`vector`](Self::vector) with the stride in bytes (`MPI_Type_create_hvector`).
+    ///
+    /// # Panics
+    /// As [`contiguous`](Self::contiguous).
     #[track_caller]
     pub fn heterogeneous_vector<D: UncommittedDatatype>(
         count: Count,
@@ -212,7 +218,8 @@ impl UncommittedUserDatatype {
     /// (`MPI_Type_indexed`).
     ///
     /// # Panics
-    /// As all constructors, and if the numbers of lengths and displacements differ.
+    /// As [`contiguous`](Self::contiguous). Also if the numbers of lengths and displacements
+    /// differ, or if a displacement in bytes exceeds the address space.
     #[track_caller]
     pub fn indexed<D: UncommittedDatatype>(
         blocklengths: &[Count],
@@ -229,7 +236,8 @@ impl UncommittedUserDatatype {
     /// (`MPI_Type_create_hindexed`).
     ///
     /// # Panics
-    /// As [`indexed`](Self::indexed).
+    /// As [`contiguous`](Self::contiguous). Also if the numbers of lengths and displacements
+    /// differ.
     #[track_caller]
     pub fn heterogeneous_indexed<D: UncommittedDatatype>(
         blocklengths: &[Count],
@@ -249,6 +257,10 @@ impl UncommittedUserDatatype {
 
     /// Creates a datatype of blocks of the same length, at displacements in elements
     /// (`MPI_Type_create_indexed_block`).
+    ///
+    /// # Panics
+    /// As [`contiguous`](Self::contiguous). Also if a displacement in bytes exceeds the address
+    /// space.
     #[track_caller]
     pub fn indexed_block<D: UncommittedDatatype>(
         blocklength: Count,
@@ -264,6 +276,9 @@ impl UncommittedUserDatatype {
 
     /// Creates a datatype as [`indexed_block`](Self::indexed_block) does, with displacements in
     /// bytes (`MPI_Type_create_hindexed_block`).
+    ///
+    /// # Panics
+    /// As [`contiguous`](Self::contiguous).
     #[track_caller]
     pub fn heterogeneous_indexed_block<D: UncommittedDatatype>(
         blocklength: Count,
@@ -278,10 +293,11 @@ impl UncommittedUserDatatype {
     }
 
     /// Creates a datatype of blocks of different types, at displacements in bytes, as the fields of
-    /// a struct (`MPI_Type_create_struct`). The extent is a multiple of the alignment.
+    /// a struct (`MPI_Type_create_struct`). The extent is rounded up to a multiple of the largest
+    /// alignment of the types.
     ///
     /// # Panics
-    /// As all constructors, and if the three slices differ in length.
+    /// As [`contiguous`](Self::contiguous). Also if the three slices differ in length.
     #[track_caller]
     pub fn structured<D>(blocklengths: &[Count], displacements: &[Address], types: &[D]) -> Self
     where
@@ -320,7 +336,7 @@ macro_rules! committed {
     ($($name:ident($($argument:ident: $of:ty),*)),*) => {
         impl UserDatatype {
             $(
-                #[doc = concat!("As [`UncommittedUserDatatype::", stringify!($name), "`], and committed.")]
+                #[doc = concat!("Creates and commits a datatype: see [`UncommittedUserDatatype::", stringify!($name), "`].")]
                 #[track_caller]
                 pub fn $name<D: UncommittedDatatype>($($argument: $of,)* oldtype: &D) -> UserDatatype {
                     UncommittedUserDatatype::$name($($argument,)* oldtype).commit()
@@ -343,6 +359,9 @@ committed! {
 impl UserDatatype {
     /// Creates and commits a datatype of blocks of different types: see
     /// [`UncommittedUserDatatype::structured`].
+    ///
+    /// # Panics
+    /// As [`UncommittedUserDatatype::structured`].
     #[track_caller]
     pub fn structured<D>(
         blocklengths: &[Count],

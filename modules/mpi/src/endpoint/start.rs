@@ -19,27 +19,32 @@ use crate::{CallError, done};
 
 /// Communicators whose ranks can create endpoints.
 pub trait Endpoints: Communicator {
-    /// Creates `count` endpoints for this rank. A collective call, in which each rank may pass
-    /// another count, also 0.
+    /// Creates `count` endpoints for this rank. A collective call, which blocks until all ranks
+    /// have made it. Each rank may pass another count, also 0.
     ///
     /// The endpoints of all ranks form a new communicator, in the order of the ranks that created
     /// them. Returns the endpoints of this rank, in order.
     ///
     /// # Panics
-    /// * If all counts together exceed `i32::MAX`, or ranks make different calls.
-    /// * If the caller is not a rank, or the communicator is an intercommunicator.
+    /// * On an error: see [`try_endpoints`](Self::try_endpoints).
+    /// * If the caller is not a rank, the rank was finalized, or the communicator is an
+    ///   intercommunicator.
     #[track_caller]
     fn endpoints(&self, count: usize) -> Vec<Endpoint> {
         done(self.try_endpoints(count))
     }
 
-    /// As [`endpoints`](Self::endpoints), but returns errors.
+    /// Creates endpoints as [`endpoints`](Self::endpoints) does, but returns errors.
     ///
     /// # Errors
-    /// [`CallError::TooManyRanks`], [`CallError::Mismatch`] or another error.
+    /// * [`CallError::TooManyRanks`]: all counts together exceed `i32::MAX`.
+    /// * [`CallError::Mismatch`]: ranks make different calls.
+    /// * [`CallError::TooMany`]: no numbers for communicators or endpoints are left.
+    /// * [`CallError::Over`]: the run has ended.
     ///
     /// # Panics
-    /// If the caller is not a rank, or the communicator is an intercommunicator.
+    /// If the caller is not a rank, the rank was finalized, or the communicator is an
+    /// intercommunicator.
     #[track_caller]
     fn try_endpoints(&self, count: usize) -> Result<Vec<Endpoint>, CallError> {
         let of = self.as_handle();
@@ -80,12 +85,13 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// Returns its rank in the communicator of the endpoints that were created together.
+    /// Returns the rank of the endpoint in the communicator of the endpoints that were created
+    /// together.
     pub fn rank(&self) -> Rank {
         self.communicator.rank()
     }
 
-    /// Returns the number of endpoints that were created together.
+    /// Returns the number of endpoints that were created together, by all ranks.
     pub fn size(&self) -> Rank {
         self.communicator.size()
     }
@@ -114,8 +120,8 @@ impl Endpoint {
     /// Calls `f` as this rank on a new stack, which is as large as the stack of the rank. The
     /// result can be [joined](JoinHandle::join).
     ///
-    /// The function runs when the calling stack waits. Its properties are described in the
-    /// [module](crate::endpoint).
+    /// Does not block: the function runs when the calling stack waits. Its properties are described
+    /// in the [module](crate::endpoint). If the rank is being dropped, `f` is not called.
     ///
     /// # Panics
     /// If the caller is not the rank that created the endpoint, is finalized, or calls in
@@ -208,8 +214,8 @@ impl Endpoint {
         running
     }
 
-    /// Returns the rank, or `None` if it may not start anything because it is being dropped. Also
-    /// returns the communicator of the runtime.
+    /// Returns the rank, or `None` if the rank may not start tasks because it is being dropped.
+    /// Also returns the communicator of the runtime.
     ///
     /// # Panics
     /// If the caller is not the rank that created the endpoint, is finalized, or calls in
@@ -230,7 +236,8 @@ impl Endpoint {
 }
 
 /// Runs `f` as each of the endpoints, on a stack for each. Blocks until all have ended, and returns
-/// their results in the order of the endpoints.
+/// their results in the order of the endpoints. Returns an empty vector at once if there are no
+/// endpoints.
 ///
 /// ```
 /// use mpi::collective::SystemOperation;

@@ -36,7 +36,7 @@ impl<'a> ThreadRank<'a> {
         ThreadRank { thread, key }
     }
 
-    /// Returns its rank.
+    /// Returns the rank that the thread is, in the communicator of the endpoints.
     pub fn rank(&self) -> Rank {
         Rank::try_from(self.thread.rank()).unwrap_or(Rank::MAX)
     }
@@ -57,6 +57,7 @@ impl<'a> ThreadRank<'a> {
     /// * With the payload of `f`, if `f` panics.
     /// * If the run is over, or ends meanwhile.
     /// * If the caller is on the stack of a rank, and not on the thread.
+    /// * If no stack can be allocated.
     #[track_caller]
     pub fn call<T: Send + 'static>(
         &self,
@@ -71,7 +72,11 @@ impl<'a> ThreadRank<'a> {
     }
 }
 
-/// Runs a call, on the thread of the rank.
+/// Runs a call on a new stack, on the thread of the rank. Returns the result of `f`.
+///
+/// # Errors
+/// [`CallError::Over`] if the rank has ended, or [`CallError::Thread`] if no stack can be
+/// allocated.
 async fn called<T: 'static>(
     key: Key,
     f: impl FnOnce(&SimpleCommunicator) -> T + 'static,

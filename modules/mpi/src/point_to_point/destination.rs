@@ -10,8 +10,11 @@ use crate::shared::AsHandle;
 use crate::topology::{AsCommunicator, Process, Rank, number};
 use crate::{CallError, Tag};
 
-/// Begins to send the elements of a buffer. They are copied, so the buffer may be used again at
-/// once.
+/// Begins to send the elements of a buffer. The elements are copied, so the buffer may be used
+/// again at once.
+///
+/// # Panics
+/// If the rank was finalized.
 #[track_caller]
 pub(super) fn begin<D: Destination + ?Sized>(
     to: &D,
@@ -23,7 +26,12 @@ pub(super) fn begin<D: Destination + ?Sized>(
     Send::new(content.send(by, number(to.destination_rank()), tag, mode))
 }
 
-/// The rank that messages are sent to. Calls without a tag parameter send tag 0.
+/// The rank that messages are sent to. Calls without a tag parameter send tag 0. The immediate
+/// forms do not block, and report errors when the request is completed.
+///
+/// # Panics
+/// All functions panic if the rank was finalized, and if the caller is not on the stack of a rank.
+/// The functions whose names do not begin with `try_` also panic if the run has ended.
 pub trait Destination: AsCommunicator {
     /// Returns the rank in the communicator.
     fn destination_rank(&self) -> Rank;
@@ -31,6 +39,7 @@ pub trait Destination: AsCommunicator {
     forms! {
         /// Sends a copy of the elements of a buffer (`MPI_Send`). Blocks until the message is
         /// received if it is longer than 64 KiB, or if 64 messages wait at the destination already.
+        /// If the destination runs on another thread, also blocks if too many bytes wait there.
         ///
         /// # Panics
         /// If the rank or the tag does not exist: see
@@ -48,6 +57,9 @@ pub trait Destination: AsCommunicator {
 
     forms! {
         /// Sends the elements of a buffer with tag 0: see [`send_with_tag`](Self::send_with_tag).
+        ///
+        /// # Panics
+        /// If the rank does not exist.
         fn send,
         immediate_send<Sc, Buf>(self, buf: &Buf)
         where Buf: Buffer + ?Sized
@@ -114,11 +126,11 @@ pub trait Destination: AsCommunicator {
     }
 
     forms! {
-        /// Sends the elements of a buffer to a rank whose matching receive waits already
-        /// (`MPI_Rsend`).
+        /// Sends the elements of a buffer to a rank whose matching receive was started already
+        /// (`MPI_Rsend`). If there is no such receive, the message is not sent.
         ///
         /// # Panics
-        /// If no matching receive waits, or if the rank or the tag does not exist: see
+        /// If no matching receive was started, or if the rank or the tag does not exist: see
         /// [`try_ready_send_with_tag`](Self::try_ready_send_with_tag).
         ///
         /// # Safety
@@ -137,8 +149,11 @@ pub trait Destination: AsCommunicator {
     }
 
     forms! {
-        /// Sends the elements of a buffer with tag 0 to a rank whose matching receive waits
+        /// Sends the elements of a buffer with tag 0 to a rank whose matching receive was started
         /// already: see [`ready_send_with_tag`](Self::ready_send_with_tag).
+        ///
+        /// # Panics
+        /// If no matching receive was started, or if the rank does not exist.
         ///
         /// # Safety
         /// No conditions here: if there is no matching receive, the send is an error.

@@ -45,20 +45,22 @@ impl Message {
         Ok((bytes, Status::from_raw(self.status)))
     }
 
-    /// Receives the message as a value.
+    /// Receives the message as a value. Does not block.
     ///
     /// # Panics
-    /// If the message is not a value of this type.
+    /// If the size of the message is not the size of a value, if a byte is not a valid `bool`, or
+    /// if the run has ended.
     #[track_caller]
     pub fn matched_receive<Msg: Equivalence>(self) -> (Msg, Status) {
         let (bytes, status) = done(self.bytes());
         (done(value(&bytes)), status)
     }
 
-    /// Receives the message into a buffer, which may be longer than the message.
+    /// Receives the message into a buffer, which may be longer than the message. Does not block.
     ///
     /// # Panics
-    /// If the buffer is shorter than the message.
+    /// If the buffer is shorter than the message, if a byte is not a valid `bool`, or if the run
+    /// has ended.
     #[track_caller]
     pub fn matched_receive_into<Buf: BufferMut + ?Sized>(self, buf: &mut Buf) -> Status {
         let (bytes, status) = done(self.bytes());
@@ -67,7 +69,8 @@ impl Message {
         status
     }
 
-    /// Receives the message into a buffer, and returns a request that is complete.
+    /// Receives the message into a buffer, and returns a request whose call is done. The errors for
+    /// which [`matched_receive_into`](Self::matched_receive_into) panics are errors of the request.
     #[track_caller]
     pub fn immediate_matched_receive_into<'a, Sc, Buf>(
         self,
@@ -107,10 +110,11 @@ unsafe impl AsRawMut for Message {
 
 /// Receives a message of any length into a new vector.
 pub trait MatchedReceiveVec {
-    /// Receives all values of the message.
+    /// Receives all values of the message. Returns no values if values have a size of 0.
     ///
     /// # Panics
-    /// If the length of the message is not a multiple of the size of a value.
+    /// If the length of the message is not a multiple of the size of a value, if a byte is not a
+    /// valid `bool`, or if the run has ended.
     fn matched_receive_vec<Msg: Equivalence>(self) -> (Vec<Msg>, Status);
 }
 

@@ -44,23 +44,23 @@ impl<T: Equivalence> ReceiveFuture<T> {
         )
     }
 
-    /// Blocks until the value has arrived, and returns it.
+    /// Blocks until the value has arrived, and returns the value and the status of its message.
     ///
     /// # Panics
-    /// If the message is not a value of this type.
+    /// On the errors of [`try_receive_with_tag`](super::source::Source::try_receive_with_tag).
     #[track_caller]
     pub fn get(self) -> (T, Status) {
         Self::opened(wait(self.receiving), self.offset)
     }
 
-    /// Returns the value if it has arrived. Otherwise lets all other ranks run and returns the
-    /// future.
+    /// Returns the value and the status of its message if the value has arrived. Otherwise lets all
+    /// other ranks run once and returns the future.
     ///
     /// # Errors
     /// The future itself, if the value has not arrived.
     ///
     /// # Panics
-    /// If the message is not a value of this type.
+    /// As [`get`](Self::get).
     #[track_caller]
     pub fn r#try(mut self) -> Result<(T, Status), Self> {
         if !self.receiving.is_done() {

@@ -24,7 +24,10 @@ fn same_communicator<D: AsCommunicator, S: AsCommunicator>(destination: &D, sour
     assert_eq!(relation, CommunicatorRelation::Identical);
 }
 
-/// Sends elements and receives into a range.
+/// Sends elements and receives into a range. Blocks until both calls are done.
+///
+/// # Panics
+/// As [`send_receive_into_with_tags`].
 ///
 /// # Safety
 /// The buffer of `range` must be borrowed until this function returns.
@@ -45,11 +48,11 @@ unsafe fn exchange<D: Destination, S: Source>(
     Status::from_raw(done(complete(receive)))
 }
 
-/// Sends a value and receives another.
+/// Sends a value and receives another. Blocks until both calls are done.
 ///
 /// # Panics
-/// As for [`Source::receive_with_tag`]. All functions of this group also panic if the source and
-/// the destination are of different communicators.
+/// As for [`Source::receive_with_tag`] and [`Destination::send_with_tag`]. All functions of this
+/// module also panic if the source and the destination are of different communicators.
 #[track_caller]
 pub fn send_receive_with_tags<M, D, R, S>(
     msg: &M,
@@ -72,6 +75,9 @@ where
 }
 
 /// Sends a value with tag 0 and receives another with any tag: see [`send_receive_with_tags`].
+///
+/// # Panics
+/// As [`send_receive_with_tags`].
 #[track_caller]
 pub fn send_receive<R, M, D, S>(msg: &M, destination: &D, source: &S) -> (R, Status)
 where
@@ -83,7 +89,12 @@ where
     send_receive_with_tags(msg, destination, Tag::default(), source, RSMPI_ANY_TAG)
 }
 
-/// Sends the elements of a buffer and receives into another buffer.
+/// Sends the elements of a buffer and receives into another buffer, which may be longer than the
+/// received message. Blocks until both calls are done.
+///
+/// # Panics
+/// As for [`Source::receive_into_with_tag`] and [`Destination::send_with_tag`]. Also if the source
+/// and the destination are of different communicators.
 #[track_caller]
 pub fn send_receive_into_with_tags<M, D, B, S>(
     msg: &M,
@@ -115,6 +126,9 @@ where
 
 /// Sends the elements of a buffer with tag 0 and receives any tag into another buffer: see
 /// [`send_receive_into_with_tags`].
+///
+/// # Panics
+/// As [`send_receive_into_with_tags`].
 #[track_caller]
 pub fn send_receive_into<M, D, B, S>(msg: &M, destination: &D, buf: &mut B, source: &S) -> Status
 where
@@ -127,6 +141,10 @@ where
 }
 
 /// Sends the elements of a buffer and receives into the same buffer (`MPI_Sendrecv_replace`).
+/// Blocks until both calls are done.
+///
+/// # Panics
+/// As [`send_receive_into_with_tags`].
 #[track_caller]
 pub fn send_receive_replace_into_with_tags<B, D, S>(
     buf: &mut B,
@@ -156,6 +174,9 @@ where
 
 /// Sends the elements of a buffer with tag 0 and receives any tag into the same buffer: see
 /// [`send_receive_replace_into_with_tags`].
+///
+/// # Panics
+/// As [`send_receive_into_with_tags`].
 #[track_caller]
 pub fn send_receive_replace_into<B, D, S>(buf: &mut B, destination: &D, source: &S) -> Status
 where

@@ -14,7 +14,7 @@ use crate::status::Status;
 use crate::topology::{AnyProcess, AsCommunicator, Process, Rank};
 use crate::{CallError, Tag, done};
 
-/// Converts the rank of a source.
+/// Converts the rank of a source, which may be -2 for any rank.
 pub(crate) fn sender(by: Messages<'_>, rank: Rank) -> core::Source {
     match core::Source::from(rank) {
         _ if rank == RSMPI_ANY_SOURCE => core::ANY_SOURCE,
@@ -23,7 +23,7 @@ pub(crate) fn sender(by: Messages<'_>, rank: Rank) -> core::Source {
     }
 }
 
-/// Converts the tag of a receive.
+/// Converts the tag of a receive, which may be -1 for any tag.
 pub(crate) fn tagged(tag: Tag) -> core::TagOf {
     match tag {
         RSMPI_ANY_TAG => core::ANY_TAG,
@@ -94,7 +94,11 @@ pub(super) unsafe fn into_buffer<S: Source + ?Sized>(
 }
 
 /// The rank that messages are received from, or any rank. Calls without a tag parameter receive any
-/// tag.
+/// tag. The functions that take a tag accept -1 for any tag.
+///
+/// # Panics
+/// All functions panic if the rank was finalized, and if the caller is not on the stack of a rank.
+/// The functions whose names do not begin with `try_` also panic if the run has ended.
 ///
 /// # Safety
 /// The rank must exist in the communicator, or be -2 for any rank.
@@ -143,7 +147,7 @@ pub unsafe trait Source: AsCommunicator {
     /// Blocks until a message has arrived, and returns it as a value (`MPI_Recv`).
     ///
     /// # Panics
-    /// If the message is not a value of this type: see
+    /// If the message is not a value of this type, or if the rank or the tag does not exist: see
     /// [`try_receive_with_tag`](Self::try_receive_with_tag).
     #[track_caller]
     fn receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> (Msg, Status) {
@@ -154,8 +158,12 @@ pub unsafe trait Source: AsCommunicator {
     ///
     /// # Errors
     /// [`CallError::Truncated`] if the message is too long, [`CallError::Count`] if it is too
-    /// short, and [`CallError::Unreadable`] if a byte is not a valid `bool`. [`CallError::Rank`],
-    /// [`CallError::Tag`], [`CallError::Over`].
+    /// short, and [`CallError::Unreadable`] if a byte is not a valid `bool`. The message is then
+    /// lost. [`CallError::Rank`] or [`CallError::Tag`] if the rank or the tag does not exist, and
+    /// [`CallError::Over`] if the run has ended.
+    ///
+    /// # Panics
+    /// If the datatype of `Msg` extends beyond a value.
     #[track_caller]
     fn try_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> Result<(Msg, Status), CallError> {
         let from = From::new(self, tag);
@@ -169,10 +177,11 @@ pub unsafe trait Source: AsCommunicator {
         self.receive_with_tag(RSMPI_ANY_TAG)
     }
 
-    /// Blocks until a message has arrived, and receives it into a buffer, which may be longer.
+    /// Blocks until a message has arrived, and receives it into a buffer. The buffer may be longer
+    /// than the message: its other elements stay unchanged.
     ///
     /// # Panics
-    /// If the buffer is shorter than the message: see
+    /// If the buffer is shorter than the message, or if the rank or the tag does not exist: see
     /// [`try_receive_into_with_tag`](Self::try_receive_into_with_tag).
     #[track_caller]
     fn receive_into_with_tag<Buf: BufferMut + ?Sized>(&self, buf: &mut Buf, tag: Tag) -> Status {
@@ -184,8 +193,9 @@ pub unsafe trait Source: AsCommunicator {
     ///
     /// # Errors
     /// [`CallError::Truncated`] if the buffer is shorter than the message. The buffer then contains
-    /// the beginning of the message. [`CallError::Unreadable`], [`CallError::Rank`],
-    /// [`CallError::Tag`], [`CallError::Over`].
+    /// the beginning of the message. [`CallError::Unreadable`] if a byte is not a valid `bool`.
+    /// [`CallError::Rank`], [`CallError::Tag`] and [`CallError::Over`] as for
+    /// [`try_receive_with_tag`](Self::try_receive_with_tag).
     #[track_caller]
     fn try_receive_into_with_tag<Buf: BufferMut + ?Sized>(
         &self,
@@ -205,10 +215,12 @@ pub unsafe trait Source: AsCommunicator {
         self.receive_into_with_tag(buf, RSMPI_ANY_TAG)
     }
 
-    /// Blocks until a message has arrived, and returns all of its values.
+    /// Blocks until a message has arrived, and returns all of its values. Returns no values if
+    /// values have a size of 0.
     ///
     /// # Panics
-    /// If the length of the message is not a multiple of the size of a value.
+    /// If the length of the message is not a multiple of the size of a value, if a byte is not a
+    /// valid `bool`, or if the rank or the tag does not exist.
     #[track_caller]
     fn receive_vec_with_tag<Msg: Equivalence>(&self, tag: Tag) -> (Vec<Msg>, Status) {
         self.matched_probe_with_tag(tag).matched_receive_vec()
@@ -221,7 +233,8 @@ pub unsafe trait Source: AsCommunicator {
         self.receive_vec_with_tag(RSMPI_ANY_TAG)
     }
 
-    /// Begins to receive into a buffer (`MPI_Irecv`).
+    /// Begins to receive into a buffer (`MPI_Irecv`). The request has the errors of
+    /// [`try_receive_into_with_tag`](Self::try_receive_into_with_tag).
     #[track_caller]
     fn immediate_receive_into_with_tag<'a, Sc, Buf>(
         &self,
@@ -240,7 +253,8 @@ pub unsafe trait Source: AsCommunicator {
         unsafe { Request::begin(begin(self, range, tag), data, scope) }
     }
 
-    /// Begins to receive a message with any tag into a buffer.
+    /// Begins to receive a message with any tag into a buffer: see
+    /// [`immediate_receive_into_with_tag`](Self::immediate_receive_into_with_tag).
     #[track_caller]
     fn immediate_receive_into<'a, Sc, Buf>(
         &self,
@@ -254,21 +268,22 @@ pub unsafe trait Source: AsCommunicator {
         self.immediate_receive_into_with_tag(scope, buf, RSMPI_ANY_TAG)
     }
 
-    /// Begins to receive a value (`MPI_Irecv`).
+    /// Begins to receive a value (`MPI_Irecv`). Errors are reported by the returned future.
     #[track_caller]
     fn immediate_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> ReceiveFuture<Msg> {
         let from = From::new(self, tag);
         ReceiveFuture::new(from.receive(), from.by.offset)
     }
 
-    /// Begins to receive a value with any tag.
+    /// Begins to receive a value with any tag: see
+    /// [`immediate_receive_with_tag`](Self::immediate_receive_with_tag).
     #[track_caller]
     fn immediate_receive<Msg: Equivalence>(&self) -> ReceiveFuture<Msg> {
         self.immediate_receive_with_tag(RSMPI_ANY_TAG)
     }
 
     /// Returns the status of a message that can be received now (`MPI_Iprobe`). If there is no such
-    /// message, lets all other ranks run and returns `None`.
+    /// message, lets all other ranks run once and returns `None`.
     ///
     /// # Panics
     /// If the rank or the tag does not exist.
@@ -287,7 +302,7 @@ pub unsafe trait Source: AsCommunicator {
     }
 
     /// Takes a message that can be received now out of the queue (`MPI_Improbe`). If there is no
-    /// such message, lets all other ranks run and returns `None`.
+    /// such message, lets all other ranks run once and returns `None`.
     ///
     /// # Panics
     /// If the rank or the tag does not exist.

@@ -2,8 +2,9 @@
 //!
 //! A [`Request`] borrows the buffer that it sends or receives. The scope of the request determines
 //! how long: until the end of a [`scope`], or `'static` by [`StaticScope`]. The buffer is written
-//! to only when the request is waited for or tested. Dropping a request is therefore sound, and
-//! cancels the call. It nevertheless panics, because each request must be completed.
+//! to only when the request is waited for or tested. Dropping a request is therefore sound. It ends
+//! a receive, but a message that was sent is still delivered, and the other ranks of a collective
+//! call still get its result. The drop nevertheless panics, because each request must be completed.
 
 use std::cell::Cell;
 use std::fmt;
@@ -86,7 +87,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         unsafe { Self::made(Pending::handle(started), data, scope) }
     }
 
-    /// Makes a request of its parts, and registers it.
+    /// Makes a request of its parts, and registers the request and its loan with the scope.
     ///
     /// # Safety
     /// As for [`from_raw`](Self::from_raw).
@@ -104,7 +105,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         }
     }
 
-    /// Makes a request of its parts.
+    /// Makes a request of its parts: a handle, the data that the call borrows, and a scope.
     ///
     /// # Safety
     /// The parts must come from [`into_raw`](Self::into_raw), with the same data.
@@ -125,7 +126,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         }
     }
 
-    /// Returns the parts.
+    /// Returns the parts: the handle, the data and the scope. Does not complete the call.
     ///
     /// # Safety
     /// The caller must make a request of the parts again before it uses the data.
@@ -135,10 +136,13 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         (request, unsafe { &*data }, scope)
     }
 
-    /// Blocks until the call is done, and returns the status of its message.
+    /// Blocks until the call is done, and returns the status of its message. The status of a send,
+    /// of a collective call and of a cancelled call is empty: source -2, tag -1, and no elements.
     ///
     /// # Panics
-    /// If the call has failed: see [`try_wait`](Self::try_wait).
+    /// If the call has failed: see [`try_wait`](Self::try_wait). All functions that wait also panic
+    /// if the caller is not on the stack of a rank, or would have to block while its stack is
+    /// unwinding.
     #[track_caller]
     pub fn wait(self) -> Status {
         crate::done(self.try_wait())
@@ -147,7 +151,8 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     /// Blocks as [`wait`](Self::wait), but returns errors.
     ///
     /// # Errors
-    /// The errors of the call that was started, such as [`CallError::Truncated`].
+    /// The errors of the call that was started, such as [`CallError::Truncated`], and
+    /// [`CallError::Over`] if the run has ended.
     #[track_caller]
     pub fn try_wait(self) -> Result<Status, CallError> {
         self.finish().0
@@ -183,8 +188,8 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         self.wait();
     }
 
-    /// Returns the status if the call is done. If it is not, lets all other ranks run and returns
-    /// the request.
+    /// Returns the status if the call is done. If it is not, lets all other ranks run once and
+    /// returns the request.
     ///
     /// # Errors
     /// The request, if the call is not done.
@@ -224,8 +229,10 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         }
     }
 
-    /// Cancels the call if possible: a send whose message has not been received yet, or a receive
-    /// that has not been waited for. The request must still be completed.
+    /// Cancels the call if possible. A receive can be cancelled until it is completed. A send can
+    /// be cancelled while it would block and its destination runs on the same thread. Otherwise its
+    /// message is delivered. A send and a cancelled receive are then done without a status. This
+    /// has no effect on collective calls. The request must still be completed.
     pub fn cancel(&self) {
         // SAFETY: the handle belongs to this request.
         unsafe { &*self.request.0 }.cancel();

@@ -17,10 +17,12 @@ use crate::shared::Messages;
 /// A call that was started. Buffers it borrows are written to only when it is polled, except as
 /// [`Receive::into_buffer`] describes.
 pub(crate) trait StartedCall {
-    /// Polls the call for its status.
+    /// Polls the call for its status. After the status was returned, or the call was cancelled, a
+    /// poll returns `Error::Inactive`.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>>;
 
-    /// Returns true if the call is known to be done, so that a poll returns its status.
+    /// Returns true if the call is known to be done, so that a poll returns its status. The default
+    /// is false.
     fn is_done(&self) -> bool {
         false
     }
@@ -33,7 +35,8 @@ pub(crate) trait StartedCall {
     /// Disarms the wait that the last poll has registered.
     fn disarm(&mut self) {}
 
-    /// Cancels the call if possible. Returns whether the request is complete afterwards.
+    /// Cancels the call if possible. Returns true if the call is done afterwards. The default does
+    /// nothing and returns false.
     fn cancel(&mut self) -> bool {
         false
     }
@@ -235,6 +238,12 @@ impl StartedCall for Done {
 }
 
 /// Blocks until the call is done, and returns its status.
+///
+/// # Errors
+/// The errors of the call.
+///
+/// # Panics
+/// As [`wait`], unless the call is known to be done.
 #[track_caller]
 pub(crate) fn complete(mut started: impl StartedCall) -> Result<MPI_Status, core::Error> {
     if started.is_done()
@@ -292,7 +301,7 @@ impl Pending {
         }
     }
 
-    /// Cancels the call if possible.
+    /// Cancels the call if possible. Does nothing if its status is stored already.
     pub(crate) fn cancel(&self) {
         let mut state = self.0.borrow_mut();
         if let State::Active(started) = &mut *state
@@ -302,7 +311,7 @@ impl Pending {
         }
     }
 
-    /// Returns whether the call is done. If so, keeps its status for the next poll.
+    /// Returns true if the call is done. Then stores its status or error for the next poll.
     pub(crate) fn is_done(&self) -> bool {
         match self.try_status() {
             Some(done) => {
@@ -313,7 +322,10 @@ impl Pending {
         }
     }
 
-    /// Returns the status of the call if it is done.
+    /// Polls the call once. Returns its status or error, or `None` if it is not done.
+    ///
+    /// # Panics
+    /// As [`poll_once`].
     pub(crate) fn try_status(&self) -> Option<Result<MPI_Status, core::Error>> {
         let polled = poll_once(pin!(poll_fn(|context| match self.poll(context) {
             Poll::Pending => {
@@ -338,7 +350,7 @@ pub(crate) unsafe fn owned(request: MPI_Request) -> Box<Pending> {
     unsafe { Box::from_raw(request.0) }
 }
 
-/// Lets all other ranks run. Does nothing while the stack is unwound.
+/// Lets all other ranks of the thread run once. Does nothing while the stack is unwound.
 #[track_caller]
 pub(crate) fn yield_to_ranks() {
     if !std::thread::panicking() {

@@ -91,10 +91,12 @@ unsafe impl<'a> Scope<'a> for &LocalScope<'a> {
     }
 }
 
-/// Calls `f` with a scope, whose requests may borrow values that outlive the call.
+/// Calls `f` with a scope, and returns its result. Requests of the scope may borrow values that
+/// outlive this call.
 ///
 /// # Panics
-/// If a request of the scope was forgotten before it was complete.
+/// If a request of the scope was neither completed nor dropped when `f` returns, for example by
+/// `mem::forget`.
 pub fn scope<'a, F, R>(f: F) -> R
 where
     F: FnOnce(&LocalScope<'a>) -> R,

@@ -38,7 +38,7 @@ fn poll_any<'p>(
 /// status of its message, or `None` if there are no requests.
 ///
 /// # Panics
-/// If the request has failed.
+/// If the request has failed. It has been removed then, too.
 #[track_caller]
 pub fn wait_any<'a, D, S: Scope<'a>>(
     requests: &mut Vec<Request<'a, D, S>>,
@@ -94,7 +94,8 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         self.requests.iter().flatten().count()
     }
 
-    /// Adds a request, and returns its number.
+    /// Adds a request, and returns its number: 0 for the first, and then ascending. The request
+    /// leaves its scope, and must be completed by the collection.
     pub fn add<S: Scope<'a>>(&mut self, req: Request<'a, D, S>) -> usize {
         let (request, data, _scope) = req.parts();
         self.requests.push(Some((request, data)));
@@ -127,7 +128,8 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         (at, status, unsafe { &*data })
     }
 
-    /// Returns the results of all requests that are done.
+    /// Returns the results of all requests that are done. They must be removed by
+    /// [`take`](Self::take), because their results are not returned again.
     fn completed(&self) -> Vec<Completed> {
         let try_status =
             |(at, pending): (usize, &Pending)| pending.try_status().map(|done| (at, done));
@@ -147,7 +149,9 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         Some(self.take(found))
     }
 
-    /// Blocks until a request is done, and stores all requests that are done in `result`.
+    /// Blocks until a request is done. Replaces the content of `result` by all requests that are
+    /// done: their numbers, statuses and data. If all requests are complete, `result` is empty and
+    /// the call does not block.
     #[track_caller]
     pub fn wait_some(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
@@ -157,7 +161,8 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// Blocks until all requests are done, and stores them in `result`.
+    /// Blocks until all requests are done, and replaces the content of `result` by them, in the
+    /// order of their numbers. Requests that were complete before are not included.
     #[track_caller]
     pub fn wait_all(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
@@ -171,8 +176,8 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// Returns a request that is done. If no request is done, lets all other ranks run and returns
-    /// `None`.
+    /// Returns a request that is done: its number, its status and its data. If no request is done,
+    /// or all are complete, lets all other ranks run once and returns `None`.
     #[track_caller]
     pub fn test_any(&mut self) -> Option<(usize, Status, &'a D)> {
         let try_status =
@@ -187,8 +192,8 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// Stores all requests that are done in `result`. If no request is done, lets all other ranks
-    /// run.
+    /// Replaces the content of `result` by all requests that are done. If no request is done, lets
+    /// all other ranks run once.
     #[track_caller]
     pub fn test_some(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
@@ -200,8 +205,8 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// Stores all requests in `result` if all are done, and returns true. Otherwise lets all other
-    /// ranks run and returns false.
+    /// Replaces the content of `result` by all requests if all are done, and returns true.
+    /// Otherwise clears `result`, lets all other ranks run once, and returns false.
     #[track_caller]
     pub fn test_all(&mut self, result: &mut Vec<(usize, Status, &'a D)>) -> bool {
         result.clear();

@@ -32,7 +32,8 @@ impl CartesianCommunicator {
         CartesianCommunicator(SimpleCommunicator::made(shared))
     }
 
-    /// Returns the communicator of a handle if it has a grid.
+    /// Returns the communicator of a handle. Returns `None` if the handle is null, or if its
+    /// communicator has no grid.
     ///
     /// # Safety
     /// As for [`FromRaw`]. If the result is `None`, the handle still belongs to the caller.
@@ -67,8 +68,11 @@ impl CartesianCommunicator {
     /// Stores the layout as [`get_layout_into`](Self::get_layout_into), without comparing the
     /// lengths of the slices first.
     ///
+    /// # Panics
+    /// If a slice is shorter than the number of dimensions.
+    ///
     /// # Safety
-    /// No conditions here: it panics if the slices are too short.
+    /// No conditions here. It is unsafe because rsmpi's function is.
     pub unsafe fn get_layout_into_unchecked(
         &self,
         dims: &mut [Count],
@@ -111,7 +115,7 @@ impl CartesianCommunicator {
         layout
     }
 
-    /// Calls [`coordinates_to_rank`](Self::coordinates_to_rank).
+    /// Calls [`coordinates_to_rank`](Self::coordinates_to_rank), and panics as it does.
     ///
     /// # Safety
     /// No conditions here. It is unsafe because rsmpi's function is.
@@ -120,7 +124,7 @@ impl CartesianCommunicator {
         self.coordinates_to_rank(coords)
     }
 
-    /// Returns the rank at these coordinates. Along periodic dimensions they wrap around.
+    /// Returns the rank at these coordinates. Coordinates along periodic dimensions wrap around.
     ///
     /// # Panics
     /// If the coordinates are beyond an edge, or if their number is not the number of dimensions.
@@ -140,7 +144,7 @@ impl CartesianCommunicator {
         )
     }
 
-    /// Calls [`rank_to_coordinates_into`](Self::rank_to_coordinates_into).
+    /// Calls [`rank_to_coordinates_into`](Self::rank_to_coordinates_into), and panics as it does.
     ///
     /// # Safety
     /// No conditions here. It is unsafe because rsmpi's function is.
@@ -176,7 +180,7 @@ impl CartesianCommunicator {
         found.into_iter().map(super::group::rank).collect()
     }
 
-    /// Calls [`shift`](Self::shift).
+    /// Calls [`shift`](Self::shift), and panics as it does.
     ///
     /// # Safety
     /// No conditions here. It is unsafe because rsmpi's function is.
@@ -189,8 +193,9 @@ impl CartesianCommunicator {
         self.shift(dimension, displacement)
     }
 
-    /// Returns the ranks that the calling rank receives from and sends to if all ranks send
-    /// `displacement` steps along a dimension (`MPI_Cart_shift`). A rank beyond an edge is `None`.
+    /// Returns the ranks that the calling rank receives from and sends to, in this order, if all
+    /// ranks send `displacement` steps along a dimension (`MPI_Cart_shift`). Dimensions are counted
+    /// from 0. A rank beyond an edge is `None`. Does not communicate.
     ///
     /// # Panics
     /// If the dimension does not exist.
@@ -210,7 +215,7 @@ impl CartesianCommunicator {
         (source.map(rank), destination.map(rank))
     }
 
-    /// Calls [`subgroup`](Self::subgroup).
+    /// Calls [`subgroup`](Self::subgroup), and panics as it does.
     ///
     /// # Safety
     /// No conditions here. It is unsafe because rsmpi's function is.
@@ -219,12 +224,13 @@ impl CartesianCommunicator {
         self.subgroup(retain)
     }
 
-    /// Returns the part of the grid that contains the calling rank and has the dimensions to retain
-    /// (`MPI_Cart_sub`). A collective call.
+    /// Returns the part of the grid that contains the calling rank and has only the dimensions that
+    /// are true in `retain` (`MPI_Cart_sub`). A collective call, which blocks until all ranks have
+    /// made it.
     ///
     /// # Panics
-    /// If the length of `retain` is not the number of dimensions, or if ranks pass different
-    /// values.
+    /// If the length of `retain` is not the number of dimensions, or if ranks pass different values
+    /// or make different calls. Also if the rank was finalized.
     #[track_caller]
     pub fn subgroup(&self, retain: &[bool]) -> CartesianCommunicator {
         assert_eq!(

@@ -22,12 +22,12 @@ use crate::{Count, Tag, done};
 pub struct Color(Option<u32>);
 
 impl Color {
-    /// Requests no part (`MPI_UNDEFINED`).
+    /// Returns the request for no part (`MPI_UNDEFINED`).
     pub fn undefined() -> Color {
         Color(None)
     }
 
-    /// Requests the part of all ranks with this colour.
+    /// Returns the request for the part of all ranks with this colour.
     ///
     /// # Panics
     /// If the colour is negative.
@@ -43,7 +43,8 @@ impl Color {
 /// Key that orders the ranks of a part of a split.
 pub type Key = c_int;
 
-/// Wraps a communicator that was made for the calling rank, if any.
+/// Wraps a communicator that was made from `of` for the calling rank. Returns `None` if there is
+/// none.
 fn made(of: &CommunicatorHandle, made: Option<core::Communicator>) -> Option<SimpleCommunicator> {
     made.map(|core| SimpleCommunicator::made(of.0.derived(core)))
 }
@@ -51,7 +52,8 @@ fn made(of: &CommunicatorHandle, made: Option<core::Communicator>) -> Option<Sim
 /// An ordered set of ranks, as one of them sees it. Messages of a communicator are not visible to
 /// other communicators.
 pub trait Communicator: AsHandle {
-    /// Returns the number of ranks that messages can be sent to.
+    /// Returns the number of ranks that messages can be sent to. Of an intercommunicator, these are
+    /// the ranks of the remote group.
     fn target_size(&self) -> Rank;
 
     /// Returns the number of ranks. Of an intercommunicator, these are the ranks of the local
@@ -60,12 +62,13 @@ pub trait Communicator: AsHandle {
         rank(self.as_handle().0.known().size())
     }
 
-    /// Returns the rank that owns this value.
+    /// Returns the rank that owns this value, in its group.
     fn rank(&self) -> Rank {
         rank(self.as_handle().0.known().rank())
     }
 
-    /// Returns a rank that messages can be sent to.
+    /// Returns a rank as a process that messages can be sent to. Of an intercommunicator, this is a
+    /// rank of the remote group.
     ///
     /// # Panics
     /// If the rank does not exist.
@@ -84,13 +87,15 @@ pub trait Communicator: AsHandle {
         AnyProcess::new(self)
     }
 
-    /// Returns the rank that owns this value, as a process.
+    /// Returns the rank that owns this value, as a process. Of an intercommunicator, returns the
+    /// process of the remote group with the same number, which need not exist.
     fn this_process(&self) -> Process<'_> {
         let rank = self.rank();
         Process::new(self, rank)
     }
 
-    /// Compares this communicator with another.
+    /// Compares this communicator with another. Intercommunicators are compared by both groups, and
+    /// are unequal to communicators of one group. Does not communicate.
     fn compare(&self, other: &dyn Communicator) -> CommunicatorRelation {
         let (this, other) = (&self.as_handle().0, &other.as_handle().0);
         let local = this.known().compare(other.known());
@@ -112,11 +117,15 @@ pub trait Communicator: AsHandle {
         }
     }
 
-    /// Makes another communicator of the same ranks (`MPI_Comm_dup`). A collective call, as all
-    /// calls that make communicators.
+    /// Makes another communicator of the same ranks (`MPI_Comm_dup`). Its virtual topology is the
+    /// same. It has clones of the attributes whose type sets
+    /// [`CLONE_ON_DUP`](CommAttribute::CLONE_ON_DUP), and no name. A collective call, as all calls
+    /// that make communicators: it blocks until all ranks have made it.
     ///
     /// # Panics
-    /// If ranks make different calls. This applies to all calls below that make communicators.
+    /// If ranks make different calls, if the rank was finalized, if the communicator is an
+    /// intercommunicator, or if no communicator numbers are left. This applies to all calls below
+    /// that make communicators. Also if an attribute panics when it is cloned.
     #[track_caller]
     fn duplicate(&self) -> SimpleCommunicator {
         let of = self.as_handle();
@@ -136,15 +145,21 @@ pub trait Communicator: AsHandle {
         SimpleCommunicator::made(shared)
     }
 
-    /// Returns the communicator of all ranks with the same colour, or `None` for
-    /// [`Color::undefined`].
+    /// Returns the communicator of all ranks with the same colour, in the order of their ranks
+    /// (`MPI_Comm_split`). Returns `None` for [`Color::undefined`]. A collective call.
+    ///
+    /// # Panics
+    /// As [`duplicate`](Self::duplicate).
     #[track_caller]
     fn split_by_color(&self, color: Color) -> Option<SimpleCommunicator> {
         self.split_by_color_with_key(color, Key::default())
     }
 
     /// Splits as [`split_by_color`](Self::split_by_color), with the ranks in the order of their
-    /// keys.
+    /// keys. Ranks with equal keys are in the order of their ranks here.
+    ///
+    /// # Panics
+    /// As [`duplicate`](Self::duplicate).
     #[track_caller]
     fn split_by_color_with_key(&self, color: Color, key: Key) -> Option<SimpleCommunicator> {
         let of = self.as_handle();
@@ -155,7 +170,10 @@ pub trait Communicator: AsHandle {
     /// order of keys (`MPI_Comm_split_type`, `MPI_COMM_TYPE_SHARED`). These are the ranks of its OS
     /// process, not of its host, because
     /// [`create_shared_window`](crate::window::Windows::create_shared_window) is for one OS
-    /// process.
+    /// process. A collective call.
+    ///
+    /// # Panics
+    /// As [`duplicate`](Self::duplicate).
     #[track_caller]
     fn split_shared(&self, key: c_int) -> SimpleCommunicator {
         let of = self.as_handle();
@@ -163,9 +181,13 @@ pub trait Communicator: AsHandle {
         SimpleCommunicator::made(of.0.derived(done(core)))
     }
 
-    /// Returns the communicator of a group, or `None` if the calling rank is not in the group. All
-    /// ranks of this communicator must call it. The groups that they pass must be equal or
-    /// disjoint.
+    /// Returns the communicator of a group, or `None` if the calling rank is not in the group
+    /// (`MPI_Comm_create`). All ranks of this communicator must call it. All ranks of a group must
+    /// pass that group, and different groups must be disjoint.
+    ///
+    /// # Panics
+    /// As [`duplicate`](Self::duplicate). Also if the group has a process that is not in this
+    /// communicator, or if ranks of a group pass different groups.
     #[track_caller]
     fn split_by_subgroup_collective(&self, group: &dyn Group) -> Option<SimpleCommunicator> {
         let of = self.as_handle();
@@ -173,14 +195,24 @@ pub trait Communicator: AsHandle {
     }
 
     /// Splits as [`split_by_subgroup_collective`](Self::split_by_subgroup_collective), but only the
-    /// ranks of the group call it.
+    /// ranks of the group need to call it (`MPI_Comm_create_group`). Other ranks get `None` at
+    /// once.
+    ///
+    /// # Panics
+    /// As [`split_by_subgroup_with_tag`](Self::split_by_subgroup_with_tag).
     #[track_caller]
     fn split_by_subgroup(&self, group: &dyn Group) -> Option<SimpleCommunicator> {
         self.split_by_subgroup_with_tag(group, Tag::default())
     }
 
-    /// Splits as [`split_by_subgroup`](Self::split_by_subgroup), with a tag. Communicators that the
-    /// same ranks make at the same time need different tags.
+    /// Splits as [`split_by_subgroup`](Self::split_by_subgroup), with a tag. All ranks of the group
+    /// must pass the same tag. Communicators that the same ranks make at the same time need
+    /// different tags.
+    ///
+    /// # Panics
+    /// As [`duplicate`](Self::duplicate). Also if the group has a process that is not in this
+    /// communicator, if the tag is negative, or if communicators that are made at the same time
+    /// have equal tags.
     #[track_caller]
     fn split_by_subgroup_with_tag(
         &self,
@@ -200,7 +232,8 @@ pub trait Communicator: AsHandle {
         UserGroup::new(known.group(), known)
     }
 
-    /// Ends the run with a panic.
+    /// Ends the run with a panic of the calling rank, whose message contains the code
+    /// (`MPI_Abort`).
     ///
     /// # Panics
     /// Always.
@@ -209,28 +242,31 @@ pub trait Communicator: AsHandle {
         panic!("rank {} aborted the run with code {errorcode}", self.rank())
     }
 
-    /// Returns whether the communicator is an intercommunicator. Currently always returns false.
+    /// Returns false, also for an [`InterCommunicator`].
     fn test_inter(&self) -> bool {
         false
     }
 
-    /// Sets the name of the communicator.
+    /// Sets the name of the communicator, for the calling rank only.
     fn set_name(&self, name: &str) {
         *self.as_handle().0.name.borrow_mut() = name.to_string();
     }
 
-    /// Returns the name of the communicator.
+    /// Returns the name of the communicator. It is empty if the calling rank has not set it, except
+    /// for `MPI_COMM_WORLD` and `MPI_COMM_SELF`.
     fn get_name(&self) -> String {
         self.as_handle().0.name.borrow().clone()
     }
 
-    /// Returns a communicator of the first ranks of this one, as a grid. Returns `None` if the
-    /// calling rank is not among them. `_reorder` has no effect: the order of the ranks does not
-    /// change.
+    /// Returns a communicator of the first ranks of this one, as a grid (`MPI_Cart_create`).
+    /// Returns `None` if the grid does not contain the calling rank. `dims` has the number of ranks
+    /// along each dimension, and `periods` is true for periodic dimensions. `_reorder` has no
+    /// effect: the order of the ranks does not change. A collective call.
     ///
     /// # Panics
-    /// If a dimension is less than 1, if the grid has more ranks than this communicator, or if
-    /// `dims` and `periods` differ in length.
+    /// As [`duplicate`](Self::duplicate). Also if a dimension is less than 1, if the grid has more
+    /// ranks than this communicator, if `dims` and `periods` differ in length, or if ranks pass
+    /// different grids.
     #[track_caller]
     fn create_cartesian_communicator(
         &self,
@@ -243,8 +279,9 @@ pub trait Communicator: AsHandle {
         done(cartesian).map(|cartesian| CartesianCommunicator::made(&of.0, cartesian))
     }
 
-    /// Returns the rank that the calling rank would have in a grid, or `None` if it would not be in
-    /// it.
+    /// Returns the rank that the calling rank would have in a grid (`MPI_Cart_map`). Returns `None`
+    /// if the grid would not contain the calling rank, or has too many ranks for a `Rank`. Does not
+    /// communicate.
     ///
     /// # Panics
     /// If `dims` and `periods` differ in length.
@@ -263,7 +300,8 @@ pub trait Communicator: AsHandle {
     }
 
     /// Returns the number of bytes of `incount` elements of a datatype when packed. Returns -32766
-    /// (`MPI_UNDEFINED`) if a `Count` cannot represent it.
+    /// (`MPI_UNDEFINED`) if a `Count` cannot represent this number. A negative `incount` counts as
+    /// 0.
     fn pack_size<Dt: Datatype>(&self, incount: Count, datatype: &Dt) -> Count
     where
         Self: Sized,
@@ -274,7 +312,10 @@ pub trait Communicator: AsHandle {
         bytes.unwrap_or(crate::abi::MPI_UNDEFINED)
     }
 
-    /// Returns the elements of a buffer, packed.
+    /// Returns the elements of a buffer, packed (`MPI_Pack`).
+    ///
+    /// # Panics
+    /// If there is not enough memory.
     fn pack<Buf: Buffer + ?Sized>(&self, inbuf: &Buf) -> Vec<u8>
     where
         Self: Sized,
@@ -282,11 +323,12 @@ pub trait Communicator: AsHandle {
         packed(inbuf)
     }
 
-    /// Packs the elements of a buffer into `outbuf`, from a position on. Returns the position
-    /// behind them.
+    /// Packs the elements of a buffer into `outbuf`, from the byte at `position` on. Returns the
+    /// position behind the packed elements.
     ///
     /// # Panics
-    /// If there is not enough room.
+    /// If `position` is negative, if there is not enough room, or if the returned position would
+    /// exceed 2^31 - 1.
     #[track_caller]
     fn pack_into<Buf: Buffer + ?Sized>(
         &self,
@@ -311,14 +353,15 @@ pub trait Communicator: AsHandle {
         Count::try_from(to.unwrap_or(0)).expect("a position is less than 2^31")
     }
 
-    /// Unpacks elements from `inbuf` into a buffer, from a position on. Returns the position behind
-    /// them.
+    /// Fills a buffer with elements that it unpacks from `inbuf`, from the byte at `position` on.
+    /// Returns the position behind the unpacked bytes (`MPI_Unpack`).
     ///
     /// # Safety
     /// The bytes must be packed values of the element type of the buffer.
     ///
     /// # Panics
-    /// If there are not enough bytes.
+    /// If `position` is negative, if there are not enough bytes, if a byte is not a valid `bool`,
+    /// or if the returned position would exceed 2^31 - 1.
     #[track_caller]
     unsafe fn unpack_into<Buf: BufferMut + ?Sized>(
         &self,
@@ -374,7 +417,7 @@ pub trait AnyCommunicator: Communicator {
     /// Returns the attribute of type `A`, if the communicator has one.
     fn get_attr<A: CommAttribute>(&self) -> Option<&A>;
 
-    /// Sets the attribute of type `A`.
+    /// Sets the attribute of type `A`. A previous value lives as long as the communicator.
     fn set_attr<A: CommAttribute>(&mut self, val: A);
 }
 

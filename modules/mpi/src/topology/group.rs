@@ -33,7 +33,7 @@ impl Group for SystemGroup {}
 pub struct UserGroup(Box<Members>);
 
 impl UserGroup {
-    /// Makes a group, for a rank of a communicator.
+    /// Makes a group, for the rank that owns the communicator `of`.
     pub(super) fn new(group: &core::Group, of: &core::Communicator) -> Self {
         let maker = Some((of.group().clone(), of.rank()));
         let group = group.clone();
@@ -58,13 +58,13 @@ fn members<G: Group + ?Sized>(group: &G) -> Option<&Members> {
     unsafe { group.as_raw().0.as_ref() }
 }
 
-/// Returns the group in the runtime.
+/// Returns the group of the runtime that a group here stands for.
 pub(super) fn group_of<G: Group + ?Sized>(group: &G) -> core::Group {
     members(group).map_or_else(|| core::Group::all(0), |members| members.group.clone())
 }
 
-/// Creates a group that was derived from the groups `of`. It gets the maker of the first of them
-/// that has one.
+/// Creates a group that was derived from the groups `of`. Its maker is the maker of the first group
+/// of `of` that has one.
 fn made(group: core::Group, of: [Option<&Members>; 2]) -> UserGroup {
     let mut makers = of.into_iter().flatten().filter_map(|one| one.maker.clone());
     let maker = makers.next();
@@ -86,7 +86,8 @@ pub(crate) fn rank(number: usize) -> Rank {
 
 /// An ordered set of ranks.
 pub trait Group: AsRaw<Raw = MPI_Group> {
-    /// Returns the union: the ranks of this group, then the ranks that only the other group has.
+    /// Returns the union: the ranks of this group, then the ranks that only the other group has, in
+    /// their order there.
     fn union<G: Group>(&self, other: &G) -> UserGroup
     where
         Self: Sized,
@@ -124,7 +125,7 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         made(group, [members(self), None])
     }
 
-    /// Returns the group of all ranks except these.
+    /// Returns the group of all ranks of this group except these, in the order of this group.
     ///
     /// # Panics
     /// As [`include`](Self::include).
@@ -140,9 +141,9 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         rank(group_of(self).size())
     }
 
-    /// Returns the rank of the caller, or `None` if it is not in the group. For a group of
-    /// [endpoints](crate::endpoint), this is the endpoint from whose communicator the group was
-    /// made.
+    /// Returns the rank of the caller, or `None` if the group contains neither the calling rank nor
+    /// its endpoint. For a group of [endpoints](crate::endpoint), this is the endpoint from whose
+    /// communicator the group was made.
     fn rank(&self) -> Option<Rank> {
         let find =
             |of: &core::Group, at: usize| of.translate(&[at], &group_of(self)).pop().flatten();
@@ -153,8 +154,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         found.map(rank)
     }
 
-    /// Returns the rank in another group of the process that has this rank here, or `None` if it is
-    /// not in the other group.
+    /// Returns the rank in another group of the process that has this rank here. Returns `None` if
+    /// this group does not have the rank, or if the other group does not contain the process.
     fn translate_rank<G: Group>(&self, rank: Rank, other: &G) -> Option<Rank>
     where
         Self: Sized,
@@ -165,8 +166,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
             .flatten()
     }
 
-    /// Returns the ranks in another group of several processes, as
-    /// [`translate_rank`](Self::translate_rank).
+    /// Translates several ranks as [`translate_rank`](Self::translate_rank). Returns one item for
+    /// each of them, in their order.
     fn translate_ranks<G: Group>(&self, ranks: &[Rank], other: &G) -> Vec<Option<Rank>>
     where
         Self: Sized,

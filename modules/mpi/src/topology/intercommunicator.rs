@@ -75,10 +75,12 @@ pub struct InterCommunicator(CommunicatorHandle);
 
 impl InterCommunicator {
     /// Makes an intercommunicator of the ranks of `local` and the ranks of another communicator,
-    /// which also call this (`MPI_Intercomm_create`). Both leaders must be in the communicator
-    /// `peer`, and `remote_leader` is the rank of the remote leader there. The tag separates
-    /// intercommunicators that the same leaders make at the same time. A collective call of both
-    /// groups.
+    /// which also call this (`MPI_Intercomm_create`). The leader of this group is the rank
+    /// `local_leader` of `local`. Both leaders must be in the communicator `peer`, and
+    /// `remote_leader` is the rank of the remote leader there. The other ranks pass any `peer`,
+    /// `remote_leader` and `tag`. The tag separates intercommunicators that the same leaders make
+    /// at the same time. A collective call of both groups, which blocks until all ranks have made
+    /// it.
     ///
     /// # Panics
     /// On an error: see [`try_create`](Self::try_create).
@@ -97,8 +99,15 @@ impl InterCommunicator {
     /// Makes an intercommunicator as [`create`](Self::create), but returns errors.
     ///
     /// # Errors
-    /// [`CallError::Group`]: the groups have a rank in common. [`CallError::Rank`],
-    /// [`CallError::Tag`], [`CallError::Mismatch`].
+    /// * [`CallError::Group`]: the groups have a rank in common.
+    /// * [`CallError::Rank`]: a leader does not exist.
+    /// * [`CallError::Tag`]: the tag is negative.
+    /// * [`CallError::Mismatch`]: ranks of a group make different calls.
+    /// * [`CallError::TooMany`]: no communicator numbers are left.
+    /// * [`CallError::Over`]: the run has ended.
+    ///
+    /// # Panics
+    /// If the rank was finalized, or if `local` or `peer` is an intercommunicator.
     #[track_caller]
     pub fn try_create<L: AsHandle + ?Sized, P: AsHandle + ?Sized>(
         local: &L,
@@ -115,8 +124,8 @@ impl InterCommunicator {
         Ok(InterCommunicator(handle))
     }
 
-    /// Returns the intercommunicator of a handle, or `None` if the handle belongs to a communicator
-    /// of one group.
+    /// Returns the intercommunicator of a handle, or `None` if the handle is null or belongs to a
+    /// communicator of one group.
     ///
     /// # Safety
     /// As for [`FromRaw`]. If the result is `None`, the handle still belongs to the caller.
@@ -149,10 +158,12 @@ impl InterCommunicator {
     }
 
     /// Makes a communicator of both groups. The ranks of the group that passes `High` come after
-    /// the ranks of the group that passes `Low`. A collective call of both groups.
+    /// the ranks of the group that passes `Low`. A collective call of both groups, which blocks
+    /// until all ranks have made it.
     ///
     /// # Panics
-    /// If the ranks of a group do not all pass the same order: see [`try_merge`](Self::try_merge).
+    /// If the ranks of a group do not all pass the same order, or on another error: see
+    /// [`try_merge`](Self::try_merge).
     #[track_caller]
     pub fn merge(&self, merge_order: MergeOrder) -> SimpleCommunicator {
         done(self.try_merge(merge_order))
@@ -162,7 +173,11 @@ impl InterCommunicator {
     ///
     /// # Errors
     /// [`CallError::Group`]: the ranks of a group do not all pass the same order.
-    /// [`CallError::Mismatch`].
+    /// [`CallError::Mismatch`], [`CallError::TooMany`] and [`CallError::Over`] as for
+    /// [`try_create`](Self::try_create).
+    ///
+    /// # Panics
+    /// If the rank was finalized.
     #[track_caller]
     pub fn try_merge(&self, merge_order: MergeOrder) -> Result<SimpleCommunicator, CallError> {
         let merged = match self.0.groups() {
@@ -179,7 +194,8 @@ impl InterCommunicator {
         LocalRoot::This(self)
     }
 
-    /// Returns another rank of the local group as the root of such a call (`MPI_PROC_NULL`).
+    /// Returns another rank of the local group as the root of a collective call of both groups
+    /// (`MPI_PROC_NULL`). It is not known which rank of the group is the root.
     pub fn other_root(&self) -> LocalRoot<'_> {
         LocalRoot::Other(self)
     }

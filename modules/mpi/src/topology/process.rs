@@ -24,7 +24,8 @@ impl<'a> Process<'a> {
         self.rank
     }
 
-    /// Returns whether this is the calling rank. False for processes of a remote group.
+    /// Returns true if this is the rank that owns the communicator. Returns false for processes of
+    /// a remote group.
     pub fn is_self(&self) -> bool {
         let of = &self.as_handle().0;
         of.remote().is_none() && rank(of.known().rank()) == self.rank

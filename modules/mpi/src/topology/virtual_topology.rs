@@ -17,7 +17,7 @@ pub enum Topology {
 }
 
 impl SimpleCommunicator {
-    /// Returns the kind of virtual topology.
+    /// Returns the kind of virtual topology. Never returns `Graph`.
     pub fn topology(&self) -> Topology {
         match (&self.0.0.grid, &self.0.0.graph) {
             (Some(_), _) => Topology::Cartesian,

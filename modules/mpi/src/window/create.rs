@@ -8,7 +8,8 @@ use crate::fiber::wait;
 use crate::forms::call;
 use crate::topology::Communicator;
 
-/// Communicators whose ranks make windows. All of these calls are collective.
+/// Communicators whose ranks make windows. All of these calls are collective, and block until all
+/// ranks have made them. They panic if the communicator is an intercommunicator.
 pub trait Windows: Communicator {
     call! {
         /// Exposes memory to all ranks (`MPI_Win_create`, `MPI_Win_allocate`). The number of
@@ -16,6 +17,7 @@ pub trait Windows: Communicator {
         fn create_window,
         /// # Errors
         /// [`CallError::Mismatch`]: ranks make different calls, or pass different types.
+        /// [`CallError::TooMany`]: no communicator numbers are left.
         try_create_window<T: Element>(&self, memory: Vec<T>) -> Window<T> {
             let of = self.as_handle();
             let made = wait(of.core().window(memory))?;
@@ -42,7 +44,8 @@ pub trait Windows: Communicator {
         /// in one OS process, as the ranks of [`split_shared`](Communicator::split_shared) are.
         fn create_shared_window,
         /// # Errors
-        /// [`CallError::Window`]: the ranks are in several OS processes. [`CallError::Mismatch`].
+        /// [`CallError::Window`]: the ranks are in several OS processes. [`CallError::Mismatch`]
+        /// and [`CallError::TooMany`] as for [`try_create_window`](Self::try_create_window).
         try_create_shared_window<T: Send + Sync + 'static>(
             &self, memory: Vec<T>,
         ) -> SharedWindow<T> {

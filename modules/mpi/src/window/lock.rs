@@ -36,7 +36,7 @@ impl<T: Element> Locked<'_, T> {
         pub fn unlock,
         /// # Errors
         /// [`CallError::Window`]: the target has dropped its window, or an access to a dynamic
-        /// window has failed. [`CallError::Over`].
+        /// window has failed. [`CallError::Over`]: the run has ended.
         try_unlock(self) -> () {
             self.phase.check();
             wait(self.core.unlock())
@@ -46,7 +46,8 @@ impl<T: Element> Locked<'_, T> {
 
 impl<T: Element> LockedAll<'_, T> {
     call! {
-        /// Releases all locks as [`Locked::unlock`] (`MPI_Win_unlock_all`).
+        /// Releases all locks as [`Locked::unlock`] does (`MPI_Win_unlock_all`). Releases the other
+        /// locks also after an error, and reports the first error.
         pub fn unlock,
         /// # Errors
         /// As for [`Locked::try_unlock`].

@@ -42,7 +42,7 @@ impl<T: Element> Window<T> {
         rank(self.core.rank())
     }
 
-    /// Returns the number of ranks.
+    /// Returns the number of ranks of the window.
     pub fn size(&self) -> Rank {
         rank(self.core.size())
     }
@@ -54,8 +54,8 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Calls `f` with the memory of this rank. Other ranks have no access to it during the
-        /// call, so `f` must not make calls that wait: they panic.
+        /// Calls `f` with the memory of this rank, and returns the result of `f`. Other ranks have
+        /// no access to the memory during the call. Therefore calls in `f` that wait panic.
         pub fn with,
         /// # Errors
         /// [`CallError::Window`]: the call is made within such a call of the same window, or the
@@ -64,18 +64,23 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Writes elements to the memory of a rank (`MPI_Put`).
+        /// Writes elements to the memory of a rank, from the element at `offset` on (`MPI_Put`).
+        /// The elements are copied. The call need not be performed when it returns. Blocks only if
+        /// many bytes are under way to the target.
         pub fn put,
         /// # Errors
-        /// [`CallError::Rank`]. [`CallError::Window`]: the target does not expose these elements,
-        /// or has dropped its window.
+        /// [`CallError::Rank`]: the target does not exist. [`CallError::Window`]: the target does
+        /// not expose these elements, or has dropped its window. If the target is on another thread
+        /// and the window is dynamic, a later [`try_flush`](Self::try_flush) or
+        /// [`try_fence`](Self::try_fence) returns the error.
         try_put(&self, values: &[T], target: Rank, offset: usize) -> () {
             wait(self.core().put(values, number(target), offset))
         }
     }
 
     call! {
-        /// Reads elements from the memory of a rank (`MPI_Get`).
+        /// Blocks until elements have been read from the memory of a rank, and returns them
+        /// (`MPI_Get`).
         pub fn get,
         /// # Errors
         /// As for [`try_put`](Self::try_put). Also [`CallError::Window`] if the end of the range is
@@ -86,7 +91,8 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Blocks until all accesses of this rank to another have been performed (`MPI_Win_flush`).
+        /// Blocks until all accesses of this rank to the target have been performed
+        /// (`MPI_Win_flush`).
         pub fn flush,
         /// # Errors
         /// As for [`try_put`](Self::try_put).
@@ -107,7 +113,8 @@ impl<T: Element> Window<T> {
         /// (`MPI_Win_fence`). A collective call.
         pub fn fence,
         /// # Errors
-        /// As for [`try_put`](Self::try_put). Also [`CallError::Mismatch`].
+        /// As for [`try_put`](Self::try_put). Also [`CallError::Mismatch`] if ranks make different
+        /// calls. A rank whose access has failed also waits for the other ranks.
         try_fence(&self) -> () { wait(self.core().fence()) }
     }
 
@@ -117,7 +124,7 @@ impl<T: Element> Window<T> {
         /// were attached. A collective call.
         pub fn free,
         /// # Errors
-        /// As for [`try_fence`](Self::try_fence).
+        /// As for [`try_fence`](Self::try_fence). The memory is then lost.
         try_free(self) -> Vec<T> {
             self.phase.check();
             wait(self.core.free())
@@ -132,8 +139,8 @@ impl<T: Element> Window<T> {
         /// Blocks while other ranks have the lock.
         pub fn lock,
         /// # Errors
-        /// [`CallError::Rank`]. [`CallError::Window`]: this rank has that lock already, or the
-        /// target has dropped its window.
+        /// [`CallError::Rank`]: the target does not exist. [`CallError::Window`]: this rank has
+        /// locked the memory of the target already, or the target has dropped its window.
         try_lock(&self, target: Rank) -> Locked<'_, T> {
             let core = wait(self.core().lock(number(target)))?;
             Ok(Locked { core, phase: &self.phase })
@@ -154,10 +161,10 @@ impl<T: Element> Window<T> {
 
     call! {
         /// Locks the memory of all ranks as [`lock_shared`](Self::lock_shared)
-        /// (`MPI_Win_lock_all`).
+        /// (`MPI_Win_lock_all`). Blocks until this rank has all locks.
         pub fn lock_all,
         /// # Errors
-        /// As for [`try_lock`](Self::try_lock).
+        /// As for [`try_lock`](Self::try_lock). This rank then has none of the locks.
         try_lock_all(&self) -> LockedAll<'_, T> {
             let core = wait(self.core().lock_all())?;
             Ok(LockedAll { core, phase: &self.phase })
@@ -179,7 +186,8 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Blocks until some ranks have opened their memory to this one (`MPI_Win_start`).
+        /// Blocks until all ranks in `targets` have opened their memory to this one
+        /// (`MPI_Win_start`).
         pub fn start,
         /// # Errors
         /// [`CallError::Rank`]: a rank does not exist. The call then does not wait, and begins no
@@ -198,11 +206,11 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Ends the accesses that [`post`](Self::post) allowed. Blocks until those ranks have
-        /// called [`complete`](Self::complete) (`MPI_Win_wait`).
+        /// Ends the accesses that [`post`](Self::post) allowed. Blocks until the ranks that were
+        /// passed to `post` have called [`complete`](Self::complete) (`MPI_Win_wait`).
         pub fn wait,
         /// # Errors
-        /// [`CallError::Over`].
+        /// [`CallError::Over`]: the run has ended.
         try_wait(&self) -> () { wait(self.core().wait()) }
     }
 }
@@ -210,11 +218,13 @@ impl<T: Element> Window<T> {
 /// # Operations on numbers
 impl<T: core::Number> Window<T> {
     call! {
-        /// Combines values with elements of a rank (`MPI_Accumulate`).
+        /// Combines values with elements of a rank, from the element at `offset` on, and stores the
+        /// result there (`MPI_Accumulate`).
         pub fn accumulate,
         /// # Errors
-        /// As for [`try_put`](Self::try_put). Also if the operation is not defined for the type,
-        /// such as bitwise operations on floating point numbers or sums of `bool`.
+        /// As for [`try_put`](Self::try_put). Also [`CallError::Window`] if the operation is not
+        /// defined for the type, such as bitwise operations on floating point numbers or sums of
+        /// `bool`.
         try_accumulate(&self, values: &[T], target: Rank, offset: usize, op: core::Op) -> () {
             wait(self.core().accumulate(values, number(target), offset, op))
         }
@@ -267,7 +277,7 @@ impl<T: Element> Window<T> {
         pub fn attach,
         /// # Errors
         /// [`CallError::Window`]: the window is not dynamic, or
-        /// [`with_attached`](Self::with_attached) is using its memory.
+        /// [`with_attached`](Self::with_attached) is using its memory, or no offsets are left.
         try_attach(&self, memory: Vec<T>) -> usize { self.core.attach(memory) }
     }
 
@@ -280,8 +290,8 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Calls `f` with the piece of this rank that begins at an offset, as [`with`](Self::with)
-        /// does with the whole memory.
+        /// Calls `f` with the piece of this rank that begins at the offset `piece`, as
+        /// [`with`](Self::with) does with the whole memory.
         pub fn with_attached,
         /// # Errors
         /// [`CallError::Window`]: no piece begins at this offset, or the call is made within such a

@@ -69,6 +69,9 @@
 //! * A lock excludes only the ranks that ask for the lock. Accesses do not require it.
 //! * A window that is dropped without `free` is closed: accesses of other ranks to it are errors.
 //! * All calls that can fail have two forms: one that panics, and one that begins with `try_`.
+//! * Both forms of a call that communicates panic if the rank was finalized, or if the caller is
+//!   not on the stack of a rank. The `try_` form returns
+//!   [`CallError::Over`](crate::CallError::Over) if the run has ended.
 
 mod create;
 mod element;

@@ -66,10 +66,11 @@ impl<T> SharedWindow<T> {
 
     call! {
         /// Blocks until all ranks have called it (`MPI_Win_fence`). Afterwards each rank sees all
-        /// writes to the memory that were made before the call. A collective call.
+        /// writes to the memory that any rank made before its call. A collective call.
         pub fn fence,
         /// # Errors
-        /// [`CallError::Mismatch`].
+        /// [`CallError::Mismatch`]: ranks make different calls. [`CallError::Over`]: the run has
+        /// ended.
         try_fence(&self) -> () {
             self.phase.check();
             wait(self.core.fence())

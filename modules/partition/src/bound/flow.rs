@@ -56,9 +56,11 @@ impl Flow {
         }
     }
 
-    /// Returns a lower bound on the traffic between groups with a load of at most `most`. `more` is
-    /// called at the start and at intervals with the work done, in channels visited. The search
-    /// ends when it returns false.
+    /// Returns a lower bound on the traffic between groups with a load of at most `most`. Returns 0
+    /// without edges, or if one group can hold all load.
+    ///
+    /// Calls `more` at the start and after each flow, with the work done, in channels visited. The
+    /// search ends when `more` returns false, or if each connected component fits into a group.
     pub(crate) fn cut(&self, most: i64, more: &dyn Fn(u64) -> bool) -> i64 {
         let (n, m) = (self.load.len(), self.edges.weight.len());
         if m == 0 || self.total <= most {

@@ -19,12 +19,13 @@ impl Level {
         self.room.iter().copied().max().unwrap_or(0)
     }
 
-    /// Returns the largest load of all groups together.
+    /// Returns the largest load of all groups together, at most the largest `i64`.
     pub(crate) fn holds(&self) -> i64 {
         self.room.iter().fold(0, |s: i64, &r| s.saturating_add(r))
     }
 
-    /// Returns the smallest number of groups that can hold a load.
+    /// Returns the smallest number of groups that can hold a load, or the number of all groups if
+    /// even these cannot hold it.
     pub(crate) fn fewest(&self, load: i64) -> i64 {
         let mut room = self.room.clone();
         room.sort_unstable_by_key(|r| std::cmp::Reverse(*r));

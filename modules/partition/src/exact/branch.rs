@@ -43,7 +43,8 @@ struct Search<'a> {
 
 const NONE: u32 = u32::MAX;
 
-/// Searches for the optimum. `known` is a feasible mapping, if there is one.
+/// Searches for the optimum. `known` is a feasible mapping, if there is one. If the limit is
+/// reached, the outcome is not complete, but its bound still holds.
 pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) -> Outcome {
     let (n, k, d) = (inst.len(), inst.k(), inst.dims());
     let class = twins(inst);
@@ -195,7 +196,8 @@ impl Search<'_> {
             && inst.clashes(v, b, &self.block) == 0
     }
 
-    /// Returns the number of vertices like this one that still fit into a block.
+    /// Returns the number of vertices with the sizes of this one that still fit into a block, by
+    /// the upper limits alone.
     fn copies(&self, v: u32, b: u32) -> usize {
         let room = |(i, &s): (usize, &i64)| {
             let at = self.inst.shared.at(b as usize, i);

@@ -25,9 +25,11 @@ pub(crate) fn is_near(inst: &Instance) -> bool {
     inst.len() * inst.k() <= NEAR && Sweep::new(inst, None).is_some()
 }
 
-/// Computes a lower bound on the cost, and a better mapping if the known one is not optimal.
-/// Returns `None` if the network is not suitable, or if the effort does not suffice for `fewest`
-/// rounds.
+/// Computes a lower bound on the cost, and searches for a better mapping than `known`, which must
+/// be feasible. Appends what was done to `log`.
+///
+/// Returns `None` if the network is too large or has no narrow fronts, if there is a single block,
+/// or if the effort does not suffice for `fewest` rounds.
 pub(crate) fn solve(
     inst: &Instance,
     known: &[u32],

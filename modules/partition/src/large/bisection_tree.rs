@@ -99,7 +99,7 @@ impl<'a> BisectionTree<'a> {
 }
 
 /// Returns the index that divides two or more nodes into two sequences with about equal numbers of
-/// blocks.
+/// blocks. Panics if there are fewer than two nodes.
 pub(super) fn middle(machine: &Machine, nodes: &[u32]) -> usize {
     let blocks = |&node: &u32| machine.nodes()[node as usize].blocks.len();
     let total: usize = nodes.iter().map(blocks).sum();

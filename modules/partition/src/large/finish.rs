@@ -67,8 +67,8 @@ fn in_turn(
     fits
 }
 
-/// Assigns the largest vertices first, each to the block with the most space. Returns the vertices
-/// that fit into no block.
+/// Assigns the vertices with the largest loads first, each to the block with the most space, and
+/// reduces the space of that block in `room`. Returns the vertices that fit into no block.
 fn largest_first(
     inst: &Instance,
     vertices: &[u32],

@@ -20,8 +20,8 @@ type Group = Vec<u32>;
 /// Maps an instance whose machine is a tree of distances.
 ///
 /// Among groups, only constraints that can be expressed for groups are applied. So the mapping may
-/// violate some constraints. Returns `None` if the time does not suffice. Time that is left after
-/// the mapping is not used.
+/// violate some constraints. Returns `None` if the time does not suffice. Does not use the time
+/// that is left after the mapping.
 pub(super) fn map(
     inst: &Instance,
     effort: &Effort,

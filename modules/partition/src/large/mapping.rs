@@ -213,7 +213,9 @@ impl<'a> Mapping<'a> {
         self.parts.bound[p as usize] - self.load[p as usize]
     }
 
-    /// Returns the cheapest part with enough space, adjacent or not, and the gain.
+    /// Returns the cheapest other part to which the move violates no constraint, adjacent or not,
+    /// and the gain, which may be negative. Returns `None` if there is no such part, or if the
+    /// vertex cannot move.
     pub(crate) fn anywhere(&mut self, v: u32) -> Option<(i64, u32)> {
         if self.stays(v) {
             return None;
@@ -221,8 +223,9 @@ impl<'a> Mapping<'a> {
         self.cheapest(v, 0..self.parts.len() as u32, false)
     }
 
-    /// Returns the cheapest of some parts to which the move violates no constraint, and the gain.
-    /// If `fill` is set, load bounds are ignored.
+    /// Returns the cheapest of some parts to which the move violates no constraint, and the gain,
+    /// which may be negative. If `fill` is true, load bounds are ignored. Returns `None` if there
+    /// is no such part. Does not check whether the vertex is fixed.
     pub(crate) fn cheapest(
         &mut self,
         v: u32,

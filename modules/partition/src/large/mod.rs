@@ -109,6 +109,7 @@ pub(crate) fn restarts(
 }
 
 /// Improves a mapping by moves of vertices. Constraints that the mapping satisfies stay satisfied.
+/// Ends early if the time is over.
 pub(crate) fn improve(
     inst: &Instance,
     block: Vec<u32>,

@@ -28,7 +28,7 @@ struct PairSearch<'m, 'a> {
 
 /// Refines every pair of adjacent parts, in up to `rounds` rounds. After the first round, it
 /// refines only pairs of which a part has changed. It ends when it has visited every edge `times`
-/// times on average.
+/// times on average, or when the time is over. The cost rises only where load bounds are restored.
 pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, times: usize, random: &mut Random) {
     let (n, k) = (mapping.level.len(), mapping.parts.len());
     let mut state = PairSearch {
@@ -172,7 +172,8 @@ impl PairSearch<'_, '_> {
         self.heaps[side].push((gain, random.next() as u32 >> 8, v));
     }
 
-    /// Returns the side from which the next vertex moves.
+    /// Returns the side from which the next vertex moves, or `None` if no vertex is left. Drops
+    /// entries that are out of date from the heaps.
     fn next(&mut self) -> Option<usize> {
         for heap in &mut self.heaps {
             let stale = |&(gain, _, v): &(i64, u32, u32)| {

@@ -14,8 +14,9 @@ pub(crate) fn unload(mapping: &mut Mapping<'_>) {
     relieve(mapping, |m, p| m.over(p) > 0, |v| level.load[v as usize]);
 }
 
-/// Moves vertices out of parts for which `over` is true. It makes the moves with the lowest cost
-/// per `size` first.
+/// Moves vertices out of parts for which `over` is true, as far as possible. It makes the moves
+/// with the lowest cost per `size` first. Vertices of size 0 do not move. Ends early if the time is
+/// over.
 pub(crate) fn relieve(
     mapping: &mut Mapping<'_>,
     over: impl Fn(&Mapping<'_>, u32) -> bool,
@@ -82,8 +83,9 @@ pub(crate) fn relieve(
     }
 }
 
-/// Sweeps over the boundary and makes each gaining move at once. The neighbours of a moved vertex
-/// are visited again in the next round.
+/// Sweeps over the boundary and makes each gaining move at once, and moves without a gain that make
+/// the loads more even. The neighbours of a vertex that moved with a gain are visited again in the
+/// next round. Ends after `rounds` rounds, or if the time is over.
 pub(crate) fn sweep(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Random) {
     let level = mapping.level;
     let n = level.len();

@@ -10,7 +10,8 @@ use super::mapping::Mapping;
 use super::refine::{relieve, unload};
 use crate::tuning::large::{CANDIDATES, ROUNDS};
 
-/// Reduces the violations as far as possible.
+/// Reduces the violations, in at most [`ROUNDS`] rounds. Some violations may remain. Then load
+/// bounds may be exceeded too.
 pub(crate) fn repair(mapping: &mut Mapping<'_>) {
     for round in 0..ROUNDS {
         if mapping.violation() == 0 {

@@ -34,6 +34,8 @@ impl<'a> Restarts<'a> {
     }
 
     /// Returns the next mapping that can be made when the share `begun` of the time has passed.
+    /// Skips restarts that would not end in time. Returns `None` if neither effort fits into the
+    /// time, or if the time ends before the mapping is complete.
     fn next(&mut self, stage: &Stage<'_>, begun: f64) -> Option<Vec<u32>> {
         for _ in 0..2 {
             let kind = self.next_index % 2;

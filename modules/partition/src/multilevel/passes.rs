@@ -176,7 +176,8 @@ impl Passes {
         }
     }
 
-    /// Returns a vertex in the highest bucket of a side.
+    /// Returns a vertex in the highest bucket of a side, or `None` if no vertex of the side is
+    /// queued.
     fn best(&mut self, side: usize) -> Option<u32> {
         let queue = &mut self.queues[side];
         while queue.top > 0 {

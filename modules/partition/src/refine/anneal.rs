@@ -79,7 +79,7 @@ impl Best {
 
 /// Returns a temperature at which typical moves of some vertices are accepted now and then. It is
 /// the mean change of cost of sample moves to the blocks of neighbours, or to other blocks if the
-/// neighbour is in the same block.
+/// neighbour is in the same block. It is 1 if no sample move changes the cost.
 pub(crate) fn typical(state: &State<'_>, vertices: impl Iterator<Item = u32>) -> f64 {
     let k = state.inst.k() as u32;
     let mut sum = 0.0;
@@ -117,14 +117,16 @@ pub(crate) fn annealed(
     anneal(&mut state, random, &schedule)
 }
 
-/// Anneals from the given state and returns the best mapping found.
+/// Anneals from the given state, and returns the best mapping found: a feasible one if there is
+/// any. Ends early at the time limit of the schedule.
 pub(crate) fn anneal(state: &mut State<'_>, random: &mut Random, schedule: &Schedule) -> Best {
     let inst = state.inst;
     let all: Vec<u32> = (0..inst.k() as u32).collect();
     anneal_within(state, random, schedule, 0..inst.len() as u32, &all)
 }
 
-/// Anneals some vertices in and between some blocks. The vertices must be all those in the blocks.
+/// Anneals some vertices in and between some blocks, and returns the best mapping found. `vertices`
+/// must be all vertices in `blocks`.
 pub(crate) fn anneal_within(
     state: &mut State<'_>,
     random: &mut Random,

@@ -10,8 +10,10 @@ use crate::instance::Instance;
 use crate::watch::Watch;
 
 /// Improves a mapping in place until no single move or swap helps, the time is over, or the search
-/// is cancelled. Does nothing without a cost table, so that large instances keep the mapping of
-/// least cost.
+/// is cancelled. Does not break more limits than the mapping did before.
+///
+/// Does nothing for a single host, without a table of distances, or if vertices times blocks exceed
+/// 65,536. So large instances keep the mapping of least cost.
 pub(crate) fn refine(
     inst: &Instance,
     block: &mut Vec<u32>,

@@ -283,8 +283,9 @@ impl Pair {
 }
 
 /// Divides two blocks of a feasible mapping again, for an instance that limits only loads. Returns
-/// the gain, and the number of annealing steps that take as long. The mapping stays the same if the
-/// tables would be too large.
+/// the gain, which is at least 0, and the number of annealing steps that take as long. The mapping
+/// stays the same if the tables or the costs would be too large. The same applies if no division
+/// within the load bounds is found that costs at most as much.
 pub(crate) fn redivide(
     inst: &Instance,
     block: &mut [u32],

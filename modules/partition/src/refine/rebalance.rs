@@ -2,8 +2,11 @@
 
 use crate::instance::Instance;
 
-/// Moves each vertex that breaks a rule to another block: the cheapest in which it breaks none, if
-/// there is one. Load bounds alone do not cause a move, because the search repairs them.
+/// Moves each vertex that breaks a rule to another block in its set: the cheapest in which it
+/// breaks no rule, if there is one. Otherwise, moves it to the cheapest block with the fewest
+/// broken rules. Then a broken `Apart` constraint weighs more than an exceeded limit. A vertex that
+/// has no other block in its set stays. Load bounds alone do not cause a move, because the search
+/// repairs them.
 pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
     let (k, d) = (inst.k(), inst.dims());
     let mut load = inst.sums(block);

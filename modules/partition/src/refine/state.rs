@@ -184,7 +184,8 @@ impl<'a> State<'a> {
         &self.members[block as usize]
     }
 
-    /// Returns a random vertex of a block.
+    /// Returns the vertex of a block that the lowest 32 bits of `random` select, or `None` if the
+    /// block is empty.
     #[inline]
     pub(crate) fn some_member(&self, block: u32, random: usize) -> Option<u32> {
         let list = &self.members[block as usize];
@@ -192,8 +193,9 @@ impl<'a> State<'a> {
         list.get(place).copied()
     }
 
-    /// Moves a vertex. Takes time in its degree times the number of blocks whose distances to the
-    /// two blocks can differ.
+    /// Moves a vertex, and updates all tables, the cost and the number of faults. Has no effect if
+    /// the vertex is already in block `to`. The time is proportional to the degree of the vertex
+    /// times the number of blocks whose distances to the two blocks can differ.
     pub(crate) fn shift(&mut self, v: u32, to: u32) {
         let from = self.block[v as usize];
         if from == to {

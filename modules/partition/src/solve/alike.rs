@@ -15,7 +15,8 @@ use crate::clusters::Members;
 use crate::instance::Instance;
 use crate::tuning::bounds::{ALIKE, TAKEN_OUT};
 
-/// Sorts the places of equal components.
+/// Sorts the places of equal components, so that components with lower numbers are in blocks that
+/// come first in the order of the machine. Changes neither cost nor loads.
 pub(super) fn gather(inst: &Instance, block: &mut [u32]) {
     let parts = Parts::new(inst);
     let order = inst.shared.machine.in_order();

@@ -30,11 +30,13 @@ impl Limits {
         self.loads.get(vertex as usize).copied().unwrap_or_else(own)
     }
 
-    /// Returns true if a mapping is within these bounds.
+    /// Returns true if a mapping is within these bounds, and each confined vertex is in one of its
+    /// blocks.
     ///
     /// # Panics
     ///
-    /// Panics if a block in `block_of` has no bound.
+    /// May panic if `block_of` does not have one block for each vertex of the graph. Panics if a
+    /// block in `block_of` has no bound.
     #[must_use]
     pub fn keeps(&self, graph: &Graph, block_of: &[u32]) -> bool {
         let mut loads = vec![0; self.bounds.len()];
@@ -47,11 +49,13 @@ impl Limits {
     }
 
     /// Returns the largest load of each block under a mapping within these bounds, where heavy
-    /// vertices count with their full load.
+    /// vertices count with their full load. This is the bound of the block, plus the part of the
+    /// load of its vertices that [`load`](Self::load) does not count.
     ///
     /// # Panics
     ///
-    /// Panics if a block in `block_of` has no bound.
+    /// Panics if `block_of` has more entries than the graph has vertices, or if a block in
+    /// `block_of` has no bound.
     #[must_use]
     pub fn allowed(&self, graph: &Graph, block_of: &[u32]) -> Vec<u64> {
         let mut allowed = self.bounds.clone();
@@ -66,7 +70,9 @@ impl Limits {
     }
 }
 
-/// Returns the limits of an instance whose bounds were raised, for the vertices of the graph.
+/// Returns the limits of `inst`, for the vertices of the graph. `wanted` is the same instance with
+/// the requested bounds and all loads. `group` contains the vertex of the instance for each vertex
+/// of the graph, and is empty if they are the same.
 pub(super) fn of(inst: &Instance, wanted: &Instance, group: &[u32], graph: &Graph) -> Limits {
     let bounds = (0..inst.k()).map(|b| inst.load_bound(b).max(0) as u64);
     let mut limits = Limits {

@@ -17,9 +17,11 @@ use crate::watch::Watch;
 pub struct Options {
     /// Method that finds the mapping.
     pub strategy: Strategy,
-    /// Time limit of the search. With a time limit, the mapping depends on the speed of the machine
-    /// and on other programs that run there. Proofs and checks do not depend on them. With `None`
-    /// the search is limited by `steps`, and the result depends only on the input and the seed.
+    /// Time limit of the search and of the lower bound. With a time limit, the mapping depends on
+    /// the speed of the machine and on other programs that run there. A reported proof is valid
+    /// nevertheless. With `None` the search is limited by `steps`, and the result depends only on
+    /// the input and the seed. The exception is the strategy `ilp`, whose solver then has 10
+    /// seconds.
     pub time: Option<Duration>,
     /// Number of steps of a search without a time limit. A step is one proposed move, and takes
     /// some tens of nanoseconds.
@@ -30,15 +32,18 @@ pub struct Options {
     /// false, it raises the bound to the least one that it finds, and reports the factor in
     /// [`Solution::raised`].
     pub strict_balance: bool,
-    /// External solver for the strategy `ilp`: an executable that reads an LP file.
+    /// External solver for the strategy `ilp`: an executable that reads an LP file. Its file name
+    /// must contain `cbc` or `glpsol`. With `None`, the strategy uses a solver in this process.
     pub solver: Option<PathBuf>,
-    /// Function that creates the command which starts this solver. The default is
-    /// [`std::process::Command::new`]. The function returns an error if there is no executable at
-    /// the path. A solver that exceeds its time gets the signal TERM, and later KILL.
+    /// Function that creates the command which starts the `solver`. The default is
+    /// [`std::process::Command::new`], after a check that a path with a folder exists. The function
+    /// returns an error if there is no executable at the path. A solver that exceeds its time gets
+    /// the signal TERM, and later KILL.
     pub launch: Option<Launch>,
-    /// Number of threads of `auto`, for a search with a time limit and at most 20,000 vertices. A
-    /// search without a time limit uses one thread, so that the result depends only on the input
-    /// and the seed. Bounds and proofs use one thread.
+    /// Number of threads of `auto`, for a search with a time limit, at most 20,000 vertices, and at
+    /// most 4,194,304 vertices times blocks. At most 1,024 threads are used. A search without a
+    /// time limit uses one thread, so that the result depends only on the input and the seed.
+    /// Bounds and proofs use one thread.
     pub threads: NonZeroUsize,
     /// Observer of the search, which can end the search of `auto` and `fast`.
     pub watch: Option<Arc<Watch>>,
@@ -97,8 +102,13 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// Returns true if a mapping satisfies all rules and the balance bound, as far as that was
-    /// raised for this solution. `evaluation` must be the evaluation of `block_of`.
+    /// Returns true if a mapping satisfies all rules and the balance bound. If the bound was raised
+    /// for this solution, the raised bound is sufficient. `evaluation` must be the evaluation of
+    /// `block_of`.
+    ///
+    /// # Panics
+    ///
+    /// May panic if `block_of` does not have one block of the machine for each vertex of the graph.
     #[must_use]
     pub fn admits(&self, graph: &Graph, block_of: &[u32], evaluation: &Evaluation) -> bool {
         let raised = || self.raised.is_some() && self.limits.keeps(graph, block_of);

@@ -122,7 +122,8 @@ impl<'a> Stages<'a> {
         Ok(stages)
     }
 
-    /// Returns the cost of the distance inside blocks. It is constant, and not part of the search.
+    /// Returns the traffic times the collocated distance. It is a constant part of the cost, which
+    /// the search omits. For the objective `RemoteChannels`, returns 0.
     fn base(&self) -> u64 {
         match self.problem.objective {
             Objective::RemoteChannels => 0,
@@ -388,7 +389,8 @@ impl<'a> Stages<'a> {
         Ok((known, others))
     }
 
-    /// Returns the mapping of another strategy of this crate.
+    /// Returns the mapping of another strategy of this crate, and an empty list for a user's
+    /// strategy.
     fn mapping_of(
         &self,
         strategy: &Strategy,
@@ -408,8 +410,9 @@ impl<'a> Stages<'a> {
             .map(|t| t - after.min(t - self.budget.start));
     }
 
-    /// Returns another mapping, if a strategy found none within rules and bounds. It is packed by
-    /// size, found by branch and bound, or packed within raised bounds.
+    /// Returns another mapping, if a strategy found none within rules and bounds. The mapping is
+    /// packed by size, found by branch and bound, or packed within raised bounds. Fails if all of
+    /// these find no mapping.
     fn pack(&mut self) -> Result<Vec<u32>, Error> {
         self.log.push(BY_SIZE.to_owned());
         let block = match self.packed.take() {

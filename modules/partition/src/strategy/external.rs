@@ -94,13 +94,15 @@ impl ExternalSolver {
 }
 
 impl ExternalSolver {
-    /// Solves a program in LP format within `time`. Returns `None` if the solver did not end in
-    /// time. The values may be empty if it found no solution. Blocks until the solver has ended.
+    /// Solves a program in LP format within `time`. Returns `None` if the solver did not end within
+    /// `time` and [`GRACE`]. The solver is then stopped. The values may be empty if the solver
+    /// found no solution. Blocks until the solver has ended.
     ///
     /// # Errors
     ///
-    /// Returns `Infeasible` and `Unbounded` if the solver reports them, and `Str` if it fails or
-    /// its answer cannot be read.
+    /// Returns `Infeasible` and `Unbounded` if the solver reports them. Returns `Str` if a
+    /// temporary file cannot be written, or if the solver cannot be started, fails, or gives an
+    /// answer that cannot be read.
     pub(super) fn solve(
         &self,
         program: &str,
@@ -171,7 +173,8 @@ fn plain(path: &Path) -> io::Result<Command> {
     Ok(Command::new(path))
 }
 
-/// Waits for a child process up to `time`. Then it ends the process and returns `None`.
+/// Waits for a child process up to `time`. If the process is still running then, or its state
+/// cannot be read, ends the process and returns `None`. Ending it can take as long as [`PATIENCE`].
 fn wait(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     let end = Instant::now() + time;
     let mut pause = Duration::from_millis(1);
@@ -222,7 +225,8 @@ impl Files {
         }
     }
 
-    /// Returns the last line that the solver printed, as a suffix for a message.
+    /// Returns the last line that the solver printed, as a suffix for a message. The text is empty
+    /// if the solver printed nothing.
     fn last_output(&self) -> String {
         let output = fs::read(&self.output).unwrap_or_default();
         let output =
@@ -257,7 +261,7 @@ fn cbc(text: &str) -> Option<Answer> {
 }
 
 /// Parses the answer of `glpsol`: a report with a line `Status: INTEGER OPTIMAL` and a table of
-/// columns.
+/// columns. Returns `None` if the text is not such a report.
 fn glpsol(text: &str) -> Option<Answer> {
     let output = text.lines().find_map(|l| l.strip_prefix("Status:"))?;
     let status = match output.trim() {
@@ -274,7 +278,8 @@ fn glpsol(text: &str) -> Option<Answer> {
     Some((status, values(table, "*")?))
 }
 
-/// Parses lines `[mark] number name value ...` and returns the values by name.
+/// Parses lines `[mark] number name value ...` and returns the values by name. Returns `None` if a
+/// line has another form, or a value that is not finite.
 fn values<'a>(lines: impl Iterator<Item = &'a str>, mark: &str) -> Option<HashMap<String, f64>> {
     let value = |line: &str| {
         let mut words = line.split_whitespace().filter(|w| *w != mark).skip(1);

@@ -194,7 +194,7 @@ impl Program {
     }
 
     /// Returns the block of each vertex, or `None` if an incomplete solution omits a vertex. A
-    /// complete solution that omits one is an error.
+    /// complete solution that omits a vertex is an error.
     fn answer(placed: &[Variable], k: usize, solution: &impl Solution, complete: bool) -> Solved {
         let place = |row: &[Variable]| {
             let value = |i: &usize| solution.value(row[*i]);

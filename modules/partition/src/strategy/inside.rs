@@ -21,8 +21,9 @@ struct Inside {
 }
 
 /// Searches each of the uppermost groups separately, starting from its part of a mapping. All
-/// groups together get `share` of the budget. Returns the number of steps that the searches may
-/// have taken.
+/// groups together get at most `share` of the budget. Returns the number of steps that the searches
+/// may have taken. Does nothing and returns 0 for a small instance, an infeasible mapping, or an
+/// instance with other limits than load bounds.
 ///
 /// `search` is called for each group. It may call this function again for the groups inside.
 pub(super) fn improve(

@@ -36,7 +36,8 @@ const INSTEAD: Duration = Duration::from_nanos(3_000);
 
 /// Returns an estimate of the time that METIS takes for a graph. `ends` is twice the number of
 /// edges. The time is that of both methods together, k-way and recursive bisection, or of the
-/// bisections that replace them if there are too few vertices.
+/// bisections that replace them if there are too few vertices. For at most one block, it is 0. Does
+/// not call METIS, and does not need the feature `metis`.
 #[must_use]
 pub fn metis_takes(vertices: usize, ends: usize, blocks: usize) -> Duration {
     let each = match vertices / blocks.max(1) {

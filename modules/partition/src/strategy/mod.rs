@@ -71,8 +71,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns true for this crate's own search. It starts from the mappings of the simple rules,
-    /// its result is never worse, and a [`Watch`](crate::Watch) can observe and end it.
+    /// Returns true for this crate's own search ([`Pass`](Self::Pass) and
+    /// [`Portfolio`](Self::Portfolio)).
+    ///
+    /// The search starts from the mappings of the simple rules. Its result is never worse than
+    /// those of them that are feasible. A [`Watch`](crate::Watch) can observe and end the search.
     #[must_use]
     pub fn is_own_search(self) -> bool {
         matches!(self, Self::Pass | Self::Portfolio)
@@ -90,8 +93,10 @@ impl Strategy {
     ///
     /// The mapping is evaluated like any other. If it breaks a rule, another mapping is packed by
     /// size and the solution has a warning. The mapping may exceed the balance bound
-    /// ([`Kind::Engine`]). An error that the function returns is reported with the name of the
-    /// strategy. An [`Error::Infeasible`] from it does not count as a proof.
+    /// ([`Kind::Engine`]). An error that the function returns becomes an [`Error::Strategy`] with
+    /// the name of the strategy. The same applies if the function returns a wrong number of
+    /// vertices, or a block that does not exist. An [`Error::Infeasible`] of the function stays
+    /// one, but it does not count as a proof.
     ///
     /// The function runs on the thread that calls [`solve`](crate::solve()). It is not interrupted
     /// when its time is over, and a panic in it reaches the caller.
@@ -124,7 +129,7 @@ impl Strategy {
         }
     }
 
-    /// Returns the strategy of this crate with this name.
+    /// Returns the strategy of this crate with this name. Names are case-sensitive.
     ///
     /// # Errors
     ///

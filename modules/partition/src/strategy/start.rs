@@ -15,7 +15,12 @@ use crate::refine::state::State;
 use crate::tuning::small::{COARSE, MAKING};
 
 /// Creates an initial solution. Returns it with the number of annealing steps, and the number of
-/// steps that creating it counts as. Returns `None` if the time is over.
+/// steps that creating it counts as. Returns `None` if the time is over. The solution may be
+/// infeasible.
+///
+/// `number` counts the initial solutions of a search, and selects the method. `lines` permits
+/// mappings that are cut from vertex orders. `short` is true if the search plans with few steps per
+/// vertex.
 pub(super) fn start(
     inst: &Instance,
     number: usize,
@@ -64,7 +69,8 @@ pub(super) fn start(
     Some((found, steps, work as u64))
 }
 
-/// Returns a mapping with equally many vertices in each block, in the order of their numbers.
+/// Returns a mapping of the vertices, in the order of their numbers, in runs to the blocks. The
+/// numbers of vertices in two blocks differ by at most 1. Ignores loads and rules.
 pub(super) fn in_order(inst: &Instance) -> Vec<u32> {
     let (n, k) = (inst.len(), inst.k());
     (0..n).map(|v| (v * k / n) as u32).collect()

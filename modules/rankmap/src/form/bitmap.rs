@@ -21,7 +21,8 @@ enum Bits {
 }
 
 impl Bitmap {
-    /// Collects ascending ranks from `first` up to `end` (exclusive).
+    /// Collects the ranks that `each` gives, which must be from `first` up to `end` (exclusive).
+    /// With `indexed`, also stores a directory.
     pub(crate) fn collect(
         first: u32,
         end: u64,
@@ -73,7 +74,7 @@ impl Bitmap {
         }
     }
 
-    /// Returns the rank of the set bit with the given index.
+    /// Returns the rank of the set bit with the given index, which must exist.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         let place = match &self.bits {

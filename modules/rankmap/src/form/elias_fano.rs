@@ -109,7 +109,7 @@ impl EliasFano {
         (u64::from(index) < self.len).then(|| self.at(index))
     }
 
-    /// Returns the number at an index.
+    /// Returns the number at an index, which must be below the length.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.number(index, self.high.one(u64::from(index)))
@@ -197,6 +197,11 @@ impl EliasFano {
 
     /// Decodes the result of [`EliasFano::parts`]. Only the high bits are checked: numbers with the
     /// same high bits may descend, and the last number may be any below `end`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`] if the number of low bytes does not match, or the high bits are
+    /// invalid.
     pub(crate) fn from_parts(len: u64, end: u64, low: &[u8], high: &[u8]) -> Result<Self, Error> {
         let bits = high_bits(len, end);
         let low = Packed::from_bytes(low_width(len, end), len, low)?;

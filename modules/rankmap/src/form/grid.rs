@@ -49,13 +49,13 @@ impl Grid {
         self.scales.iter().map(|scale| scale.axis)
     }
 
-    /// Returns the member at a group rank.
+    /// Returns the member at a group rank, which must exist.
     #[inline(always)]
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.steps.at(index)
     }
 
-    /// Returns the group rank of a world rank.
+    /// Returns the group rank of a world rank, or `None` if the world rank is not a member.
     #[inline]
     pub(crate) fn rank(&self, rank: u32) -> Option<u32> {
         let mut rest = rank.checked_sub(self.base)?;

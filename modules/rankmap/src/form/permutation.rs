@@ -30,7 +30,13 @@ enum Back {
 }
 
 impl Permutation {
-    /// Stores the images of `0..n`. Returns an error if they are not a permutation.
+    /// Stores the images of `0..n`, with the images of the inverse if `inverse` is true, otherwise
+    /// with shortcuts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`] if an image occurs twice. [`Error::NoSuchRank`] if an image is not
+    /// below `n`.
     pub(crate) fn new(to: &[u32], inverse: bool) -> Result<Self, Error> {
         let len = to.len() as u64;
         let width = width_of(len.saturating_sub(1));
@@ -81,7 +87,7 @@ impl Permutation {
         self.to.get(u64::from(index))
     }
 
-    /// Returns the element whose image is `image`.
+    /// Returns the element whose image is `image`, or `None` if there is none.
     #[inline]
     pub(crate) fn rank(&self, image: u32) -> Option<u32> {
         if u64::from(image) >= self.len() {

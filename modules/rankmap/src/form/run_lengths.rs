@@ -55,8 +55,11 @@ impl RunLengths {
         (&self.starts, &self.firsts)
     }
 
-    /// Decodes two sequences. Returns an error unless they are ascending ranges that are not
-    /// adjacent.
+    /// Decodes two sequences.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`] if they are not ascending ranges that are not adjacent.
     pub(crate) fn from_parts(
         starts: EliasFano,
         firsts: EliasFano,
@@ -94,7 +97,8 @@ impl RunLengths {
         }
     }
 
-    /// Returns the index of the last range that begins at or before a number.
+    /// Returns the index of the last range that begins at or before a number, or `None` if there is
+    /// none.
     #[inline]
     fn last_not_above(numbers: &EliasFano, number: u32) -> Option<u32> {
         let (below, equal) = numbers.find(u64::from(number));

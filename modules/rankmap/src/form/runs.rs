@@ -25,8 +25,13 @@ enum Steps {
 }
 
 impl Runs {
-    /// Creates runs in the order of the group. No run may be empty. Returns an error if the spans
-    /// of two runs overlap.
+    /// Creates runs in the order of the group. No run may be empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BeyondRanks`] if there are more than 2^32 ranks. [`Error::Duplicate`] if two runs
+    /// have a rank in common. [`Error::Unsuitable`] if the spans of two runs overlap, or if a step
+    /// does not fit into an `i32`.
     pub(crate) fn new(runs: &[Progression]) -> Result<Self, Error> {
         let mut first = Vec::with_capacity(runs.len());
         let mut len = 0_u64;

@@ -38,7 +38,11 @@ struct Node {
 }
 
 impl Wavelet {
-    /// Stores the images of `0..n`, which must be distinct. Determines the ascending sequences.
+    /// Stores the images of `0..n`. Determines the ascending sequences.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Duplicate`] if the images are not a permutation of `0..n`.
     pub(crate) fn new(to: &[u32]) -> Result<Self, Error> {
         let mut first: Vec<u32> = Vec::new();
         for (index, image) in to.iter().enumerate() {
@@ -108,6 +112,10 @@ impl Wavelet {
 
     /// Decodes the result of [`Wavelet::parts`]. All bits are valid merges if the number of
     /// elements from each side matches.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`] if such a number does not match.
     pub(crate) fn from_parts(first: Vec<u32>, words: Vec<u64>, len: u64) -> Result<Self, Error> {
         let shape = Shape::of(&first, len);
         let made = Wavelet::with(first, shape, words, len);

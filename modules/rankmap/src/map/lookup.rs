@@ -71,7 +71,8 @@ impl RankMap {
         each_form!(&self.form, form => form.at(rank))
     }
 
-    /// RANK: returns the rank in the group of a world rank, or `None` if it is not a member.
+    /// RANK: returns the rank in the group of a world rank, or `None` if the group does not contain
+    /// the world rank.
     ///
     /// Cost: see the table of the [crate](crate), by form. Source: there, by form. The name is by
     /// Jacobson 1989.
@@ -110,7 +111,7 @@ impl RankMap {
     }
 
     /// Returns true if the world ranks ascend with the ranks of the group, so that the map is a
-    /// set.
+    /// set. Maps with fewer than two members ascend.
     ///
     /// Cost: constant time; the sum of both maps for a composition. Source: Mir Taheri 2011 (3.5).
     pub fn is_ascending(&self) -> bool {
@@ -133,7 +134,7 @@ impl RankMap {
         }
     }
 
-    /// Returns the number of members below `world`, and whether `world` is a member. The map must
+    /// Returns the number of members below `world`, and true if `world` is a member. The map must
     /// ascend.
     pub(crate) fn find(&self, world: u64) -> (u64, bool) {
         let is = |world: u64| u32::try_from(world).is_ok_and(|world| self.rank(world).is_some());
@@ -159,12 +160,12 @@ impl RankMap {
         }
     }
 
-    /// Returns the smallest rank of an ascending map.
+    /// Returns the smallest member of an ascending map, or `None` if there are no members.
     pub(crate) fn first(&self) -> Option<u32> {
         self.select(0)
     }
 
-    /// Returns the largest rank of an ascending map.
+    /// Returns the largest member of an ascending map, or `None` if there are no members.
     pub(crate) fn last(&self) -> Option<u32> {
         self.len().checked_sub(1).map(|last| self.at(last as u32))
     }

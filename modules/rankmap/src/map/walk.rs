@@ -41,7 +41,7 @@ impl RankMap {
     }
 
     /// Gives the world ranks from group rank `from` up to `to` (exclusive) as progressions, without
-    /// storing them.
+    /// storing them. A `to` beyond the length counts as the length.
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let to = to.min(self.len());
         if from >= to {

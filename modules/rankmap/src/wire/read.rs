@@ -42,8 +42,11 @@ impl<'a> Reader<'a> {
         Reader { bytes, left }
     }
 
-    /// Reserves a walk through the given number of progressions, or returns an error if the limit
-    /// is exceeded.
+    /// Reserves a walk through the given number of progressions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Malformed`] if all reserved walks together exceed the limit.
     fn afford(&mut self, progressions: u64) -> Result<(), Error> {
         match self.left.checked_sub(progressions) {
             Some(left) => self.left = left,

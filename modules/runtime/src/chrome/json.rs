@@ -10,7 +10,8 @@ use graphmap_executor::exec::report::Directory;
 use graphmap_executor::quote::quote;
 use graphmap_executor::trace::{After, Event, Part, Way};
 
-/// Returns the time at which an event began, on the clock of its host. A message has no time.
+/// Returns the time at which an event began, in nanoseconds on the clock of its host. Returns
+/// `None` for a message, which has no time.
 pub(super) fn start(event: &Event) -> Option<u64> {
     match *event {
         Event::Poll { start, .. } => Some(start),
@@ -106,6 +107,9 @@ impl Writer<'_> {
     }
 
     /// Writes the names of the OS processes, and of the network's processes that were polled.
+    ///
+    /// # Errors
+    /// Returns the error of the output.
     fn groups(&mut self) -> io::Result<()> {
         let mut named = BTreeSet::new();
         let (parts, directory) = (self.parts, self.directory);

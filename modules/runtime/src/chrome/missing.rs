@@ -18,7 +18,8 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// Returns the notice, or `None` if there is none to give.
+    /// Returns the notice, or `None` if nothing is missing that it mentions: it does not mention
+    /// `arrows`. `kept` is the maximum number of events that a scheduler keeps.
     pub(super) fn notice(&self, trace: &Trace, kept: usize) -> Option<String> {
         let mut notices = Vec::new();
         if self.polls + self.messages > 0 {

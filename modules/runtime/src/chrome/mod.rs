@@ -23,7 +23,10 @@ use missing::Missing;
 /// Name of the output in messages about its file.
 pub(crate) const WHAT: &str = "the trace";
 
-/// Checks before a run that its trace can be written.
+/// Checks before a run that its trace can be written. Does nothing if the run is not traced.
+///
+/// # Errors
+/// Returns [`RunError::File`] if the file cannot be written.
 pub(crate) fn check(options: &Options) -> Result<(), RunError> {
     match &options.trace {
         Some(trace) => {
@@ -62,10 +65,11 @@ impl Unwritten {
         })
     }
 
-    /// Writes the file, and notes in the trace which events are missing.
+    /// Writes the file, and notes in the trace which events are missing. This takes the events out
+    /// of the trace, so a second call would write none.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// Returns [`RunError::File`] if the file cannot be written.
     pub(crate) fn write(&self) -> Result<(), RunError> {
         let missing = write(&self.trace, &*self.directory, self.os_processes)
             .map_err(|error| cannot_write(&self.trace, &error))?;
@@ -81,6 +85,11 @@ impl Unwritten {
     }
 }
 
+/// Takes the events out of the trace, writes them to its file, and returns the numbers of missing
+/// events.
+///
+/// # Errors
+/// Returns an error if the file cannot be written.
 fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::Result<Missing> {
     let mut parts = trace.take();
     parts.sort_by_key(|part| part.scheduler);
@@ -100,11 +109,12 @@ fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::R
     Ok(missing)
 }
 
-/// Returns the offset that moves the times of each part to one clock. It is 0 at the first event.
+/// Returns, for each part, the offset in nanoseconds that moves its times to a common clock. On
+/// this clock, the earliest event of all parts is at time 0.
 fn shifts(parts: &[Part]) -> Vec<i64> {
     let base = |part: &Part| {
-        // OS processes of one host share its clock. Their values of `behind` differ slightly,
-        // because each has read the time of day at another moment.
+        // OS processes of one host share its clock. Their values of `time_of_day_offset` differ
+        // slightly, because each has read the time of day at another moment.
         let first = parts.iter().find(|other| other.host == part.host);
         first.map_or(0, |first| first.time_of_day_offset)
     };

@@ -105,6 +105,8 @@ impl<T> Channel<T> {
         unsafe { first.add((at as u32 & mask) as usize) }
     }
 
+    /// Takes a token out, and wakes the writer if it waits. Returns `Take::End` if the channel is
+    /// empty and the writer has left.
     #[inline(always)]
     pub(crate) fn take(&self) -> Take<T> {
         let len = self.len.get();
@@ -125,6 +127,8 @@ impl<T> Channel<T> {
         Take::Token(token)
     }
 
+    /// Puts a token in, and wakes the reader if it waits. Never uses the rendezvous slot. Returns
+    /// the token if the channel is full or the reader has left.
     pub(crate) fn put(&self, token: T) -> Put<T> {
         if self.has_room() {
             // SAFETY: `has_room` has just returned true.
@@ -209,7 +213,8 @@ impl<T> Channel<T> {
     }
 
     /// Takes the writer's last token back, which was in the rendezvous slot and is therefore the
-    /// last one in the channel. Returns `None` if the reader has taken it.
+    /// last one in the channel. Returns `None` if the reader has taken it, so that the channel is
+    /// empty.
     pub(crate) fn take_back(&self) -> Option<T> {
         let len = self.len.get().checked_sub(1)?;
         self.len.set(len);

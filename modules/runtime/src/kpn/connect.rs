@@ -86,6 +86,12 @@ impl KindPort {
 }
 
 /// Ends of the channels of one process, which [`Ports::connect`] takes port by port.
+///
+/// Each method except [`remaining`](Self::remaining) connects the next port of the kind's list. If
+/// the graph has no channel at this port, the result is unconnected. The run fails with
+/// [`RunError::Wiring`](crate::RunError::Wiring) if the port differs from the graph in its
+/// direction, its token type or its flow control. It also fails if the graph has several channels
+/// at a port that is not a bundle. The result may then be unconnected.
 pub struct Ends<'a> {
     pub(super) ports: &'a mut [KindPort],
     pub(super) names: &'a [String],
@@ -104,7 +110,8 @@ impl std::fmt::Debug for Ends<'_> {
 }
 
 impl Ends<'_> {
-    /// Returns the number of ports that are not connected yet.
+    /// Returns the number of ports that are not connected yet. Must not be called after more ports
+    /// than the kind has were connected.
     pub fn remaining(&self) -> usize {
         self.names.len() - self.next
     }
@@ -129,8 +136,9 @@ impl Ends<'_> {
         }
     }
 
-    /// Returns ends of the current port, for the caller to take. Returns none, and records an
-    /// error, if the token type or the direction differs from the graph.
+    /// Returns the ends of the current port that belong to this member, for the caller to take.
+    /// `of` selects the list of the port. Returns none, and records an error, if the token type or
+    /// the direction differs from the graph.
     fn ends<T: 'static>(
         &mut self,
         input: bool,
@@ -167,7 +175,8 @@ impl Ends<'_> {
         &mut ends[..count]
     }
 
-    /// Returns all ends of the port, in the order of their slots.
+    /// Returns all ends of the port, in the order of their slots. Returns none, and records an
+    /// error, if the port differs from the graph.
     fn all<T: 'static>(
         &mut self,
         input: bool,
@@ -181,7 +190,8 @@ impl Ends<'_> {
         })
     }
 
-    /// Connects the next port, and returns its end. Records an error if it has several channels.
+    /// Connects the next port, and returns its end. Returns [`End::NONE`] if it has no channel.
+    /// Also returns it, and records an error, if it has several channels or differs from the graph.
     fn one<T: 'static>(&mut self, input: bool) -> End<T> {
         self.advance(false);
         match self.ends::<T>(input, |port| &mut port.tokens) {
@@ -210,6 +220,8 @@ impl Ends<'_> {
     }
 
     /// Connects the next port. Returns the inputs of all its channels, in the order of their slots.
+    ///
+    /// The list is empty if the port has no channel.
     pub fn inputs<T: 'static>(&mut self) -> Vec<Input<T>> {
         self.advance(false);
         self.all(true, |port| &mut port.tokens)
@@ -219,6 +231,8 @@ impl Ends<'_> {
 
     /// Connects the next port. Returns the outputs of all its channels, in the order of their
     /// slots.
+    ///
+    /// The list is empty if the port has no channel.
     pub fn outputs<T: 'static>(&mut self) -> Vec<Output<T>> {
         self.advance(false);
         self.all(false, |port| &mut port.tokens)

@@ -88,7 +88,8 @@ impl<T> Cross<T> {
         self.about().slots[side as usize].store(slot, Ordering::Relaxed);
     }
 
-    /// Takes a token that this end already knows of. In a sequence of tokens, most are.
+    /// Takes a token that this end already knows of. In a sequence of tokens, most are. Returns
+    /// `None` otherwise, even if a token has come since.
     ///
     /// # Safety
     /// As for [`Cross::take`].
@@ -173,7 +174,7 @@ impl<T> Cross<T> {
     }
 
     /// Puts a token in as [`Cross::put_at_once`] does, into a channel that never held more than one
-    /// token and is empty.
+    /// token and is empty. Returns false, without a call of `token`, if [`Cross::put`] must decide.
     ///
     /// # Safety
     /// As for [`Cross::put_at_once`].
@@ -292,8 +293,10 @@ impl<T> Cross<T> {
         }
     }
 
-    /// Records that a process is about to wait at an end. Panics if `scheduler` is not of the
-    /// channel's run.
+    /// Records that a process is about to wait at an end.
+    ///
+    /// # Panics
+    /// Panics if `scheduler` is not of the channel's run.
     fn touch(&self, scheduler: &Scheduler, side: Side) {
         assert!(
             scheduler.run() == self.about().shared.run,
@@ -305,8 +308,11 @@ impl<T> Cross<T> {
         scheduler.registry().touch_cross(self.slot(side));
     }
 
-    /// Registers the waker of `context` for a change at the other end. Returns false if that has
-    /// changed already.
+    /// Registers the waker of `context` for a change at the other end. Returns false if the other
+    /// end has changed already.
+    ///
+    /// # Panics
+    /// Panics if `scheduler` is not of the channel's run.
     pub(crate) fn wait_for_change(
         &self,
         scheduler: &Scheduler,
@@ -359,8 +365,11 @@ impl<T> Cross<T> {
         arm: |end, id| unsafe { (*end.cast::<Self>()).arm_ring(id, Side::Write) },
     };
 
-    /// Arms a wait of `id` for a change at the other end. Returns false if that has changed
-    /// already.
+    /// Arms a wait of `id` for a change at the other end. Returns false if the other end has
+    /// changed already.
+    ///
+    /// # Panics
+    /// Panics if `scheduler` is not of the channel's run.
     pub(crate) fn arm(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
         self.touch(scheduler, side);
         self.forget_polled_wait(scheduler);
@@ -388,6 +397,9 @@ impl<T> Cross<T> {
 
     /// Arms a wait of the id in `word` for the departure of the reader. Returns true if the reader
     /// has left already.
+    ///
+    /// # Panics
+    /// Panics if `scheduler` is not of the channel's run.
     pub(crate) fn arm_stop(&self, scheduler: &Scheduler, word: u32) -> bool {
         self.touch(scheduler, Side::Write);
         self.forget_polled_wait(scheduler);

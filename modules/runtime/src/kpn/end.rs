@@ -281,8 +281,8 @@ impl<T> End<T> {
         unsafe { Arc::from_raw(self.unmarked::<Cross<T>>()) }
     }
 
-    /// Arms a wait of the hook `id` for a change at the other end. Returns false if that has
-    /// changed already.
+    /// Arms a wait of the hook `id` for a change at the other end. Returns false if the other end
+    /// has changed already, or if there is no channel.
     #[inline(always)]
     pub(crate) fn arm(&self, id: u32, side: Side) -> bool {
         if let Some(meter) = self.meter() {
@@ -302,8 +302,12 @@ impl<T> End<T> {
         }
     }
 
-    /// Registers the waker of `context` for a change at the other end. Returns false if that has
-    /// changed already.
+    /// Registers the waker of `context` for a change at the other end: tokens or space, or its
+    /// departure. Returns false if the other end has changed already, or if there is no channel.
+    ///
+    /// # Panics
+    /// Panics outside of a run, and in a nested run if the other end is on another scheduler of the
+    /// outer run.
     pub(crate) fn wait_for_change(&self, context: &Context<'_>, side: Side) -> bool {
         if let Some(meter) = self.meter() {
             meter.waits(way(side));
@@ -331,7 +335,10 @@ impl<T> End<T> {
     }
 
     /// Registers the waker of `context` for the departure of the reader only. Returns false if the
-    /// reader has left already.
+    /// reader has left already, or if there is no channel.
+    ///
+    /// # Panics
+    /// As for [`End::wait_for_change`].
     pub(crate) fn wait_for_stop(&self, context: &Context<'_>) -> bool {
         let word_of = |id: u32| match id & HOOK {
             0 => STOP | id,
@@ -376,7 +383,8 @@ impl<T> End<T> {
         }
     }
 
-    /// Takes the writer's token in the rendezvous slot back. Returns `None` if the reader has it.
+    /// Takes the writer's token in the rendezvous slot back. Returns `None` if the reader has it,
+    /// or if the channel has no such slot.
     pub(crate) fn take_back(&self) -> Option<T> {
         let token = match self.form() {
             Form::Here(channel) => channel.take_back(),
@@ -420,7 +428,8 @@ impl<T> End<T> {
         }
     }
 
-    /// Returns the number of the channel, if the channel belongs to the scheduler's run.
+    /// Returns the number of the channel. Returns `None` if the channel does not belong to the
+    /// scheduler's run, or if there is no channel.
     pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
         match self.form() {
             Form::Here(channel) => scheduler.registry().number_of(channel.point()),

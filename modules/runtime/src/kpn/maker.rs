@@ -50,7 +50,7 @@ pub(crate) trait Maker: Send + Sync {
         formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8);
     /// Creates a channel to or from another OS process, and returns its raw end here. Returns
-    /// `None` if the type is not a payload.
+    /// `None` if the type has no format in `formats`, so that it is not a payload.
     fn make_remote(
         &self,
         site: Site,

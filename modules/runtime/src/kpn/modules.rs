@@ -10,8 +10,8 @@ impl Network {
     ///
     /// `names` are the names of the modules. `within` is a [`Sequence`](crate::Sequence) with a
     /// number for each module: the module that contains it, or 0. Modules are numbered from 1, in
-    /// the order in which they are added, and a module must be added after the module that contains
-    /// it. [`Network::inside`] puts processes into modules.
+    /// the order in which they are added, and a module must be added by a later call than the
+    /// module that contains it. [`Network::inside`] puts processes into modules.
     ///
     /// ```
     /// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, run};
@@ -59,8 +59,9 @@ impl Network {
         });
     }
 
-    /// Sets the modules of the members of a kind: for each member the number of the innermost
-    /// module that contains it, or 0.
+    /// Sets the modules of the members of a kind: a [`Sequence`](crate::Sequence) with, for each
+    /// member, the number of the innermost module that contains it, or 0. The modules must have
+    /// been added before. If the sequence is inconsistent, [`run`](crate::run) reports the error.
     pub fn inside(&mut self, kind: Kind, modules: &str) {
         let name = self
             .kinds
@@ -94,7 +95,8 @@ impl Network {
         last.map_or(0, |last| last.first - 1 + last.within.len() as u32)
     }
 
-    /// Returns the table that contains a module, and the index of the module in it.
+    /// Returns the table that contains a module, and the index of the module in it. Returns `None`
+    /// if the module does not exist.
     fn find_module(&self, number: u32) -> Option<(&ModuleTable, usize)> {
         let behind = self.modules.partition_point(|table| table.first <= number);
         let table = self.modules.get(behind.checked_sub(1)?)?;
@@ -117,8 +119,8 @@ impl Network {
         })
     }
 
-    /// Returns the ranks of the processes in a module, sorted. Takes time in proportion to the
-    /// modules and processes in it.
+    /// Returns the ranks of the processes in a module, sorted. Takes time in proportion to its
+    /// processes, and searches the sequences of all kinds for each module in it.
     pub(super) fn ranks_in(&self, number: u32) -> Vec<u32> {
         let mut ranks = Vec::new();
         let mut left = vec![number];

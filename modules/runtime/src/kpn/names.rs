@@ -9,7 +9,8 @@ pub(super) enum NameTable {
 }
 
 impl NameTable {
-    /// Returns the name of a member.
+    /// Returns the name of a member. If `index` is too high, the name is empty or lacks its
+    /// numbers.
     pub(super) fn get(&self, index: usize) -> String {
         let (mut name, parts) = match self {
             NameTable::Listed(names) => return names.get(index).cloned().unwrap_or_default(),
@@ -47,7 +48,8 @@ impl NameTable {
         rest == Some("")
     }
 
-    /// Returns the index of the member that has a name. `members` is the number of members.
+    /// Returns the index of the first member that has this name, or `None`. `members` is the number
+    /// of members.
     pub(super) fn find(&self, name: &str, members: usize) -> Option<usize> {
         let parts = match self {
             NameTable::Listed(names) => return names.iter().position(|own| own == name),
@@ -82,13 +84,14 @@ impl NameTable {
     }
 }
 
-/// Returns the length of the shortest sequence that is not empty.
+/// Returns the length of the shortest sequence that is not empty, or `None` if all are.
 fn shortest(parts: &[(String, Sequence)]) -> Option<usize> {
     let lengths = parts.iter().map(|part| part.1.len());
     lengths.filter(|&len| len > 0).min()
 }
 
-/// Strips a number in decimal notation without leading zeros, and returns the rest of the text.
+/// Strips this number in decimal notation without leading zeros, and returns the rest of the text.
+/// Returns `None` if the text does not begin with the number.
 fn strip_number(text: &str, number: u32) -> Option<&str> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     // Further digits belong to the text after the number.

@@ -67,7 +67,8 @@ pub struct Channels<'a> {
     pub from: (Kind, usize),
     /// The kind that reads, and the index of its port.
     pub to: (Kind, usize),
-    /// Number of tokens that a channel can hold, at least 1.
+    /// Number of tokens that a channel can hold, from 1 to 2^30 - 1. The runtime may double it
+    /// during a run, to end a deadlock.
     pub capacity: u32,
     /// Index of the writing member of its kind.
     pub from_index: &'a str,
@@ -209,6 +210,8 @@ impl Network {
         self.channels as usize
     }
 
+    /// Parses a sequence. If `text` is invalid, records an error about `of`, and returns an empty
+    /// sequence.
     pub(super) fn sequence(&mut self, of: impl Fn() -> String, text: &str) -> Sequence {
         text.parse().unwrap_or_else(|error| {
             self.errors
@@ -236,7 +239,8 @@ impl Network {
         }
     }
 
-    /// Adds a kind of processes, and returns it.
+    /// Adds a kind of processes, and returns it. Returns [`Kind::FIRST`] if there are too many
+    /// kinds, which is an error of the description.
     ///
     /// `name` is the name of the kind, and `names` are those of its members. `ranks` is a
     /// [`Sequence`] of the members' ranks. All kinds together must have each rank from 0 exactly
@@ -298,7 +302,8 @@ impl Network {
     }
 
     /// Sets the positions of the members of a kind in the graph file, as sequences of lines and
-    /// columns.
+    /// columns, from 1. Members beyond the end of `line` have no known position. Has no effect for
+    /// a kind of another network.
     pub fn place(&mut self, kind: Kind, line: &str, column: &str) {
         let line = self.sequence(|| "the lines of a kind".into(), line);
         let column = self.sequence(|| "the columns of a kind".into(), column);
@@ -308,12 +313,19 @@ impl Network {
     }
 
     /// Adds a class of channels that carry tokens of type `T`.
+    ///
+    /// The kinds must have been added before. If the description is inconsistent, the class is not
+    /// added, and [`run`](crate::run) reports the errors.
     pub fn channels<T: Send + 'static>(&mut self, channels: Channels<'_>) {
         self.add::<T>(channels, TypedMaker::<T>::empty());
     }
 
     /// Adds a class of channels that each hold `initial` tokens at the start. `token(c, n)` makes
-    /// the n-th token of channel `c`, where `c` is the index of the channel in the class.
+    /// the n-th token of channel `c`, where `c` is the index of the channel in the class. It is
+    /// called when the run creates the channel, in the OS process of the writer.
+    ///
+    /// It is an error of the description if `initial` exceeds the capacity. Other errors are as for
+    /// [`channels`](Self::channels).
     pub fn channels_filled<T: Send + 'static>(
         &mut self,
         channels: Channels<'_>,
@@ -333,7 +345,8 @@ impl Network {
     /// Adds a class of flow-controlled channels that carry tokens of type `T`.
     ///
     /// Each consists of three channels: one for tokens, and one for control messages in each
-    /// direction. Profiles and traces do not count the control messages.
+    /// direction. Profiles and traces do not count the control messages. Errors are as for
+    /// [`channels`](Self::channels).
     pub fn flow_channels<T: Send + 'static>(&mut self, channels: Channels<'_>) {
         let errors = self.errors.len();
         self.channels::<T>(channels);
@@ -357,9 +370,11 @@ impl Network {
         });
     }
 
-    /// Sets how tokens of a type are encoded as bytes, if they are. A profile then counts the
-    /// encoded bytes on channels of that type. For other types, it counts the number of tokens
-    /// times the size of the type, without the memory that a token owns.
+    /// Sets how tokens of a type are encoded as bytes. `None` has no effect. Channels between OS
+    /// processes need the format of their type: without it, the run fails with
+    /// [`RunError::Wiring`]. A profile counts the encoded bytes on channels of that type. For other
+    /// types, it counts the number of tokens times the size of the type, without the memory that a
+    /// token owns.
     ///
     /// ```
     /// # let mut net = graphmap_runtime::Network::new("net", "net.dot");
@@ -371,7 +386,11 @@ impl Network {
         }
     }
 
-    /// Returns an error if the description is inconsistent.
+    /// Checks the description.
+    ///
+    /// # Errors
+    /// Returns [`RunError::Wiring`] with the errors that were collected. If there are none, returns
+    /// it for the first rank that is used twice or is too high.
     pub(crate) fn check(&self) -> Result<(), RunError> {
         let mut errors = self.errors.clone();
         if errors.is_empty() {

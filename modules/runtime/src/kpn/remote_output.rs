@@ -101,10 +101,12 @@ impl<T> RemoteOutput<T> {
         self.writer.number
     }
 
+    /// Returns the number of the channel, if the channel belongs to this run.
     pub(crate) fn number(&self, run: u64) -> Option<u32> {
         (self.run == run).then_some(self.writer.number)
     }
 
+    /// Sends a token. Returns it if there is no credit, or if the reader has left. Does not block.
     pub(crate) fn put(&self, token: T) -> Put<T> {
         if self.writer.reader_has_left() {
             current::left_early(|_| Some(self.writer.number));
@@ -119,7 +121,7 @@ impl<T> RemoteOutput<T> {
         Put::Done
     }
 
-    /// Returns true if a token can be sent now.
+    /// Returns true if a token can be sent now: there is credit, and the reader has not left.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.writer.has_room() && !self.writer.reader_has_left()
@@ -133,7 +135,8 @@ impl<T> RemoteOutput<T> {
     }
 
     /// Sends a token as [`RemoteOutput::send`] does, also to the readers of `also`, which share the
-    /// scheduler of this one's reader.
+    /// scheduler of this one's reader. Returns false, without a send to any of them, if the token
+    /// must be [lent](RemoteOutput::lend_to).
     #[inline(always)]
     pub(crate) fn send_to(&self, token: &T, also: &[&Self]) -> bool {
         // Encoding is user code, which may do anything except use this end.
@@ -212,7 +215,11 @@ impl<T> RemoteOutput<T> {
         self.writer.reader_has_left()
     }
 
-    /// Arms a wait by the state word `word`. Returns false if something has changed already.
+    /// Arms a wait by the state word `word`. Returns false if the reader has left already, or if
+    /// there is space and `word` waits for space.
+    ///
+    /// # Panics
+    /// Panics if `scheduler` is not of the channel's run.
     pub(crate) fn arm(&self, scheduler: &Scheduler, word: u32) -> bool {
         assert!(
             scheduler.run() == self.run,
@@ -228,7 +235,10 @@ impl<T> RemoteOutput<T> {
     }
 
     /// Arms a wait as [`RemoteOutput::arm`] does. If the process need not wait, frees the hook that
-    /// was made for it.
+    /// was made for it, and returns false.
+    ///
+    /// # Panics
+    /// As for [`RemoteOutput::arm`].
     pub(crate) fn wait(&self, scheduler: &Scheduler, word: u32) -> bool {
         let waits = self.arm(scheduler, word);
         if !waits {
@@ -247,7 +257,7 @@ impl<T> RemoteOutput<T> {
         self.writer.word()
     }
 
-    /// Cancels the wait at this end.
+    /// Cancels the wait at this end, if there is one.
     pub(crate) fn disarm(&self) {
         let word = self.writer.word();
         if waits(word) {

@@ -23,7 +23,7 @@ pub trait Source {
     /// True if it is a stream that ends by itself. When all streams have ended, the wait for the
     /// other sources ends as well.
     const STREAM: bool = true;
-    /// Polls for the next item. Returns `None` at the end.
+    /// Polls for the next item. Returns `Ready(None)` at the end.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
     /// Cancels the wait of a pending [`poll_next`](Self::poll_next).
     fn turn_away(&mut self) {}
@@ -80,9 +80,11 @@ pub enum OneOf<
 pub trait Sources {
     /// An item of one of the ports.
     type Item;
-    /// Polls the ports, starting at index `first`. Returns `None` when all have ended.
+    /// Polls the ports that this call waits for, starting at index `first` (modulo
+    /// [`COUNT`](Self::COUNT)), until one has an item. Returns `Ready(None)` if no stream among
+    /// them is pending, even if another source is.
     fn poll_any(&mut self, first: usize, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
-    /// Cancels the waits of all ports.
+    /// Cancels the waits of all ports that this call waits for.
     fn turn_away(&mut self);
     /// Number of ports.
     const COUNT: usize;
@@ -135,13 +137,19 @@ sources!(8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
 /// Waits until one of the ports has an item, and reads it.
 ///
-/// Ports at their end are skipped. Returns `None` when all ports that this call waits for have
-/// ended. [`select!`] is based on this function and easier to read.
+/// Ports at their end are skipped. Returns `None` when all streams that this call waits for have
+/// ended ([`Source::STREAM`]), or if there are none. Other sources, such as
+/// [`Output::stopped`](crate::Output::stopped), do not keep the call waiting. [`select!`] is based
+/// on this function and easier to read.
 ///
 /// If several ports have items, successive calls start at different ports, so all are served.
-/// Dropping the future before it is ready takes no item.
+/// Dropping the future before it is ready takes no item. Which port is read depends on the speed of
+/// other processes, so a process that uses this is not deterministic.
 ///
 /// [`select!`]: crate::select!
+///
+/// # Panics
+/// The future panics if it must wait outside of a process of a run.
 pub fn any<S>(sources: S) -> Any<S> {
     Any {
         sources,
@@ -191,12 +199,16 @@ impl<S> Drop for Any<S> {
 /// Waits until one of up to eight ports has an item, and runs the arm of that port.
 ///
 /// The ports may be [`Input`], [`Select`](crate::Select), [`Gather`](crate::Gather),
-/// [`read_or_end`](crate::Select::read_or_end) of a select bundle, or
-/// [`stopped`](crate::Output::stopped) of an output, as in `() = out.stopped()`.
+/// [`FlowInput`](crate::FlowInput), [`FlowSelect`](crate::FlowSelect),
+/// [`read_or_end`](crate::Select::read_or_end) of a select bundle,
+/// [`stopped`](crate::Output::stopped) of an output, as in `() = out.stopped()`, or
+/// [`closing`](crate::FlowOutput::closing) of a flow-controlled output.
 ///
-/// Ports at their end are skipped. The `else` arm runs when all ports have ended. It is mandatory,
+/// Ports at their end are skipped. The `else` arm runs when all inputs that the call waits for have
+/// ended, or if there are none: `stopped` and `closing` do not keep it waiting. It is mandatory,
 /// because every stream ends. An arm with `if` is waited for only if the condition is true. The
-/// comma after a body in braces is optional.
+/// comma after a body in braces is optional. Which arm runs depends on the speed of other
+/// processes, so a process that uses `select!` is not deterministic.
 ///
 /// An arm names the port, not a read of it: `token = p.input`. In `select!` of other libraries,
 /// this is `Some(token) = p.input.read()`.

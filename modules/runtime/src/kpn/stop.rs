@@ -10,7 +10,7 @@ use super::select::Source;
 use graphmap_executor::exec::hooks::Ready;
 
 /// The future of [`Output::stopped`] and of the same functions of bundles. It is ready when all
-/// readers have left.
+/// readers have left. It panics if it must wait outside of a process of a run.
 ///
 /// In a [`select!`](crate::select!), it does not count as an open port. When all other ports have
 /// ended, the `else` arm runs although the readers are still there.
@@ -27,7 +27,8 @@ impl<T> Output<T> {
     /// Waits until the reader has left, without writing. An unconnected output is ready at once.
     ///
     /// Otherwise, a process that reads for a long time before it writes again gets [`Stopped`] only
-    /// at that write. With this future in a [`select!`](crate::select!), it learns of it at once.
+    /// at that write. With this future in a [`select!`](crate::select!), it learns of the departure
+    /// at once.
     ///
     /// [`Stopped`]: crate::Stopped
     ///

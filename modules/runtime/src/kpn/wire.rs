@@ -81,10 +81,12 @@ struct Wiring<'a> {
     errors: Vec<String>,
 }
 
-/// Creates the channels and processes of `scheduler`.
+/// Creates the channels and processes of `scheduler`. If the code of a process panics while that
+/// process is created, the run ends with this failure, and the function returns `Ok` early.
 ///
 /// # Errors
-/// Returns the inconsistencies between the network and the ports of its processes.
+/// Returns the inconsistencies between the network and the ports of its processes, and channels to
+/// other OS processes whose tokens have no payload.
 pub(crate) fn build(
     network: &Network,
     placement: &Placement,
@@ -285,7 +287,11 @@ impl Wiring<'_> {
         }
     }
 
-    /// Creates the processes and connects their ports, unless there are errors.
+    /// Creates the processes and connects their ports.
+    ///
+    /// # Errors
+    /// Returns the errors that were found before. Otherwise, returns the errors of the first
+    /// process whose ports do not match the graph.
     fn make_processes(mut self, residents: Vec<(u32, u32, u32)>) -> Result<(), Vec<String>> {
         if !self.errors.is_empty() {
             return Err(self.errors);

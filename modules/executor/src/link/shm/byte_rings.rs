@@ -139,9 +139,10 @@ impl ByteRings {
         }
     }
 
-    /// Calls `take` with frames that have arrived completely, in place, and returns their number.
-    /// At most `most` frames of each scheduler are taken, so that a scheduler that sends
-    /// continuously does not delay the others.
+    /// Calls `take` with frames that have arrived completely, in place. Returns the number of
+    /// frames that were received, including the parts of messages of several frames. At most `most`
+    /// frames of each scheduler are received, so that a scheduler that sends continuously does not
+    /// delay the others. Returns 0 if it is called from `take`.
     ///
     /// # Errors
     /// The bytes that arrived are not a valid frame.
@@ -218,13 +219,15 @@ impl ByteRings {
         }
     }
 
-    /// Returns the slices of the message that is being passed on.
+    /// Returns the slices of the message that [`ByteRings::receive`] passes on. Returns `None` if
+    /// the message has no slices, or if they have been taken.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
         self.slices.take()
     }
 
     /// Returns true if another scheduler can read the memory of this OS process, and prefers to.
-    /// The first call requests its answer and returns false.
+    /// The first call requests the answer of that scheduler and returns false. While the faster way
+    /// is being measured, the first 8 calls return false.
     pub fn has_access(&self, to: usize) -> bool {
         let (Some(Some(peer)), Some(proof)) = (self.peers.get(to), &self.proof) else {
             return false;
@@ -298,12 +301,12 @@ impl ByteRings {
         }
     }
 
-    /// Returns a buffer for the bytes of a message. It may have the contents of an older one.
+    /// Returns a buffer for the bytes of a message. It may have the contents of an older message.
     pub fn buffer(&self) -> Vec<u8> {
         self.buffer.take()
     }
 
-    /// Sends a message, or queues it until there is space.
+    /// Sends a message, or queues it until there is space. Has no effect if `to` is this scheduler.
     #[inline]
     pub fn send_now(&self, to: usize, header: Header, bytes: Vec<u8>) {
         let Some(Some(peer)) = self.peers.get(to) else {
@@ -317,7 +320,8 @@ impl ByteRings {
         }
     }
 
-    /// Sends a message, and leaves its slices where they are until they are sent.
+    /// Sends a message, and leaves its slices where they are until they are sent. What does not fit
+    /// into the byte ring waits for [`Link::flush`].
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         let Some(Some(peer)) = self.peers.get(to) else {
             return;
@@ -326,7 +330,7 @@ impl ByteRings {
         self.wait(peer, header, Body::Sliced(message));
     }
 
-    /// Returns a value of which all slices have been sent.
+    /// Returns a value of which all slices have been sent, or `None` if there is none.
     #[inline]
     pub fn take_sent(&self) -> Option<SentValue> {
         self.sent.borrow_mut().pop_front()
@@ -352,7 +356,8 @@ impl ByteRings {
         }
     }
 
-    /// Sends a message in pieces, if the byte ring has space for all of it now.
+    /// Sends a message in pieces, if it fits into one frame, no message waits before it, and the
+    /// byte ring has space now. Returns false, without sending, if one of these does not hold.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         let Some(Some(peer)) = self.peers.get(to) else {
@@ -363,7 +368,7 @@ impl ByteRings {
         peer.can_send(len) && peer.sender.try_send_pieces(header, pieces, false)
     }
 
-    /// Stores the buffer of a sent message for reuse.
+    /// Stores the buffer of a sent message for reuse, unless it has more than 8 MiB.
     #[inline]
     pub fn keep(&self, buffer: Vec<u8>) {
         if buffer.capacity() <= KEPT {
@@ -426,8 +431,9 @@ impl ByteRings {
         peers.any(Peer::can_go_on)
     }
 
-    /// Waits for a short time, because a byte ring is full. The reader sends no notice when there
-    /// is space, but often there is some as soon as another thread has run.
+    /// Blocks for a short time, because a byte ring is full. Returns earlier if a frame has arrived
+    /// or a waiting message can be sent. The reader sends no notice when there is space, but often
+    /// there is some as soon as another thread has run.
     pub fn wait_for_room(&self) {
         for _ in 0..YIELDS {
             if self.is_ready() {

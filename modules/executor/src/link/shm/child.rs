@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::control::ControlPage;
 
 /// Prepares a command to start OS process `number` of the run. The child process inherits the
-/// shared memory. The kernel kills it when the thread that starts it ends.
+/// shared memory. The kernel kills it when the thread that starts it ends. Starting the command
+/// then fails if the child process cannot be prepared in this way.
 pub fn bind(command: &mut Command, control: &Arc<ControlPage>, number: usize) {
     system::bind(command, Arc::clone(control), number);
 }
@@ -28,18 +29,19 @@ pub fn can_be_waited_for() {
     system::can_be_waited_for();
 }
 
-/// Ends this OS process immediately.
+/// Ends this OS process immediately, without destructors and without the functions of [`at_exit`].
 pub fn leave(code: u8) -> ! {
     system::leave(code)
 }
 
 /// Registers `call` to be called when this OS process calls `exit`, before functions that were
-/// registered earlier.
+/// registered earlier. `call` is not called if no space is left to register it.
 pub fn at_exit(call: extern "C" fn()) {
     system::at_exit(call);
 }
 
-/// Waits until a child process has ended. Its status can still be queried afterwards.
+/// Blocks until a child process has ended. Its status can still be queried afterwards. Returns at
+/// once if no child process has this process id.
 pub fn wait_for_end(child: u32) {
     system::wait_for_end(child);
 }

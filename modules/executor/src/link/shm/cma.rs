@@ -6,7 +6,8 @@ use std::mem::MaybeUninit;
 
 /// Permits `reader` and all its descendants to read the memory of this OS process. This includes
 /// other programs that the user starts there. Without it, the kernel permits only ancestors to do
-/// so (Yama's `ptrace_scope` 1).
+/// so (Yama's `ptrace_scope` 1). A refusal of the kernel is ignored. A later call replaces the
+/// permission of an earlier one.
 pub fn permit(reader: u32) {
     system::permit(reader);
 }

@@ -121,8 +121,8 @@ impl ControlPage {
         self.numbers = Some(numbers);
     }
 
-    /// Returns the views of all schedulers of this OS process. Must be called on the view of its
-    /// first scheduler.
+    /// Returns the views of all schedulers of this OS process, in order. Must be called on the view
+    /// of its first scheduler. The views do not have the numbers of [`ControlPage::set_numbers`].
     pub fn schedulers(self: &Arc<Self>) -> Vec<Arc<ControlPage>> {
         let of = |at| ControlPage {
             memory: Arc::clone(&self.memory),
@@ -167,7 +167,8 @@ impl ControlPage {
         scheduler / self.each
     }
 
-    /// Returns the number in the run of the OS process of a scheduler.
+    /// Returns the number in the run of the OS process of a scheduler. Without
+    /// [`ControlPage::set_numbers`], it is the same as [`ControlPage::os_process_of`].
     pub fn number_of(&self, scheduler: usize) -> usize {
         let os_process = self.os_process_of(scheduler);
         let numbers = self.numbers.as_ref();
@@ -197,6 +198,7 @@ impl ControlPage {
         self.page().table.load(Ordering::SeqCst) == table
     }
 
+    /// Returns [`RUNNING`], [`ENDED`] or [`FAILED`].
     pub fn state(&self) -> u32 {
         self.page().state.load(Ordering::Acquire)
     }
@@ -208,11 +210,15 @@ impl ControlPage {
         }
     }
 
+    /// Records that everything that has run until now was examined.
     pub fn clear_activity(&self) {
         self.page().has_activity.store(0, Ordering::SeqCst);
     }
 
     /// Wakes a scheduler if it sleeps. Called after a frame was put into its byte ring.
+    ///
+    /// # Panics
+    /// If `scheduler` is not below [`MAX_SCHEDULERS`].
     pub fn ring(&self, scheduler: usize) {
         fence(Ordering::SeqCst);
         let asleep = &self.page().bells[scheduler].asleep;
@@ -235,14 +241,16 @@ impl ControlPage {
         taken
     }
 
+    /// Wakes all schedulers that sleep.
     pub fn ring_all(&self) {
         (0..self.count).for_each(|scheduler| self.ring(scheduler));
     }
 
-    /// Sleeps until another thread rings, or until the timeout expires. Calls `stay` after the flag
-    /// is set, and does not sleep if that returns true. `stay` must check for the end of the run,
-    /// because the end rings only once. The last scheduler to go to sleep starts a quiescence check
-    /// if a process has run since the last one.
+    /// Sleeps until another thread rings, or until the timeout expires. May return early if
+    /// `at_most` is given. Calls `stay` after the flag is set, and does not sleep if that returns
+    /// true. `stay` must check for the end of the run, because the end rings only once. The last
+    /// scheduler to go to sleep starts a quiescence check if a process has run since the last
+    /// check.
     pub fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         let page = self.page();
         let asleep = &page.bells[self.me].asleep;
@@ -290,7 +298,7 @@ impl ControlPage {
         }
     }
 
-    /// Returns the number of the current quiescence check, if there is one.
+    /// Returns the number of the current quiescence check, or `None` if none is in progress.
     pub fn detection(&self) -> Option<u32> {
         let detection = self.page().detection.load(Ordering::SeqCst);
         (!detection.is_multiple_of(2)).then_some(detection)
@@ -301,14 +309,16 @@ impl ControlPage {
         self.page().detection.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Ends the run successfully.
+    /// Ends the run successfully, and wakes all schedulers. Has no effect on the state of a run
+    /// that has failed.
     pub fn end(&self) {
         let state = &self.page().state;
         let _ = state.compare_exchange(RUNNING, ENDED, Ordering::SeqCst, Ordering::SeqCst);
         self.ring_all();
     }
 
-    /// Makes the run fail. If there are several causes, the first one is kept.
+    /// Makes the run fail, and wakes all schedulers. If there are several causes, the first one is
+    /// kept. Bytes of the cause after the first [`CAUSE`] are cut.
     pub fn fail(&self, cause: &[u8]) {
         let page = self.page();
         if page
@@ -330,7 +340,8 @@ impl ControlPage {
         self.ring_all();
     }
 
-    /// Returns the cause of the failure. Blocks for up to 500 ms while it is being written.
+    /// Returns the cause of the failure. Blocks for up to 500 ms while it is being written. Returns
+    /// `None` if no cause was given, or if the cause is not complete after that time.
     pub fn cause(&self) -> Option<Vec<u8>> {
         let page = self.page();
         let end = Instant::now() + WRITING;
@@ -376,8 +387,8 @@ impl ControlPage {
         self.page().bells[self.me].id.load(Ordering::SeqCst) == id
     }
 
-    /// Claims the entry of this OS process in the memory. Returns false if another one has claimed
-    /// it.
+    /// Claims the entry of this OS process in the memory. Returns false if the entry has already
+    /// been claimed.
     pub fn claim(&self) -> bool {
         let id = &self.page().bells[self.me].id;
         let mine = process::id().max(1);
@@ -385,11 +396,17 @@ impl ControlPage {
             .is_ok()
     }
 
+    /// Sets the value that must be equal for all OS processes that can run together.
     pub fn agree(&self, agreement: u64) {
         let place = &self.page().bells[self.me].agreement;
         place.store(agreement, Ordering::SeqCst);
     }
 
+    /// Returns the value that a scheduler has set by [`ControlPage::agree`], or 0 if it has not set
+    /// one.
+    ///
+    /// # Panics
+    /// If `of` is not below [`MAX_SCHEDULERS`].
     pub fn agreement(&self, of: usize) -> u64 {
         self.page().bells[of].agreement.load(Ordering::SeqCst)
     }
@@ -401,6 +418,7 @@ impl ControlPage {
             .store(DONE, Ordering::SeqCst);
     }
 
+    /// Returns true if an OS process has finished its work.
     pub fn is_done(&self, os_process: usize) -> bool {
         self.end_of(os_process).load(Ordering::SeqCst) == DONE
     }
@@ -410,6 +428,7 @@ impl ControlPage {
         self.end_of(os_process).store(GONE, Ordering::SeqCst);
     }
 
+    /// Returns true if [`ControlPage::has_gone`] was called for an OS process.
     pub fn is_gone(&self, os_process: usize) -> bool {
         self.end_of(os_process).load(Ordering::SeqCst) == GONE
     }

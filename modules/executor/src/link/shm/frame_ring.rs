@@ -102,12 +102,18 @@ impl Sender {
     /// Sends a frame with at most [`MAX_PAYLOAD`] bytes. Returns false if there is no space at the
     /// moment. If `wait` is true, the frame is withheld until a frame with `wait` false follows, or
     /// [`Sender::publish`] is called.
+    ///
+    /// # Panics
+    /// If the payload has more than [`MAX_PAYLOAD`] bytes.
     #[inline]
     pub(crate) fn try_send(&self, header: Header, bytes: &[u8], wait: bool) -> bool {
         self.try_send_pieces(header, &[bytes], wait)
     }
 
     /// Sends a frame as [`Sender::try_send`] does, from bytes in pieces.
+    ///
+    /// # Panics
+    /// If the pieces together have more than [`MAX_PAYLOAD`] bytes.
     #[inline(always)]
     pub(crate) fn try_send_pieces(&self, header: Header, pieces: &[&[u8]], wait: bool) -> bool {
         let len = pieces.iter().map(|piece| piece.len()).sum();
@@ -193,7 +199,8 @@ impl Sender {
         self.ring.first(at).store(word, Ordering::Release);
     }
 
-    /// Returns whether the reader can read the memory of this OS process, after it has answered.
+    /// Returns true if the reader can read the memory of this OS process and prefers to. Returns
+    /// `None` if the reader has not answered.
     pub(crate) fn access(&self) -> Option<bool> {
         match self.ring.access().load(Ordering::Acquire) {
             0 => None,
@@ -249,7 +256,11 @@ impl Receiver {
         self.ring.first(self.head.get()).load(Ordering::Acquire) != EMPTY
     }
 
-    /// Returns the next frame, and leaves it in the ring.
+    /// Returns the next frame, and leaves it in the ring. Returns `None` if no frame is present.
+    ///
+    /// # Errors
+    /// Returns [`InvalidFrame`] if the frame is longer than a frame can be or does not fit before
+    /// the end of the ring, or if no frame follows a skipped rest.
     #[inline]
     pub(crate) fn next(&self) -> Result<Option<RingFrame>, InvalidFrame> {
         let mut at = self.head.get();

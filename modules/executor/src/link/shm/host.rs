@@ -49,7 +49,7 @@ impl HostRings {
     /// `numbers` contains their numbers in the run.
     ///
     /// # Errors
-    /// No shared memory is available, or `numbers` is empty or too long.
+    /// No shared memory is available, or `numbers` is empty or has more than 1,024 entries.
     pub fn create(numbers: Vec<usize>) -> io::Result<(HostRings, Invitation)> {
         let count = numbers.len();
         if !(1..=MAX_SCHEDULERS).contains(&count) {
@@ -67,12 +67,13 @@ impl HostRings {
         Ok((HostRings::new(control, numbers)?, invitation))
     }
 
-    /// Joins the byte rings in the memory of the first OS process. `me` is the number of this one
-    /// on the host.
+    /// Joins the byte rings in the memory of the first OS process. `me` is the number of this OS
+    /// process on the host. `numbers` must be the same as for [`HostRings::create`].
     ///
     /// # Errors
-    /// The memory cannot be opened, belongs to other byte rings, or another OS process has the same
-    /// number.
+    /// The memory cannot be opened, or belongs to other byte rings. `me` is not an index into
+    /// `numbers`, or the length of `numbers` differs from that in the first OS process. Another OS
+    /// process has the same number.
     pub fn join(invitation: Invitation, me: usize, numbers: Vec<usize>) -> io::Result<HostRings> {
         let (Invitation { process, file, key }, count) = (invitation, numbers.len());
         let path = PathBuf::from(format!("/proc/{process}/fd/{file}"));
@@ -121,7 +122,8 @@ impl HostRings {
         self.control.agree(agreement);
     }
 
-    /// Returns the value that another OS process has set, or 0.
+    /// Returns the value that another OS process has set by [`HostRings::agree`], or 0 if it has
+    /// not set one.
     pub fn agreement(&self, of: usize) -> u64 {
         self.control.agreement(of)
     }
@@ -206,14 +208,15 @@ impl HostRings {
         self.rings.receive(most, take)
     }
 
-    /// Waits for a short time, after [`HostRings::flush`] has found no space.
+    /// Blocks for a short time, after [`HostRings::flush`] has found no space. Returns earlier if a
+    /// frame has arrived or a waiting frame can be sent.
     pub fn wait_for_room(&self) {
         self.rings.wait_for_room();
     }
 
-    /// Sleeps until another OS process of the host sends a frame, the doorbell is rung, or the
-    /// timeout expires. Calls `stay` when no ring can be lost any more, and does not sleep if that
-    /// returns true.
+    /// Sleeps until another OS process of the host sends a frame, the doorbell is rung, the run is
+    /// over, or the timeout expires. May return early if `at_most` is given. Calls `stay` when no
+    /// ring can be lost any more, and does not sleep if that returns true.
     pub fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.control.sleep(|| stay() || self.is_ready(), at_most);
     }
@@ -223,8 +226,8 @@ impl HostRings {
         Arc::clone(&self.control) as Arc<dyn Doorbell>
     }
 
-    /// Records that the run is over, or fails. An OS process that can no longer read the memory of
-    /// another then knows why.
+    /// Records that the run has ended, or that it fails if `fails` is true. An OS process that can
+    /// no longer read the memory of another then knows why.
     pub fn over(&self, fails: bool) {
         match fails {
             true => self.control.fail(&[]),
@@ -232,15 +235,17 @@ impl HostRings {
         }
     }
 
-    /// Returns true if another OS process can read the memory of this one, and prefers to.
+    /// Returns true if another OS process can read the memory of this one, and prefers to. The
+    /// first call requests its answer and returns false.
     pub fn has_access(&self, to: usize) -> bool {
         self.rings.has_access(to)
     }
 
-    /// Fills `to` with bytes from the memory of another OS process.
+    /// Fills `to` with bytes from the memory of another OS process. If that fails, blocks for up to
+    /// 1 s until the run fails, because the other OS process may have been lost.
     ///
     /// # Errors
-    /// The memory cannot be read.
+    /// The memory cannot be read, or the run is over.
     pub fn read_memory(
         &self,
         of: usize,

@@ -23,7 +23,7 @@ impl SharedMemory {
     /// Allocates memory filled with zeros. A page takes physical memory when it is first written.
     ///
     /// # Errors
-    /// The kernel refuses the allocation.
+    /// The kernel refuses the allocation, or `len` is 0.
     pub fn new(len: usize) -> io::Result<Self> {
         let fd = system::create()?;
         let memory = system::resize(fd, len).and_then(|()| system::map(fd, len));
@@ -36,9 +36,9 @@ impl SharedMemory {
         }
     }
 
-    /// Maps the memory that this OS process has inherited as file descriptor `fd`. Its first bytes
-    /// must be `key`. Otherwise the descriptor belongs to another file, and stays open. Child
-    /// processes of this OS process do not inherit the memory.
+    /// Maps the memory that this OS process has inherited as file descriptor `fd`. Its first 8
+    /// bytes must be `key`. Otherwise the descriptor belongs to another file, and stays open. In
+    /// both cases, child processes of this OS process do not inherit the descriptor.
     ///
     /// # Errors
     /// The descriptor is not open, or its file does not begin with `key`, or cannot be mapped.

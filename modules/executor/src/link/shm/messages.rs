@@ -131,7 +131,7 @@ impl Outgoing {
         bodies.any(|body| matches!(body, Body::Sliced(_)))
     }
 
-    /// Copies the messages whose values are kept, and passes the values to `done`.
+    /// Copies the messages whose values are kept, and passes each value to `done`.
     pub(super) fn release_values(&self, mut done: impl FnMut(SentValue)) {
         for waiting in &mut *self.0.borrow_mut() {
             let body = mem::replace(&mut waiting.body, Body::Bytes(Vec::new()));
@@ -190,11 +190,12 @@ impl Incoming {
         !self.begun.get()
     }
 
-    /// Adds a part. If it is the last one, returns the message, and its time of arrival if that is
-    /// `measured`.
+    /// Adds a part. If it is the last one, returns the message, and the time at which its first
+    /// part arrived if `measured` was true for that part. Returns `None` if further parts follow.
     ///
     /// # Errors
-    /// Returns a description of the expected bytes if the part is invalid.
+    /// Returns a description of the expected bytes if the part is invalid, or if it is the last one
+    /// and slices are incomplete.
     #[cold]
     #[inline(never)]
     pub(super) fn add(
@@ -235,7 +236,7 @@ impl Incoming {
         Ok(Some((whole, self.began.take())))
     }
 
-    /// Stores the buffer of a message for reuse.
+    /// Stores the buffer of a message for reuse, unless it has more than [`KEPT`] bytes.
     pub(super) fn keep(&self, mut whole: Vec<u8>) {
         if let Parts::Bytes(parts) = &mut *self.parts.borrow_mut()
             && whole.capacity() <= KEPT

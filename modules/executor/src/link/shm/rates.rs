@@ -64,9 +64,10 @@ impl Rates {
         self.copied.set(self.copied.get().with(bytes, time));
     }
 
-    /// Records that the kernel has read `bytes` bytes. When this decides, returns whether to
-    /// continue to read in this way. Two copies are worth the work of another core only if reading
-    /// takes a quarter longer.
+    /// Records that the kernel has read `bytes` bytes in `time`. If this ends the measurements,
+    /// returns `Some(true)` if slices should continue to be read in this way, and `Some(false)` if
+    /// not. Otherwise returns `None`. Two copies are worth the work of another core only if reading
+    /// takes more than a quarter longer.
     pub(super) fn read(&self, bytes: usize, time: Duration) -> Option<bool> {
         self.read.set(self.read.get().with(bytes, time));
         let (copied, read) = (self.copied.get(), self.read.get());

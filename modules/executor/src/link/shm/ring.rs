@@ -60,7 +60,7 @@ impl ByteRing {
     /// Returns the byte ring at offset `at` of the memory.
     ///
     /// # Panics
-    /// If the offset is not a multiple of 64, or the memory is too short.
+    /// If `at` is not a multiple of 64, or the memory is too short.
     pub(crate) fn new(memory: &Arc<SharedMemory>, at: usize) -> Self {
         assert!(at.is_multiple_of(64));
         ByteRing {

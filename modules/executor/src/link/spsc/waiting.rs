@@ -8,21 +8,22 @@ use super::{Consumer, OFFERED, Ring};
 use crate::sync::Ordering;
 
 impl<T, A> Ring<T, A> {
-    /// Returns the id to wake for the tokens that were put in. Issues the SeqCst fence itself.
+    /// Returns the id of the consumer if it waits for the tokens that were put in. Issues the
+    /// SeqCst fence itself.
     #[inline]
     pub fn flush_put(&self) -> Option<u32> {
         self.signals().settle_reader()
     }
 
-    /// Returns the id to wake for the tokens that were put in. The caller must have issued a SeqCst
-    /// fence after the tokens.
+    /// Returns the id of the consumer if it waits for the tokens that were put in. The caller must
+    /// have issued a SeqCst fence after the tokens.
     #[inline]
     pub fn unarm_reader(&self) -> Option<u32> {
         self.signals().unarm_reader()
     }
 
-    /// Returns the id to wake for the tokens that were taken out. The caller must have issued a
-    /// SeqCst fence after that.
+    /// Returns the id of the producer if it waits for space and tokens were taken out. The caller
+    /// must have issued a SeqCst fence after the tokens were taken out.
     #[inline]
     pub fn unarm_writer(&self) -> Option<u32> {
         self.signals().unarm_writer()
@@ -126,8 +127,9 @@ impl<T, A> Ring<T, A> {
         true
     }
 
-    /// Arms the consumer's end with `id` before the consumer waits. Returns false if it need not
-    /// wait. It must then disarm and check again.
+    /// Arms the consumer's end with `id` before the consumer waits. Returns false if the consumer
+    /// need not wait, because a token is available or the producer has left. The consumer must then
+    /// disarm and check again.
     #[inline]
     pub fn arm_reader(&self, id: u32) -> bool {
         self.signals().arm_reader(id);
@@ -150,8 +152,9 @@ impl<T, A> Ring<T, A> {
         self.signals().disarm_writer()
     }
 
-    /// Arms the producer's end with `id` before the producer waits. Returns false if it need not
-    /// wait. It must then disarm and check again.
+    /// Arms the producer's end with `id` before the producer waits. Returns false if the producer
+    /// need not wait, because the ring has space or the consumer has left. The producer must then
+    /// disarm and check again.
     #[inline]
     pub fn arm_writer(&self, id: u32) -> bool {
         self.signals().arm_writer(ARMED | (id & ID));
@@ -179,14 +182,15 @@ impl<T, A> Ring<T, A> {
         self.signals().is_stopped()
     }
 
-    /// Marks the producer as gone. Returns the id to wake.
+    /// Marks the producer as gone. Returns the id of the consumer if it waits.
     #[inline]
     pub fn close_writer(&self) -> Option<u32> {
         self.signals().close_writer()
     }
 
     /// Marks the consumer as gone. Tokens that are popped afterwards do not count as read. Returns
-    /// the id to wake, also if the producer waits only for this ([`Ring::arm_stop`]).
+    /// the id of the producer if it waits, also if it waits only for the consumer to leave
+    /// ([`Ring::arm_stop`]).
     #[inline]
     pub fn close_reader(&self) -> Option<u32> {
         let Consumer { head, left, .. } = &self.consumer.0;

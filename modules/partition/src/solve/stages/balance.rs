@@ -97,7 +97,8 @@ impl Stages<'_> {
     }
 
     /// Searches for a feasible mapping by branch and bound, after search and packing found none.
-    /// Records whether it is proved that no mapping is within the balance bound.
+    /// Returns `None` if none is found, or if the instance is too large for this search. Records
+    /// whether it is proved that no mapping is within the balance bound.
     ///
     /// # Errors
     ///
@@ -217,7 +218,7 @@ impl Stages<'_> {
 
     /// Replaces the load bounds by the least ones that packing finds, above the requested ones only
     /// where necessary. Returns a mapping within them, and the largest factor between a bound and
-    /// the requested one.
+    /// the requested one. Returns `None`, and keeps the load bounds, if packing finds no mapping.
     fn fit(
         &mut self,
         lowers: bool,
@@ -260,7 +261,7 @@ impl Stages<'_> {
     }
 }
 
-/// Returns a vertex that is heavier than the bound of every block.
+/// Returns the first vertex that is heavier than the bound of every block, or `None`.
 fn too_heavy(inst: &Instance) -> Option<u32> {
     let most = (0..inst.k()).map(|b| inst.load_bound(b)).max().unwrap_or(0);
     (0..inst.len() as u32).find(|&v| inst.load(v) > most)

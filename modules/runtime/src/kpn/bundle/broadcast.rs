@@ -57,13 +57,18 @@ impl<T: Clone> Broadcast<T> {
         Stop::all(&mut self.members)
     }
 
-    /// Writes a clone of the token to each member, and the token itself to the last one.
+    /// Writes a clone of the token to each member, and the token itself to the last one. Waits for
+    /// space at each member. The tokens for readers that have left are dropped.
     ///
     /// If the future is dropped before it is ready, or the token's `clone` panics, some members
     /// have the token and others do not.
     ///
     /// # Errors
-    /// [`Stopped`] if all readers have left.
+    /// Returns [`Stopped`] if no member got the token, because all readers have left or the port
+    /// has no channel.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     pub async fn write(&mut self, token: T) -> Result<(), Stopped> {
         let connected = |member: &usize| self.members[*member].is_connected();
         let Some(last) = self.alone.iter().rposition(connected) else {
@@ -88,7 +93,10 @@ impl<T: Clone> Broadcast<T> {
         self.write_together(token).await
     }
 
-    /// Writes the token to the members in `together`.
+    /// Writes the token to the members in `together`. Returns the result of the whole write.
+    ///
+    /// # Errors
+    /// As for [`Broadcast::write`].
     async fn write_together(&mut self, token: T) -> Result<(), Stopped> {
         let mut token = Some(token);
         for (at, group) in self.together.iter().enumerate() {

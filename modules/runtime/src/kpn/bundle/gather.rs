@@ -28,15 +28,20 @@ impl<T> Gather<T> {
         self.members.len()
     }
 
-    /// Returns true if a channel is connected to the port.
+    /// Returns true if a channel is connected to the port. The answer stays the same when members
+    /// end.
     pub fn is_connected(&self) -> bool {
         self.members.iter().any(Input::is_connected)
     }
 
-    /// Reads one token from each member, in their order. Returns `None` as soon as one member is at
-    /// its end. The tokens of an unfinished row are then never returned.
+    /// Reads one token from each member. Waits for the members in their order. Returns `None` when
+    /// it comes to a member that is at its end, or if there are no members. The tokens of an
+    /// unfinished row are then never returned.
     ///
     /// If the future is dropped before it is ready, the next read continues with the row.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     pub async fn read(&mut self) -> Option<Vec<T>> {
         ReadRow { gather: self }.await
     }
@@ -49,7 +54,11 @@ impl<T> Gather<T> {
         }
     }
 
-    /// Polls for the next row, as the future of [`read`](Self::read) does.
+    /// Polls for the next row, as the future of [`read`](Self::read) does. While this is pending,
+    /// the process counts as waiting, as for [`Input::poll_read`].
+    ///
+    /// # Panics
+    /// Panics if it must wait outside of a process of a run.
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<T>>> {
         if self.members.is_empty() {
             return Poll::Ready(None);
@@ -125,18 +134,23 @@ impl<T> Reduce<T> {
         self.members.len()
     }
 
-    /// Returns true if a channel is connected to the port.
+    /// Returns true if a channel is connected to the port. The answer stays the same when members
+    /// end.
     pub fn is_connected(&self) -> bool {
         self.members.iter().any(Input::is_connected)
     }
 
     /// Reads one token from each member, and folds them from the left in member order. `fold`
-    /// therefore need not be commutative or associative. Returns `None` as soon as one member is at
-    /// its end.
+    /// therefore need not be commutative or associative. Waits for the members in their order.
+    /// Returns `None` when it comes to a member that is at its end, or if there are no members. The
+    /// tokens of an unfinished row are then never returned.
     ///
     /// If the future is dropped before it is ready, the next read continues with the row, and must
     /// fold in the same way. If `fold` panics, the row is lost: the next read drops the rest of it,
     /// and folds the next row.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     pub async fn read(&mut self, mut fold: impl FnMut(T, T) -> T) -> Option<T> {
         while !self.members.is_empty() {
             while let Some(member) = self.members.get_mut(self.next) {

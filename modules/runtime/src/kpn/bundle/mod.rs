@@ -54,6 +54,9 @@ impl Hooked {
     /// Replaces the hooks and puts every member on the list, if the hooks belong to another run. A
     /// bundle may be moved from one run to another. `number` returns the number of a member's
     /// channel.
+    ///
+    /// # Panics
+    /// Panics outside of a run.
     #[inline]
     pub(super) fn enter_run(
         &mut self,
@@ -82,9 +85,12 @@ impl Hooked {
         self.ready.renew(numbers.collect());
     }
 
-    /// Registers the waker of `context`, which is woken when a member is put on the list. If `only`
-    /// is given, that member alone counts. Cloning a foreign waker runs user code, so the list may
-    /// be non-empty afterwards.
+    /// Registers the waker of `context`, which is woken when a member is put on the list. Does not
+    /// block. If `only` is given, that member alone counts. Cloning a foreign waker runs user code,
+    /// so the list may be non-empty afterwards.
+    ///
+    /// # Panics
+    /// Panics outside of a run.
     pub(super) fn wait(&self, context: &Context<'_>, only: Option<u32>) {
         waiting(|scheduler| scheduler.wait_for_bundle(context, &self.ready, only));
     }

@@ -41,13 +41,18 @@ impl<T> Scatter<T> {
         Stop::all(&mut self.members)
     }
 
-    /// Writes the first token to the first member, and so on.
+    /// Writes the first token to the first member, and so on. Waits for space at each member.
+    ///
+    /// If the future is dropped before it is ready, some members have their tokens, and the other
+    /// tokens are dropped.
     ///
     /// # Errors
-    /// [`Stopped`] if all readers have left.
+    /// Returns [`Stopped`] if no member got its token, because all readers have left or the port
+    /// has no channel.
     ///
     /// # Panics
-    /// At the call, if the number of tokens differs from the number of members.
+    /// Panics at the call if the number of tokens differs from the number of members. The future
+    /// panics if it must wait outside of a process of a run.
     #[track_caller]
     pub fn write(&mut self, row: Vec<T>) -> impl Future<Output = Result<(), Stopped>> {
         let (tokens, members) = (row.len(), self.members.len());

@@ -70,8 +70,12 @@ impl<T> Select<T> {
         self.connected
     }
 
-    /// Reads the next token, and returns it with the index of its member. Returns `None` when all
-    /// members are at their end. If the future is dropped before it is ready, no token is taken.
+    /// Reads the next token, and returns it with the index of its member. Waits until a member has
+    /// a token. Returns `None` when all members are at their end. If the future is dropped before
+    /// it is ready, no token is taken.
+    ///
+    /// # Panics
+    /// The future panics if it is polled outside of a run.
     pub async fn read(&mut self) -> Option<(usize, T)> {
         ReadSelect { select: self }.await
     }
@@ -81,11 +85,12 @@ impl<T> Select<T> {
     ///
     /// The end of a member is reported once, after all its tokens. A server thus learns which of
     /// its clients are gone. An end that [`read_from`](Self::read_from) has returned is not
-    /// reported again. An end that [`read`](Self::read) has skipped is reported here.
+    /// reported again. An end that [`read`](Self::read) has skipped is reported here. The end of a
+    /// member without a channel is not reported.
     ///
     /// This can be a port of a [`select!`](crate::select!):
     /// `(client, request) = requests.read_or_end() => ..`. If the future is dropped before it is
-    /// ready, no token and no end is lost.
+    /// ready, no token and no end is lost. The future panics if it is polled outside of a run.
     ///
     /// ```
     /// # use graphmap_runtime::{Select, Stopped, Switch};
@@ -112,7 +117,7 @@ impl<T> Select<T> {
     /// start.
     ///
     /// # Panics
-    /// If the member does not exist.
+    /// Panics if the member does not exist.
     #[track_caller]
     pub fn ended(&self, member: usize) -> bool {
         match self.members.get(member) {
@@ -124,10 +129,12 @@ impl<T> Select<T> {
         }
     }
 
-    /// Reads the next token of one member. Returns `None` when that member is at its end.
+    /// Reads the next token of one member. Waits while that member has no token. Returns `None`
+    /// when it is at its end. If the future is dropped before it is ready, no token is taken.
     ///
     /// # Panics
-    /// If the member does not exist.
+    /// The future panics when it is polled, if the member does not exist or if this is outside of a
+    /// run.
     pub async fn read_from(&mut self, member: usize) -> Option<T> {
         ReadFrom {
             select: self,
@@ -138,6 +145,9 @@ impl<T> Select<T> {
 
     /// Polls for the next token, as the future of [`read`](Self::read) does. While this is pending,
     /// the process counts as waiting, as for [`Input::poll_read`].
+    ///
+    /// # Panics
+    /// Panics outside of a run.
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
         loop {
             match self.poll_change(context) {
@@ -197,6 +207,11 @@ impl<T> Select<T> {
         None
     }
 
+    /// Polls for the next token of one member, as the future of [`read_from`](Self::read_from)
+    /// does.
+    ///
+    /// # Panics
+    /// Panics if the member does not exist, and outside of a run.
     fn poll_read_from(&mut self, member: usize, context: &mut Context<'_>) -> Poll<Option<T>> {
         let mut waits = false;
         loop {

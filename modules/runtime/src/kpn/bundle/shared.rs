@@ -52,7 +52,11 @@ impl<T> Share<T> {
     /// member. If the future is dropped before it is ready, the token is dropped unwritten.
     ///
     /// # Errors
-    /// [`Stopped`] if all readers have left. The token is dropped.
+    /// Returns [`Stopped`] if all readers have left, or if the port has no channel. The token is
+    /// dropped.
+    ///
+    /// # Panics
+    /// The future panics if it is polled outside of a run.
     pub async fn write(&mut self, token: T) -> Result<usize, Stopped> {
         let token = Some(token);
         WriteShare { share: self, token }.await

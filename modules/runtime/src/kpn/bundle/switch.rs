@@ -58,11 +58,12 @@ impl<T> Switch<T> {
     /// it is ready has the same effect as for [`Output::write`].
     ///
     /// # Errors
-    /// [`Stopped`](crate::Stopped) if the reader of this member has left. The token is dropped.
-    /// Writes to other members are still possible.
+    /// Returns [`Stopped`](crate::Stopped) if the reader of this member has left, or if the member
+    /// has no channel. The token is dropped. Writes to other members are still possible.
     ///
     /// # Panics
-    /// If the member does not exist.
+    /// Panics at the call if the member does not exist. The future panics if it must wait outside
+    /// of a process of a run.
     #[inline]
     #[track_caller]
     pub fn write_to(&mut self, member: usize, token: T) -> Write<'_, T> {
@@ -73,10 +74,11 @@ impl<T> Switch<T> {
     /// speed of the reader, so a process that uses this is not deterministic.
     ///
     /// # Errors
-    /// [`TryWriteError`], which contains the token.
+    /// Returns the token in [`TryWriteError::Full`] if the member is full. Returns it in
+    /// [`TryWriteError::Stopped`] if the reader has left or the member has no channel.
     ///
     /// # Panics
-    /// If the member does not exist.
+    /// Panics if the member does not exist.
     #[inline]
     #[track_caller]
     pub fn try_write_to(&mut self, member: usize, token: T) -> Result<(), TryWriteError<T>> {
@@ -91,7 +93,7 @@ impl<T> Switch<T> {
     /// Waits until the reader of one member has left, without writing. See [`Output::stopped`].
     ///
     /// # Panics
-    /// If the member does not exist.
+    /// Panics at the call if the member does not exist.
     #[track_caller]
     pub fn member_stopped(&mut self, member: usize) -> Stop<'_, T> {
         self.member(member).stopped()

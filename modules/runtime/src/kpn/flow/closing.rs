@@ -8,7 +8,8 @@ use super::{FlowOutput, FlowShare};
 use crate::kpn::select::Source;
 
 /// Future of [`FlowOutput::closing`] and [`FlowShare::closing`]. It is ready when the last reader
-/// has asked for the end, or when the channel is closed.
+/// has asked for the end, or when the channel is closed. It panics if it must wait outside of a
+/// process of a run.
 ///
 /// In a [`select!`](crate::select!), it does not count as a port that may still have tokens.
 #[must_use = "this does nothing unless it is awaited"]
@@ -22,7 +23,7 @@ enum Writer<'a, T> {
 
 impl<T> FlowOutput<T> {
     /// Waits until the reader has asked for the end, or the channel is closed, without writing.
-    /// Opens the end if it was never open. Ready at once if this end is closed.
+    /// Opens the end if it was never open. The future is ready at once if this end is closed.
     ///
     /// A writer that reads for a long time between two writes learns of the request at once if it
     /// has this in a [`select!`](crate::select!).
@@ -35,8 +36,8 @@ impl<T> FlowShare<T> {
     /// Waits until the last reader has asked for the end, or the channel is closed, without
     /// writing. Opens the end if it was never open. Readers can open and leave during the wait.
     ///
-    /// A writer that waits for other ports should have this in the same
-    /// [`select!`](crate::select!), so that such readers need not wait.
+    /// A writer that waits for other ports should have this future in the same
+    /// [`select!`](crate::select!), so that readers that open or leave need not wait.
     pub fn closing(&mut self) -> Closing<'_, T> {
         Closing(Writer::Share(self))
     }

@@ -82,12 +82,16 @@ impl ControlChannels {
         send_control(&mut self.output, control);
     }
 
-    /// Polls for the next control token. `None` means that the other end was dropped.
+    /// Polls for the next control token. `None` means that the other end was dropped, or that the
+    /// channel is unconnected.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Control>> {
         self.input.poll_read(context)
     }
 
     /// Returns the next control token, as [`ControlChannels::poll`] does, if it has arrived.
+    ///
+    /// # Errors
+    /// Returns [`Empty`] if none has arrived.
     pub(super) fn try_receive(&mut self) -> Result<Option<Control>, Empty> {
         self.input.try_read()
     }
@@ -96,8 +100,8 @@ impl ControlChannels {
 /// Sends a control token to the end of one member, if that exists.
 ///
 /// # Panics
-/// If there is no space, which [`CONTROLS`] rules out. A lost control token could block an end
-/// forever.
+/// Panics if there is no space, which [`CONTROLS`] rules out. A lost control token could block an
+/// end forever.
 pub(super) fn send_control(output: &mut Output<Control>, control: Control) {
     let sent = output.try_write(control);
     assert!(
@@ -106,7 +110,10 @@ pub(super) fn send_control(output: &mut Output<Control>, control: Control) {
     );
 }
 
-/// Returns a member of a bundle. Panics if the member does not exist.
+/// Returns a member of a bundle. `bundle` is the name of the kind of bundle, for the message.
+///
+/// # Panics
+/// Panics if the member does not exist.
 #[track_caller]
 pub(super) fn member_of<'a, M>(members: &'a [M], member: usize, bundle: &str) -> &'a M {
     let count = members.len();

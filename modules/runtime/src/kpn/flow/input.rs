@@ -91,14 +91,21 @@ impl<T> FlowInput<T> {
     /// Opens this end, and waits until the writer has opened the other one. Returns [`State::Open`]
     /// or [`State::Closing`], or [`State::Closed`] if the channel is closed. A reader that has left
     /// opens again. If the future is dropped before it is ready, this end continues to open.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     pub fn open(&mut self) -> impl Future<Output = State> {
         let poll = Self::poll_open;
         Until { end: self, poll }
     }
 
     /// Reads the next token. Returns `None` when the channel is closed, or when this reader has
-    /// left after a [`close`](Self::close). Opens the end if it was never open. If the future is
-    /// dropped before it is ready, no token is taken.
+    /// left after a [`close`](Self::close), until it [opens](Self::open) again. Opens the end if it
+    /// was never open, and waits for the writer to open. If the future is dropped before it is
+    /// ready, no token is taken.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     #[inline]
     pub fn read(&mut self) -> impl Future<Output = Option<T>> {
         let poll = Self::poll_read;
@@ -111,7 +118,8 @@ impl<T> FlowInput<T> {
     /// may open again. If it is the last one, this asks the writer to close the channel. Tokens
     /// flow until the writer closes it, or another reader opens.
     ///
-    /// This does nothing if the end is not open. To leave for good, drop the end.
+    /// This does nothing if the end is neither open nor opening, or if it has asked before. To
+    /// leave for good, drop the end.
     pub fn close(&mut self) {
         if matches!(self.session, Session::Opening | Session::Open) && !self.asked {
             self.asked = true;
@@ -119,9 +127,9 @@ impl<T> FlowInput<T> {
         }
     }
 
-    /// Returns the state of the channel, as far as this end knows it now. The channel is not closed
-    /// before all tokens are read. The result depends on the speed of other processes, so a process
-    /// that uses it is not deterministic.
+    /// Returns the state of the channel, as far as this end knows it now. A reader that has left
+    /// reports [`State::New`]. The channel is not closed before all tokens are read. The result
+    /// depends on the speed of other processes, so a process that uses it is not deterministic.
     pub fn state(&mut self) -> State {
         loop {
             match self.controls.try_receive() {
@@ -206,6 +214,9 @@ impl<T> FlowInput<T> {
 
     /// Polls for the next token, as the future of [`read`](Self::read) does. While this is pending,
     /// the process counts as waiting, as for [`Input::poll_read`].
+    ///
+    /// # Panics
+    /// Panics if it must wait outside of a process of a run.
     #[inline]
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if self.session == Session::Fresh {

@@ -86,7 +86,12 @@ impl<T> FlowOutput<T> {
 
     /// Opens this end, and waits until the reader has opened the other one. Returns [`State::Open`]
     /// or [`State::Closing`], or [`State::Closed`] if the channel is closed. A writer that has
-    /// closed opens again. If the future is dropped before it is ready, this end continues to open.
+    /// closed opens again, unless the channel is closed. It first waits until all tokens that it
+    /// wrote before are read. If the future is dropped before it is ready, this end continues to
+    /// open.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     pub fn open(&mut self) -> impl Future<Output = State> {
         let poll = |end: &mut Self, context: &mut Context<'_>| {
             // All tokens from before it last closed must be read first.
@@ -104,6 +109,9 @@ impl<T> FlowOutput<T> {
     ///
     /// # Errors
     /// [`Stopped`] if the channel or this end is closed. The token is dropped.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     #[inline]
     pub fn write(&mut self, token: T) -> impl Future<Output = Result<(), Stopped>> {
         let mut token = Some(token);
@@ -115,7 +123,7 @@ impl<T> FlowOutput<T> {
     /// Closes this end. Tokens that were written will be read. If this is the last open writer, the
     /// channel is closed, which is final.
     ///
-    /// This does nothing if the end is not open. To leave for good, drop the end.
+    /// This does nothing if the end is neither open nor opening. To leave for good, drop the end.
     pub fn close(&mut self) {
         match self.session {
             Session::Open if self.alone == Some(true) => self.end(),
@@ -130,8 +138,9 @@ impl<T> FlowOutput<T> {
         }
     }
 
-    /// Returns the state of the channel, as far as this end knows it now. The result depends on the
-    /// speed of other processes, so a process that uses it is not deterministic.
+    /// Returns the state of the channel, as far as this end knows it now. A writer that has closed
+    /// while others may be open reports [`State::New`]. The result depends on the speed of other
+    /// processes, so a process that uses it is not deterministic.
     pub fn state(&mut self) -> State {
         while self.session != Session::Closed {
             match self.controls.try_receive() {

@@ -137,7 +137,7 @@ impl<T> FlowSelect<T> {
     /// Returns true if the writer is open, as far as this end knows.
     ///
     /// # Panics
-    /// If there is no such member.
+    /// Panics if there is no such member.
     #[track_caller]
     pub fn is_open(&self, member: usize) -> bool {
         member_of(&self.members, member, "flow select").open
@@ -145,6 +145,9 @@ impl<T> FlowSelect<T> {
 
     /// Opens this end, and waits until a writer has opened. Returns [`State::Open`] or
     /// [`State::Closing`], or [`State::Closed`] if the channel is closed.
+    ///
+    /// # Panics
+    /// The future panics if it is polled outside of a run, unless the channel is closed.
     pub fn open(&mut self) -> impl Future<Output = State> {
         let poll = Self::poll_open;
         Until { end: self, poll }
@@ -153,15 +156,19 @@ impl<T> FlowSelect<T> {
     /// Reads the next token, and returns it with the index of its writer. Returns `None` when the
     /// channel is closed. Opens the end if it was never open. If the future is dropped before it is
     /// ready, no token is taken.
+    ///
+    /// # Panics
+    /// The future panics if it is polled outside of a run, unless the channel is closed.
     #[inline]
     pub fn read(&mut self) -> impl Future<Output = Option<(usize, T)>> {
         let poll = Self::poll_read;
         Until { end: self, poll }
     }
 
-    /// Asks all writers to close, even if they open later. Afterwards, read until there are
-    /// no more tokens: the channel is closed when the last writer has closed. This does nothing if
-    /// the end is not open.
+    /// Asks all writers to close, even if they open later. Afterwards, read until there are no more
+    /// tokens: the channel is closed when the last writer has closed. This does nothing if the end
+    /// is closed or was never opened by [`open`](Self::open) or [`read`](Self::read), or if it has
+    /// asked before.
     pub fn close(&mut self) {
         if self.session == Session::Open && !self.asked {
             self.asked = true;
@@ -173,8 +180,9 @@ impl<T> FlowSelect<T> {
         }
     }
 
-    /// Returns the state of the channel, as far as this end knows it now. The result depends on the
-    /// speed of other processes, so a process that uses it is not deterministic.
+    /// Returns the state of the channel, as far as this end knows it now: [`State::New`] before a
+    /// writer is open. The result depends on the speed of other processes, so a process that uses
+    /// it is not deterministic.
     pub fn state(&mut self) -> State {
         if with_current(|_| ()).is_some() {
             self.handle_all();
@@ -306,6 +314,9 @@ impl<T> FlowSelect<T> {
 
     /// Polls for the next token, as the future of [`read`](Self::read) does. While this is pending,
     /// the process counts as waiting, as for [`Input::poll_read`](crate::Input::poll_read).
+    ///
+    /// # Panics
+    /// Panics outside of a run, unless the channel is closed.
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
         self.begin();
         loop {

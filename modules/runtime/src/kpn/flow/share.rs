@@ -22,7 +22,7 @@ use graphmap_executor::exec::scheduler::Scheduler;
 /// only ask for the end. The writer gets this request by [`state`](Self::state) or
 /// [`closing`](Self::closing).
 ///
-/// Each token goes to the reader that has had credit for the longest time. With
+/// Each token goes to the open reader that has had space for the longest time. With
 /// [`round_robin`](Self::round_robin), the open readers take turns.
 ///
 /// Requests to open or leave are handled when this end is used. If the writer does other work
@@ -172,6 +172,9 @@ impl<T> FlowShare<T> {
     ///
     /// Returns [`State::Open`] or [`State::Closing`], or [`State::Closed`] if the channel is closed
     /// for good.
+    ///
+    /// # Panics
+    /// The future panics if it is polled outside of a run, unless the channel is closed.
     pub fn open(&mut self) -> impl Future<Output = State> {
         let poll = Self::poll_open;
         Until { end: self, poll }
@@ -185,6 +188,9 @@ impl<T> FlowShare<T> {
     ///
     /// # Errors
     /// Returns [`Stopped`] if the channel is closed. The token is dropped.
+    ///
+    /// # Panics
+    /// The future panics if it is polled outside of a run, unless the channel is closed.
     #[inline]
     pub fn write(&mut self, token: T) -> impl Future<Output = Result<usize, Stopped>> {
         let mut token = Some(token);
@@ -193,13 +199,15 @@ impl<T> FlowShare<T> {
         Until { end: self, poll }
     }
 
-    /// Closes the channel for good. Tokens that were written can still be read.
+    /// Closes the channel for good, also if this end was never open. Tokens that were written can
+    /// still be read.
     pub fn close(&mut self) {
         self.end();
     }
 
-    /// Returns the state of the channel, as far as this end knows. A process that calls this is not
-    /// deterministic, because the result depends on the speed of other processes.
+    /// Returns the state of the channel, as far as this end knows: [`State::New`] before a reader
+    /// is open. A process that calls this is not deterministic, because the result depends on the
+    /// speed of other processes.
     pub fn state(&mut self) -> State {
         if with_current(|_| ()).is_some() {
             self.handle_all();
@@ -365,8 +373,12 @@ impl<T> FlowShare<T> {
         }
     }
 
-    /// Writes the token to the reader whose turn it is. Returns an error if the write must be tried
-    /// again. The token is then still in `token`.
+    /// Writes the token to the reader whose turn it is, and returns the index of the reader. `turn`
+    /// is the index at which the search for an open reader starts.
+    ///
+    /// # Errors
+    /// Returns [`Stopped`] if the write must be tried again. The token is then still in `token`,
+    /// unless `token` was `None`.
     fn poll_turn(
         &mut self,
         turn: usize,
@@ -400,7 +412,12 @@ impl<T> FlowShare<T> {
         }
     }
 
-    /// Writes the token to the reader that has had space for the longest time.
+    /// Writes the token to the open reader that has had space for the longest time, and returns its
+    /// index.
+    ///
+    /// # Errors
+    /// Returns [`Stopped`] if the reader has left and the write must be tried again. The token is
+    /// then still in `token`, unless `token` was `None`.
     fn poll_any(
         &mut self,
         context: &mut Context<'_>,

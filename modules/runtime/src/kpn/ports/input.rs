@@ -19,6 +19,9 @@ use graphmap_executor::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 ///
 /// An unconnected input is at its end from the start.
 ///
+/// A process of a nested run cannot wait for an input of the outer run whose writer is on another
+/// scheduler of the same OS process: that wait panics.
+///
 /// Dropping an input closes this end of the channel and then drops the unread tokens. If the writer
 /// is on the same scheduler, the tokens are dropped at once. Otherwise they are dropped when the
 /// process next waits or ends. The same applies while 32 such drops are in progress in the run,
@@ -42,7 +45,8 @@ impl<T> Input<T> {
         Borrowed::new(self, |port| Input { end: port.end })
     }
 
-    /// Returns true if a channel is joined to the port.
+    /// Returns true if a channel is joined to the port. The answer stays the same at the end of the
+    /// stream.
     pub fn is_connected(&self) -> bool {
         self.end.is_some()
     }
@@ -53,6 +57,10 @@ impl<T> Input<T> {
     /// been read.
     ///
     /// Dropping the future before it is ready takes no token.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run, or if it is polled after it
+    /// was ready.
     #[inline]
     pub fn read(&mut self) -> Read<'_, T> {
         Read {
@@ -60,8 +68,10 @@ impl<T> Input<T> {
         }
     }
 
-    /// Reads the next token. Returns `None` at the end of the stream, or when the reader of
-    /// `output` has left.
+    /// Reads the next token. Waits while the channel is empty. Returns `None` at the end of the
+    /// stream, or if the channel is empty and the reader of `output` has left. An unconnected
+    /// `output` counts as one whose reader has left. Dropping the future before it is ready takes
+    /// no token.
     ///
     /// A filter that reads with this function ends as soon as its results are no longer needed. The
     /// input is checked first, so the check of `output` costs nothing while tokens flow. To
@@ -78,6 +88,9 @@ impl<T> Input<T> {
     ///     Ok(())
     /// }
     /// ```
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     #[inline]
     pub fn read_for<U>(&mut self, output: &mut Output<U>) -> impl Future<Output = Option<T>> {
         ReadFor {
@@ -87,7 +100,8 @@ impl<T> Input<T> {
         }
     }
 
-    /// Reads the next token without waiting. Returns `Ok(None)` at the end of the stream.
+    /// Reads the next token without waiting. Returns `Ok(None)` at the end of the stream. The
+    /// result depends on the speed of the writer, so a process that uses this is not deterministic.
     ///
     /// # Errors
     /// Returns [`Empty`] if there is no token yet and the writer has not finished.
@@ -100,6 +114,8 @@ impl<T> Input<T> {
         }
     }
 
+    /// Takes the next token without waiting. Returns `Take::End` at the end of the stream or if the
+    /// input is unconnected.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Take<T> {
         match self.end.as_here() {
@@ -122,11 +138,15 @@ impl<T> Input<T> {
         taken
     }
 
-    /// Polls for the next token, as the future of [`read`](Self::read) does.
+    /// Polls for the next token, as the future of [`read`](Self::read) does. Returns `Ready(None)`
+    /// at the end of the stream.
     ///
     /// After a pending poll, deadlock detection counts the process as waiting for this port until
-    /// it is woken, polls again, or calls [`turn_away`](Self::turn_away). Call that if you stop
-    /// waiting. The futures of this crate call it when they are dropped.
+    /// it is woken, polls again, or calls [`turn_away`](Self::turn_away). Call `turn_away` if you
+    /// stop waiting. The futures of this crate do so when they are dropped.
+    ///
+    /// # Panics
+    /// Panics if it must wait outside of a process of a run.
     #[inline(always)]
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         // Fast path. `poll_read_slowly` handles all other cases.
@@ -220,7 +240,8 @@ impl<T> Input<T> {
         }
     }
 
-    /// Cancels the wait of a pending [`poll_read`](Self::poll_read).
+    /// Cancels the wait of a pending [`poll_read`](Self::poll_read). Has no effect if there is no
+    /// wait.
     #[inline]
     pub fn turn_away(&mut self) {
         self.end.disarm(Side::Read);
@@ -232,8 +253,8 @@ impl<T> Input<T> {
         self.turn_away();
     }
 
-    /// Registers `hook` to be woken when the channel changes. Returns false if it has changed
-    /// already.
+    /// Registers `hook` to be woken when the channel gets a token or its end. Returns false,
+    /// without registering it, if the channel has one of these already.
     #[inline(always)]
     pub(crate) fn arm(&self, hook: u32) -> bool {
         self.end.arm(hook, Side::Read)

@@ -21,6 +21,9 @@ use graphmap_executor::trace::Way;
 /// The writing end of a channel.
 ///
 /// Writes to an unconnected output return [`Stopped`] at once.
+///
+/// A process of a nested run cannot wait for an output of the outer run whose reader is on another
+/// scheduler: that wait panics.
 pub struct Output<T> {
     end: End<T>,
 }
@@ -40,7 +43,8 @@ impl<T> Output<T> {
         Borrowed::new(self, |port| Output { end: port.end })
     }
 
-    /// Returns true if a channel is joined to the port.
+    /// Returns true if a channel is joined to the port. The answer stays the same when the reader
+    /// leaves.
     pub fn is_connected(&self) -> bool {
         self.end.is_some()
     }
@@ -51,7 +55,11 @@ impl<T> Output<T> {
     /// by then. In that case the token has been written, although the writer did not learn of it.
     ///
     /// # Errors
-    /// Returns [`Stopped`] if the reader has left. The token is dropped.
+    /// Returns [`Stopped`] if the reader has left, or if the output is unconnected. The token is
+    /// dropped.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     #[inline]
     pub fn write(&mut self, token: T) -> Write<'_, T> {
         Write {
@@ -60,21 +68,27 @@ impl<T> Output<T> {
         }
     }
 
-    /// Writes a token, or drops it if the reader has left. Waits while the channel is full.
+    /// Writes a token, or drops it if the reader has left or the output is unconnected. Waits while
+    /// the channel is full.
     ///
     /// With [`write`](Self::write), the time of [`Stopped`] depends on how far the writer is ahead
     /// of its reader, and therefore on the order in which processes run. If the writer then does
     /// anything except end, or if others wait for its end, the results of the network depend on
     /// that order. A writer that uses this function does the same whether or not its reader has
     /// left.
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     pub async fn write_or_discard(&mut self, token: T) {
         let _: Result<(), Stopped> = self.write(token).await;
     }
 
-    /// Writes a token without waiting.
+    /// Writes a token without waiting. The result depends on the speed of the reader, so a process
+    /// that uses this is not deterministic.
     ///
     /// # Errors
-    /// Returns the token if the channel is full or the reader has left.
+    /// Returns the token in [`TryWriteError::Full`] if the channel is full. Returns it in
+    /// [`TryWriteError::Stopped`] if the reader has left or the output is unconnected.
     #[inline]
     pub fn try_write(&mut self, token: T) -> Result<(), TryWriteError<T>> {
         match self.put(token) {
@@ -84,6 +98,8 @@ impl<T> Output<T> {
         }
     }
 
+    /// Writes a token without waiting and without the rendezvous slot. Returns the token if the
+    /// channel is full, or if the reader has left or the output is unconnected.
     #[inline(always)]
     pub(crate) fn put(&mut self, token: T) -> Put<T> {
         if self.end.meter().is_some() {
@@ -113,7 +129,15 @@ impl<T> Output<T> {
     }
 
     /// Writes the token as soon as there is space, without the rendezvous slot. Until then, the
-    /// token stays with the caller.
+    /// token stays with the caller in `token`. Returns `Ok` if `token` is `None`, because the token
+    /// was then written before.
+    ///
+    /// # Errors
+    /// Returns [`Stopped`] if the reader has left or the output is unconnected. The token is
+    /// dropped.
+    ///
+    /// # Panics
+    /// Panics if it must wait outside of a process of a run.
     pub(crate) fn poll_put(
         &mut self,
         context: &mut Context<'_>,
@@ -133,7 +157,10 @@ impl<T> Output<T> {
     }
 
     /// Registers the task of `context` to be woken when there is space or the reader leaves.
-    /// Returns false if one of these is true already.
+    /// Returns false if one of these is true already, or if the output is unconnected.
+    ///
+    /// # Panics
+    /// Panics outside of a run.
     pub(crate) fn wait_for_room(&self, context: &Context<'_>) -> bool {
         self.end.wait_for_change(context, Side::Write)
     }
@@ -153,6 +180,10 @@ impl<T> Output<T> {
         offer
     }
 
+    /// Polls until the reader has left. Ready at once if the output is unconnected.
+    ///
+    /// # Panics
+    /// Panics if it must wait outside of a process of a run.
     #[inline(always)]
     pub(crate) fn poll_stopped(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Some(channel) = self.end.as_here() {
@@ -333,7 +364,8 @@ impl<T> Output<T> {
         }
     }
 
-    /// Waits until a reader in another OS process has space or has left.
+    /// Waits until a reader in another OS process has space or has left. The future of any other
+    /// output is ready at once.
     pub(crate) fn room(&mut self) -> Room<'_, T> {
         Room(self)
     }
@@ -345,8 +377,8 @@ impl<T> Output<T> {
         }
     }
 
-    /// Registers `hook` to be woken when the channel changes. Returns false if it has changed
-    /// already.
+    /// Registers `hook` to be woken when the channel gets space or the reader leaves. Returns
+    /// false, without registering it, if one of these is true already.
     #[inline(always)]
     pub(crate) fn arm(&self, hook: u32) -> bool {
         self.end.arm(hook, Side::Write)
