@@ -86,8 +86,12 @@ impl Job {
             let folder = within.join(format!("run-{number}"));
             match fs::create_dir(&folder) {
                 Ok(()) => {
-                    let lock = File::create(folder.join(LOCK))?;
+                    // The file gets its name when it is locked, so that `remove_left` of another run
+                    // never finds it unlocked.
+                    let unnamed = folder.join("new-lock");
+                    let lock = File::create(&unnamed)?;
                     try_lock(&lock);
+                    fs::rename(unnamed, folder.join(LOCK))?;
                     let job = Job {
                         folder,
                         is_reported,
