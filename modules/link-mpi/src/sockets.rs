@@ -4,18 +4,20 @@ use std::ffi::c_void;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, TcpStream};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::net::sockopt;
 
 unsafe extern "C" {
     fn getsockopt(fd: i32, level: i32, name: i32, value: *mut c_void, len: *mut u32) -> i32;
+    fn fcntl(fd: i32, command: i32, ...) -> i32;
 }
 
-// Constants of Linux: `IPPROTO_TCP`, `TCP_INFO`.
+// Constants of Linux: `IPPROTO_TCP`, `TCP_INFO`, `F_DUPFD_CLOEXEC`.
 const TCP: i32 = 6;
 const INFO: i32 = 11;
+const DUPLICATE: i32 = 1030;
 /// Offsets in `struct tcp_info`. `tcpi_retransmits` and `tcpi_probes` are reset to 0 when an answer
 /// comes. `tcpi_last_ack_recv` is in milliseconds.
 const STATE: usize = 0;
@@ -57,10 +59,15 @@ fn connection(fd: i32) -> Option<Connection> {
     if error != 0 || (len as usize) < info.len() || info[STATE] != ESTABLISHED {
         return None;
     }
-    // SAFETY: the descriptor is borrowed only for this call. If another thread has closed it, the
-    // call fails. If it has been reused, the new file is examined.
-    let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned();
-    let socket = TcpStream::from(file.ok()?);
+    // If another thread has closed the descriptor, the call fails. If it has been reused, the new
+    // file is examined.
+    // SAFETY: the command takes a number, and does not access memory.
+    let copy = unsafe { fcntl(fd, DUPLICATE, 3) };
+    if copy < 0 {
+        return None;
+    }
+    // SAFETY: the descriptor is new, so nothing else owns it.
+    let socket = TcpStream::from(unsafe { OwnedFd::from_raw_fd(copy) });
     let last = info[LAST_ACK..].try_into().map(u32::from_ne_bytes).ok()?;
     Some(Connection {
         to: socket.peer_addr().ok()?.ip(),
