@@ -55,6 +55,7 @@ impl Initialized {
 
 impl Drop for Initialized {
     fn drop(&mut self) {
+        calls::over();
         // SAFETY: this thread has initialised MPI (the type is not `Send`), and MPI is finalized
         // only once.
         unsafe { ffi::MPI_Finalize() };
