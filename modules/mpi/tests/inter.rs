@@ -98,6 +98,7 @@ fn groups(world: SimpleCommunicator) {
     assert_eq!(both.compare(&both), CommunicatorRelation::Identical);
     assert_eq!(both.compare(&other), CommunicatorRelation::Congruent);
     assert_eq!(both.compare(&world), CommunicatorRelation::Unequal);
+    assert!(both.test_inter() && !world.test_inter());
     both.set_name("halves");
     assert_eq!(both.get_name(), "halves");
     both.set_attr(Seven(7));

@@ -363,6 +363,10 @@ impl StartedCall for Box<dyn StartedCall> {
         (**self).poll(context)
     }
 
+    fn is_done(&self) -> bool {
+        (**self).is_done()
+    }
+
     fn lent(&self) -> Option<Loan> {
         (**self).lent()
     }

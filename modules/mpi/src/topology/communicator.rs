@@ -242,7 +242,7 @@ pub trait Communicator: AsHandle {
         panic!("rank {} aborted the run with code {errorcode}", self.rank())
     }
 
-    /// Returns false, also for an [`InterCommunicator`].
+    /// Returns true if the communicator is an [`InterCommunicator`].
     fn test_inter(&self) -> bool {
         false
     }
@@ -461,6 +461,10 @@ impl Communicator for CartesianCommunicator {
 impl Communicator for InterCommunicator {
     fn target_size(&self) -> Rank {
         self.remote_size()
+    }
+
+    fn test_inter(&self) -> bool {
+        true
     }
 }
 
