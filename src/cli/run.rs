@@ -127,8 +127,8 @@ struct Placed {
     ranks: Option<u32>,
 }
 
-/// Checks the network, and reads or searches the mapping that the command line asks for. Blocks
-/// until the search ends.
+/// Checks the network. Reads the mapping that the command line names, or searches for one, and then
+/// blocks until the search ends.
 ///
 /// # Errors
 /// Reports the diagnostics and returns the exit status if the network or the mapping has errors.

@@ -131,7 +131,8 @@ fn form(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Form> {
     Ok(told)
 }
 
-/// Returns a picture of all processes, or of the kinds if there are more than `most` processes.
+/// Returns a picture of the elements `detail`. If it is `None`, these are all processes, or the
+/// kinds if there are more than `most` processes.
 fn picture(network: &Network, detail: Option<Detail>, most: usize) -> Picture {
     match detail {
         Some(Detail::Kinds) => Picture::of_kinds(network),

@@ -373,7 +373,9 @@ pub(crate) fn is_host(name: &str) -> bool {
 pub(crate) const HOST_HELP: &str =
     "use 1 to 253 letters, digits, `-`, `.` and `_`, and do not begin with `-` or `.`";
 
-/// Splits a text into words as a POSIX shell does, without expanding anything.
+/// Splits a text into words at white space, with the quotes and backslashes of a POSIX shell.
+/// Expands nothing. Operators and `#` are ordinary characters, and a backslash before a newline
+/// does not join lines.
 ///
 /// # Errors
 /// `G0437` if a quote is not closed.

@@ -236,8 +236,9 @@ fn tuple(body: &Group) -> Vec<Vec<TokenTree>> {
     parts.into_iter().map(field).collect()
 }
 
-/// Splits types or expressions at commas outside angle brackets. `types` is true for types. A comma
-/// at the end does not begin another part.
+/// Splits types or expressions at commas outside angle brackets. If `types` is false, the tokens
+/// are expressions, in which `<` and `>` can also compare. A comma at the end does not begin
+/// another part.
 fn split(tokens: Vec<TokenTree>, types: bool) -> Vec<Vec<TokenTree>> {
     let (mut parts, mut part) = (Vec::new(), Vec::new());
     let mut angles = Angles {

@@ -154,7 +154,8 @@ impl Group {
         self.map.bytes()
     }
 
-    /// Returns the number of members, which is always below 2^32.
+    /// Returns the number of members, modulo 2^32. Only a group of all 2^32 numbers, which no world
+    /// has, reaches that: the result is then 0.
     pub(super) fn len(&self) -> u32 {
         self.map.len() as u32
     }

@@ -147,7 +147,8 @@ impl Quota {
         Some(quota)
     }
 
-    /// Calls `visit` for each vertex that may have some of the quantity, with the amount.
+    /// Calls `visit` for each vertex that can have some of the quantity, with its amount, which can
+    /// be 0.
     pub(crate) fn each(&self, problem: &Problem<'_>, mut visit: impl FnMut(u32, i64)) {
         let graph = problem.graph;
         let all = 0..graph.vertices() as u32;

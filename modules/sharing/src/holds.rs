@@ -32,7 +32,8 @@ const FUNCTIONS: &[&str] = &[
     "nix::unistd::sleep",
 ];
 
-/// Paths of the types, or of the modules that they are in.
+/// Paths of the types, of functions that create their values, or of modules that exist for them,
+/// and the type that each stands for.
 const MENTIONS: &[(&str, Waiter)] = &[
     ("std::process::Command", Waiter::Command),
     ("std::sync::Condvar", Waiter::Condvar),
@@ -126,7 +127,7 @@ pub(crate) fn reach_of(path: &str) -> Option<Reach> {
     reach::of(path).or_else(|| foreign::of_path(path)).or(holds)
 }
 
-/// Adds the types with blocking methods that a path leads to, or into whose modules it leads.
+/// Adds the types of the entries of [`MENTIONS`] whose path is `path` or the beginning of it.
 pub(crate) fn mention(path: &str, mentioned: &mut BTreeSet<Waiter>) {
     let leads = |known: &str| {
         let rest = path.strip_prefix(known);

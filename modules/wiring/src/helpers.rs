@@ -85,9 +85,9 @@ fn quoted(quote: fn(&str, usize) -> String) -> impl HelperDef + Send + Sync {
 
 /// Returns a literal in quotes. Breaks long literals into lines, after spaces if possible.
 ///
-/// `escape` writes a unit, and `joint` separates lines. There are at most `most` units. Takes
-/// linear time and no intermediate memory, because sequences are most of the wiring of an irregular
-/// network.
+/// `escape` writes a unit, and `joint` separates lines. `units` yields at most `most` units, which
+/// sizes the buffer. Takes linear time and no intermediate memory, because sequences are most of
+/// the wiring of an irregular network.
 fn literal<T>(
     units: impl Iterator<Item = T>,
     most: usize,

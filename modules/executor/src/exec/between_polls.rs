@@ -196,7 +196,8 @@ impl Scheduler {
         self.closings.left_by.get().or_else(|| self.running())
     }
 
-    /// Closes the ends that were left, and drops the unread tokens. Returns true if there were any.
+    /// Closes the ends that processes have left, and drops the unread tokens that are queued.
+    /// Returns true if there was an end or a token.
     pub(super) fn close_left(&self) -> bool {
         let mut any = false;
         loop {

@@ -115,7 +115,9 @@ pub trait Job: Link {
     /// The bytes that arrived are not a valid frame.
     fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String>;
 
-    /// Returns the number of messages sent so far. Each contains one or more frames.
+    /// Returns the number of messages sent so far. A message contains several frames, one frame, or
+    /// a part of a large one. Frames that pass through the byte rings of this host are in no
+    /// message.
     fn messages(&self) -> u64;
 
     /// Returns the name of the host of each OS process, or an empty list if the hosts are unknown.

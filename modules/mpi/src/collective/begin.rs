@@ -276,8 +276,8 @@ impl Reduction {
         }
     }
 
-    /// Unpacks the result of a started call into the range of this rank, if there are both a result
-    /// and a range.
+    /// Returns a call that unpacks the result of `call` into `range` when it completes, if there
+    /// are both a result and a range.
     ///
     /// # Safety
     /// As for all functions of this module. In addition, the operation must be valid until the

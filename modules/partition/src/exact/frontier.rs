@@ -85,7 +85,7 @@ struct PartialMappings {
 }
 
 impl<'a> Frontier<'a> {
-    /// Creates the programme. The tables of `relaxation` must be filled for `prices`.
+    /// Creates the dynamic program. The tables of `relaxation` must be filled for `prices`.
     pub(crate) fn new(relaxation: &'a Relaxation, prices: &Prices<i32>) -> Self {
         let lowest = &relaxation.layers[0];
         let first = |g: u32| lowest.group_of.iter().position(|&x| x == g).unwrap_or(0);

@@ -410,9 +410,13 @@ impl<'a> Stages<'a> {
             .map(|t| t - after.min(t - self.budget.start));
     }
 
-    /// Returns another mapping, if a strategy found none within rules and bounds. The mapping is
-    /// packed by size, found by branch and bound, or packed within raised bounds. Fails if all of
-    /// these find no mapping.
+    /// Returns a mapping in place of one that breaks a rule or a bound: the one that was packed
+    /// before, if there is one. Otherwise it is packed by size, then found by branch and bound,
+    /// then packed within raised bounds.
+    ///
+    /// # Errors
+    /// Returns [`Error::Infeasible`] if none of these finds a mapping. Bounds are not raised if the
+    /// balance is strict, or if it is proved that this cannot help.
     fn pack(&mut self) -> Result<Vec<u32>, Error> {
         self.log.push(BY_SIZE.to_owned());
         let block = match self.packed.take() {

@@ -260,7 +260,7 @@ impl Receiver {
     ///
     /// # Errors
     /// Returns [`InvalidFrame`] if the frame is longer than a frame can be or does not fit before
-    /// the end of the ring, or if no frame follows a skipped rest.
+    /// the end of the ring, or if no frame follows the unused bytes at the end.
     #[inline]
     pub(crate) fn next(&self) -> Result<Option<RingFrame>, InvalidFrame> {
         let mut at = self.head.get();

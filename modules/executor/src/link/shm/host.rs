@@ -151,7 +151,8 @@ impl HostRings {
         self.rings.send_sliced(to, header, message);
     }
 
-    /// Returns a value, with the contract of `Job::take_sent`.
+    /// Returns and removes a value that was sent and whose memory is free again, as
+    /// `Job::take_sent` does.
     pub fn take_sent(&self) -> Option<SentValue> {
         self.rings.take_sent()
     }

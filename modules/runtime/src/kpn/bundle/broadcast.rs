@@ -93,7 +93,8 @@ impl<T: Clone> Broadcast<T> {
         self.write_together(token).await
     }
 
-    /// Writes the token to the members in `together`. Returns the result of the whole write.
+    /// Writes the token to the members in `together`, after the other members have got it. Returns
+    /// the result of [`Broadcast::write`].
     ///
     /// # Errors
     /// As for [`Broadcast::write`].
