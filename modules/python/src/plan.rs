@@ -98,7 +98,14 @@ impl Plan {
         self.plan.cost
     }
 
-    /// No mapping within all limits has a lower cost.
+    /// The cost, plus the cost of preferences that do not hold and of moves. For the objective
+    /// `remote-channels`, the number of these channels takes the place of the cost.
+    #[getter]
+    fn minimized(&self) -> f64 {
+        self.plan.minimized
+    }
+
+    /// No mapping within all limits has a smaller `minimized`.
     #[getter]
     fn lower_bound(&self) -> f64 {
         self.plan.lower_bound
@@ -208,6 +215,12 @@ impl Plan {
         let (network, plan) = (self.plan.mapped.network(), &self.plan);
         let known = match plan.proved {
             true => "proved to be the best".to_owned(),
+            false if plan.preferences => {
+                format!(
+                    "minimized {}, at least {}",
+                    plan.minimized, plan.lower_bound
+                )
+            }
             false => format!("at least {}", plan.lower_bound),
         };
         format!(
