@@ -48,7 +48,9 @@ class Command(unittest.TestCase):
     def test_signal_ends_the_command(self):
         for number in signal.SIGINT, signal.SIGTERM:
             # The command waits for standard input.
-            waiting = subprocess.Popen([COMMAND, "check", "-"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            # The parent of this test may ignore the signal, and a child inherits that.
+            waiting = subprocess.Popen([COMMAND, "check", "-"], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                       preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
             self.addCleanup(waiting.kill)
             time.sleep(0.3)
             self.assertIsNone(waiting.poll())
