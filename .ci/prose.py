@@ -8,7 +8,7 @@ usage: .ci/prose.py [FILE...]              all files that git tracks, by group; 
        .ci/prose.py --self-test
 
 Exit status 1 if a group is above a limit. Groups are: each document with more than 500 words, help texts and
-diagnostics together, and the comments of each crate. Groups in EXEMPT are printed and do not fail.
+diagnostics together, and the comments of each crate.
 
 The limits leave room above the highest rate of texts by others, measured by this script. Matches in 1,000 words;
 prose: The Rust Programming Language and The Cargo Book (as in Rust 1.95), ripgrep 14.1.1 (GUIDE, FAQ), pyo3 0.30.1
@@ -33,7 +33,6 @@ mean length of sentences         19.6    13.4    15.6   16.6 |    17.1 |  13.5  
 long sentences                   12.2     3.5     6.0    6.7 |    13.5 |   5.2    2.9      1.7
 """
 
-import fnmatch
 import io
 import pathlib
 import re
@@ -528,9 +527,6 @@ HINTS = {
 }
 COMPILED = {name: (re.compile(pattern), HINTS.get(name, [""])) for name, (pattern, _) in PATTERNS.items()}
 
-# Groups that are not yet rewritten. Remove an entry when its group is within the limits.
-EXEMPT = []
-
 CONTAINED = 500  # A document with more words is a separate group.
 
 
@@ -592,22 +588,13 @@ def check():
                 group = group_of(path, kind, units)
                 if group:
                     groups[group].add(units)
-    failed, exempt, needed = 0, [], set()
+    failed = 0
     for name, figures in sorted(groups.items()):
         above = figures.above()
-        pattern = next((p for p in EXEMPT if fnmatch.fnmatchcase(name, p)), None)
-        if pattern:
-            exempt.append(f"{name} ({len(above)} above)")
-            needed.update([pattern] if above else [])
-            continue
         failed += bool(above)
         for line in above:
             print(f"{name}: {line}")
     words = sum(f.words for f in groups.values())
-    for pattern in EXEMPT:
-        if pattern not in needed:
-            print(f"within the limits, and needs no entry in EXEMPT: {pattern}")
-    print(f"exempt: {', '.join(exempt) or 'none'}")
     print(f"{words} words in {len(groups)} groups, {failed} above a limit")
     return failed
 

@@ -8,7 +8,7 @@ COMMIT seeds the choice [default: HEAD], so a sample cannot be chosen. PATH is t
 [default: target/debug/graphmap]. A reader sees only the sample and writes down the meaning of
 each text and the action to take. A second reader compares the answers with the behaviour.
 
-Each diagnostic is printed by the example of its error page, with the graph that causes it left out.
+The example of an error page prints its diagnostic. The files of the example are not shown.
 """
 
 import argparse
