@@ -88,7 +88,8 @@ impl Builder {
     }
 
     /// Declares a process. Its kind is its name without the number at its end, unless
-    /// [`Builder::kind`] sets it. Ranks follow the order of declaration.
+    /// [`Builder::kind`] sets it. Ranks follow the order of declaration. A name that is declared
+    /// twice is reported by [`check`](crate::check).
     pub fn process(&mut self, name: &str) -> Node {
         self.node(name, None, None)
     }
@@ -101,7 +102,7 @@ impl Builder {
         self.node(name, None, Some(count))
     }
 
-    /// Declares a module, which may be inside another one.
+    /// Declares a module, which may be inside another one. Its kind is its name.
     ///
     /// # Panics
     /// If `parent` belongs to another builder.
@@ -110,8 +111,8 @@ impl Builder {
         self.module_of(name, parent, None)
     }
 
-    /// Declares a module that is repeated `count` times, with its contents. A `count` of 0 declares
-    /// nothing.
+    /// Declares a module that is repeated `count` times, with its contents. Its kind is `name`. A
+    /// `count` of 0 declares nothing.
     ///
     /// # Panics
     /// If `parent` belongs to another builder.
@@ -344,6 +345,7 @@ impl ChannelBuilder<'_> {
     }
 
     /// Sets the traffic, in bytes or messages, or relative to the other channels. The default is 1.
+    /// A number that is negative or not finite is an error of [`check`](crate::check).
     pub fn traffic(mut self, traffic: f64) -> Self {
         self.decl().traffic = traffic;
         self
@@ -355,7 +357,7 @@ impl ChannelBuilder<'_> {
         self.set_extra(|extra| extra.bundle = Some(kind))
     }
 
-    /// Makes the channel flow-controlled, in this way.
+    /// Makes the channel flow-controlled. `flow` is the order in which the readers get tokens.
     pub fn flow(self, flow: Flow) -> Self {
         self.set_extra(|extra| extra.flow = Some(flow))
     }
@@ -365,19 +367,19 @@ impl ChannelBuilder<'_> {
         self.set_extra(|extra| extra.tag = Some(tag))
     }
 
-    /// Selects the replicas that the channel comes from.
+    /// Selects the replicas of the writer that have such a channel.
     pub fn from_at(self, at: At) -> Self {
         self.set_extra(|extra| extra.from_at = Some(at))
     }
 
-    /// Selects the replicas that the channel leads to.
+    /// Selects the replicas of the reader that have such a channel.
     pub fn to_at(self, at: At) -> Self {
         self.set_extra(|extra| extra.to_at = Some(at))
     }
 
     /// Makes a channel from each replica to the one `step` further, in the innermost repetition
-    /// that contains both ends. A step beyond the last replica makes no channel, unless
-    /// [`ChannelBuilder::wrap`] or [`ChannelBuilder::beyond`] is set.
+    /// that contains both ends. A negative step leads back. A step beyond the first or last replica
+    /// makes no channel, unless [`ChannelBuilder::wrap`] or [`ChannelBuilder::beyond`] is set.
     pub fn step(self, step: i32) -> Self {
         self.set_extra(|extra| extra.step = vec![step])
     }
@@ -388,13 +390,14 @@ impl ChannelBuilder<'_> {
         self.set_extra(|extra| extra.step = steps.into())
     }
 
-    /// Leads steps beyond the last replica to the environment. Ports that no step reaches are
-    /// joined to it, too.
+    /// Leads steps beyond the first or last replica to the environment. Ports that no step reaches
+    /// are joined to the environment, too.
     pub fn beyond(self) -> Self {
         self.set_extra(|extra| extra.beyond = true)
     }
 
-    /// Continues steps beyond the last replica at the first.
+    /// Continues steps beyond the last replica at the first, and steps before the first at the
+    /// last.
     pub fn wrap(self) -> Self {
         self.set_extra(|extra| extra.wrap = true)
     }

@@ -82,7 +82,9 @@ Check, map, wire and run parallel programs drawn as graphs of processes and chan
 ";
 
 /// Runs the command line and returns the exit code. Blocks until the verb ends. `args` begin with
-/// the name of the command.
+/// the name of the command. Without further arguments, prints a short usage and returns the code of
+/// [`Exit::Usage`]. The code is not 0 if an error was reported. If a command of
+/// [`supervisor::command`] started this OS process, runs that program instead.
 pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
     if let Some(ended) = supervisor::main(&args) {
         talk::say(&ended.message);
@@ -150,7 +152,7 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
 }
 
 /// Replaces clap's suggestion if a verb without `--emit` gets that option. Clap would suggest the
-/// most similar option, which does something else.
+/// most similar option, which does something else. Returns other errors unchanged.
 fn pointing_at_emit(mut error: clap::Error) -> clap::Error {
     let is_emit = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(arg)) => matches!(arg.split('=').next(), Some("--emit" | "-e")),
@@ -169,7 +171,7 @@ fn pointing_at_emit(mut error: clap::Error) -> clap::Error {
 }
 
 /// Prints the output of clap: help, the version, or an error in the command line. Returns the exit
-/// code.
+/// code: that of [`Exit::Usage`] for an error, and 0 for help or the version unless printing fails.
 fn usage(registry: &Registry, args: &[OsString], error: &clap::Error) -> u8 {
     if matches!(
         error.kind(),
@@ -201,7 +203,8 @@ fn usage(registry: &Registry, args: &[OsString], error: &clap::Error) -> u8 {
     Exit::Usage.code()
 }
 
-/// Returns true if a command line that clap rejects seems to ask for JSON.
+/// Returns true if a command line that clap rejects has `--message-format=json`, or `json` after
+/// its first `--message-format`. Arguments from `--` on do not count.
 fn wants_json(args: &[OsString]) -> bool {
     let mut ours = args.iter().take_while(|arg| *arg != "--");
     let format = "--message-format";
@@ -210,7 +213,8 @@ fn wants_json(args: &[OsString]) -> bool {
         || ours.any(|arg| arg == format) && ours.next().is_some_and(|value| value == "json")
 }
 
-/// Converts an error of clap to a diagnostic.
+/// Converts an error of clap to a diagnostic. Its tips become help, and its other paragraphs become
+/// notes.
 fn of_clap(error: &clap::Error) -> Diagnostic {
     let text = error.render().to_string();
     let mut parts = text

@@ -75,7 +75,8 @@ pub const PROGRAM: Code = Code(705);
 /// The compiler reports a warning in one of the user's files.
 pub const COMPILER_WARNING: Code = Code(706);
 
-/// Returns the error for a file that cannot be read.
+/// Returns the error that the file `name` cannot be read. Its code depends on the reason: the file
+/// is too large, is not text, or cannot be read at all.
 pub(crate) fn cannot_read(name: &str, why: &Unreadable) -> Diagnostic {
     let code = match why {
         why if why.is_too_large() => TOO_LARGE,

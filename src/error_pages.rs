@@ -15,7 +15,7 @@ macro_rules! error_pages {
     };
 }
 
-/// Returns the number of a code such as `G0305`.
+/// Returns the number of a code such as `G0305`. All characters after the first must be digits.
 const fn number(code: &str) -> u16 {
     let (mut number, mut digit) = (0, 1);
     while digit < code.len() {

@@ -30,7 +30,8 @@ impl Registry {
     /// Reads a graph file and returns its declarations. Its path selects the front end.
     ///
     /// # Errors
-    /// Returns all errors in the file, or an error if it cannot be read or its format is unknown.
+    /// Returns all errors in the file, including warnings and notes that the graph makes errors
+    /// (`deny=`). Also returns an error if the file cannot be read or its format is unknown.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Diagnosed<Declared>, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -62,7 +63,8 @@ impl Registry {
     /// Reads a text with the named front end. Diagnostics call the text `name`.
     ///
     /// # Errors
-    /// Returns all errors in the text, or an error if no front end has that name.
+    /// Returns all errors in the text, including warnings and notes that the graph makes errors
+    /// (`deny=`). Also returns an error if no front end has that name.
     pub fn read_text(
         &self,
         front_end: &str,
@@ -105,8 +107,8 @@ impl Registry {
         Diagnosed::of(result, &sources, report)
     }
 
-    /// Returns the files that the emitter for such a path makes. It does not write them: see
-    /// [`write()`].
+    /// Returns the files that the emitter for such a path makes, without options and without
+    /// hardware. It does not write them: see [`write()`].
     ///
     /// # Errors
     /// Returns an error if no emitter writes such files, and all errors that the emitter reports.
@@ -156,7 +158,7 @@ impl Registry {
 /// Reads a graph file in DOT or JSON with the built-in front ends. See [`Registry::read`].
 ///
 /// # Errors
-/// Returns all errors in the file, or an error if it cannot be read or its format is unknown.
+/// As for [`Registry::read`].
 pub fn read(path: impl AsRef<Path>) -> Result<Diagnosed<Declared>, Error> {
     Registry::new().read(path)
 }
@@ -282,11 +284,11 @@ pub fn emit(mapped: &Mapped, path: impl AsRef<Path>) -> Result<Diagnosed<Files>,
     Registry::new().emit(mapped, path)
 }
 
-/// Writes a set of files, and returns the outcome for each.
+/// Writes a set of files, and returns the outcome for each, in the order of the set.
 ///
-/// Files that are up to date are not touched. Devices and pipes are written first, in place, which
-/// may block. All other files are replaced by renames. If one of these cannot be written, none of
-/// them is changed.
+/// Files that are up to date are not touched, and existing files that are to be created once are
+/// kept. Devices and pipes are written first, in place, which may block. All other files are
+/// replaced by renames. If one of these cannot be written, none of them is changed.
 ///
 /// # Errors
 /// Returns an error for the first file that cannot be written, or if two paths with different
@@ -338,7 +340,7 @@ fn declared(
     Diagnosed::of(taken(result, &levels), &sources, Report::default())
 }
 
-/// Applies the levels in the graph to the diagnostics of a stage.
+/// Applies the levels in the graph to the diagnostics of a stage, also if the stage failed.
 fn taken<T>(
     result: Result<(T, Diagnostics), Diagnostics>,
     levels: &Levels,

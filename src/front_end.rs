@@ -10,13 +10,13 @@ use std::path::Path;
 
 /// Reads networks in one language.
 pub trait FrontEnd {
-    /// Returns its name, as in `--format NAME`.
+    /// Returns the name of the front end, as in `--format NAME`.
     fn name(&self) -> &str;
 
-    /// Returns a description of one line, for `graphmap import`.
+    /// Returns a description of the front end in one line, for `graphmap import`.
     fn about(&self) -> &str;
 
-    /// Returns true if a file with this path is in its language.
+    /// Returns true if a file with this path is in the language of the front end.
     fn accepts(&self, path: &Path) -> bool;
 
     /// Returns the declarations in the text of a file. Diagnostics call it `name`.
@@ -48,6 +48,7 @@ pub trait FrontEnd {
     }
 
     /// Returns the text in its canonical layout, or `None` if the language has no canonical layout.
+    /// Diagnostics call the text `name`, and it must be added to `sources`. The default is `None`.
     ///
     /// # Errors
     /// Returns all errors in the text.
@@ -174,7 +175,8 @@ impl FrontEnd for Json {
     }
 }
 
-/// Returns the name of a network that does not state one: the file name without extension.
+/// Returns the name of a network that does not state one: the file name without extension, or
+/// `network` if there is none in UTF-8.
 pub(crate) fn stem(name: &str) -> String {
     let stem = Path::new(name).file_stem().and_then(|s| s.to_str());
     stem.unwrap_or("network").to_owned()

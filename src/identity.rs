@@ -34,7 +34,9 @@ impl Identity {
     }
 }
 
-/// Returns the target of a path that may be a symbolic link. The target need not exist.
+/// Returns the target of a path that may be a symbolic link. The target need not exist. It is the
+/// canonical path if it exists. Otherwise at most 40 links are followed, and the result may be
+/// relative.
 pub(crate) fn target(path: &Path) -> PathBuf {
     if let Ok(real) = fs::canonicalize(path) {
         return real;
@@ -49,7 +51,8 @@ pub(crate) fn target(path: &Path) -> PathBuf {
     target
 }
 
-/// Returns the absolute path without symbolic links. Its last components need not exist.
+/// Returns the absolute path without symbolic links and without `..`. Its last components need not
+/// exist.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut resolved = PathBuf::new();

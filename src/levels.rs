@@ -35,7 +35,7 @@ pub(crate) fn replaced(number: u16) -> Option<Code> {
 /// Name of all warnings.
 const WARNINGS: &str = "warnings";
 
-/// Parses a code, or `warnings`.
+/// Parses a code such as `G0314` or `g0314`, or `warnings`.
 ///
 /// # Errors
 /// Returns a message for an unknown code. It names the replacement of the code or the nearest code,
@@ -91,7 +91,7 @@ impl Levels {
     }
 
     /// Returns the level of a lint and a text that says where it was set, or `None` if it was not
-    /// set.
+    /// set. If one source sets several levels, the strictest applies.
     fn of(&self, lint: Lint) -> Option<(Level, String)> {
         let name = match lint {
             Lint::Code(code) => code.to_string(),
@@ -113,7 +113,8 @@ impl Levels {
         Some((level, how))
     }
 
-    /// Returns the diagnostic with its level applied, or `None` if it is not shown.
+    /// Returns the diagnostic with its level applied, or `None` if the level is to hide it. An
+    /// error stays an error. It gets a note if a level is to allow it or to make it a warning.
     pub(crate) fn apply(&self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
         let said = self.of(Lint::Code(diagnostic.code));
         if diagnostic.severity == Severity::Error {

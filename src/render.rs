@@ -30,6 +30,7 @@ pub(crate) struct Style {
 
 /// Returns at most `limit` diagnostics in the order of their positions, and the number of the
 /// others, including dropped ones. Errors are chosen before warnings, and warnings before notes.
+/// Diagnostics without a position come first.
 pub(crate) fn choose(all: &Diagnostics, limit: usize) -> (Vec<&Diagnostic>, usize) {
     let place = |d: &&Diagnostic| d.primary.as_ref().map(|label| label.span);
     let mut chosen: Vec<&Diagnostic> = all.iter().collect();
@@ -47,7 +48,7 @@ pub(crate) struct ShownTexts(HashSet<(Code, String)>);
 impl ShownTexts {
     /// Returns the diagnostic without the notes and help that an earlier diagnostic of its code had
     /// word for word. Texts with a digit are kept, because the number may be specific to this
-    /// diagnostic.
+    /// diagnostic. Records the texts for later calls.
     pub(crate) fn without_repeated(&mut self, diagnostic: &Diagnostic) -> Diagnostic {
         let mut diagnostic = diagnostic.clone();
         let code = diagnostic.code;
@@ -60,7 +61,7 @@ impl ShownTexts {
     }
 }
 
-/// Renders a diagnostic as text for people. The last of its lines ends with a newline.
+/// Renders a diagnostic as text for people. The text ends with an empty line.
 pub(crate) fn human(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> String {
     let renderer = if style.colour {
         Renderer::styled()
@@ -106,8 +107,8 @@ fn without_positions(rendered: &str) -> String {
     })
 }
 
-/// Appends notes and help to a diagnostic without a snippet. The renderer would align them with the
-/// line numbers of a snippet.
+/// Appends notes and help, and an empty line, to the rendered title `text` of a diagnostic without
+/// a snippet. The renderer would align them with the line numbers of a snippet.
 fn without_snippet(mut text: String, diagnostic: &Diagnostic) -> String {
     text.push('\n');
     let notes = diagnostic.notes.iter().map(|note| ("note", note));
@@ -234,7 +235,8 @@ fn window_end(text: &str, start: usize) -> usize {
     }
 }
 
-/// Returns a diagnostic as a JSON value. Its fields are described in `docs/src/diagnostics.md`.
+/// Returns a diagnostic as a JSON value. Its fields are described in `docs/src/diagnostics.md`. A
+/// label without a position in `sources` has only its text.
 pub(crate) fn machine(diagnostic: &Diagnostic, sources: &SourceMap) -> Value {
     let label = |label: &Label| {
         let mut value = place(label.span, sources);

@@ -76,7 +76,8 @@ impl Report {
     }
 }
 
-/// Replaces the position of a diagnostic by a note, because its text is not available.
+/// Replaces the primary position of a diagnostic by a note, because its text is not available.
+/// Removes its secondary positions. Adds no note if there is no primary position in `sources`.
 fn with_position_as_note(mut diagnostic: Diagnostic, sources: &SourceMap) -> Diagnostic {
     diagnostic.secondary.clear();
     let place = diagnostic.primary.take();
@@ -181,8 +182,8 @@ impl<T> From<T> for Diagnosed<T> {
 }
 
 impl<T> Diagnosed<T> {
-    /// Creates the result of a stage. It is an error if any diagnostic is one, even if the stage
-    /// has a value.
+    /// Creates the result of a stage, with the diagnostics in `earlier` before its own. It is an
+    /// error if any diagnostic of the stage is one, even if the stage has a value.
     pub(crate) fn of(
         result: Result<(T, Diagnostics), Diagnostics>,
         sources: &SourceMap,

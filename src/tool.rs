@@ -68,7 +68,8 @@ impl Tool {
         self.registry.strategy(strategy).into()
     }
 
-    /// Runs the command line of this OS process, and returns its exit code.
+    /// Runs the command line of this OS process, and returns its exit code. Blocks until the verb
+    /// ends.
     pub fn main(self) -> ExitCode {
         ExitCode::from(cli::main(&self.registry, std::env::args_os().collect()))
     }

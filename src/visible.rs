@@ -6,7 +6,8 @@ use graphmap_kpn::controls::{self, escaped, is_control};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Escapes the control characters of a text, except newlines and tabs.
+/// Escapes the control characters of a text, except newlines and tabs. Characters that change the
+/// direction of text count as control characters.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || c == '\t')
 }

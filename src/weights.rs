@@ -117,9 +117,9 @@ fn read(file: &Path) -> Result<Profile, Diagnostic> {
     }
 }
 
-/// Checks the version in a profile. Returns an error if this version cannot be read or is not a
-/// number. Returns `None` if it can be read, if the profile states no version, and if the text is
-/// not JSON.
+/// Checks the version in the text of a profile; `file` is its name in messages. Returns an error if
+/// this version cannot be read or is not a number, and if the text is JSON of another form than a
+/// profile. Returns `None` if the version can be read or is missing, and if the text is not JSON.
 pub(crate) fn other_version(file: &str, text: &str) -> Option<Diagnostic> {
     // The caller reports a text that is not a profile.
     let stated = match serde_json::from_str::<VersionOnly>(text) {

@@ -54,8 +54,8 @@ pub(crate) struct Plan<'f>(Vec<(&'f Path, &'f File, Fate)>);
 /// Plans the outcome for each file of a set, without writing.
 ///
 /// # Errors
-/// Returns an error if a file cannot be written, or if two paths with different content refer to
-/// the same file.
+/// Returns an error if a path is a folder or its file cannot be read, or if two paths with
+/// different content refer to the same file.
 pub(crate) fn plan<'f>(
     files: impl Iterator<Item = (&'f Path, &'f File)>,
 ) -> Result<Plan<'f>, Failed> {
@@ -77,7 +77,7 @@ pub(crate) fn plan<'f>(
 }
 
 impl Plan<'_> {
-    /// Returns the path and the outcome of each file.
+    /// Returns the path and the outcome of each file, in the order of the set.
     pub(crate) fn fates(&self) -> impl Iterator<Item = (&Path, Fate)> {
         self.0.iter().map(|(path, _, fate)| (*path, *fate))
     }
@@ -87,8 +87,8 @@ impl Plan<'_> {
         found.map(|(path, file, _)| (*path, *file))
     }
 
-    /// Writes devices and pipes, in place. Blocks while a pipe is full or has no reader. If one
-    /// fails, the earlier ones stay written.
+    /// Writes devices and pipes, in place. Blocks while a pipe is full or has no reader. Returns
+    /// the first error of writing, and the files before that one stay written.
     pub(crate) fn write_special(&self) -> Result<(), Failed> {
         self.files(|fate| fate == Fate::Special)
             .try_for_each(|(path, file)| {
@@ -97,7 +97,8 @@ impl Plan<'_> {
     }
 
     /// Writes the regular files that are new or have changed: all of them, or none if there is an
-    /// error.
+    /// error. Makes missing folders. Returns an error for the first file that cannot be written, or
+    /// is read-only.
     pub(crate) fn replace(&self) -> Result<(), Failed> {
         let mut transaction = Transaction::default();
         for (path, file) in self.files(|fate| matches!(fate, Fate::Created | Fate::Replaced)) {
@@ -173,7 +174,8 @@ fn beside(target: &Path) -> PathBuf {
     target.with_file_name(format!(".graphmap-{}-{number}", std::process::id()))
 }
 
-/// Makes a new file in the folder of another one. Tries other names while the name is in use.
+/// Makes a new file in the folder of another one, and returns its path and the result of `make`.
+/// Tries other names while the name is in use. Returns all other errors of `make`.
 fn with_new<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
     loop {
         let path = beside(target);
@@ -261,6 +263,8 @@ impl Transaction {
 
 impl Staged {
     /// Keeps the previous file under another name, so that restoring it needs no disk space.
+    /// Without hard links, it is copied. Has no effect if there is no previous file. Returns an
+    /// error if the file cannot be copied.
     fn keep(&mut self) -> io::Result<()> {
         let linked = with_new(&self.target, |path| fs::hard_link(&self.target, path));
         self.before = match linked {

@@ -12,7 +12,9 @@ use std::fmt::{Display, Write};
 /// Maximum length of the text, in bytes. Declarations beyond it have no position.
 const MOST_TEXT: usize = 1 << 30;
 
-/// Returns a text with a line for each declaration, and sets the position of each to its line.
+/// Returns a text with a line for each module, process and channel, and sets the position of each
+/// to its line. A constraint gets the position of its process or module. A declaration for which
+/// the text would be longer than [`MOST_TEXT`] has no line, and the position [`Span::NONE`].
 pub(super) fn set_positions(declared: &mut Declared) -> String {
     let mut lines = Lines(format!("digraph {:?} {{\n", declared.name));
     let (of_modules, of_nodes) = constraints(declared);
@@ -52,7 +54,8 @@ pub(super) fn set_positions(declared: &mut Declared) -> String {
 struct Lines(String);
 
 impl Lines {
-    /// Adds a line and returns its position, or [`Span::NONE`] if the text would be too long.
+    /// Adds an indented line and returns its position. Returns [`Span::NONE`] and adds nothing if
+    /// the text would be too long.
     fn add(&mut self, line: &str) -> Span {
         if self.0.len() + line.len() > MOST_TEXT {
             return Span::NONE;
@@ -100,7 +103,8 @@ impl Attributes {
 
 type Words<I> = HashMap<I, Vec<String>>;
 
-/// Returns the attributes that state the constraints of each module, and of each process.
+/// Returns the attributes that state the constraints of each module, and of each process, in the
+/// order of declaration. Modules and processes without constraints have no entry.
 fn constraints(declared: &Declared) -> (Words<ModuleId>, Words<NodeId>) {
     let (mut of_modules, mut of_nodes) = (Words::new(), Words::new());
     for constraint in &declared.constraints {

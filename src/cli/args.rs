@@ -63,7 +63,8 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// Returns the levels of diagnostics that the command line sets.
+    /// Returns the levels of diagnostics that the command line sets, in the order `--allow`,
+    /// `--warn`, `--deny`.
     pub(crate) fn levels(&self) -> LintLevels {
         let lists = [&self.allow, &self.warn, &self.deny];
         let lists = Level::ALL.into_iter().zip(lists);
@@ -153,7 +154,7 @@ fn setting(text: &str) -> Result<(String, String), String> {
 /// Path that means standard input or output.
 pub(crate) const STANDARD: &str = "-";
 
-/// Returns true if a path means standard input or output.
+/// Returns true if a path is `-`, which means standard input or output.
 pub(crate) fn is_standard(path: &std::path::Path) -> bool {
     path.as_os_str() == STANDARD
 }

@@ -11,11 +11,13 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-/// Returns the output of `cargo metadata`: the packages of a project, their files, and their
-/// dependencies on this machine. Blocks until Cargo ends.
+/// Returns the output of `cargo metadata`, which is JSON: the packages of a project, their files,
+/// and their dependencies on this machine. `manifest` is the path of its `Cargo.toml`, and
+/// `features` are options of Cargo that select features. Blocks until Cargo ends.
 ///
 /// # Errors
-/// As for [`output`], and [`Exit::Usage`] if Cargo cannot read the metadata.
+/// As for [`output`]. Also reports an error and returns [`Exit::Usage`] if Cargo cannot read the
+/// metadata.
 pub(super) fn metadata(
     manifest: &Path,
     features: &[&str],
@@ -44,7 +46,8 @@ pub(super) fn metadata(
     }
 }
 
-/// Runs Cargo to its end and returns its output, also if it exits with a failure.
+/// Runs Cargo to its end and returns its output, also if it exits with a failure. Cargo is the
+/// program of the variable `CARGO`, or `cargo`.
 ///
 /// # Errors
 /// As for [`output`].

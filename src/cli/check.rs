@@ -86,8 +86,8 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
     Ok(worst)
 }
 
-/// Returns diagnostics about token types that a Rust program cannot use, and about types that only
-/// some channels state.
+/// Returns warnings about token types that a Rust program cannot use, and a note if only some
+/// channels state their type.
 fn types(network: &Network) -> Diagnostics {
     let wrong = Model::wrong_types(network)
         .into_iter()
@@ -103,7 +103,8 @@ fn types(network: &Network) -> Diagnostics {
     found
 }
 
-/// Warns if no wiring code can be written with the skeleton that the graph names.
+/// Warns if no wiring code can be written with the skeleton that the graph names. Does nothing if
+/// it names none.
 ///
 /// # Errors
 /// As for [`skeletons::read`].

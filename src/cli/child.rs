@@ -21,9 +21,12 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Interval at which signals are polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs a program to its end. Forwards the signals that ask graphmap to end, and the signal that
-/// asks for a report. On Ctrl-C the terminal also signals the program itself. If the program still
-/// runs 3 seconds after the first signal, it is killed.
+/// Runs a program to its end, and returns how it ended. If a signal has asked graphmap to end, that
+/// is [`End::Interrupted`], even if the program exited by itself.
+///
+/// Forwards the signals that ask graphmap to end, and the signal that asks for a report. On Ctrl-C
+/// the terminal also signals the program itself. If the program still runs 3 seconds after the
+/// first signal, it is killed.
 ///
 /// # Errors
 /// Returns an error if the program cannot be started or waited for.
@@ -87,7 +90,9 @@ impl Termination {
         }
     }
 
-    /// Returns true if the program must be signalled now.
+    /// Polls the signals that ask graphmap to end, and returns true if the program must be
+    /// signalled now: once after the first signal, and at each call later than [`GRACE`] after
+    /// that.
     fn is_time(&mut self) -> bool {
         self.signal = interrupted();
         match (self.signal, self.since) {
@@ -103,7 +108,8 @@ impl Termination {
         }
     }
 
-    /// Forwards the signal, or kills the program.
+    /// Sends the program the signal that [`Termination::is_time`] saw, or kills it after [`GRACE`].
+    /// Does nothing before a signal.
     fn end(&self) {
         if let Some(signal) = self.signal {
             send(self.id, signal, self.at_once);
@@ -118,8 +124,9 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Watches the process `id`. It gets `signal` or, if that is `None`, the signal that graphmap
-    /// received.
+    /// Watches the process `id` in a thread. After a signal that asks graphmap to end, the process
+    /// gets `signal` or, if that is `None`, the signal that graphmap received. It is killed if it
+    /// still runs 3 seconds later.
     pub(crate) fn new(id: u32, signal: Option<i32>) -> Watched {
         let (done, is_done) = channel();
         let thread = std::thread::spawn(move || {

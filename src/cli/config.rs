@@ -108,7 +108,8 @@ pub(crate) struct Preset {
 }
 
 /// Returns the path of `graphmap.toml` in a folder, or in the nearest folder above it. Returns
-/// `None` if there is none.
+/// `None` if there is none, or if `folder` cannot be made absolute. A folder or a dangling link of
+/// that name counts, too.
 pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
     let folder = std::path::absolute(folder).ok()?;
     let mut paths = folder.ancestors().map(|folder| folder.join(NAME));
@@ -116,11 +117,12 @@ pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
     paths.find(|path| path.symlink_metadata().is_ok())
 }
 
-/// Reads a `graphmap.toml`. Reports its errors, and returns the valid part, which is empty after a
-/// syntax error and for an unsupported version.
+/// Reads the `graphmap.toml` in the folder of `path`. Reports its errors, and returns the valid
+/// part, which is empty after a syntax error and for an unsupported version.
 ///
 /// # Errors
-/// Returns [`Exit::Usage`] if the file cannot be read or is not a regular file.
+/// Reports an error and returns [`Exit::Usage`] if the file cannot be read or is not a regular
+/// file.
 pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     let parent = path.parent().unwrap_or(Path::new("."));
     let folder = paths::way(Path::new("."), parent);
@@ -153,7 +155,7 @@ pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     Ok(config)
 }
 
-/// Returns the current name of a key.
+/// Returns the current name of a key: the new name for an old one, and `name` itself otherwise.
 fn current(name: &str) -> &str {
     match name {
         OLD_HOSTS_FORMAT => HOSTS_FORMAT,
@@ -217,7 +219,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks the version that the file states. Returns true if the rest must not be read.
+    /// Checks the value of the key for the version. Returns true and adds an error if it is not a
+    /// version, or if this version of the format cannot be read. The rest of the file must not be
+    /// read then.
     fn is_refused(&mut self, value: &Spanned<DeValue<'_>>) -> bool {
         let at = self.span(value.span());
         let number = value.get_ref().as_integer();

@@ -40,19 +40,21 @@ const RUN: &str = "run";
 /// `run --hosts` starts the program under a launcher.
 const TYPED_ONLY: &[(&str, &str)] = &[("run", "hosts")];
 
-/// Returns the parser of the command line.
+/// Returns the parser of the command line, without the values from `graphmap.toml`.
 pub(crate) fn command() -> Command {
     // `partition` searches for a mapping. Its option `--mapping` only reports that, and is hidden.
     let hide = |verb: Command| verb.mut_arg("mapping", |arg| arg.hide(true));
     Cli::command().mut_subcommand("partition", hide)
 }
 
-/// Parses the command line again, with the values from `graphmap.toml` and the graph file as
-/// defaults. Sets the levels and the presets of the session.
+/// Parses the command line `args` again, with the values from `graphmap.toml` and the graph file as
+/// defaults. `matches` is the result of the first parse. Sets the levels and the presets of the
+/// session, and prints which graph file is used by default.
 ///
 /// # Errors
 /// Reports the diagnostics and returns [`Exit::Graph`] if `graphmap.toml` has errors. Returns
-/// [`Exit::Usage`] if it cannot be read, or if the verb needs a graph file and there is no default.
+/// [`Exit::Usage`] if it cannot be read, if the verb needs a graph file and there is no single
+/// default, or if the arguments are not valid with these defaults.
 pub(crate) fn complete(
     matches: &ArgMatches,
     args: &[OsString],
@@ -129,8 +131,9 @@ fn of_verb<'c>(command: &'c Command, verb: &str) -> &'c Command {
     command.find_subcommand(verb).unwrap_or(command)
 }
 
-/// Makes a value of `graphmap.toml` the default of an option, if the verb has that option. Reports
-/// a value that the option does not accept.
+/// Returns the command with a value of `graphmap.toml` as the default of an option. Returns the
+/// command unchanged if the verb does not have that option, or if the option does not accept the
+/// value, which is then reported.
 fn with_preset(
     session: &mut Session<'_>,
     command: Command,
@@ -153,7 +156,8 @@ fn with_preset(
     })
 }
 
-/// Checks that an option accepts values. It is parsed alone, because defaults must not fail.
+/// Checks that the option `arg` accepts the values of `preset`. It is parsed alone, because
+/// defaults must not fail. An option without values accepts any.
 ///
 /// # Errors
 /// Returns a message if a value is not accepted.
@@ -185,12 +189,15 @@ fn try_values(arg: &Arg, preset: &Preset) -> Result<(), String> {
     Err(message)
 }
 
-/// Returns the graph file if none is typed: `file` in `graphmap.toml`, or the only graph file here.
-/// For a project of ranks see [`of_ranks`]. Returns `None` if the verb needs no graph file or has
-/// no action.
+/// Returns the graph file if none is typed, and prints its name: `file` in `graphmap.toml`, or the
+/// only graph file here. For `run` in a project of ranks see [`of_ranks`].
+///
+/// Returns `None` if the command has no action, or if `new` does not need a graph. With no or
+/// several graph files here, `new` uses the one with the name of its folder, or none.
 ///
 /// # Errors
-/// Reports an error and returns [`Exit::Usage`] if there is no graph file, or if there are several.
+/// Reports an error and returns [`Exit::Usage`] if there is no graph file, or if there are several,
+/// except for `new`.
 fn default_graph(
     session: &mut Session<'_>,
     verb: &str,
@@ -285,8 +292,8 @@ fn of_ranks(session: &Session<'_>, project: &Project) -> PathBuf {
 /// Maximum number of graph files that a message names.
 const MOST_NAMED: usize = 8;
 
-/// Returns the files of this folder that the first front end accepts, in order of name, without
-/// hidden files.
+/// Returns the files of the current folder that the first front end accepts, in order of name,
+/// without hidden files. The result is empty if the folder cannot be read.
 fn graph_files(session: &Session<'_>) -> Vec<PathBuf> {
     let Some(language) = session.registry.front_ends().next() else {
         return Vec::new();

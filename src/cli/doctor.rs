@@ -128,7 +128,8 @@ fn tools(session: &mut Session<'_>) -> Outcome<Exit> {
 }
 
 /// Returns the first line with a digit that a program prints when run with `args`, or `found` if
-/// there is none. Returns `None` if it cannot be run. Blocks until the program ends.
+/// there is none. Standard output is searched before standard error, and the exit status does not
+/// matter. Returns `None` if the program cannot be run. Blocks until the program ends.
 fn version(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program)
         .args(args)

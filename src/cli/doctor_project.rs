@@ -121,8 +121,8 @@ pub(crate) fn run(named: &Path, args: &ProjectArgs, session: &mut Session<'_>) -
 /// reply. Blocks until the tool ends.
 ///
 /// # Errors
-/// As for [`metadata`], and [`Exit::Usage`] if the tool cannot be run, fails, or replies in another
-/// version of the protocol.
+/// As for [`metadata`] and [`output`]. Also reports an error and returns [`Exit::Usage`] if the
+/// tool fails, or if its reply cannot be read or is in another version of the protocol.
 fn ask(
     tool: &Path,
     manifest: &Path,
@@ -173,7 +173,9 @@ struct Spans {
 }
 
 impl Spans {
-    /// Converts a diagnostic of the reply. Labels at positions that no longer exist are dropped.
+    /// Converts a diagnostic of the reply. An unknown severity becomes a note. Reads the files of
+    /// its labels into `sources`. Labels in files that cannot be read, or at positions that no
+    /// longer exist, are dropped.
     fn placed(&mut self, reported: Reported, sources: &mut SourceMap) -> Diagnostic {
         let code = Code(reported.code);
         let mut diagnostic = match &*reported.severity {
@@ -209,7 +211,8 @@ impl Spans {
     }
 }
 
-/// Returns the manifest of a project that is named by its folder or by its manifest.
+/// Returns the manifest of a project that is named by its folder or by its manifest. Reads the
+/// manifest as a check.
 ///
 /// # Errors
 /// Reports an error and returns [`Exit::Usage`] if the manifest does not exist or cannot be read.

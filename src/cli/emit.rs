@@ -166,6 +166,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
 }
 
 /// Prints which emitter writes a file, if the file name does not show it: `wiring.c` is for Pilot.
+/// Does not print it if the file name contains the name of the emitter, or ends in `.rs`.
 fn print_emitter(session: &Session<'_>, emitter: &dyn Emitter, path: &Path) {
     let (name, about) = (emitter.name(), emitter.about());
     let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -204,8 +205,9 @@ impl Own<'_> {
         Some(Found::External(Box::new(emitter.clone())))
     }
 
-    /// Returns the path of `families.toml` if the user's folder has a folder named `family`, whose
-    /// family is not listed. Otherwise returns `None`. The caller has searched the listed families.
+    /// Returns the path of `families.toml` in the user's folder of skeletons if that folder
+    /// contains a folder named `family`. Otherwise returns `None`. The caller knows that
+    /// `families.toml` does not list the family.
     fn unlisted(&self, family: &str) -> Option<PathBuf> {
         let folder = self.folder?;
         let there = !family.contains(['/', '\\']) && folder.join(family).is_dir();
@@ -213,7 +215,9 @@ impl Own<'_> {
     }
 }
 
-/// Returns the emitter and the path of `[KIND=]PATH`.
+/// Returns the emitter and the path of `text`, which is `[KIND=]PATH`. Built-in emitters take
+/// precedence over emitters of the user. A `KIND` alone means the usual file of that emitter, if it
+/// has one.
 ///
 /// # Errors
 /// Reports an error and returns [`Exit::Usage`] if the path is missing, or if no emitter has this

@@ -26,8 +26,8 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// Returns the outcome if a signal ended the program, or asked graphmap to end. The code is 128
-    /// and the number of the signal, as in shells.
+    /// Returns the outcome if the signal `signal` ended the program, or asked graphmap to end. The
+    /// code is the sum of 128 and the number of the signal, as in shells.
     pub(crate) fn signal(signal: i32) -> Exit {
         Exit::Program(signals::exit_code(signal))
     }

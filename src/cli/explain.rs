@@ -39,8 +39,9 @@ pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome<Exit
     }
 }
 
-/// Returns the code in a word, which may have the form of a message: `error[G0305]:`. Returns
-/// `None` if the word is not `G` and digits, or digits alone.
+/// Returns the code in a word, which may have the form of a message: `error[G0305]:`. A trailing
+/// comma or colon is removed, and brackets around the code. Returns `None` if the rest is not `G`
+/// or `g` and digits, or digits alone. Whether the code exists is not checked.
 fn code(word: &str) -> Option<&str> {
     let inside = word
         .split_once('[')
@@ -52,6 +53,10 @@ fn code(word: &str) -> Option<&str> {
 }
 
 /// Shows the page of a code.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if there is no such code, or if the page cannot be
+/// written to standard output.
 fn explain(wanted: &str, session: &mut Session<'_>) -> Outcome<Exit> {
     let digits = wanted.trim_start_matches(['G', 'g']);
     let page = digits.parse::<u16>().ok().and_then(|number| {
@@ -84,8 +89,12 @@ fn explain(wanted: &str, session: &mut Session<'_>) -> Outcome<Exit> {
     }
 }
 
-/// Lists the pages that contain all the words, first those with the words in the title. A single
-/// page is shown.
+/// Lists the pages that contain all the words, first those with the words in the title. The case of
+/// letters does not matter. A single page is shown itself. Without words, lists all pages.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if no page contains the words, or if standard
+/// output cannot be written.
 fn search(words: &[String], session: &mut Session<'_>) -> Outcome<Exit> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let title = |page: &'static str| page.lines().next().unwrap_or("").trim_start_matches("# ");

@@ -54,7 +54,8 @@ pub(crate) fn run(args: &FmtArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(worst)
 }
 
-/// Returns the more severe of two outcomes: an error takes precedence over a difference.
+/// Returns the more severe of two outcomes: an error takes precedence over a difference, and a
+/// difference over success. Of two errors, returns the first.
 fn worse(one: Exit, other: Exit) -> Exit {
     match (one, other) {
         (Exit::Ok, other) | (Exit::Difference, other) if other != Exit::Ok => other,

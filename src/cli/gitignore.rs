@@ -14,7 +14,8 @@ pub(crate) fn put(project: &Path, ignored: bool, files: &mut Files) {
     files.generated(&path, ignoring(&lines, ignored));
 }
 
-/// Returns true if lines of a `.gitignore` hide a link to the sources.
+/// Returns true if one of the lines of a `.gitignore` is `.graphmap` or `/.graphmap`, which hides a
+/// link to the sources. Other patterns are not recognised.
 pub(super) fn hides_link(lines: &str) -> bool {
     lines.lines().any(is_for_link)
 }
@@ -24,14 +25,15 @@ fn is_for_link(line: &str) -> bool {
     line.strip_prefix('/').unwrap_or(line) == FOLDER
 }
 
-/// Returns true if a line hides a copy of the sources. A pattern that ends in `/` is for folders,
-/// so that it hides a copy but not a link.
+/// Returns true if a line is `.graphmap`, with or without `/` at its ends, and so hides a copy of
+/// the sources. A pattern that ends in `/` is for folders, so that it hides a copy but not a link.
 fn is_for_copy(line: &str) -> bool {
     let line = line.trim();
     is_for_link(line.strip_suffix('/').unwrap_or(line))
 }
 
-/// Returns the lines of `.gitignore` with or without the line for the link.
+/// Returns the lines of `.gitignore`. If `ignored` is true, the line for the link is added unless
+/// there is one. Otherwise all lines that hide a copy of the sources are removed.
 fn ignoring(lines: &str, ignored: bool) -> String {
     match ignored {
         true if hides_link(lines) => lines.to_owned(),

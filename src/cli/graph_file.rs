@@ -68,6 +68,9 @@ pub(crate) fn run(
 }
 
 /// Refuses options about processes, because the graph has none.
+///
+/// # Errors
+/// Reports an error about the first such option and returns [`Exit::Usage`].
 fn only_what_a_graph_has(
     format: Format,
     args: &PartitionArgs,
@@ -107,7 +110,8 @@ fn graph(format: Format, path: &Path, session: &mut Session<'_>) -> Outcome<Grap
 }
 
 /// Returns the path and the text of the partition, with the file name that METIS and Scotch would
-/// use.
+/// use. The path is in `folder`, and its name begins with the name of the graph file `path`, or
+/// with `graph` for standard input.
 fn written(
     format: Format,
     path: &Path,

@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 impl Identity {
-    /// Returns the identity of a path that is written to.
+    /// Returns the identity of a path that is written to, which need not exist. The path `-` has
+    /// the identity of the regular file that standard output goes to, or [`Identity::Standard`].
     pub(crate) fn of_output(path: &Path) -> Identity {
         if is_standard(path) {
             let file = opened(io::stdout().as_fd()).and_then(|file| file.metadata());
@@ -33,8 +34,8 @@ pub(crate) fn standard_input() -> io::Result<File> {
     opened(io::stdin().as_fd())
 }
 
-/// Returns true if standard output or standard error goes to the file at this path. Writing there
-/// appends.
+/// Returns true if standard output or standard error goes to the file at this path. Returns false
+/// if the file does not exist.
 pub(crate) fn is_own_stream(path: &Path) -> bool {
     let there = Identity::of_file(path);
     let streams = [opened(io::stdout().as_fd()), opened(io::stderr().as_fd())];

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Session<'_> {
-    /// Returns the name of an input for messages.
+    /// Returns the name of an input for messages: `<stdin>` for `-`, and otherwise the path.
     pub(crate) fn display(path: &Path) -> String {
         if is_standard(path) {
             "<stdin>".to_owned()
@@ -92,8 +92,8 @@ impl Session<'_> {
         }
     }
 
-    /// Records a file as an input that is read elsewhere. Has no effect if the file does not exist
-    /// or is not a regular file.
+    /// Records a file as an input that another function reads. Has no effect if the file does not
+    /// exist or is not a regular file.
     pub(crate) fn remember(&mut self, path: &Path) {
         let found = std::fs::metadata(path);
         if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m)) {
@@ -130,7 +130,8 @@ fn unreadable(path: &Path, why: &Unreadable) -> Diagnostic {
 }
 
 /// Returns help that names a similar file: one of the same folder with a similar name, with or
-/// without extension. Otherwise a file of the same name in the current folder.
+/// without extension. Otherwise names a file of the same name in the current folder. Returns `None`
+/// if there is none of these.
 pub(super) fn similar_file(path: &Path) -> Option<String> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

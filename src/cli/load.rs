@@ -35,7 +35,8 @@ impl<'t> Session<'t> {
         self.verified_with(file, graph, None)
     }
 
-    /// Like [`Session::verified`], but also reports if another file is missing.
+    /// Like [`Session::verified`], but also reports if the file `other` is missing, and then
+    /// returns [`Exit::Usage`].
     pub(crate) fn verified_with(
         &mut self,
         file: &Path,
@@ -50,6 +51,10 @@ impl<'t> Session<'t> {
 
     /// Like [`Session::verified`], for a network that is to be mapped. Also returns the target of
     /// the mapping, which the passes can read.
+    ///
+    /// # Errors
+    /// As for [`Session::verified`] and [`Session::target`], and [`Exit::Usage`] if a file of the
+    /// mapping does not exist.
     pub(crate) fn verified_for(
         &mut self,
         file: &Path,
@@ -127,7 +132,7 @@ impl<'t> Session<'t> {
     }
 
     /// Verifies a declared network. Also returns the diagnostics to report after its passes have
-    /// run.
+    /// run. Reports the diagnostics and returns [`Exit::Graph`] if the network has errors.
     fn checked(&mut self, declared: Declared) -> Outcome<(Verified, Diagnostics)> {
         let mut timings = Vec::new();
         let result = pipeline::check(declared, &mut timings);

@@ -176,7 +176,8 @@ impl MappingArgs {
         })
     }
 
-    /// Returns the number of threads of the search: `--threads`, or all available cores.
+    /// Returns the number of threads of the search: `--threads`, or all available cores. Returns 1
+    /// if the number of cores is unknown.
     fn threads(&self) -> NonZeroUsize {
         let all = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let said = self.threads.and_then(|n| NonZeroUsize::new(n.into()));
@@ -325,7 +326,7 @@ impl Session<'_> {
         self.mapping_where(path, network, |_| true)
     }
 
-    /// Like [`Session::mapping_file`], for ranks without a graph. Does not report that the mapping
+    /// Like [`Session::mapping_file`], for ranks without a graph. Does not warn that the mapping
     /// was made for another network, because it may be for a graph of the ranks.
     pub(crate) fn mapping_of_ranks(&mut self, path: &Path, network: &Verified) -> Outcome<Mapping> {
         self.mapping_where(path, network, |found| {
@@ -401,8 +402,9 @@ impl Session<'_> {
         })
     }
 
-    /// Maps a network and shows progress. If `patient`, the first signal during the search ends the
-    /// search instead of graphmap, and the best mapping found so far is used.
+    /// Maps a network and shows progress. Blocks until the search ends. If `patient`, the first
+    /// signal during the search ends the search instead of graphmap, and the best mapping found so
+    /// far is used. This has no effect for strategies that cannot end early.
     ///
     /// # Errors
     /// Reports the diagnostics and returns the exit status if the options, the rules or the
@@ -451,7 +453,8 @@ impl Session<'_> {
     /// Returns the options of the search.
     ///
     /// # Errors
-    /// Reports an error and returns [`Exit::Usage`] if the strategy is unknown.
+    /// Reports an error and returns [`Exit::Usage`] if the strategy is unknown or is not compiled
+    /// in.
     pub(super) fn search_options(
         &mut self,
         args: &MappingArgs,
@@ -487,8 +490,9 @@ impl Session<'_> {
     /// process.
     ///
     /// # Errors
-    /// Reports the diagnostics and returns [`Exit::Usage`] if the description cannot be read or its
-    /// format is unknown, or [`Exit::Graph`] if it has errors.
+    /// Reports the diagnostics and returns [`Exit::Usage`] if the description cannot be read, its
+    /// format is unknown, or the number of OS processes is too large. Returns [`Exit::Graph`] if it
+    /// has errors.
     pub(crate) fn target(&mut self, args: &MappingArgs) -> Outcome<(Platform, Option<Hardware>)> {
         let platform = self.platform(args)?;
         let os_processes = args.os_processes.map(NonZeroU32::get);
@@ -497,7 +501,10 @@ impl Session<'_> {
         Ok((platform, hardware))
     }
 
-    /// Returns the platform that the command line describes.
+    /// Returns the platform that the command line describes, and reports the diagnostics.
+    ///
+    /// # Errors
+    /// As for [`Session::target`].
     fn platform(&mut self, args: &MappingArgs) -> Outcome<Platform> {
         let mut found = Diagnostics::new();
         let platform = match args.hosts.as_deref() {
@@ -522,7 +529,12 @@ impl Session<'_> {
         platform.ok_or(Exit::Graph)
     }
 
-    /// Reads hosts from a file, or from words such as `hosts=4:cores=8`.
+    /// Reads hosts from a file, or from words such as `hosts=4:cores=8` if no such file exists.
+    /// Returns `None` if the description has errors, which are in `found`.
+    ///
+    /// # Errors
+    /// Reports an error and returns [`Exit::Usage`] if the file cannot be read or the format is
+    /// unknown.
     fn described(
         &mut self,
         text: &str,
@@ -555,8 +567,9 @@ impl Session<'_> {
     }
 }
 
-/// Returns the exit status of a command whose search failed with the diagnostics `found`:
-/// infeasible, a failed solver, wrong usage, or otherwise [`Exit::Graph`].
+/// Returns the exit status of a command whose search failed with the diagnostics `found`. Checks
+/// for these causes in this order: infeasible, a failed solver, wrong usage. For all others,
+/// returns [`Exit::Graph`].
 pub(super) fn exit_of(found: &Diagnostics) -> Exit {
     let has = |code| found.iter().any(|d| d.code == code);
     if has(plan::codes::INFEASIBLE) {

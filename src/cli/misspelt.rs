@@ -25,8 +25,8 @@ pub(crate) fn unknown_verb(word: &str) -> Diagnostic {
 }
 
 /// Returns the first word that is neither an option nor the value of one. It is the verb, or the
-/// graph file if there is no verb. Returns `None` if there is no such word before `--`, or if a
-/// word before it is not UTF-8.
+/// graph file if there is no verb. `args` begin with the name of the command. Returns `None` if
+/// there is no such word before `--`, or if a word up to it is not UTF-8.
 fn first_word(args: &[OsString]) -> Option<&str> {
     let command = Cli::command();
     let takes_value = |is: &dyn Fn(&Arg) -> bool| {

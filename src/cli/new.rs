@@ -227,7 +227,8 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(Exit::Ok)
 }
 
-/// Returns the source of the runtime for the new project.
+/// Returns the source of the runtime for the new project: the path of `--runtime`, a copy with
+/// `--vendor`, and otherwise a link. The link of a member is in the folder of the workspace.
 fn runtime(args: &NewArgs) -> Runtime {
     if let Some(path) = &args.runtime {
         return Runtime::Path(path.clone());
@@ -252,8 +253,8 @@ struct Lacking {
     place: &'static str,
 }
 
-/// Returns the settings that the workspace above a new member lacks. The list is empty if there is
-/// no workspace above.
+/// Returns the settings that the workspace above the folder `member` lacks for it as a new member.
+/// The list is empty if there is no workspace above.
 fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
     let Some((folder, manifest)) = project::workspace_above(member) else {
         return Vec::new();
@@ -305,12 +306,12 @@ fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
     lacking
 }
 
-/// Writes the files of a new project, and makes its link to the sources of the runtime, or copies
-/// the packages of the registry that these need.
+/// Writes the files of a new project. Then makes its link to the sources of the runtime, or copies
+/// the packages of the registry that copied sources need. Blocks until Cargo has copied them.
 ///
 /// # Errors
 /// Reports an error and returns [`Exit::Usage`] if the sources, the files or the link cannot be
-/// written. Also fails if Cargo cannot copy the packages.
+/// written. Also fails as [`vendor::dependencies`] does.
 fn write(
     args: &NewArgs,
     session: &mut Session<'_>,
@@ -354,7 +355,7 @@ fn unexpected(folder: &Path, graph: Option<&Path>) -> Option<String> {
 /// Refuses `--link` with a link that every project has.
 ///
 /// # Errors
-/// Reports an error and returns [`Exit::Usage`] for such a link.
+/// Reports an error and returns [`Exit::Usage`] for the links `shm` and `threads`.
 fn check_link(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
     let link = match args.link {
         Some(Link::Shm) => "shm",
@@ -372,7 +373,12 @@ fn run_updates_files(project: &Project) -> String {
     format!("`graphmap run {graph}` updates its generated files if the graph has changed")
 }
 
-/// Makes a project of ranks, which has no graph.
+/// Makes the project of ranks `name`, which has no graph, and prints how to run it.
+///
+/// # Errors
+/// Reports the diagnostics and returns [`Exit::Usage`] for an option that is not for ranks, and if
+/// the folder contains a project. Returns [`Exit::Plugin`] if a skeleton cannot be rendered. Also
+/// fails as [`skeletons::read`] and [`write()`] do.
 fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let folder = &args.folder;
     let not_asked = [
@@ -430,8 +436,8 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
     Ok(Exit::Ok)
 }
 
-/// Returns the line of output about `Token`, the type of channels without a type. Empty if all have
-/// one.
+/// Returns the line of output about `Token`, the type of channels without a type. Returns an empty
+/// text if all channels have a type.
 fn tokens(network: &Network) -> String {
     let untyped = network.channels.values().filter(|c| c.ty.is_none());
     let mut spans = untyped.map(|channel| channel.span);
@@ -454,10 +460,12 @@ fn already<T>(session: &mut Session<'_>, folder: &Path, help: &str) -> Outcome<T
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// Returns the family of a project that Cargo does not build. Returns `None` for Rust.
+/// Returns the family of a project that Cargo does not build. Returns `None` for Rust. `users` is
+/// the user's folder of skeletons.
 ///
 /// # Errors
-/// As for [`skeletons::emitters`], and [`Exit::Usage`] if no family has this name.
+/// As for [`skeletons::emitters`], and [`Exit::Usage`] if no family has this name, which is
+/// reported.
 fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcome<Option<Family>> {
     if name == family::RUST {
         return Ok(None);
@@ -487,8 +495,9 @@ fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcom
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// Returns the path of a graph relative to the folder of a project. `None` unless the graph is
-/// where `graphmap run` expects it: in the folder, or beside it with the same name.
+/// Returns the path of a graph relative to the folder of a project. Returns `None` unless the graph
+/// is where `graphmap run` expects it: in the folder, or beside it with the same name. Also returns
+/// `None` if the name is not UTF-8, or if a folder around them does not exist.
 fn seen_from(folder: &Path, file: &Path) -> Option<String> {
     let absolute = |path: &Path| -> Option<PathBuf> {
         let parent = match path.parent() {

@@ -2,8 +2,9 @@
 
 use graphmap_kpn::network::{Network, ProcessId};
 
-/// Returns processes as their kind and their numbers, `main 0-7, 40-47`, cut at a width. `None` if
-/// there are no processes, or if a name is not the kind and a number.
+/// Returns processes as their kind and their numbers, `main 0-7, 40-47`, cut at a width in bytes.
+/// All processes must be of one kind. Returns `None` if there are no processes, or if a name is not
+/// the kind and a number without leading zeros.
 pub(super) fn numbered(network: &Network, processes: &[ProcessId], width: usize) -> Option<String> {
     let kind = network.kind_name(*processes.first()?);
     let numbers = processes.iter().map(|&id| {
@@ -22,8 +23,9 @@ pub(super) fn numbered(network: &Network, processes: &[ProcessId], width: usize)
     ))
 }
 
-/// Returns numbers as ranges: `0-3, 8` for 0 1 2 3 8 in any order. The ranges that do not fit are
-/// counted.
+/// Returns different numbers as ranges: `0-3, 8` for 0 1 2 3 8 in any order. Numbers whose ranges
+/// do not fit in `width` bytes are counted at the end. The first range is always printed, and the
+/// count may exceed the width.
 fn ranges(mut numbers: Vec<u64>, width: usize) -> String {
     numbers.sort_unstable();
     let mut parts: Vec<(u64, u64)> = Vec::new();

@@ -32,7 +32,8 @@ pub(crate) enum Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Returns the type of a text. Only its beginning is examined.
+    /// Returns the type of a text. Only its first 4096 bytes are examined, up to the first byte
+    /// that is not UTF-8.
     pub(crate) fn of(text: &[u8]) -> Opening<'_> {
         let head = &text[..text.len().min(HEAD)];
         // The cut may be inside a character.
@@ -87,7 +88,8 @@ const COLOURED: &str = "graph [compound=true];";
 /// Words at the beginning of files without another mark.
 const WORDS: [&str; 3] = ["<svg ", "digraph ", "-np "];
 
-/// Returns true for a byte of the name of a host.
+/// Returns true for a byte that can be in a line with the name of a host: an ASCII letter, a digit,
+/// or one of `._-:[]%`.
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._-:[]%".contains(&byte)
 }

@@ -28,6 +28,9 @@ pub(crate) fn write_generated(session: &mut Session<'_>, files: &Files) -> Outco
 }
 
 /// Writes a set of files, and prints the outcome for each. The file `-` is standard output.
+///
+/// # Errors
+/// As for [`write_quietly`].
 pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (word, path) in write_quietly(session, files)? {
         session.print(&format!("graphmap: {word} {}\n", shown(&path)));
@@ -35,7 +38,10 @@ pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes a set of files, and prints the name of each that was changed.
+/// Writes a set of files, and prints the name of each that was changed or created.
+///
+/// # Errors
+/// As for [`write_quietly`].
 pub(crate) fn write_changes(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (word, path) in write_quietly(session, files)? {
         if word != "unchanged" {
@@ -85,7 +91,10 @@ pub(crate) fn write_quietly(
 }
 
 /// Refuses to overwrite inputs of this run, and to write different contents to one file. Files are
-/// compared by identity, not by path.
+/// compared by identity, not by path. Existing files that are written only once are skipped.
+///
+/// # Errors
+/// Reports the first conflict and returns [`Exit::Usage`].
 pub(crate) fn no_conflicts<'f>(
     session: &mut Session<'_>,
     files: impl Iterator<Item = (&'f Path, &'f File)>,
@@ -104,7 +113,10 @@ pub(crate) fn no_conflicts<'f>(
     Ok(())
 }
 
-/// Refuses to overwrite an input of this run.
+/// Refuses to overwrite an input of this run. `identity` is the identity of `path`.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if `path` is an input.
 pub(crate) fn not_an_input(
     session: &mut Session<'_>,
     path: &Path,
@@ -130,7 +142,11 @@ pub(crate) fn not_an_input(
 }
 
 /// Refuses to overwrite files by others. An existing file must have the same opening as the new
-/// one, or be blank.
+/// one, or be blank. Does not check standard output, files that are written only once, and new
+/// contents without a known opening.
+///
+/// # Errors
+/// Reports the first such file and returns [`Exit::Usage`].
 pub(crate) fn check_owned(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (path, file) in files.iter().filter(|(_, file)| !file.create_once) {
         match Opening::of(&file.content) {
@@ -143,7 +159,11 @@ pub(crate) fn check_owned(session: &mut Session<'_>, files: &Files) -> Outcome<(
     Ok(())
 }
 
-/// Refuses to overwrite a file unless it has one of these openings.
+/// Refuses to overwrite a file unless it has one of these openings, is blank, or is not a regular
+/// file.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] otherwise, also if the file cannot be read.
 pub(crate) fn check_owned_file(
     session: &mut Session<'_>,
     path: &Path,
@@ -161,7 +181,7 @@ pub(crate) fn check_owned_file(
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// Reports that two paths lead to one file, as an error.
+/// Reports that two paths lead to one file, as an error. Always returns [`Exit::Usage`].
 pub(crate) fn written_twice<T>(session: &mut Session<'_>, one: &Path, other: &Path) -> Outcome<T> {
     let message = format!("`{}` would be written twice", other.display());
     let mut diagnostic = Diagnostic::error(codes::USAGE, message);
@@ -178,7 +198,8 @@ pub(crate) fn written_twice<T>(session: &mut Session<'_>, one: &Path, other: &Pa
 /// if there are any, and otherwise [`Exit::Ok`]. Standard output is ignored.
 ///
 /// # Errors
-/// Returns [`Exit::Usage`] as [`write_quietly`] does, for files that could not be written.
+/// Reports an error and returns [`Exit::Usage`] if a file is an input of this run or would be
+/// written twice, or if a file could not be written.
 pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
     no_conflicts(session, files.iter())?;
     let mut exit = Exit::Ok;
@@ -200,7 +221,8 @@ pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
     Ok(exit)
 }
 
-/// Like [`check`], for standard input.
+/// Returns [`Exit::Difference`] and reports an error if standard input is not formatted, and
+/// otherwise returns [`Exit::Ok`]. `text` is standard input and its formatted text.
 pub(crate) fn check_standard(session: &mut Session<'_>, text: &Formatted) -> Exit {
     if text.before == text.after.as_bytes() {
         return Exit::Ok;

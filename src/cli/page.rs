@@ -1,7 +1,8 @@
 //! Formats a page of the book as text for a terminal.
 
-/// Returns the text of a page without Markdown markup. Examples are indented. A link is replaced by
-/// its text, with the name of the chapter unless it leads to the page of a code.
+/// Returns the text of a page without the Markdown markup of headings, examples and links. Other
+/// markup stays. Examples are indented. A link is replaced by its text, with the name of the
+/// chapter unless it leads to the page of a code.
 pub(crate) fn as_text(page: &str) -> String {
     let (mut text, mut prose) = (String::new(), String::new());
     let mut example = false;
@@ -39,7 +40,7 @@ fn plain(prose: &str) -> String {
     paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Wraps a paragraph at 100 columns. Newlines at its ends stay.
+/// Wraps a paragraph at 100 columns. Longer words are not broken. Newlines at its ends stay.
 fn wrapped(paragraph: &str) -> String {
     const WIDTH: usize = 100;
     let inner = paragraph.trim_matches('\n');
@@ -87,7 +88,8 @@ fn first_link(prose: &str) -> Option<(&str, &str, &str, &str)> {
     })
 }
 
-/// Returns the chapter of a path such as `../mapping.md#rules`. `None` for the page of an error.
+/// Returns the chapter of a path such as `../mapping.md#rules`, here `mapping`. Returns `None` for
+/// other links, such as those to the page of an error.
 fn chapter(target: &str) -> Option<&str> {
     let path = target.split('#').next()?;
     path.strip_prefix("../")?.strip_suffix(".md")

@@ -24,7 +24,8 @@ pub(crate) fn way(from: &Path, to: &Path) -> PathBuf {
 }
 
 /// Returns `graphs/farm/../farm.dot` as `graphs/farm.dot`. The file system is not read, so the
-/// result can lead elsewhere if a folder is a symbolic link. A leading `..` stays.
+/// result can lead elsewhere if a folder is a symbolic link. A leading `..` stays. The result is
+/// empty for a path such as `farm/..`.
 pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -37,7 +38,7 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// Returns a path as messages show it on a line of its own.
+/// Returns a path as messages show it on a line of its own, with control characters escaped.
 pub(crate) fn shown(path: &Path) -> String {
     visible::name(&path.display().to_string()).into_owned()
 }

@@ -24,8 +24,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts to show progress. The line contains the best result so far if there is a `watch`, and
-    /// the remaining time if `time` limits the work.
+    /// Starts to show progress in a thread. The line contains the best result so far if there is a
+    /// `watch`, and the remaining time if `time` limits the work. Shows nothing if messages do not
+    /// go to a terminal, or with `--quiet` or messages as JSON.
     pub(crate) fn start(
         session: &Session<'_>,
         what: &'static str,
@@ -63,7 +64,8 @@ impl Progress {
     }
 }
 
-/// Returns the line: the work, the best result so far, and the remaining time.
+/// Returns the line: the work, the best result so far, and the remaining time. If there is a
+/// result, the line adds that Ctrl-C uses it.
 fn status_line(what: &str, best: Option<f64>, left: Option<Duration>) -> String {
     let mut text = what.to_owned();
     if let Some(best) = best {

@@ -60,7 +60,8 @@ pub(crate) fn add_options<'n>(
     Ok(())
 }
 
-/// Returns the families whose processes are OS processes: the built-in ones and those of the user.
+/// Returns the families whose processes are OS processes: first the built-in ones, then those of
+/// the user.
 ///
 /// # Errors
 /// As for [`skeletons::emitters`].

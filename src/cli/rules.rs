@@ -81,9 +81,10 @@ impl RuleArgs {
 }
 
 impl Session<'_> {
-    /// Returns all valid rules of the command line and of its files. Reports invalid rules, and
-    /// also returns the exit status if there are any: [`Exit::Graph`] for a rule in a file, and
-    /// [`Exit::Usage`] for an option or a file that cannot be read.
+    /// Returns all valid rules of the files and the command line, in this order. Reports invalid
+    /// rules, and also returns the exit status if there are any: [`Exit::Graph`] for a rule in a
+    /// file, and [`Exit::Usage`] for an option or a file that cannot be read. With several errors,
+    /// it is the status of the last one.
     pub(crate) fn rules(&mut self, args: &RuleArgs) -> (Vec<Rule>, Option<Exit>) {
         let mut rules = Vec::new();
         let mut ends = None;

@@ -186,7 +186,8 @@ fn placed(
 /// the number of OS processes. Blocks until the program has ended and its output is printed.
 ///
 /// # Errors
-/// As for [`ended`], and [`Exit::Usage`] if the output cannot be written.
+/// As for [`ended`]. Also reports an error and returns [`Exit::Usage`] if the output cannot be
+/// written.
 fn run_prefixed(
     session: &mut Session<'_>,
     program: &Path,
@@ -208,7 +209,9 @@ fn run_prefixed(
     ended(session, program, result)
 }
 
-/// Returns the number of OS processes whose lines get a prefix. Those joined by threads are one.
+/// Returns the number of OS processes whose lines get a prefix. It is 1 unless shared memory joins
+/// them, by `--link` or otherwise by `GRAPHMAP_LINK`. `os_processes` is their number; without it,
+/// the variable `GRAPHMAP_OS_PROCESSES` counts. The result is 1 if that is not a number.
 fn prefixed(args: &RunArgs, os_processes: Option<&str>) -> usize {
     let set = |name| std::env::var(name).unwrap_or_default();
     let is_shared = match args.link {

@@ -56,13 +56,15 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Adds a diagnostic.
+    /// Adds a diagnostic with the position and the severity that the session's settings give it. A
+    /// level can also drop it.
     pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
         let placed = self.placed(diagnostic);
         self.diagnostics.extend(self.levels.apply(placed));
     }
 
-    /// Adds the position in `graphmap.toml` to a diagnostic about a value that was set there.
+    /// Adds the position in `graphmap.toml` to a diagnostic whose message names a value that was
+    /// set there. Returns the diagnostic unchanged if it has a position, or names no such value.
     fn placed(&self, diagnostic: Diagnostic) -> Diagnostic {
         if diagnostic.primary.is_some() {
             return diagnostic;
@@ -83,13 +85,13 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Adds diagnostics.
+    /// Adds diagnostics, each as [`Session::report`] does.
     pub(crate) fn report_all(&mut self, diagnostics: Diagnostics) {
         let taken = diagnostics.filter_map(|one| self.levels.apply(self.placed(one)));
         self.diagnostics.append(taken);
     }
 
-    /// Adds a diagnostic that ends the command with `exit`.
+    /// Adds a diagnostic that ends the command with `exit`. Always returns `exit` as an error.
     pub(crate) fn fail<T>(&mut self, exit: Exit, diagnostic: Diagnostic) -> Outcome<T> {
         self.report(diagnostic);
         Err(exit)
@@ -145,7 +147,7 @@ impl<'t> Session<'t> {
     }
 
     /// Returns the options of the command line for passes and emitters. The last value of an option
-    /// is used.
+    /// is used. `--weights` takes precedence over `--set weights=`.
     pub(crate) fn options(graph: &GraphArgs) -> BTreeMap<String, String> {
         let mut options: BTreeMap<String, String> = graph.passes.set.iter().cloned().collect();
         if let Some(file) = &graph.passes.weights {
@@ -166,6 +168,10 @@ impl<'t> Session<'t> {
     }
 
     /// Reads a graph file for a picture and returns its declarations. The network may have errors.
+    /// Sets the levels of the graph.
+    ///
+    /// # Errors
+    /// As for [`Session::declared`], but [`Exit::Graph`] only for errors that prevent a picture.
     pub(crate) fn declared_for_picture(
         &mut self,
         file: &Path,
@@ -232,7 +238,12 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Returns the front end that reads a graph file.
+    /// Returns the front end that reads a graph file. `format` names it, and otherwise the file
+    /// name selects it. For standard input without `format`, returns the first front end.
+    ///
+    /// # Errors
+    /// Reports an error and returns [`Exit::Usage`] if there is no such front end, or if a file of
+    /// unknown format cannot be read.
     fn front_end(&mut self, file: &Path, format: Option<&str>) -> Outcome<&'t dyn FrontEnd> {
         let registry = self.registry;
         let front_end = match format {
@@ -268,8 +279,9 @@ impl<'t> Session<'t> {
         self.fail(Exit::Usage, diagnostic)
     }
 
-    /// Shows all diagnostics so far, at most `--limit`, and removes all. Notes are shown only with
-    /// `show_notes` or as JSON. Returns true if one was an error.
+    /// Shows all diagnostics so far and removes them. Shows at most `--limit` of them, but at least
+    /// one, and all as JSON. Notes are shown only with `show_notes` or as JSON. Returns true if one
+    /// was an error, also if it was not shown.
     pub(crate) fn flush(&mut self) -> bool {
         let all = std::mem::take(&mut self.diagnostics);
         let json = self.common.message_format == MessageFormat::Json;
@@ -347,8 +359,8 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Returns true if child processes may print their progress, because standard error is a
-    /// terminal.
+    /// Returns true if child processes may print their progress: standard error is a terminal, and
+    /// messages are printed.
     pub(crate) fn may_talk(&self) -> bool {
         talk::on_terminal() && self.prints_messages()
     }
@@ -366,18 +378,27 @@ impl<'t> Session<'t> {
         }
     }
 
-    /// Writes text for people to standard output.
+    /// Writes text for people to standard output, with control characters escaped.
+    ///
+    /// # Errors
+    /// As for [`Session::written`].
     pub(crate) fn show(&mut self, text: &str) -> Outcome<()> {
         self.written(talk::show(text))
     }
 
     /// Writes data to standard output.
+    ///
+    /// # Errors
+    /// As for [`Session::written`].
     pub(crate) fn put(&mut self, data: &[u8]) -> Outcome<()> {
         self.written(talk::put(data))
     }
 
     /// Reports an error of writing to standard output. A closed pipe (`| head`) is not an error,
     /// and the rest of the output is dropped.
+    ///
+    /// # Errors
+    /// Returns [`Exit::Usage`] for all other errors in `result`.
     pub(crate) fn written(&mut self, result: std::io::Result<()>) -> Outcome<()> {
         match result {
             Ok(()) => Ok(()),

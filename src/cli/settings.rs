@@ -19,11 +19,12 @@ fn is_among(names: &[&str], name: &str) -> bool {
     names.iter().any(is)
 }
 
-/// Reports options that no pass or emitter reads as errors. Warns about options for emitters that
-/// were not requested (`G0444`).
+/// Reports options that no pass or emitter reads as errors. If `emitters` is set, also warns about
+/// options that none of the requested passes and emitters reads (`G0444`).
 ///
-/// `emitters` are the requested ones, or `None` if the verb has none. Executables on PATH, and
-/// emitters that do not list their options, may read any option. Options are not checked then.
+/// `emitters` are the requested ones, or `None` if the verb has none. Options are not checked if a
+/// requested pass is an executable on PATH, or if a pass or emitter does not list its options. It
+/// may read any option.
 ///
 /// # Errors
 /// Returns [`Exit::Usage`] if an option is unknown.

@@ -41,8 +41,12 @@ pub(crate) struct ManArgs {
     verb: Option<String>,
 }
 
-/// Writes the manual page of a verb, or of the whole command. `unknown` makes the error for an
-/// unknown verb.
+/// Writes the manual page of a verb, or of the whole command, to standard output. `unknown` makes
+/// the error for an unknown verb.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the verb is unknown or the page cannot be
+/// written.
 pub(crate) fn man(
     args: &ManArgs,
     mut command: Command,

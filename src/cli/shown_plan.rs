@@ -14,8 +14,8 @@ use std::fmt::Write;
 /// Maximum number of OS processes, hosts and moves that are shown one by one.
 pub(super) const SHOWN: usize = 64;
 
-/// Returns the kinds in each OS process, in the order of the network, with the number of processes
-/// of each.
+/// Returns the kinds in each OS process, by its number, with the number of processes of each kind.
+/// The kinds are in the order of the network.
 fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
     let mapping = plan.mapped.mapping();
     let mut kinds = vec![BTreeMap::new(); mapping.bindings.len()];
@@ -30,7 +30,7 @@ fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
 /// Maximum width of the list of kinds. The JSON contains all of them.
 const KINDS: usize = 60;
 
-/// Returns the processes of each OS process that is shown.
+/// Returns the processes of each of the first [`SHOWN`] OS processes, by its number.
 fn members(plan: &Plan) -> Vec<Vec<ProcessId>> {
     let mapping = plan.mapped.mapping();
     let mut members = vec![Vec::new(); mapping.bindings.len().min(SHOWN)];
@@ -42,8 +42,10 @@ fn members(plan: &Plan) -> Vec<Vec<ProcessId>> {
     members
 }
 
-/// Returns the kinds as a list, such as `manager, worker x 3`, cut to [`KINDS`] columns. If the
-/// network has one kind only, returns the numbers of the processes, such as `main 0-7, 40-47`.
+/// Returns the kinds as a list, such as `manager, worker x 3`, cut to about [`KINDS`] columns. The
+/// first kind is always listed, and the others that do not fit are counted. Returns `(nothing)`
+/// without kinds. If the network has one kind only, returns the numbers of the processes, such as
+/// `main 0-7, 40-47`.
 fn listed(plan: &Plan, members: &[ProcessId], kinds: &BTreeMap<KindId, usize>) -> String {
     let network = plan.mapped.network();
     if network.kinds.len() == 1
@@ -302,7 +304,8 @@ fn compared(plan: &Plan) -> String {
     rows.text(&[0])
 }
 
-/// Returns whether a mapping is within the limits, which may have been raised.
+/// Returns whether a mapping is within the limits: `no`, `yes`, or `raised` if the limit had to be
+/// raised.
 pub(super) fn within(feasible: bool, raised: Option<f64>) -> &'static str {
     match (feasible, raised) {
         (false, _) => "no",
@@ -409,7 +412,8 @@ impl Table {
         }
     }
 
-    /// Returns the table as text. Columns in `words` are aligned left, all others right.
+    /// Returns the table as text, with the head as its first line. Columns in `words` are aligned
+    /// left, all others right. Each row must have as many cells as the head, otherwise this panics.
     pub(super) fn text(&self, words: &[usize]) -> String {
         let cells = |line: &Vec<String>| -> Vec<String> {
             line.iter()
@@ -444,7 +448,8 @@ pub(super) fn percent(part: f64) -> String {
     format!("{:.1}%", part * 100.0)
 }
 
-/// Formats a number with two decimals or four significant digits. Integers have no decimals.
+/// Formats a number with two decimals. Integers below 10^15 have no decimals. Larger numbers, and
+/// those closer to 0 than 0.01, have an exponent and four significant digits.
 pub(super) fn number(value: f64) -> String {
     // Avoids -0.
     let value = value + 0.0;

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Returns the flag that signals set while a [`Guard`] exists.
+/// Returns the flag that signals set while a [`Guard`] exists. It stays set until
+/// [`take_interrupt`] clears it.
 pub(crate) fn interrupt() -> Arc<AtomicBool> {
     Arc::clone(&signals().interrupt)
 }
@@ -17,8 +18,9 @@ pub(crate) fn interrupted() -> Option<i32> {
     i32::try_from(signals().last.load(Ordering::SeqCst)).ok()
 }
 
-/// Returns true if a signal arrived, and clears it. In this case the next signal has its default
-/// action, which ends this OS process.
+/// Returns true if a signal arrived while a [`Guard`] existed, and clears it. In this case the next
+/// signal has its default action, which ends this OS process, unless another guard is created
+/// before.
 pub(crate) fn take_interrupt() -> bool {
     let taken = signals().interrupt.swap(false, Ordering::SeqCst);
     if taken {
@@ -28,7 +30,7 @@ pub(crate) fn take_interrupt() -> bool {
 }
 
 /// Returns the exit code for a program that a signal ended, as shells define it: 128 plus the
-/// signal.
+/// signal. Returns 255 if the sum is greater, or if the number is negative.
 pub(crate) fn exit_code(signal: i32) -> u8 {
     u8::try_from(signal).map_or(u8::MAX, |signal| signal.saturating_add(128))
 }
@@ -63,7 +65,7 @@ pub(crate) struct ReportRequest {
 }
 
 impl ReportRequest {
-    /// Returns the signal if it has arrived since the previous call.
+    /// Returns the signal if it has arrived since the previous call, and otherwise `None`.
     pub(crate) fn take(&self) -> Option<i32> {
         self.asked
             .swap(false, Ordering::SeqCst)
@@ -86,7 +88,8 @@ fn report_signal() -> Option<i32> {
     (ignored(&status) & (1 << (SIGUSR1 - 1)) == 0).then_some(SIGUSR1)
 }
 
-/// Adds a signal that sets [`interrupt`] while a [`Guard`] exists.
+/// Makes `signal` set [`interrupt`] while a [`Guard`] exists. Without a guard, it has its default
+/// action.
 pub(crate) fn also(signal: i32) {
     signals().register(signal);
 }

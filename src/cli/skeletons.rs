@@ -38,7 +38,8 @@ pub(crate) fn folder(options: &BTreeMap<String, String>) -> Option<&Path> {
 /// the folder as inputs.
 ///
 /// # Errors
-/// Reports the errors and returns [`Exit::Plugin`] if a skeleton of the folder cannot be used.
+/// Reports the errors and returns [`Exit::Plugin`] if the folder cannot be read, or if a skeleton
+/// in it cannot be used.
 pub(crate) fn read(session: &mut Session<'_>, folder: Option<&Path>) -> Outcome<Skeletons> {
     let files = folder.map(Skeletons::files_of).unwrap_or_default();
     files.iter().for_each(|file| session.remember(file));

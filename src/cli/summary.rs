@@ -135,13 +135,13 @@ impl<'n> Summary<'n> {
     }
 }
 
-/// Returns the sum of numbers, rounded to twelve digits.
+/// Returns the sum of numbers, rounded to twelve significant digits.
 fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
     rounded(numbers.sum::<f64>())
 }
 
-/// Rounds a number to twelve digits, which removes the error that sums of decimals have in their
-/// last digits.
+/// Rounds a number to twelve significant digits, which removes the error that sums of decimals have
+/// in their last digits.
 fn rounded(number: f64) -> f64 {
     // Adding 0 avoids -0, the sum of an empty iterator.
     let shown = format!("{:.11e}", number + 0.0);

@@ -79,9 +79,11 @@ pub(crate) struct Ended {
     pub(crate) message: String,
 }
 
-/// Runs the program, if this OS process was started by a command of [`command`]. Otherwise returns
-/// `None`. With [`Bound::Program`], this OS process becomes the program, and the function returns
-/// only if that fails or the parent has ended. Otherwise it blocks until the program has ended.
+/// Runs the program, if this OS process was started by a command of [`command`], and returns how it
+/// ended. Otherwise returns `None`. `args` begin with the name of the command.
+///
+/// With [`Bound::Program`], this OS process becomes the program, and the function returns only if
+/// that fails or the parent has ended. Otherwise it blocks until the program has ended.
 pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
     let [_, mode, parent, program, args @ ..] = args else {
         return None;
@@ -122,7 +124,7 @@ pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
 /// Signal that ends a tree. It has no other meaning: USR1 requests a report of a run.
 pub(crate) const END_TREE: i32 = signal_hook::consts::SIGUSR2;
 
-/// Searches for the file of a program in the same way as the system.
+/// Searches for the file of a program in the same way as the system: on PATH for a single name.
 ///
 /// # Errors
 /// Returns an error if the file does not exist or is not executable.

@@ -72,8 +72,8 @@ pub(crate) struct Muffled {
 }
 
 impl Muffled {
-    /// Redirects standard output. Returns `None` if there is no standard output, or if it cannot be
-    /// redirected.
+    /// Redirects standard output to `/dev/null` until the result is dropped. Writes buffered output
+    /// first. Returns `None` if there is no standard output, or if it cannot be redirected.
     pub(crate) fn begin() -> Option<Muffled> {
         io::stdout().flush().ok()?;
         let ours = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3).ok()?;
@@ -125,7 +125,8 @@ fn coloured(text: &str) -> String {
     shown + &visible::text(rest)
 }
 
-/// Returns true if standard output is a pipe whose reader has closed it.
+/// Returns true if standard output is a pipe whose reader has closed it. Returns false if its state
+/// is unknown.
 pub(crate) fn is_unread() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = io::stdout();

@@ -198,8 +198,10 @@ fn replaced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
     text
 }
 
-/// Returns the manifest with dependencies on graphmap's packages that have the current path and
-/// version, and the old paths. `None` if it is not TOML.
+/// Returns the manifest `text` with the new paths and versions of graphmap's packages, and the old
+/// paths. Replaces paths in the folder `vendor`, and versions that the sources of this graphmap do
+/// not satisfy. Adds `.graphmap` to the list `exclude` of a workspace that has such a list. Returns
+/// `None` if the text is not TOML.
 fn converted(text: &str) -> Option<(String, Vec<String>)> {
     let parsed = DeTable::parse(text).ok()?;
     let mut found = Found {
@@ -234,7 +236,8 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Collects the changes to the dependencies in a table and in the tables inside it.
+    /// Collects the changes to the dependencies in a table and in the tables inside it. Only
+    /// dependencies with a `path` change.
     fn dependencies(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
             let DeValue::Table(inner) = value.get_ref() else {
@@ -286,8 +289,8 @@ impl Found<'_> {
     }
 }
 
-/// Returns a manifest with the MPI link added. Returns `None` if the manifest is not as graphmap
-/// writes it.
+/// Returns the manifest `text` with a dependency on the MPI link added. Returns `None` if the
+/// manifest is not as graphmap writes it.
 fn with_dependency(text: &str, project: &Project) -> Option<String> {
     const DEPENDENCIES: &str = "\n[dependencies]\n";
     let name = bundled::LINK;
@@ -329,14 +332,15 @@ fn with_dependency(text: &str, project: &Project) -> Option<String> {
     Some(replaced(text, edits))
 }
 
-/// Returns the position of `part` in a text, or `None` unless it occurs exactly once.
+/// Returns the byte position of `part` in a text, or `None` unless it occurs exactly once.
 fn only(text: &str, part: &str) -> Option<usize> {
     let mut places = text.match_indices(part);
     let (at, _) = places.next()?;
     places.next().is_none().then_some(at)
 }
 
-/// Returns the program with the MPI link. `None` if it is not as graphmap wrote it.
+/// Returns the text of `src/main.rs` with the call of the MPI link. `ranks` says that it is a
+/// program of ranks. Returns `None` unless the call to replace occurs exactly once.
 fn with_link(main: &str, ranks: bool) -> Option<String> {
     let (old, new) = match ranks {
         true => (

@@ -49,6 +49,7 @@ struct Node {
 }
 
 /// Writes all sources that are missing or differ into a project that contains a copy of them.
+/// Prints the folder if one was written.
 ///
 /// # Errors
 /// As for [`output::write_quietly`].
@@ -125,7 +126,8 @@ pub(super) fn has_settings(project: &Path) -> bool {
 /// `--vendor` wrote it.
 ///
 /// # Errors
-/// Reports an error and returns [`Exit::Usage`] if another file is there.
+/// Reports an error and returns [`Exit::Usage`] if another file is there, or if the file cannot be
+/// read.
 pub(super) fn is_possible(session: &mut Session<'_>, project: &Path) -> Outcome<()> {
     let settings = project.join(SETTINGS);
     match fs::read_to_string(&settings) {
@@ -141,11 +143,11 @@ pub(super) fn is_possible(session: &mut Session<'_>, project: &Path) -> Outcome<
     session.fail(Exit::Usage, error)
 }
 
-/// Empties the packages in a folder that are not needed. Each keeps its manifest, and gets an empty
-/// library.
+/// Empties the packages in a folder that are not in `needed`, which contains names such as
+/// `serde-1.0.0`. Each keeps its manifest, and gets an empty library.
 ///
 /// # Errors
-/// Returns the first error of reading or writing.
+/// Returns the first error of reading or writing. Some packages may be empty then.
 fn empty_unneeded(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
     const CHECKSUMS: &str = ".cargo-checksum.json";
     for entry in fs::read_dir(folder)? {
@@ -171,7 +173,8 @@ fn empty_unneeded(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Configures Cargo to take all packages of crates.io from the folder.
+/// Configures Cargo to take all packages of crates.io from the folder of copied packages in the
+/// project. Overwrites its configuration file. Returns an error if that cannot be written.
 fn configure_cargo(project: &Path) -> io::Result<()> {
     let settings = project.join(SETTINGS);
     if let Some(folder) = settings.parent() {

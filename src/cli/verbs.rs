@@ -58,8 +58,9 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// Returns the arguments for the graph that the verb reads. Returns `None` also for `emit`,
-    /// which checks the options of its emitters itself.
+    /// Returns the arguments for the graph that the verb reads. Returns `None` for a verb without
+    /// such arguments. Also returns `None` for `emit`, which checks the options of its emitters
+    /// itself.
     pub(crate) fn graph(&self) -> Option<&GraphArgs> {
         match self {
             Verb::Check(args) => Some(&args.graph),

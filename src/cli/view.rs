@@ -15,7 +15,8 @@ use graphmap_view::picture::Picture;
 use graphmap_view::{MOST_PROCESSES, network};
 use std::path::Path;
 
-/// Returns the format in which Graphviz writes a picture for a path. The default is `png`.
+/// Returns the format in which Graphviz writes a picture for a path: its extension if that is a
+/// known format, and otherwise `png`.
 fn drawn_as(path: &Path) -> &str {
     let known = ["pdf", "ps", "jpg", "gif", "webp"];
     let extension = path.extension().and_then(|end| end.to_str());
@@ -148,8 +149,8 @@ fn show(picture: &Picture, form: Form) -> String {
     }
 }
 
-/// Returns the summary. Appends the channels of each process if there are few or `--detail`
-/// requests it.
+/// Returns the summary. Appends the channels of each process if there are at most [`MOST_LISTED`]
+/// processes, or if `detail` requests it.
 fn text(network: &Network, detail: Option<Detail>) -> String {
     let text = Summary::of(network).text(network);
     if detail.is_none() && network.processes.len() > MOST_LISTED || detail == Some(Detail::Kinds) {

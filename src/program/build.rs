@@ -137,7 +137,8 @@ impl Build<'_> {
 }
 
 /// Returns the declaration, as file and byte range, of the function that a project's wiring passes
-/// to the runtime at a position.
+/// to the runtime at a position. `at` is a byte offset in `file`. Returns `None` if `file` is not
+/// the wiring, if it passes no function there, or if the declaration is not found.
 fn function_at(project: &Project, file: &Path, at: usize) -> Option<(PathBuf, Range<usize>)> {
     if !project.is_wiring(file) {
         return None;

@@ -80,8 +80,9 @@ const SHORT: Duration = Duration::from_secs(3);
 /// Interval between reports about a build that takes long.
 const OFTEN: Duration = Duration::from_secs(30);
 
-/// Collects the standard error of cargo. Reports `building` at the first package. Then reports at
-/// intervals the package that is compiled, and long waits for another cargo.
+/// Collects the standard error of cargo in a thread, which returns it when cargo closes it. Reports
+/// `building` to `progress` at the first package. Then reports every 30 seconds which package is
+/// compiled. Also reports that cargo has waited for another cargo for 3 seconds.
 fn listen(stderr: ChildStderr, building: String, progress: fn(&str)) -> JoinHandle<Vec<u8>> {
     let (send, lines) = channel();
     std::thread::spawn(move || {
@@ -240,6 +241,7 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
 }
 
 /// Returns true if a file belongs to a package that cargo has downloaded, or to Rust's libraries.
+/// Only the path is examined.
 pub(crate) fn is_foreign(file: &Path) -> bool {
     let own = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"));

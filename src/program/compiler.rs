@@ -45,7 +45,8 @@ pub(crate) struct CompilerSpan {
 }
 
 impl CompilerSpan {
-    /// Returns true if the span is in a file for which `is_such` holds.
+    /// Returns true if the file of the span exists and `is_such` holds for it. `project` is the
+    /// folder of the project.
     fn is_in(&self, project: &Path, is_such: impl Fn(&Path) -> bool) -> bool {
         file_of(project, &self.file_name).is_some_and(|path| is_such(&path))
     }
@@ -67,7 +68,8 @@ struct CompilerChild {
 }
 
 impl CompilerChild {
-    /// Returns true if it is useful to a user who sees only the files for which `is_users` holds.
+    /// Returns true if the note or advice is useful to a user who sees only the files for which
+    /// `is_users` holds. `of_macro` says that a macro wrote the code of the message.
     ///
     /// If a macro wrote the code, advice without a position is about the macro, which the user
     /// cannot change.
@@ -80,7 +82,8 @@ impl CompilerChild {
         !inside && !option && self.spans.iter().all(is_users)
     }
 
-    /// Returns its text. Appends the replacement of an advice if it is a single one.
+    /// Returns the text of the note or advice. Appends the replacement that an advice proposes, if
+    /// there is only one and it is on one line.
     fn said(self) -> String {
         let [span] = &self.spans[..] else {
             return self.message;
@@ -95,7 +98,8 @@ impl CompilerChild {
     }
 }
 
-/// Moves messages about functions in the wiring to the declarations of these functions.
+/// Moves messages about functions in the wiring to the declarations of these functions. Other
+/// messages stay unchanged.
 ///
 /// `function_at` returns the declaration, as file and byte range, for a position in generated code.
 pub(crate) fn at_functions(
@@ -124,10 +128,12 @@ pub(crate) fn at_functions(
     }
 }
 
-/// Converts messages to diagnostics, and adds the texts that they refer to to `sources`.
+/// Converts messages to diagnostics, and adds the texts of their positions to `sources`. Equal
+/// diagnostics are returned once.
 ///
 /// Notes and advice are kept if they are about the user's files. `explain` may add the relation to
-/// the graph. It gets the diagnostic, its file and its position.
+/// the graph. It gets the diagnostic, its file and its position. It is not called for a message
+/// whose position cannot be found.
 pub(crate) fn diagnose(
     messages: Vec<CompilerMessage>,
     project: &Path,
@@ -237,14 +243,17 @@ pub(crate) fn out_of_macros(
     found
 }
 
-/// Returns the path of a file that the compiler names relative to the workspace.
+/// Returns the absolute path of a file that the compiler names relative to the workspace, which is
+/// the project or a folder above it. Returns `None` if there is no such file.
 fn file_of(project: &Path, name: &str) -> Option<PathBuf> {
     let project = std::path::absolute(project).ok()?;
     let mut paths = project.ancestors().map(|folder| folder.join(name));
     paths.find(|path| path.is_file())
 }
 
-/// Returns the path and position of a span, and adds its text to `sources`.
+/// Returns the path and position of a span, and adds the text of its file to `sources` once.
+/// `texts` has the base of each text that was added. Returns `None` if the file does not exist or
+/// cannot be read.
 fn locate(
     project: &Path,
     span: &CompilerSpan,
@@ -268,7 +277,7 @@ fn locate(
     Some((path, place))
 }
 
-/// Returns a path relative to the current folder if it is in it.
+/// Returns a path relative to the current folder if it is in it, and otherwise unchanged.
 fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here)

@@ -29,7 +29,8 @@ impl PassedMapping {
         TemporaryFile::new(&text).map(|file| PassedMapping { file, cores })
     }
 
-    /// Sets the environment variables by which the runtime of a program finds the mapping. Removes
+    /// Sets the environment variables by which the runtime of a program finds the mapping:
+    /// `GRAPHMAP_MAPPING`, and `GRAPHMAP_CORES` if all OS processes have cores on one host. Removes
     /// `GRAPHMAP_PLACEMENT` and `GRAPHMAP_PLACED`, which are for another form of mapping.
     pub(crate) fn set_environment(&self, command: &mut Command) {
         command.env("GRAPHMAP_MAPPING", &self.file.0);
@@ -41,7 +42,8 @@ impl PassedMapping {
     }
 }
 
-/// Returns the cores of each OS process, if all have cores and are on the same host.
+/// Returns the cores of each OS process, such as `0,1 2,3`. Returns `None` unless all have cores
+/// and are on the same host.
 fn cores(bindings: &[Binding]) -> Option<String> {
     let first = bindings.first()?;
     let named = |binding: &Binding| !binding.cores.is_empty() && binding.host == first.host;

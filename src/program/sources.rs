@@ -22,10 +22,11 @@ const FOLDER: &str = "runtime";
 const VARIABLE: &str = "GRAPHMAP_DATA";
 
 /// Returns the data folder: `$GRAPHMAP_DATA`, otherwise `graphmap` in `$XDG_DATA_HOME` or in
-/// `.local/share` of the home folder.
+/// `.local/share` of the home folder. The result is absolute. A relative `$XDG_DATA_HOME` is
+/// ignored. The folder need not exist.
 ///
 /// # Errors
-/// Returns an error if none of these is known.
+/// Returns an error if none of these is known, or if `$GRAPHMAP_DATA` cannot be made absolute.
 pub(crate) fn data_folder() -> Result<PathBuf, Box<Diagnostic>> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable(VARIABLE) {
@@ -135,8 +136,8 @@ fn count_files(folder: &Path) -> io::Result<usize> {
 struct Temporary(PathBuf);
 
 impl Temporary {
-    /// Returns a folder that no other command uses, because its name contains the id of this OS
-    /// process.
+    /// Returns the path of a folder that no other command uses, because its name contains the id of
+    /// this OS process. Does not make the folder.
     fn new(parent: &Path) -> Temporary {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -165,7 +166,8 @@ fn make_writable(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes all files into a new folder and makes them read-only.
+/// Writes all files into a new folder and makes them read-only. Deletes an existing folder first.
+/// Returns an error if a file cannot be written or deleted.
 fn unpack(folder: &Path) -> io::Result<()> {
     // An earlier command with the same process id may have been killed here.
     if folder.exists() {
@@ -219,7 +221,8 @@ pub(crate) fn link(project: &Project) -> Result<Linked, Box<Diagnostic>> {
     }
 }
 
-/// Checks that the project accepts the version of the runtime in this binary.
+/// Checks that the project accepts the version of the runtime in this binary. Returns an error if
+/// it requires another version, or has a copy of an older one in `vendor/`.
 fn fits(project: &Project) -> Result<(), Box<Diagnostic>> {
     let update = match project.root.file_name() {
         Some(_) => format!(
@@ -277,8 +280,8 @@ fn is_made(target: &Path) -> bool {
 /// leads to sources of the runtime.
 ///
 /// # Errors
-/// Returns an error if the link cannot be made, or if the path exists and does not lead to sources
-/// of the runtime.
+/// Returns an error if the link cannot be made, or if the path exists and is not a link. Also
+/// returns an error if the user made the link and it does not lead to sources of the runtime.
 pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Option<PathBuf>, Box<Diagnostic>> {
     match fs::read_link(link) {
         Ok(there) if there == target => return Ok(None),

@@ -14,10 +14,12 @@ pub(crate) trait Supervise {
     /// Returns an error if there is no such program.
     fn tree(&self, program: &OsStr) -> io::Result<Command>;
 
-    /// Records signals that would end this OS process, until the returned guard is dropped.
+    /// Records signals that would end this OS process, until the returned guard is dropped. They do
+    /// not end it in that time.
     fn attend(&self) -> Box<dyn Any>;
 
-    /// Ends a child process when a signal is recorded, until the returned guard is dropped.
+    /// Ends the child process with the id `child` when a signal is recorded, until the returned
+    /// guard is dropped.
     fn watch(&self, child: u32) -> Box<dyn Any>;
 
     /// Returns the last recorded signal, or `None` if there is none.

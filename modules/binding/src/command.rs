@@ -31,10 +31,11 @@ impl Launcher {
         ("fgmpi", Launcher::FgMpi),
     ];
 
-    /// Returns the launcher with a name.
+    /// Returns the launcher with a name of [`Launcher::ALL`], in the same case.
     ///
-    /// # Errors `G0437` for an unknown name. The diagnostic lists the known names, and suggests the
-    /// nearest one if it is similar.
+    /// # Errors
+    /// `G0437` for an unknown name. The diagnostic lists the known names, and suggests the nearest
+    /// one if it is similar.
     pub fn from_name(name: &str) -> Result<Launcher, Box<Diagnostic>> {
         let found = Launcher::ALL.into_iter().find(|(n, _)| *n == name);
         found.map(|(_, launcher)| launcher).ok_or_else(|| {
@@ -60,7 +61,8 @@ pub struct Command {
     pub files: Vec<(&'static str, String)>,
 }
 
-/// Returns true if a file of [`Command::files`] must be executable. `name` is its name there.
+/// Returns true if a file of [`Command::files`] must be executable. `name` is its name there. Of
+/// these files, this is only the agent of MPICH.
 pub fn is_executable(name: &str) -> bool {
     name == mpich::AGENT
 }
@@ -68,12 +70,14 @@ pub fn is_executable(name: &str) -> bool {
 /// Returns the script for a launcher, and its other files. Writes no files itself.
 ///
 /// Adds warnings to `out` about properties of the launch that the files cannot contain: access to
-/// hosts (`G0445`), cores (`G0432`) and, for Slurm, the agent (`G0437`). For Open MPI, also warns
-/// of names of hosts (`G0439`). For FG-MPI, adds a note about OS processes without processes
-/// (`G0438`).
+/// hosts (`G0445`), cores with Slurm and FG-MPI (`G0432`), and the agent with Slurm (`G0437`). For
+/// Open MPI, also warns of names of hosts (`G0439`). For FG-MPI, adds a note about OS processes
+/// without processes (`G0438`).
 ///
-/// # Errors `G0430` if only some OS processes have a host. `G0441` if the line that starts the
-/// program is too long for a variable, or if the sections for Open MPI are too long for a command.
+/// # Errors
+/// `G0430` if only some OS processes have a host. `G0441` if the line that starts the program is
+/// too long for a variable, which FG-MPI does not need. `G0441` also if the sections for Open MPI
+/// are too long for a command.
 pub fn command(
     launch: &Launch,
     launcher: Launcher,
@@ -169,9 +173,9 @@ pub fn command(
     Ok(Command { script, files })
 }
 
-/// Returns the lines of a script that make the launcher call the agent. Without an agent, the text
-/// is empty. For Slurm, the text is empty too, and a warning (`G0437`) says that the agent has no
-/// effect.
+/// Returns the lines of a script that make the launcher call the agent of the launch. Without an
+/// agent, the text is empty. For Slurm, the text is empty too, and a warning in `out` (`G0437`)
+/// says that the agent has no effect.
 fn calls(launch: &Launch, launcher: Launcher, out: &mut Diagnostics) -> String {
     let Some(agent) = &launch.agent else {
         return String::new();
@@ -214,7 +218,8 @@ export OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy
 const MPIEXEC: &str = "\"${MPIEXEC:-mpiexec}\"";
 const SRUN: &str = "\"${SRUN:-srun}\"";
 
-/// Warns (`G0432`) if the mapping binds to cores, which Slurm's files do not contain.
+/// Warns (`G0432`) if an OS process is bound to cores, because Slurm's files do not contain them. A
+/// note names the option of `srun` that binds, or says why none does.
 pub(crate) fn cores_lost_by_slurm(launch: &Launch, out: &mut Diagnostics) {
     let why = match slurm::cpu_bind(launch) {
         Some(bind) => format!("if whole hosts are allocated, pass `{bind}` to the script"),
@@ -223,8 +228,8 @@ pub(crate) fn cores_lost_by_slurm(launch: &Launch, out: &mut Diagnostics) {
     lost(launch, &why, out);
 }
 
-/// Warns (`G0432`) if the mapping binds to cores, which the files do not contain. `why` is the
-/// reason.
+/// Warns (`G0432`) if an OS process is bound to cores, because the files do not contain them. `why`
+/// is a note with the reason.
 fn lost(launch: &Launch, why: &str, out: &mut Diagnostics) {
     if launch.unbound() {
         return;

@@ -217,7 +217,11 @@ impl Emitter for &'static Row {
     }
 }
 
-/// Returns the launch of a mapped network, and warns of hosts with too many OS processes (`G0440`).
+/// Returns the launch of a mapped network.
+///
+/// Warns (`G0440`) of hosts on which more OS processes start than their `max_slots`. If
+/// `first_rank` sets a rank, also warns of hosts on which more OS processes start than they have
+/// slots.
 ///
 /// # Errors
 /// Errors of [`Launch::of`].
@@ -231,11 +235,12 @@ fn launch(mapped: &Mapped, context: &mut EmitContext<'_>) -> Result<Launch, Diag
 }
 
 /// Adds the script that starts the launcher, and its other files, to `files`. All are in the folder
-/// of the script.
+/// of the script. For FG-MPI, they include `fgmpi.c`, unless the option `fgmpi` is set. The default
+/// launcher is `mpich`. Warnings are those of [`launch`] and [`command::command`].
 ///
 /// # Errors
-/// Errors of [`Launch::of`] and [`command::command`]. `G0437` for an unknown launcher, and for
-/// `first_rank` with FG-MPI.
+/// Errors of [`Launch::of`] and [`command::command`]. `G0437` for an unknown launcher, and for a
+/// rank in `first_rank` with FG-MPI.
 fn script(
     mapped: &Mapped,
     context: &mut EmitContext<'_>,

@@ -17,7 +17,8 @@ pub struct HostFacts {
     pub max_slots: Option<u32>,
 }
 
-/// Returns the facts of those hosts of a platform that have any.
+/// Returns the facts of those hosts of a platform that have any, by the name of the host. Without a
+/// platform, the result is empty.
 pub(crate) fn of(platform: Option<&Hardware>) -> BTreeMap<String, HostFacts> {
     let hosts = platform.map_or(&[][..], |platform| &platform.hosts);
     let facts = hosts.iter().map(|host| {
@@ -32,9 +33,12 @@ pub(crate) fn of(platform: Option<&Hardware>) -> BTreeMap<String, HostFacts> {
         .collect()
 }
 
-/// Warns of users, ports, interfaces and bindings of hosts that a file does not contain (`G0445`).
-/// There is one warning for each kind of fact. `file` is a description of the file with its
-/// article, and `access_facts` lists the facts that the file contains.
+/// Warns (`G0445`) of users, ports, interfaces and bindings of hosts that a file does not contain.
+/// There is at most one warning for each of these four. It names the first host with the fact, and
+/// counts the others in a note. A repeated host counts once.
+///
+/// `file` describes the file in messages. `access_facts` lists the facts that the file contains:
+/// `user`, `port`, `interface`, `binding`.
 pub(crate) fn check<'h>(
     hosts: impl Iterator<Item = &'h str>,
     facts: &BTreeMap<String, HostFacts>,
@@ -94,7 +98,8 @@ pub(crate) fn check<'h>(
     }
 }
 
-/// Warns of hosts that start more OS processes than their `max_slots` (`G0440`). Adds one warning.
+/// Warns (`G0440`) of hosts on which more OS processes start than their `max_slots`. Adds at most
+/// one warning, which names the first of these hosts in alphabetical order and counts the others.
 pub(crate) fn check_limits(
     os_processes: &[OsProcess],
     facts: &BTreeMap<String, HostFacts>,

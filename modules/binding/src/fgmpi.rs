@@ -16,7 +16,8 @@ use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::{KindId, ProcessId};
 use std::fmt::Write;
 
-/// Returns the part of a launch that FG-MPI can start: the OS processes that run processes.
+/// Returns the part of a launch that FG-MPI can start: a copy with only the OS processes that run
+/// processes.
 ///
 /// Adds a note (`G0438`) to `out` if this omits OS processes. A section with `-nfg 0` would be
 /// invalid.
@@ -37,8 +38,8 @@ pub fn started(launch: &Launch, out: &mut Diagnostics) -> Launch {
 }
 
 /// Returns the sections of the command: `-n 2 -nfg 4 ./farm : -n 1 -nfg 3 ./farm`. There is one for
-/// each run of OS processes with the same number of processes. Omits OS processes without
-/// processes.
+/// each run of consecutive OS processes with the same number of processes. Omits OS processes
+/// without processes, so the text may be empty. Program and arguments are quoted for a shell.
 pub fn sections(launch: &Launch) -> String {
     let words = launch.shell_words();
     let runs = launch
@@ -50,11 +51,11 @@ pub fn sections(launch: &Launch) -> String {
     runs.map(section).collect::<Vec<_>>().join(" : ")
 }
 
-/// Returns the command line, without the launcher's own options. `hostfile` is the path of the
-/// hostfile, if there is one.
+/// Returns the command line: `mpiexec`, then `-f` with the hostfile, then [`sections`]. `hostfile`
+/// is the path of the hostfile, which is quoted for a shell. If it is `None`, there is no `-f`.
 ///
 /// # Errors
-/// `G0430` if only some OS processes have a host.
+/// `G0430` if only some OS processes have a host, also if `hostfile` is `None`.
 pub fn command_line(launch: &Launch, hostfile: Option<&str>) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let hosts = hostfile.map_or(String::new(), |h| format!("-f {} ", shell_quoted(h)));
@@ -69,12 +70,13 @@ struct Stretch {
     kind: KindId,
 }
 
-/// Returns the mapping function in C, with a `main` unless `GRAPHMAP_NO_MAIN` is defined.
+/// Returns a C file with the mapping function. Its `main` is compiled unless `GRAPHMAP_NO_MAIN` is
+/// defined.
 ///
 /// Each kind is a function `int KIND_process(int argc, char **argv)`, so that its name differs from
 /// functions of the C library. `KIND` is the name of the kind in wiring in C. If that is not the
-/// original name, a comment contains the latter. `graphmap_network_rank` returns the rank in the
-/// network.
+/// original name, a comment contains the latter. `graphmap_network_rank` in the file returns the
+/// rank in the network of a rank of FG-MPI.
 pub fn mapping_function(mapped: &Mapped) -> String {
     let (network, mapping) = (mapped.network(), mapped.mapping());
     let mut by_os_process: Vec<Vec<usize>> = vec![Vec::new(); mapping.bindings.len()];

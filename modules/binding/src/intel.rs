@@ -32,8 +32,11 @@ pub fn machinefile(launch: &Launch) -> Result<String, Diagnostics> {
     Ok(text)
 }
 
-/// Returns the sections of a command, one for each run of OS processes on one host. All have the
-/// same words. If OS processes are bound to cores, they bind themselves.
+/// Returns the sections of a command, one for each run of consecutive OS processes on one host.
+/// Each has `words` as its program and arguments. An OS process without a host gets no `-host`.
+///
+/// If any OS process is bound to cores, each section turns off the launcher's binding. The program
+/// in `words` must then bind itself.
 pub(crate) fn sections(launch: &Launch, words: &str) -> String {
     let off = match launch.unbound() {
         true => "",
@@ -48,9 +51,9 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> String {
     sections.collect::<Vec<_>>().join(" : ")
 }
 
-/// Returns the configfile, which has a section for each run of OS processes with the same host, the
-/// same cores, and the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that
-/// number.
+/// Returns the configfile, which has a section for each run of consecutive OS processes with the
+/// same host, the same cores, and the same number of processes. The variable `GRAPHMAP_PROCESSES`
+/// contains that number. Sections with cores bind by `taskset`.
 ///
 /// Adds a warning (`G0433`) to `out` for each variable whose value cannot be written.
 ///

@@ -51,7 +51,7 @@ pub struct Run<'a, T> {
     pub members: &'a [OsProcess],
 }
 
-/// Returns the value of the option `label`.
+/// Returns true if the option `label` is `yes`. Returns false if it is `no` or absent.
 ///
 /// # Errors
 /// `G0437` if the value is neither `yes` nor `no`.
@@ -71,14 +71,15 @@ impl Launch {
     /// `agent`, `first_rank`, `label` and `main`. Facts of hosts come from `platform`, if it is
     /// known.
     ///
-    /// If processes have ranks of their own ([`crate::ranks`]), the variable `GRAPHMAP_PLACED`
-    /// contains a hash of the processes, unless `env.GRAPHMAP_PLACED` sets it. The default of
-    /// `program` is `./` and the name of the network, without characters other than letters,
-    /// digits, `-`, `_` and `.`.
+    /// If `first_rank` sets a rank ([`crate::ranks`]), the variable `GRAPHMAP_PLACED` contains a
+    /// hash of the processes, unless `env.GRAPHMAP_PLACED` sets it. The default of `program` is
+    /// `./` and the name of the network, without characters other than ASCII letters, digits, `-`,
+    /// `_` and `.`. If only dots or no characters remain, it is `./program`.
     ///
-    /// # Errors `G0433` for names of hosts or variables that are not valid, and for a program that
-    /// is empty or begins with `-`. `G0437` if `first_rank` or `label` has an invalid value, if a
-    /// quote in `args` is not closed, or if `main` is set but no rank precedes the processes.
+    /// # Errors
+    /// `G0433` for names of hosts or variables that are not valid, and for a program that is empty
+    /// or begins with `-`. `G0437` if `first_rank` or `label` has an invalid value, if a quote in
+    /// `args` is not closed, or if `main` is set but no rank precedes the processes.
     pub fn of(
         mapped: &Mapped,
         options: &BTreeMap<String, String>,
@@ -121,8 +122,8 @@ impl Launch {
         Ok(launch)
     }
 
-    /// Refuses an empty program, and one that begins with `-`, because a launcher would read it as
-    /// an option (`G0433`).
+    /// Returns an error (`G0433`) if the program is empty or begins with `-`, because a launcher
+    /// would read it as an option.
     fn check_program(&self) -> Result<(), Diagnostics> {
         let program = &self.program;
         let (why, help) = match program {
@@ -137,8 +138,8 @@ impl Launch {
         Err(single(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
     }
 
-    /// Refuses names of hosts that are not valid in the line of a file (`G0433`). Reports at most
-    /// 20 names.
+    /// Returns errors (`G0433`) for names of hosts that are not valid in the line of a file. Each
+    /// such name gets one error, up to 20 names.
     fn check_hosts(&self) -> Result<(), Diagnostics> {
         let bad = |host: &&str| !is_host(host);
         let mut found = Diagnostics::new();
@@ -158,7 +159,9 @@ impl Launch {
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 
-    /// Refuses the first name of a variable that a shell does not accept (`G0433`).
+    /// Returns an error (`G0433`) for the first name of a variable that a shell does not accept. A
+    /// valid name consists of ASCII letters, digits and `_`, is not empty, and does not begin with
+    /// a digit.
     fn check_environment(&self) -> Result<(), Diagnostics> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let bad = |name: &str| {
@@ -177,7 +180,8 @@ impl Launch {
         }
     }
 
-    /// Returns the lines of a script that set and export the variables.
+    /// Returns the lines of a script that set and export the variables of [`Launch::environment`].
+    /// Values are quoted.
     pub(crate) fn exports(&self) -> String {
         let set = |(name, value): &(String, String)| {
             format!("{name}={}\nexport {name}\n", shell_quoted(value))
@@ -221,26 +225,30 @@ impl Launch {
         })
     }
 
-    /// Returns how a host is reached, if that is known.
+    /// Returns how a host is reached, or `None` if [`Launch::facts`] does not contain the host. All
+    /// fields of the result may be `None`.
     pub(crate) fn access(&self, host: &str) -> Option<&Access> {
         self.facts.get(host).map(|facts| &facts.access)
     }
 
-    /// Returns the host as `ssh` takes it, with its user if one is known.
+    /// Returns the host as `ssh` takes it: `user@host` if the user is known, and otherwise the name
+    /// alone.
     pub(crate) fn login(&self, host: &str) -> String {
         let access = self.access(host);
         access.map_or_else(|| host.to_owned(), |access| access.login(host))
     }
 
     /// Warns (`G0445`) of known facts of hosts that a file lacks. `file` names the file in
-    /// messages. `access_facts` lists the facts that the file contains.
+    /// messages. `access_facts` lists the facts that the file contains: `user`, `port`,
+    /// `interface`, `binding`. There is at most one warning for each sort of fact.
     pub(crate) fn check_facts(&self, file: &str, access_facts: &[&str], out: &mut Diagnostics) {
         let hosts = self.os_processes.iter().filter_map(|p| p.host.as_deref());
         facts::check(hosts, &self.facts, file, access_facts, out);
     }
 
     /// Divides the OS processes into runs: consecutive OS processes with an equal `value`. The runs
-    /// are in rank order, and each is as long as possible.
+    /// are in rank order, and each is as long as possible. Without OS processes, there are no runs.
+    /// `value` may be called several times for an OS process.
     pub fn runs<'a, T: PartialEq>(&'a self, value: impl Fn(&'a OsProcess) -> T) -> Vec<Run<'a, T>> {
         let mut first = 0;
         let same = |a: &&'a OsProcess, b: &&'a OsProcess| value(a) == value(b);
@@ -306,7 +314,8 @@ impl Launch {
         std::iter::once(self.program.as_str()).chain(self.args.iter().map(String::as_str))
     }
 
-    /// Returns one line that describes a file, for its first comment.
+    /// Returns one line for the first comment of a file: the name of the network, the number of OS
+    /// processes, and the strategy.
     pub(crate) fn title(&self) -> String {
         let (n, s) = (self.os_processes.len(), &self.strategy);
         let network = match self.network.as_str() {
@@ -323,8 +332,10 @@ pub(crate) const LONGEST_VALUE: usize = 1000;
 
 /// Returns the text that sets variables in a file whose format has no quotes.
 ///
-/// `write` formats a name and a value. It gets `None` as the value if the file cannot contain it,
-/// for example because it has more than `longest` bytes. Then `out` gets a warning (`G0433`).
+/// `write` formats a name and a value. It gets `None` as the value if the file cannot contain the
+/// value, and then `out` gets a warning (`G0433`). This is the case for a value that is empty, has
+/// more than `longest` bytes, or contains other characters than ASCII letters, digits and
+/// `-_./=+:,@`. `file` names the file in messages.
 pub(crate) fn plain_variables<'a>(
     variables: impl IntoIterator<Item = &'a (String, String)>,
     file: &str,
@@ -348,7 +359,7 @@ pub(crate) fn plain_variables<'a>(
     text
 }
 
-/// Returns the warning that `file` does not set a variable (`G0433`).
+/// Returns the warning (`G0433`) that `file` does not set the variable `name`.
 pub(crate) fn not_set(name: &str, file: &str) -> Diagnostic {
     let what = format!("the value of the variable `{name}` is not written into {file}");
     let help = format!("export `{name}` where you start the launcher, which passes it on");
@@ -362,7 +373,8 @@ pub(crate) fn single(diagnostic: Diagnostic) -> Diagnostics {
     all
 }
 
-/// Returns true if a text can be the name or the address of a host.
+/// Returns true if a text can be the name or the address of a host: 1 to 253 ASCII letters, digits,
+/// `-`, `_` and `.`, not beginning with `-` or `.`.
 pub(crate) fn is_host(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     // Longest name in the domain name system.
@@ -375,7 +387,8 @@ pub(crate) const HOST_HELP: &str =
 
 /// Splits a text into words at white space, with the quotes and backslashes of a POSIX shell.
 /// Expands nothing. Operators and `#` are ordinary characters, and a backslash before a newline
-/// does not join lines.
+/// does not join lines. A backslash at the end of the text is removed. Quotes without content make
+/// an empty word.
 ///
 /// # Errors
 /// `G0437` if a quote is not closed.
@@ -410,7 +423,7 @@ fn split(text: &str) -> Result<Vec<String>, Diagnostics> {
     Ok(words)
 }
 
-/// Quotes a word for a POSIX shell, if it needs quotes. An empty word becomes `''`.
+/// Returns a word for a POSIX shell, in quotes if it needs them. An empty word becomes `''`.
 pub fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
@@ -420,8 +433,10 @@ pub fn shell_quoted(word: &str) -> String {
 }
 
 /// Returns the words that start a program on cores, which have the numbers of the operating system.
+/// `words` are the program and its arguments. Without cores, returns `words` unchanged.
 ///
-/// They use `taskset`, because no launcher's own option can express every binding in these numbers.
+/// The result uses `taskset`, because no launcher's own option can express every binding in these
+/// numbers.
 pub(crate) fn on_cores(cores: &[u32], words: &str) -> String {
     match cores {
         [] => words.to_string(),
@@ -435,7 +450,8 @@ fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// Formats numbers as an ascending list of ranges without duplicates: `0-3,8`.
+/// Formats numbers as an ascending list of ranges without duplicates: `0-3,8`. Without numbers, the
+/// text is empty.
 pub(crate) fn ranges(numbers: &[u32]) -> String {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();

@@ -49,7 +49,8 @@ pub const FORMAT: &str = "graphmap-mapping";
 /// JSON schema of the file (draft 2020-12).
 pub const SCHEMA: &str = include_str!("../mapping.schema.json");
 
-/// Returns a mapping as JSON, with a line for each OS process and each process.
+/// Returns a mapping as JSON in the format of this module, with a line for each OS process and each
+/// process.
 pub fn write(mapped: &Mapped) -> String {
     let (network, mapping) = (mapped.network(), mapped.mapping());
     let mut text = String::new();
@@ -90,11 +91,11 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns the hash of a network: 64-bit FNV-1a, in hexadecimal.
+/// Returns the hash of a network: 64-bit FNV-1a, as 16 hexadecimal digits in lower case.
 ///
 /// It depends on names and kinds of processes in rank order, and on the ends of channels (process
-/// and port) in source order. Each text is followed by a zero byte. Loads, traffic and other values
-/// that measurement changes are not included.
+/// and port) in source order. Each text is followed by a zero byte. The name of the network, loads,
+/// traffic and other values that measurement changes are not included.
 pub fn network_hash(network: &Network) -> String {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     let mut add = |text: &str| {
@@ -174,7 +175,8 @@ pub struct ProcessJson {
 ///
 /// It is invalid (`G0434`) if it is not JSON of this format, if a process is in an OS process that
 /// does not exist, if two processes have the same name, or if a host has a name that is not valid.
-/// A version that this reader does not know is an error of [`version`].
+/// Of each of these defects, only the first is reported. A missing version, or one that this reader
+/// does not know, is an error of [`version`].
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
     let text = source.text();
     let head: Head = match serde_json::from_str(text) {
@@ -235,7 +237,8 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
     (out.len() == before).then_some(document)
 }
 
-/// Returns the first position of a name as a JSON string, or [`Span::NONE`].
+/// Returns the first position in the source at which a name stands in quotes, as in JSON. Returns
+/// [`Span::NONE`] if there is none.
 fn find(source: &Source, name: &str) -> Span {
     let quoted = quoted(name);
     source.text().find(&quoted).map_or(Span::NONE, |at| {

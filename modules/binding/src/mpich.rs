@@ -123,8 +123,8 @@ exit $code
 /// Facts about the access to hosts that a hostfile contains.
 pub(crate) const ACCESS_FACTS: &[&str] = &["user", "binding"];
 
-/// Returns the hostfile: runs of OS processes on one host as `host:n`, in rank order. The known
-/// user and binding of the host follow (`user=`, `binding=`).
+/// Returns the hostfile: runs of consecutive OS processes on one host as `host:n`, in rank order.
+/// The known user and binding of the host follow (`user=`, `binding=`).
 ///
 /// # Errors
 /// `G0430` if an OS process has no host.
@@ -154,9 +154,10 @@ pub(crate) fn configfile_variables(launch: &Launch, out: &mut Diagnostics) -> St
     plain_variables(&launch.environment, "a configfile", LONGEST_VALUE, set, out)
 }
 
-/// Returns the configfile, which has a section for each run of OS processes with the same cores and
-/// the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that number. The file
-/// names no hosts, because MPICH ignores them there.
+/// Returns the configfile, which has a section for each run of consecutive OS processes with the
+/// same cores and the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that
+/// number. Sections with cores bind by `taskset`. The file names no hosts, because MPICH ignores
+/// them there.
 ///
 /// Adds a warning to `out` if there are more words than `mpiexec` 4.0.2 reads (`G0441`), and for
 /// each variable whose value cannot be written (`G0433`).

@@ -18,8 +18,9 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
-/// Warns of names of hosts (`G0439`) that Open MPI 4.1 refuses because of a `_`, or that it
-/// confuses because it cuts names at the first dot. There is at most one warning of each kind.
+/// Warns (`G0439`) of names of hosts that Open MPI 4.1 refuses because of a `_`, or that it
+/// confuses because they are equal up to the first dot. Addresses of digits and dots are not
+/// confused. There is at most one warning of each kind.
 pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
     let hosts = launch.os_processes.iter().filter_map(|p| p.host.as_deref());
     let mut refused: Option<&str> = None;
@@ -81,7 +82,8 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     Ok(text)
 }
 
-/// Returns the number of OS processes on each host.
+/// Returns the number of OS processes on each host, by the name of the host. OS processes without a
+/// host do not count.
 fn slots(launch: &Launch) -> FxHashMap<&str, u32> {
     let mut slots = FxHashMap::default();
     for host in launch.os_processes.iter().filter_map(|p| p.host.as_deref()) {
@@ -91,13 +93,13 @@ fn slots(launch: &Launch) -> FxHashMap<&str, u32> {
 }
 
 /// Returns the option that places a section on a host, with all slots of the host. Without a host,
-/// the option is empty.
+/// the option is empty. Panics if `slots` does not contain the host.
 fn on_host(host: Option<&str>, slots: &FxHashMap<&str, u32>) -> String {
     host.map_or(String::new(), |h| format!(" -host {h}:{}", slots[h]))
 }
 
 /// Returns true if a variable is a parameter of the launcher, which reads it from its own
-/// environment.
+/// environment. Such names begin with `OMPI_MCA_` or `PRTE_MCA_`.
 fn is_parameter(name: &str) -> bool {
     name.starts_with("OMPI_MCA_") || name.starts_with("PRTE_MCA_")
 }
@@ -105,12 +107,13 @@ fn is_parameter(name: &str) -> bool {
 /// Largest length of a command in bytes. Linux limits words and variables together to 2 MiB.
 const MOST: usize = 1_500_000;
 
-/// Returns the sections of a command, one for each run of OS processes on one host. All have the
-/// same words.
+/// Returns the sections of a command, one for each run of consecutive OS processes on one host.
+/// Each has `words` as its program and arguments. Each passes on the variables of the launch and
+/// [`start::VARIABLE`], but not the launcher's parameters. Without hosts, no section has a `-host`.
 ///
 /// # Errors
-/// `G0430` if only some OS processes have a host, `G0441` if the sections are too long for a
-/// command.
+/// `G0430` if only some OS processes have a host, `G0441` if the sections have more than [`MOST`]
+/// bytes, which is too long for a command.
 pub(crate) fn sections(launch: &Launch, words: &str) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let slots = slots(launch);
@@ -143,9 +146,10 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> Result<String, Diagnosti
 /// `--mca rmaps_rank_file_physical 1`. Open MPI 5 (`--map-by rankfile:FILE=`) counts cores itself,
 /// socket by socket. There the file is correct only if Linux counts in the same way.
 ///
-/// If the mapping does not bind an OS process, the file uses the cores of its host in turn, and a
-/// warning (`G0431`) in `out` reports it. Several OS processes on one core are a warning (`G0440`),
-/// because Open MPI 5 refuses them unless an option allows it.
+/// If the mapping does not bind an OS process, its core is the number of OS processes before it on
+/// its host. One warning (`G0431`) in `out` reports their number. If the mapping binds several OS
+/// processes to one core of a host, one warning (`G0440`) names the first such pair, because Open
+/// MPI 5 refuses them unless an option allows it.
 ///
 /// # Errors
 /// `G0430` if an OS process has no host.
@@ -199,15 +203,15 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
     Ok(text)
 }
 
-/// Returns the appfile, which has a section for each run of OS processes with the same host, the
-/// same cores, and the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that
-/// number.
+/// Returns the appfile, which has a section for each run of consecutive OS processes with the same
+/// host, the same cores, and the same number of processes. The variable `GRAPHMAP_PROCESSES`
+/// contains that number. Sections with cores bind by `taskset`.
 ///
 /// The launcher needs the option `--bind-to none`, because it would otherwise bind to cores in
 /// turn. The file has no comments, because Open MPI 5.0.11 exits without a message at a line that
 /// starts no program.
 ///
-/// Adds a warning to `out` for lines that are too long for Open MPI 5 (`G0441`), and for each
+/// Adds one warning to `out` if a line is too long for Open MPI 5 (`G0441`), and a warning for each
 /// variable whose value is not written (`G0433`). The latter are values that are empty, long or
 /// need quotes, and the parameters of the launcher (`OMPI_MCA_`, `PRTE_MCA_`).
 ///

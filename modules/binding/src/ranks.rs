@@ -23,7 +23,8 @@ pub const MAIN: &str = "main";
 /// Largest number of ranks before the first process.
 const MOST_BEFORE: u32 = 64;
 
-/// Returns the rank of the first process, or `None` if processes have no ranks of their own.
+/// Returns the rank of the first process, or `None` if processes have no ranks of their own. This
+/// is the case if the option `first_rank` is absent or `none`.
 ///
 /// # Errors
 /// `G0437` if the option is neither `none` nor a rank from 0 to 64.
@@ -45,9 +46,10 @@ pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Dia
 
 /// Returns the OS processes to start, in the order of the launcher's ranks.
 ///
-/// If processes have ranks of their own, the ranks before the first process are on the host that
-/// the option `main` names, and otherwise on the host of the first process. They are not bound to
-/// cores.
+/// If processes have no ranks of their own, these are the OS processes of the mapping. Otherwise
+/// there is one for each process, on the host and cores of its OS process in the mapping. As many
+/// as [`first_rank`] returns precede them. Those are on the host that the option `main` names, and
+/// by default on the host of the first process. They are not bound to cores and run no processes.
 ///
 /// # Errors
 /// Errors of [`first_rank`], and `G0437` if the option `main` is set but no rank precedes the
@@ -92,8 +94,12 @@ pub(crate) fn os_processes(
         .collect())
 }
 
-/// Warns (`G0440`) of hosts that start more OS processes than they have slots, if each process is
-/// an OS process. The mapping limits only OS processes that run many processes to the slots.
+/// Warns (`G0440`) of hosts on which more OS processes start than they have slots. Adds at most one
+/// warning, which names the first such host of the platform and counts the others. Hosts that are
+/// not in the platform are not checked.
+///
+/// Call this only if each process is an OS process, because the mapping itself observes the slots
+/// otherwise.
 pub(crate) fn check_slots(
     os_processes: &[OsProcess],
     platform: Option<&Hardware>,

@@ -13,8 +13,9 @@ use crate::launch::{LONGEST_VALUE, Launch, plain_variables, single};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
-/// Returns the program file, which has a line for each run of ranks with the same number of
-/// processes. The variable `GRAPHMAP_PROCESSES`, which `env` sets, contains that number.
+/// Returns the program file, which has a line for each run of consecutive ranks with the same
+/// number of processes. The variable `GRAPHMAP_PROCESSES`, which `env` sets, contains that number.
+/// The file contains neither hosts nor cores.
 ///
 /// Adds a warning (`G0433`) to `out` for each variable whose value cannot be written.
 ///
@@ -87,12 +88,12 @@ pub fn cpu_bind(launch: &Launch) -> Option<String> {
     Some(format!("--cpu-bind=mask_cpu:{}", masks.join(",")))
 }
 
-/// Returns the number of hexadecimal digits of a set of cores.
+/// Returns the number of hexadecimal digits of a set of cores as a bit mask, which is at least 1.
 fn digits(cores: &[u32]) -> usize {
     cores.iter().max().map_or(1, |m| *m as usize / 4 + 1)
 }
 
-/// Formats a set of cores as a hexadecimal number.
+/// Formats a set of cores as a hexadecimal bit mask with the prefix `0x`.
 fn mask(cores: &[u32]) -> String {
     let mut bits = vec![0u8; digits(cores)];
     for &core in cores {

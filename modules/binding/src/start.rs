@@ -55,10 +55,13 @@ impl Startup {
     };
 }
 
-/// Returns the line for a launch.
+/// Returns the shell line by which each OS process of a launch becomes the program.
 ///
-/// Only OS process 0 keeps the variable `GRAPHMAP_RUNNING`, if it is set. That variable names a
-/// file to which the program reports that it runs.
+/// The line sets `GRAPHMAP_PROCESSES`, binds the OS process to its cores if it has any and
+/// [`Startup::binds`] is true, and executes the program. If it cannot bind, or if the program is
+/// not found or not executable, it prints an error, ends the job as [`Startup::ends`] says, and
+/// exits with status 2. Only OS process 0 keeps the variable `GRAPHMAP_RUNNING`, if it is set. That
+/// variable names a file to which the program reports that it runs.
 ///
 /// # Errors
 /// `G0441` if the line is too long for a variable.

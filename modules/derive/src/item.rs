@@ -58,7 +58,7 @@ impl Error {
 
 type Tokens = Peekable<std::vec::IntoIter<TokenTree>>;
 
-/// Parses a declaration.
+/// Parses the declaration of a struct or an enum.
 ///
 /// # Errors
 /// Fails for a union, a type with a lifetime, an enum without variants, and a declaration that this
@@ -126,10 +126,11 @@ pub(crate) fn parse(input: TokenStream) -> Result<Item, Error> {
     })
 }
 
-/// Parses the parameters between angle brackets. Returns no parameters if no angle bracket follows.
+/// Parses the parameters between angle brackets, and consumes both brackets. Returns no parameters,
+/// and consumes nothing, if no `<` follows.
 ///
 /// # Errors
-/// Fails if a parameter is a lifetime.
+/// Fails if a parameter is a lifetime, or if it has no name.
 fn parameters(tokens: &mut Tokens) -> Result<Vec<Parameter>, Error> {
     if tokens.next_if(|token| is(token, '<')).is_none() {
         return Ok(Vec::new());
@@ -189,7 +190,11 @@ fn parameter(tokens: Vec<TokenTree>) -> Result<Parameter, Error> {
     })
 }
 
-/// Parses the variants of an enum. Ignores discriminants, because variants are numbered in order.
+/// Parses the variants of an enum from the content of its braces. Ignores discriminants, because
+/// variants are numbered in order. Without variants, the result is empty.
+///
+/// # Errors
+/// Fails if a variant or a named field does not begin with a name.
 fn variants(body: &Group) -> Result<Vec<Variant>, Error> {
     let parts = split(body.stream().into_iter().collect(), false);
     let variant = |tokens: Vec<TokenTree>| {
@@ -303,8 +308,8 @@ fn skip_attributes(tokens: &mut Tokens) {
     }
 }
 
-/// Skips `pub`, `pub(crate)` and similar. A macro with `$vis:vis` passes them in a group without
-/// delimiters, which can be empty.
+/// Skips `pub`, `pub(crate)` and similar, if the declaration of an item or a field begins with one.
+/// A macro with `$vis:vis` passes them in a group without delimiters, which can be empty.
 fn skip_visibility(tokens: &mut Tokens) {
     let of_macro = |token: &TokenTree| match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => {

@@ -44,7 +44,7 @@ pub fn payload(input: TokenStream) -> TokenStream {
     item::parse(input).map_or_else(error, implementation)
 }
 
-/// Returns the call of `payload!` for a type.
+/// Returns the call of `payload!` that implements `Payload` for a type.
 fn implementation(item: Item) -> TokenStream {
     let head = group(Delimiter::Bracket, head(&item));
     let mut call = text(if item.is_enum { "@enum" } else { "@struct" });
@@ -73,8 +73,9 @@ fn implementation(item: Item) -> TokenStream {
     output
 }
 
-/// Returns the name of a type, its parameters with their bounds, its arguments, and its `where`
-/// clause.
+/// Returns the name of a type and three groups in brackets: its parameters with their bounds, its
+/// arguments, and its `where` clause. Type parameters get the bound `Payload` in addition to their
+/// own.
 fn head(item: &Item) -> TokenStream {
     let (mut declared, mut arguments) = (TokenStream::new(), TokenStream::new());
     for parameter in &item.parameters {
@@ -94,7 +95,7 @@ fn head(item: &Item) -> TokenStream {
 }
 
 /// Returns the part of a pattern that binds the fields of a variant, and the bound names with the
-/// types of the fields.
+/// types of the fields. For a unit variant, the part is `None` and no names are bound.
 fn bound(fields: &Fields) -> (Option<TokenTree>, TokenStream) {
     let (mut pattern, mut typed) = (TokenStream::new(), TokenStream::new());
     let mut bind = |number: usize, at: Span, ty: &[TokenTree]| {

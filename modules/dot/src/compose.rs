@@ -8,7 +8,8 @@ impl<'a> Text<'a> {
     /// Returns the value of an identifier of this text: without quotes or the outer `<` and `>`,
     /// with escapes resolved and pieces joined.
     ///
-    /// The escapes are `\"` and a backslash before a line end. Every other backslash stays.
+    /// There are two escapes, both in quoted strings: `\"` becomes a quote, and a backslash and the
+    /// line end after it are removed. Every other backslash stays.
     #[inline]
     pub fn value(self, id: Id) -> Cow<'a, str> {
         let raw = self.raw(id.span);
@@ -23,7 +24,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Returns the value of a string with escapes, or of strings joined by `+`.
+/// Returns the value of a string with escapes, or of strings joined by `+`. `raw` is the text of
+/// the identifier, with quotes. Pieces may also be HTML strings, which have no escapes.
 fn compose(raw: &str) -> String {
     let mut value = String::new();
     let mut lexer = Lexer::new(raw);
@@ -41,10 +43,10 @@ fn compose(raw: &str) -> String {
     }
 }
 
-/// Appends the text inside quotes to `value`, with escapes resolved.
+/// Appends the text inside the quotes of a string to `value`, with escapes resolved.
 ///
-/// `\"` is a quote, and `\` before a line end is removed. Any other `\` stays, because it has a
-/// meaning in Graphviz's labels.
+/// `\"` becomes a quote, and `\` before a line end is removed together with the line end. Any other
+/// `\` stays, because it has a meaning in Graphviz's labels.
 fn unescape(inner: &str, value: &mut String) {
     let mut rest = inner;
     while let Some(at) = rest.find('\\') {

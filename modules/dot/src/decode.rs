@@ -36,7 +36,9 @@ impl fmt::Display for NotText {
 
 impl std::error::Error for NotText {}
 
-/// Decodes the bytes of a DOT file.
+/// Decodes the bytes of a DOT file, and returns the text with its encoding.
+///
+/// Valid UTF-8 is read as UTF-8, without its byte order mark. All other bytes are read as Latin-1.
 ///
 /// # Errors
 /// Returns [`NotText::Utf16`] for a byte order mark of UTF-16 or of little-endian UTF-32. Returns

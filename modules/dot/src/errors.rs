@@ -20,7 +20,8 @@ pub(crate) struct ParserState<'a> {
     pub(crate) suspect: Span,
 }
 
-/// Shortens long tokens to their beginning.
+/// Shortens a token for a message: returns at most 24 characters of its first line, and `...` if
+/// this omits anything. Replaces control characters.
 fn shown(raw: &str) -> String {
     let line = raw.lines().next().unwrap_or("");
     let mut short: String = line.chars().take(24).collect();
@@ -37,7 +38,8 @@ fn name_of(state: &ParserState<'_>) -> String {
     }
 }
 
-/// Returns the code for a token with which no statement begins.
+/// Returns the code of the error about an unexpected token. Tokens that are errors themselves, a
+/// `;`, and keywords have codes of their own.
 fn code_of(kind: TokenKind) -> Code {
     use TokenKind::{Semicolon, Stray, UnclosedComment, UnclosedHtml, UnclosedString};
     match kind {
@@ -56,7 +58,8 @@ fn code_of(kind: TokenKind) -> Code {
     }
 }
 
-/// Returns the error for a token at a position at which `expected` was expected.
+/// Returns the error for a token at a position at which `expected` was expected. `expected` is a
+/// phrase for the message. If it is `a statement`, a `;` is reported as an empty statement.
 pub(crate) fn unexpected(state: &ParserState<'_>, expected: &str) -> Diagnostic {
     let code = code_of(state.token.kind);
     let found = name_of(state);
@@ -149,7 +152,8 @@ fn stray(state: &ParserState<'_>) -> Diagnostic {
     }
 }
 
-/// Returns the error for open braces at the end of the file. `openers` lists the outermost first.
+/// Returns the error for open braces at the end of the file. `openers` lists the outermost first,
+/// and must not be empty.
 pub(crate) fn unclosed_brace(text: Text<'_>, openers: &[Span]) -> Diagnostic {
     let innermost = openers.last().copied().unwrap_or(Span::NONE);
     let count = openers.len();
@@ -168,7 +172,8 @@ pub(crate) fn unclosed_brace(text: Text<'_>, openers: &[Span]) -> Diagnostic {
     }
 }
 
-/// Returns the error for a token that cannot be in a list of attributes.
+/// Returns the error for a list of attributes whose `[`, at `opener`, is not closed. `here` is the
+/// token that cannot be in such a list.
 pub(crate) fn unclosed_bracket(opener: Span, here: Span) -> Diagnostic {
     Diagnostic::error(codes::UNCLOSED_BRACKET, "this `[` is never closed")
         .at(opener, "opened here")
@@ -176,7 +181,8 @@ pub(crate) fn unclosed_bracket(opener: Span, here: Span) -> Diagnostic {
         .help("close the list with `]`")
 }
 
-/// Returns the error for an attribute without `=` or without a value after it.
+/// Returns the error for an attribute without `=` or without a value after it. `here` is the token
+/// that follows instead.
 pub(crate) fn no_value(text: Text<'_>, name: Span, here: Span) -> Diagnostic {
     let raw = shown(text.raw(name));
     Diagnostic::error(
@@ -188,7 +194,8 @@ pub(crate) fn no_value(text: Text<'_>, name: Span, here: Span) -> Diagnostic {
     .help("give each attribute a value; use `true` or `false` to switch one on or off")
 }
 
-/// Returns the error for a value that needs quotes: `type=Vec<f64>`, `mem=64KiB`.
+/// Returns the error for a value that needs quotes: `type=Vec<f64>`, `mem=64KiB`. `whole` is the
+/// span of the whole value, and `value` is the part that is read without quotes.
 pub(crate) fn unquoted(text: Text<'_>, value: Span, whole: Span) -> Diagnostic {
     let (raw, read) = (shown(text.raw(whole)), shown(text.raw(value)));
     let bare = raw.trim_matches(['“', '”', '„', '‘', '’']);
@@ -201,7 +208,8 @@ pub(crate) fn unquoted(text: Text<'_>, value: Span, whole: Span) -> Diagnostic {
     }
 }
 
-/// Returns the error for `--` in a digraph or `->` in a graph.
+/// Returns the error for an edge operator of the other sort of graph: `--` if `directed` is true,
+/// and `->` otherwise.
 pub(crate) fn wrong_operator(directed: bool, here: Span) -> Diagnostic {
     let (is, wants, other) = if directed {
         ("a digraph", "->", "--")
@@ -222,7 +230,8 @@ pub(crate) fn wrong_operator(directed: bool, here: Span) -> Diagnostic {
     }
 }
 
-/// Returns the error for an arrow of another language.
+/// Returns the error for an arrow of another language at the span `arrow`, such as `=>`. `directed`
+/// is true for a `digraph`.
 pub(crate) fn foreign_arrow(text: Text<'_>, directed: bool, arrow: Span) -> Diagnostic {
     let raw = text.raw(arrow);
     let wants = if directed { "->" } else { "--" };
@@ -250,7 +259,8 @@ pub(crate) fn arrow_in_html(here: Span) -> Diagnostic {
     .help("if it is a name, end the statement before it with `;`")
 }
 
-/// Returns the error for `node` or another keyword without a list of attributes after it.
+/// Returns the error for `node` or another keyword without a list of attributes after it. `here` is
+/// the token that follows instead.
 pub(crate) fn keyword_statement(text: Text<'_>, keyword: Span, here: Span) -> Diagnostic {
     let raw = text.raw(keyword);
     Diagnostic::error(
@@ -264,7 +274,8 @@ pub(crate) fn keyword_statement(text: Text<'_>, keyword: Span, here: Span) -> Di
     ))
 }
 
-/// Returns the error for a file that does not begin with a graph.
+/// Returns the error for a file that does not begin with a graph. `here` is its first token. The
+/// error suggests a keyword if the token is similar to one.
 pub(crate) fn no_graph(text: Text<'_>, here: Span) -> Diagnostic {
     let word = text.raw(here);
     let diagnostic = Diagnostic::error(
@@ -286,7 +297,8 @@ pub(crate) fn foreign(format: Foreign, here: Span) -> Diagnostic {
         .help(format.help)
 }
 
-/// Returns the error for text after a graph that does not begin another graph.
+/// Returns the error for text after a graph that does not begin another graph. `brace` is the `}`
+/// of the graph.
 pub(crate) fn after_graph(here: Span, brace: Span) -> Diagnostic {
     Diagnostic::error(
         codes::AFTER_GRAPH,
@@ -297,7 +309,8 @@ pub(crate) fn after_graph(here: Span, brace: Span) -> Diagnostic {
     .help("check for an extra `}` before this text")
 }
 
-/// Returns the warning about a number directly before a name, which Graphviz reads as two words.
+/// Returns the warning about a number directly before a name or another number. Graphviz reads the
+/// two as separate words. `rest` is the span of the second word.
 pub(crate) fn split_number(text: Text<'_>, number: Span, rest: Span) -> Diagnostic {
     let (a, b) = (shown(text.raw(number)), shown(text.raw(rest)));
     let found = Diagnostic::warning(
@@ -316,7 +329,8 @@ pub(crate) fn split_number(text: Text<'_>, number: Span, rest: Span) -> Diagnost
         ))
 }
 
-/// Returns the exponent (`e308`, `e-3`) that begins at the word after a number, if there is one.
+/// Returns the exponent (`e308`, `e-3`) that begins at `word`, the word directly after a number.
+/// Returns `None` if no exponent begins there, or if the word continues after its digits.
 fn exponent(text: Text<'_>, word: Span) -> Option<&str> {
     let from = word.start.wrapping_sub(text.base()) as usize;
     let rest = text.as_str().get(from..)?;

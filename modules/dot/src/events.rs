@@ -77,25 +77,32 @@ impl NodeRef {
 pub trait Events {
     /// Opens a graph: `digraph name {`.
     fn open_graph(&mut self, header: &Header);
-    /// Closes the graph. `brace` is the position of its `}`.
+    /// Closes the graph. `brace` is the position of its `}`. It is not called if the graph is not
+    /// closed.
     fn close_graph(&mut self, brace: Span);
     /// Opens a subgraph: `subgraph name {`, or `{` alone. `span` is the span of this text.
     fn open_subgraph(&mut self, name: Option<Id>, span: Span);
     /// Closes the subgraph. `brace` is the position of its `}`.
     fn close_subgraph(&mut self, brace: Span);
-    /// Sets defaults: `node [..]`, `edge [..]` or `graph [..]`. Several brackets are one list.
-    /// `span` is the whole statement.
+    /// Sets defaults: `node [..]`, `edge [..]` or `graph [..]`. Attributes of several brackets are
+    /// one list. `span` is the whole statement.
     fn defaults(&mut self, target: Target, attributes: &[Attribute], span: Span);
     /// Sets an attribute of the graph or subgraph: the statement `name = value`.
     fn assign(&mut self, attribute: &Attribute);
-    /// Adds one node to an operand.
+    /// Adds one node to the current operand, or begins an operand that is a list of nodes.
     fn node(&mut self, node: &NodeRef);
-    /// Ends an operand that is a list of nodes.
+    /// Ends an operand that is a list of nodes. A subgraph as operand ends with
+    /// [`Events::close_subgraph`] instead.
     fn end_operand(&mut self);
-    /// Ends a chain of `operands` operands. `span` goes from its first operand to its last bracket.
+    /// Ends a chain of `operands` operands. `attributes` are those of all its brackets. `span` goes
+    /// from its first operand to its last bracket, or to its last operand if there are no
+    /// attributes.
     fn end_chain(&mut self, operands: u32, attributes: &[Attribute], span: Span);
     /// Receives a chain of two nodes at once. Most statements of a large graph are such chains. The
-    /// parser may use this method for chains that contain only plain words and attributes.
+    /// parser may use this method for chains of a digraph that contain only plain names, numbers,
+    /// strings and attributes.
+    ///
+    /// By default, reports the nodes, the operands and the end of the chain with the other methods.
     fn edge(&mut self, tail: &NodeRef, head: &NodeRef, attributes: &[Attribute], span: Span) {
         for node in [tail, head] {
             self.node(node);
@@ -103,6 +110,7 @@ pub trait Events {
         }
         self.end_chain(2, attributes, span);
     }
-    /// Discards the current chain, which has a syntax error.
+    /// Discards the current chain of the innermost open scope, if there is one. Its statement has a
+    /// syntax error.
     fn abandon_chain(&mut self);
 }

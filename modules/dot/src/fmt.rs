@@ -28,8 +28,8 @@ const GROUP: usize = 60;
 /// Returns the text of a source in its canonical layout.
 ///
 /// # Errors
-/// Returns the diagnostics if the source has syntax errors or states an unsupported version of the
-/// graph language.
+/// Returns the diagnostics, including warnings, if the source has syntax errors. Returns an error
+/// if it states an unsupported version of the graph language.
 pub fn format(source: &Source) -> Result<String, Diagnostics> {
     let text = Text::new(source.text(), source.base());
     let mut lexer = Lexer::new(text.as_str()).keep_comments();
@@ -109,8 +109,9 @@ impl Layout<'_> {
         between.bytes().filter(|b| *b == b'\n').count()
     }
 
-    /// Writes the comments that begin before a position of the source. A comment stays on the line
-    /// that it follows, or gets lines of its own.
+    /// Writes the comments that begin before a position of the source and are not written yet. A
+    /// comment in one line stays on the line that it follows. Other comments get lines of their
+    /// own. A comment prevents that the innermost group is put on one line.
     fn comments_before(&mut self, position: u32) {
         while let Some(&span) = self.comments.get(self.next_comment) {
             if span.start >= position {
@@ -148,7 +149,8 @@ impl Layout<'_> {
         }
     }
 
-    /// Begins a line for the element at a position of the source.
+    /// Begins a line for the element at a position of the source. First writes the comments before
+    /// the element, and a blank line if the source has one there.
     fn begin(&mut self, position: u32) {
         self.comments_before(position);
         let breaks = self.line_breaks(self.last_end, position);
@@ -169,7 +171,8 @@ impl Layout<'_> {
         self.out.push_str(&written);
     }
 
-    /// Begins an operand of a chain: writes the start of the line, or the operator.
+    /// Begins an operand of a chain. Writes the operator before it, or begins a line if it is the
+    /// first operand. `position` is its position in the source.
     fn operand(&mut self, position: u32) {
         let operands = self.frames.last_mut().map_or(0, |frame| {
             frame.operands += 1;
@@ -249,8 +252,9 @@ impl Layout<'_> {
         Some(frame)
     }
 
-    /// Returns the text since the `{` at `start`, and a `}`, as one line. Returns `None` if the
-    /// line is too long, or if the text contains a quoted or HTML string.
+    /// Returns the text since the `{` at `start`, and a `}`, as one line. `start` is an offset in
+    /// the output. Returns `None` if the line is longer than [`GROUP`] bytes, or if the text
+    /// contains a quoted or HTML string.
     fn on_one_line(&self, start: usize) -> Option<String> {
         let body = self.out.get(start + 1..)?;
         if body.len() > 20 * GROUP || body.contains(['"', '<']) {
@@ -269,8 +273,8 @@ impl Layout<'_> {
     }
 }
 
-/// Returns an identifier as written. The pieces of a composed string are put on one line, and
-/// comments between them move behind the statement.
+/// Returns an identifier as written. The pieces of a composed string are put on one line, with
+/// ` + ` between them and without comments.
 fn as_written(text: Text<'_>, id: Id) -> Cow<'_, str> {
     let raw = text.raw(id.span);
     if id.shape != Shape::Composed {
@@ -294,12 +298,17 @@ fn as_written(text: Text<'_>, id: Id) -> Cow<'_, str> {
 
 /// Returns a string in quotes whose value is `value`.
 ///
-/// DOT has no such string for a value that ends with a backslash or has one before a quote.
+/// DOT has no such string for a value that ends with a backslash or has one before a quote. For
+/// these, the result is not correct DOT or has another value.
 pub(crate) fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('"', "\\\""))
 }
 
-/// Returns the attributes in their present spelling, each with its position.
+/// Returns the attributes in their present spelling, each with its position, in order.
+///
+/// On a node, the port of a member becomes part of the member's attribute, and its own attribute is
+/// omitted. Members and ports that occur several times, and pairs for which [`members_stay`]
+/// returns true, stay as they are.
 fn respell(text: Text<'_>, element: Element, attributes: &[Attribute]) -> Vec<(Span, String)> {
     let keys: Vec<Option<Key>> = attributes
         .iter()
@@ -370,6 +379,9 @@ fn respell(text: Text<'_>, element: Element, attributes: &[Attribute]) -> Vec<(S
 
 /// Returns true if a member and its port must stay two attributes, because one of the values
 /// contains a colon or is empty and would be misread. Returns false if `port` is `None`.
+///
+/// `number` is the number of the member. `key` decides whether the member is a reader or a writer.
+/// `port` is the attribute of its port.
 fn members_stay(
     text: Text<'_>,
     attributes: &[Attribute],
@@ -516,8 +528,9 @@ impl Events for Layout<'_> {
 }
 
 impl Layout<'_> {
-    /// Checks the version of the graph language among attributes of the graph. [`declare`] reports
-    /// a value that is not a number.
+    /// Checks the version of the graph language among attributes of the graph. Stores the error
+    /// about an unsupported version in `refused`. Does nothing inside a subgraph. [`declare`]
+    /// reports a value that is not a number.
     ///
     /// [`declare`]: crate::language::declare
     fn check_version(&mut self, attributes: &[Attribute]) {

@@ -69,22 +69,24 @@ pub trait Builder {
     type Key: Copy + Eq;
     /// Returns the table of names, which must always be the same.
     fn names(&mut self) -> &mut Names;
-    /// Begins a graph, which is scope 0.
+    /// Begins a graph, which is scope 0. If a file has several graphs, the numbers of nodes and
+    /// scopes begin again in each.
     fn open_graph(&mut self, header: &Header);
-    /// Announces a list of defaults. Each of them is classified next.
+    /// Announces a list of defaults of nodes or edges. Each of them is classified next.
     fn defaults(&mut self, target: Target, attributes: &[Attribute]);
     /// Returns the key of a default, or `None` to ignore it. Defaults with equal keys override each
     /// other.
     fn classify(&mut self, target: Target, attribute: &Attribute) -> Option<Self::Key>;
-    /// Opens a subgraph, for the first time or again.
+    /// Opens the subgraph `number`, for the first time or `again`.
     fn open_scope(&mut self, number: u32, scope: &Scope, again: bool);
-    /// Sets an attribute of a scope.
+    /// Sets an attribute of a scope, by `name = value` or by a default of the graph (`graph [..]`).
     fn scope_attribute(&mut self, scope: u32, attribute: &Attribute);
-    /// Creates a node in this scope, with these defaults.
+    /// Creates the node with the next number in this scope, with these defaults.
     fn node(&mut self, name: Symbol, span: Span, scope: u32, defaults: &[Preset<Self::Key>]);
     /// Records that a node occurs in a scope. It is also called when the node is created.
     fn mention(&mut self, node: u32, scope: u32, span: Span);
-    /// Sets attributes of nodes. It is called for each statement of nodes, even without attributes.
+    /// Sets attributes of nodes, each of which gets all of them. It is called for each statement of
+    /// nodes, even without attributes.
     fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute]);
     /// Announces edges with these attributes. `span` is their statement.
     fn edges(&mut self, defaults: &[Preset<Self::Key>], attributes: &[Attribute], span: Span);
@@ -100,18 +102,21 @@ struct Members {
 }
 
 impl Members {
-    /// Returns the nodes that occur directly in a scope, in order. A node may be repeated.
+    /// Returns the nodes that occur directly in a subgraph, in order of occurrence. A node may be
+    /// repeated. For the graph itself (scope 0) and for unknown scopes, the list is empty.
     fn nodes(&self, scope: u32) -> &[u32] {
         self.nodes.get(scope as usize).map_or(&[], |v| v)
     }
 
-    /// Returns the scopes directly in a scope, in order.
+    /// Returns the scopes directly in a scope, in the order in which they first open. For an
+    /// unknown scope, the list is empty.
     fn scopes(&self, scope: u32) -> &[u32] {
         self.scopes.get(scope as usize).map_or(&[], |v| v)
     }
 
-    /// Returns all nodes in a scope and in the scopes inside it, each once, in order of creation.
-    /// Returns `None` if that takes more visits than `budget`.
+    /// Returns all nodes in a subgraph and in the scopes inside it, each once, in order of
+    /// creation. Each scope and each occurrence of a node costs 1 of `budget`. Returns `None` if
+    /// the budget is not sufficient.
     fn all(&self, scope: u32, budget: &mut u64) -> Option<Vec<u32>> {
         let (mut all, mut open) = (Vec::new(), vec![scope]);
         while let Some(scope) = open.pop() {
@@ -184,7 +189,8 @@ struct PendingEnd {
 }
 
 impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
-    /// Creates a translator of a text for a builder.
+    /// Creates a translator for a builder. `text` must be the text that the parser reads. If groups
+    /// expand to too many edges, an error is added to `diagnostics`.
     pub fn new(
         text: Text<'a>,
         builder: &'b mut B,
@@ -235,7 +241,8 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         number
     }
 
-    /// Returns the number of the node of a name, and reports the occurrence.
+    /// Returns the number of the node of a name, which is created if it does not exist. Reports the
+    /// occurrence to the builder, and adds the node to the innermost open subgraph.
     #[inline]
     fn node_number(&mut self, name: Id) -> u32 {
         let scope = self.scope();
@@ -253,7 +260,8 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         node
     }
 
-    /// Returns the number of the node of a name, and creates the node if it does not exist.
+    /// Returns the number of the node of a name, and creates the node in `scope` if it does not
+    /// exist. Adds the name to the cache.
     fn look_up(&mut self, name: Id, scope: u32) -> u32 {
         let value = self.text.value(name);
         let symbol = self.builder.names().intern(&value);
@@ -283,7 +291,8 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
         }
     }
 
-    /// Returns the ends of an operand, or `None` if the operand is a subgraph with too many nodes.
+    /// Returns the ends of an operand, in order. `operand` is its index in `operands`. Returns
+    /// `None` if the operand is a subgraph with more nodes than `budget` permits.
     fn ends_of(&mut self, operand: usize) -> Option<Vec<End>> {
         let Operand { first, scope, span } = self.operands[operand];
         if scope == NONE {
@@ -362,7 +371,7 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
     }
 }
 
-/// Adds a default, or replaces an earlier one with the same key.
+/// Adds a default to a list, or replaces the one with the same key.
 fn set<K: Copy + Eq>(list: &mut Rc<Vec<Preset<K>>>, default: Preset<K>) {
     let list = Rc::make_mut(list);
     match list.iter_mut().find(|d| d.key == default.key) {

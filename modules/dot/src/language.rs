@@ -84,8 +84,9 @@ pub fn load(
 /// Reads a DOT file like [`load`], for a picture of the graph, which need not be a valid network.
 ///
 /// Everything that Graphviz draws is declared. Errors of [`load`] about the network are warnings
-/// here, except for a graph that is too large or has an unsupported version. Returns `None` in
-/// these cases, and for files that are not text or have syntax errors.
+/// here, except for a graph with too many edges and for an unsupported version. Returns `None` in
+/// these two cases. Also returns `None` if the file is not text, is too large, has syntax errors or
+/// contains no graph.
 pub fn load_picture(
     sources: &mut SourceMap,
     name: &str,
@@ -142,6 +143,8 @@ fn load_for(
 /// Returns the declarations of a text, which must be one of `sources`.
 ///
 /// Returns `None`, with errors in `diagnostics`, if the text cannot be used, as [`load`] does.
+/// Warnings are possible in both cases. If the graph has no name, the result has the stem of the
+/// source's name as its name.
 pub fn declare(
     sources: &SourceMap,
     source: &Source,
@@ -190,8 +193,8 @@ fn declare_for(
     (!unusable).then_some(declared)
 }
 
-/// Turns an error into a warning, unless it is about the size or the version of the graph, because
-/// these prevent drawing.
+/// Turns an error into a warning, unless it is about too many edges or the version of the graph,
+/// because these prevent drawing. Other diagnostics are returned unchanged.
 fn tolerated(mut diagnostic: Diagnostic) -> Diagnostic {
     let kept = [codes::TOO_MANY_EDGES, OTHER_VERSION];
     if diagnostic.severity == Severity::Error && !kept.contains(&diagnostic.code) {
@@ -358,7 +361,8 @@ impl Builder for DeclaredBuilder<'_> {
     }
 }
 
-/// Returns the kind of element to which defaults of a target apply.
+/// Returns the kind of element to which defaults of nodes or edges apply. `target` must not be the
+/// graph.
 fn element_of(target: Target) -> Element {
     match target {
         Target::Edge => Element::Edge,

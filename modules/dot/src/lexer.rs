@@ -36,7 +36,7 @@ pub(crate) fn is(b: u8, class: u8) -> bool {
     CLASS[b as usize] & class != 0
 }
 
-/// Returns the keyword that a word spells, in any case, if it is one.
+/// Returns the keyword that a word spells, in any case, or `None` if it spells none.
 pub(crate) fn keyword(word: &[u8]) -> Option<TokenKind> {
     // Fast path: length and first letter exclude nearly every other word.
     let (name, kind): (&[u8], _) = match (word.len(), word.first()? | 0x20) {
@@ -67,7 +67,7 @@ pub struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     /// Creates a lexer at the start of a text, after its byte order mark if it has one.
     ///
-    /// Offsets in tokens have 32 bits, so text beyond 4 GiB is not read.
+    /// Offsets in tokens have 32 bits, so text beyond 4 GiB is ignored.
     pub fn new(text: &'a str) -> Lexer<'a> {
         let bytes = text.as_bytes();
         let bytes = &bytes[..bytes.len().min(u32::MAX as usize - 1)];
@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
         self.suspect
     }
 
-    /// Continues at a byte, at which a token or white space must begin.
+    /// Continues at a byte offset of the text, at which a token or white space must begin.
     pub(crate) fn go_to(&mut self, at: u32) {
         self.at = at as usize;
     }
@@ -125,7 +125,9 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns the next token, or [`TokenKind::End`] at the end of the text, also repeatedly.
+    /// Returns the next token, without the white space and comments before it. At the end of the
+    /// text, returns [`TokenKind::End`], also repeatedly. A block comment that is not closed is a
+    /// token.
     pub fn next_token(&mut self) -> Token {
         let mut first_of_line = self.at == 0;
         loop {
@@ -166,7 +168,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips a block comment. Returns false, at the end of the text, if it is not closed.
+    /// Skips the block comment that begins at the current byte. If it is not closed, skips the rest
+    /// of the text and returns false.
     fn block_comment(&mut self) -> bool {
         let mut at = self.at + 2;
         loop {
@@ -229,7 +232,8 @@ impl<'a> Lexer<'a> {
         keyword(&rest[..length]).unwrap_or(TokenKind::Name)
     }
 
-    /// Skips a number: `-? (digits (. digits?)? | . digits)`.
+    /// Skips a number: `-? (digits (. digits?)? | . digits)`. Returns false, without moving, if no
+    /// number begins at the current byte.
     fn number(&mut self) -> bool {
         let digits = |mut at: usize| {
             while self.bytes.get(at).is_some_and(|b| is(*b, DIGIT)) {
@@ -298,7 +302,8 @@ impl<'a> Lexer<'a> {
         self.give_up(start, TokenKind::UnclosedHtml)
     }
 
-    /// Ends an unclosed string at the end of its first line.
+    /// Ends the unclosed string that begins at `start` at the end of its first line, and returns
+    /// `kind`. One fewer search for the end of a string remains.
     fn give_up(&mut self, start: usize, kind: TokenKind) -> TokenKind {
         self.searches = self.searches.saturating_sub(1);
         let end = self.find(start, b'\n');

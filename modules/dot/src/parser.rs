@@ -134,7 +134,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Broken
     }
 
-    /// Reports that the current token is not the expected one.
+    /// Reports that the current token is not the expected one. `expected` is a phrase for the
+    /// message. Does not skip the token.
     fn unexpected(&mut self, expected: &str) -> Broken {
         let state = errors::ParserState {
             text: self.text,
@@ -162,7 +163,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         graphs
     }
 
-    /// Parses the head of a graph, before its `{`.
+    /// Parses the head of a graph, before its `{`, which must follow. `after_another` is true if a
+    /// graph precedes it. Fails, after a report, if no graph begins here or if its head is wrong.
     fn header(&mut self, after_another: bool) -> Read<Header> {
         let start = self.here();
         let strict = self.at(TokenKind::Strict).then(|| self.advance());
@@ -246,7 +248,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         });
     }
 
-    /// Skips tokens to the probable beginning of the next statement.
+    /// Skips tokens to the probable beginning of the next statement: after a `;`, at a brace or the
+    /// end of the text, or at a word at the start of a later line.
     fn recover(&mut self) {
         let mut progressed = false;
         loop {
@@ -300,7 +303,9 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         }
     }
 
-    /// Parses `node [..]`, or `node macro = [..]`, whose name is ignored, as in Graphviz.
+    /// Parses `node [..]`, or `node macro = [..]`, whose name is ignored, as in Graphviz. `target`
+    /// is the element of the current keyword. Reports the attributes to the events, and returns the
+    /// next step. Fails, after a report, if no list follows or the list is broken.
     fn defaults(&mut self, target: Target) -> Read<Step> {
         let start = self.advance();
         if self.is_id() {
@@ -362,7 +367,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         }
     }
 
-    /// Parses a list of nodes, or an assignment, which begins like one.
+    /// Parses a list of nodes, or an assignment, which begins like one. Reports it to the events,
+    /// and returns the next step. Fails, after a report, at a syntax error.
     fn nodes(&mut self) -> Read<Step> {
         let first = self.frames.last().is_some_and(|f| f.operands == 1);
         let expected = if first {
@@ -407,7 +413,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Ok(Step::Rest)
     }
 
-    /// Returns the arrow of another language at the current token: `-->`, `=>`, `<-`.
+    /// Returns the span of an arrow of another language that begins at the current token, such as
+    /// `-->`, `=>` or `<-`. Returns `None` if none begins there, or if the token is an HTML string.
     fn foreign_arrow(&self) -> Option<Span> {
         use TokenKind::{Arrow, Equals, Line, UnclosedHtml};
         if !matches!(self.token.kind, Arrow | Equals | Line | UnclosedHtml) {
@@ -423,7 +430,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Some(Span::new(start, start + arrow.len() as u32))
     }
 
-    /// Reports an arrow of another language, and skips it as if it were valid.
+    /// Reports an arrow of another language, and skips it as if it were valid. `arrow` is its span.
     fn pass_foreign_arrow(&mut self, arrow: Span) {
         let diagnostic = errors::foreign_arrow(self.text, self.directed, arrow);
         self.report(diagnostic);
@@ -518,7 +525,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Ok(id)
     }
 
-    /// Parses a number. The second result is a warning if a name follows directly.
+    /// Parses the current token, which is a number. The second result is a warning, not reported
+    /// yet, if a name or another number follows directly.
     fn number(&mut self) -> (Id, Option<Diagnostic>) {
         let span = self.advance();
         let joined = matches!(self.token.kind, TokenKind::Name | TokenKind::Number);

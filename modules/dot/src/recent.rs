@@ -35,7 +35,11 @@ impl<T: Copy + Default> Default for Recent<T> {
 }
 
 impl<T: Copy + Default> Recent<T> {
-    /// Returns the value of an equal piece, and the span of that piece.
+    /// Returns the value of an equal piece of the same text, and the span of that piece. Returns
+    /// `None` if the cache does not contain such a piece, or no longer.
+    ///
+    /// `text` must be the text of all calls since [`Recent::clear`]. May panic if `span` is outside
+    /// of it.
     #[inline]
     pub(crate) fn get(&self, text: Text<'_>, span: Span) -> Option<(Span, T)> {
         let piece = Piece::new(text, span);
@@ -56,7 +60,9 @@ impl<T: Copy + Default> Recent<T> {
         same.then(|| (Span::new(start, start + slot.length), slot.made))
     }
 
-    /// Stores the value of the piece at a span.
+    /// Stores the value of the piece at a span, in place of the piece in its slot. Stores nothing
+    /// for an empty piece, and for one that ends within the first 7 bytes of the text, but the slot
+    /// is cleared. May panic if `span` is outside of the text.
     #[inline]
     pub(crate) fn put(&mut self, text: Text<'_>, span: Span, made: T) {
         let piece = Piece::new(text, span);
@@ -116,7 +122,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    /// Returns the index of its slot.
+    /// Returns the index of the slot of this piece.
     #[inline]
     fn place(&self) -> usize {
         // The upper bits of a product depend on all bits of its factors.
@@ -127,7 +133,7 @@ impl<'a> Piece<'a> {
 /// Odd, so that no two words have the same product, and with bits in all positions.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Returns eight bytes from a position as a number.
+/// Returns the eight bytes from `at` as a little-endian number. Panics if fewer bytes follow.
 #[inline]
 fn eight(bytes: &[u8], at: usize) -> u64 {
     let mut eight = [0; 8];

@@ -30,7 +30,7 @@ impl<'a> Scan<'a> {
         self.bytes.get(self.at).copied().unwrap_or(0)
     }
 
-    /// Skips white space.
+    /// Skips white space, if there is any. A comment is not white space.
     #[inline]
     pub(crate) fn blanks(&mut self) {
         while is(self.peek(), SPACE) {
@@ -38,7 +38,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Skips a byte and returns true, if it is the current one.
+    /// Skips the current byte and returns true, if it is `byte`. Otherwise returns false.
     #[inline]
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let here = self.peek() == byte;
@@ -46,7 +46,7 @@ impl<'a> Scan<'a> {
         here
     }
 
-    /// Skips the current byte and returns its span.
+    /// Skips the current byte and returns its span. The scan must not be at the end of the text.
     #[inline]
     pub(crate) fn one(&mut self) -> Span {
         let start = self.base + self.at as u32;
@@ -54,8 +54,8 @@ impl<'a> Scan<'a> {
         Span::new(start, start + 1)
     }
 
-    /// Returns true if, after a possible end of a statement, the current byte can only begin a new
-    /// statement or end the block.
+    /// Returns true if the current byte is a letter, a digit, a quote or a `}`. After a possible
+    /// end of a statement, such a byte can only begin a new statement or end the block.
     #[inline]
     pub(crate) fn statement_begins(&self) -> bool {
         is(self.peek(), LETTER | DIGIT) || matches!(self.peek(), b'"' | b'}')
@@ -68,7 +68,8 @@ impl<'a> Scan<'a> {
         self.at += length.unwrap_or(rest.len());
     }
 
-    /// Reads an identifier. Returns `None`, at any position in it, if it is not plain.
+    /// Reads an identifier. Returns `None` if it is not plain. The scan may then have stopped at
+    /// any position in it.
     #[inline(always)]
     pub(crate) fn id(&mut self) -> Option<Id> {
         // Constructed here and not returned by a function: a span is written as two halves and
@@ -80,7 +81,9 @@ impl<'a> Scan<'a> {
         Some(Id { span, shape })
     }
 
-    /// Skips an identifier and returns its shape.
+    /// Skips an identifier and returns its shape. Returns `None` if it is not plain: a keyword, an
+    /// HTML string, a string that [`Scan::string`] refuses, or a number that does not begin with a
+    /// digit or is directly before a name or a point. The scan may then have moved.
     fn shape(&mut self) -> Option<Shape> {
         let (start, first) = (self.at, self.peek());
         if is(first, LETTER) {
@@ -105,7 +108,8 @@ impl<'a> Scan<'a> {
         (!runs_on).then_some(Shape::Number)
     }
 
-    /// Skips a string without line ends and without escapes that must be resolved.
+    /// Skips a quoted string without line ends and without escapes that must be resolved. Returns
+    /// `None`, without moving, for any other string and for one that is not closed.
     fn string(&mut self) -> Option<()> {
         let mut at = self.at + 1;
         loop {

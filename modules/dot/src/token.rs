@@ -110,7 +110,7 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Creates a text whose spans begin at `base`.
+    /// Creates a text whose first byte is at the position `base` of the source map.
     pub fn new(text: &'a str, base: u32) -> Text<'a> {
         Text { text, base }
     }
@@ -125,7 +125,8 @@ impl<'a> Text<'a> {
         self.base
     }
 
-    /// Returns the text at a span, or an empty text if the span is outside of this text.
+    /// Returns the text at a span. Returns an empty text if the span is not inside this text, or if
+    /// it begins or ends inside a character.
     #[inline]
     pub fn raw(self, span: Span) -> &'a str {
         let range =

@@ -125,7 +125,8 @@ impl<'n> Printer<'n> {
         self.out.push_str("}\n");
     }
 
-    /// Returns true if writing module by module gives every process its rank.
+    /// Returns true if writing module by module gives every process its rank. In that order, the
+    /// processes directly in a module precede those of the modules inside it.
     fn in_order(&self) -> bool {
         let mut next = 0;
         let mut stack = vec![self.network.modules.len()];
@@ -141,8 +142,8 @@ impl<'n> Printer<'n> {
         true
     }
 
-    /// Writes all modules with their contents. It is not recursive, because they may nest very
-    /// deeply.
+    /// Writes the processes outside of modules, and then all modules with their contents. It is not
+    /// recursive, because modules may nest very deeply.
     fn modules(&mut self) {
         enum Step {
             Open(ModuleId),
@@ -226,13 +227,14 @@ impl<'n> Printer<'n> {
     }
 }
 
-/// Returns the indentation of a depth. It is limited, because otherwise the size of a file could
-/// grow with the square of its depth.
+/// Returns the indentation of a depth: four spaces per level, for at most 16 levels. Without this
+/// limit, the size of a file could grow with the square of its depth.
 fn indent(depth: usize) -> String {
     "    ".repeat(depth.min(16))
 }
 
-/// Returns minimum and maximum in the syntax of `hold=`.
+/// Returns minimum and maximum in the syntax of `hold=`: `1-4`, or `1-` if the maximum is
+/// [`u32::MAX`].
 fn range(least: u32, most: u32) -> String {
     match most {
         u32::MAX => format!("{least}-"),
@@ -296,7 +298,8 @@ fn channel(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> String
     }
 }
 
-/// Returns a name as DOT writes it, in quotes if necessary.
+/// Returns a name as DOT writes it. It is in quotes unless it is a word of ASCII letters, digits
+/// and `_` that does not begin with a digit and is not a keyword.
 fn word(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let keyword = ["node", "edge", "graph", "digraph", "subgraph", "strict"];

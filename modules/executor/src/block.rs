@@ -98,14 +98,15 @@ crate::payload!(BlockedWait {
 });
 
 impl Block {
-    /// Returns true if one of the listed processes in `others` waits for an event that the runtime
-    /// does not know.
+    /// Returns true if one of the processes listed in `others` has no known waits, so that it waits
+    /// for an event that the runtime does not know.
     pub fn waits_for_foreign(&self) -> bool {
         self.others.iter().any(|process| process.waits.is_empty())
     }
 
     /// Returns true if a cycle exists and all its listed processes wait only to read from channels
-    /// of the graph. An initial token in one of these channels then lets a process begin.
+    /// with a position in the graph file. An initial token in one of these channels then lets a
+    /// process begin.
     fn lacks_a_first_token(&self) -> bool {
         let reads = |wait: &BlockedWait| {
             let is_read = wait.call.is_none() && !wait.write && !wait.control;
@@ -122,7 +123,8 @@ impl Block {
         Quiet(self)
     }
 
-    /// Writes the processes, each list after a heading. Writes nothing for an empty list.
+    /// Writes the processes, each list after a heading. Writes nothing for an empty list. May panic
+    /// if a count of this block is lower than the length of its list.
     ///
     /// # Errors
     /// Returns the error of the formatter.

@@ -4,8 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) use system::now;
 
-/// Returns the nanoseconds by which the time of day is ahead of [`now`]. This offset aligns the
-/// clocks of several hosts, as precisely as their times of day agree.
+/// Returns the nanoseconds by which the time of day, counted from 1970, is ahead of [`now`]. It is
+/// negative if the time of day is behind. This offset aligns the clocks of several hosts, as
+/// precisely as their times of day agree.
 pub(crate) fn time_of_day_offset() -> i64 {
     let of_day = SystemTime::now().duration_since(UNIX_EPOCH);
     let of_day = of_day.map_or(0, |time| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX));
@@ -14,7 +15,8 @@ pub(crate) fn time_of_day_offset() -> i64 {
 
 #[cfg(not(miri))]
 mod system {
-    /// Returns the nanoseconds since the host was started.
+    /// Returns the nanoseconds since the host was started, without the time for which it was
+    /// suspended.
     #[inline]
     pub(crate) fn now() -> u64 {
         let mut time = libc::timespec {

@@ -86,7 +86,7 @@ impl fmt::Display for RunError {
     }
 }
 
-/// Indents all lines after the first, to show that they belong to it.
+/// Indents all lines after the first by two spaces, to show that they belong to it.
 fn indented(text: &str) -> String {
     text.replace('\n', "\n  ")
 }
@@ -127,7 +127,8 @@ impl RunError {
     }
 
     /// Returns a path relative to the working directory if the path is inside, because the user
-    /// most likely wrote it so. Returns any other path unchanged.
+    /// most likely wrote it so. Returns any other path unchanged. The result is empty for the
+    /// working directory itself.
     #[doc(hidden)]
     pub fn shown(file: &Path) -> PathBuf {
         let here = std::env::current_dir().unwrap_or_default();
@@ -156,9 +157,10 @@ pub const CAUSE: usize = match (cfg!(loom), cfg!(miri)) {
 };
 
 impl RunError {
-    /// Encodes the error for another OS process. If the encoding would be longer than [`CAUSE`],
-    /// the message is cut to a quarter of [`CAUSE`]. A [`RunError::Blocked`] or
-    /// [`RunError::Memory`] is never cut.
+    /// Encodes the error for another OS process. If the encoding would be longer than [`CAUSE`], a
+    /// message longer than a quarter of [`CAUSE`] is cut to that length. The number of bytes that
+    /// are left out is added to it. The messages of a [`RunError::Wiring`] are joined first. A
+    /// [`RunError::Blocked`] or [`RunError::Memory`] is never cut.
     #[doc(hidden)]
     pub fn to_cause(&self) -> Vec<u8> {
         let whole = Encoder::to_vec(self);

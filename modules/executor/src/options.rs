@@ -91,7 +91,7 @@ pub enum Link {
 pub struct Notice(Arc<dyn Fn(&Block) + Send + Sync>);
 
 impl Notice {
-    /// Calls the callback, which is user code.
+    /// Calls the callback, which is user code and may panic, with the waiting processes.
     #[doc(hidden)]
     pub fn give(&self, block: &Block) {
         (self.0)(block);
@@ -165,13 +165,14 @@ impl Options {
         self
     }
 
-    /// Measures the kinds of processes for `Report::kinds`. This makes a run slower.
+    /// Determines whether the kinds of processes are measured for `Report::kinds` [default: no].
+    /// This makes a run slower.
     pub fn stats(mut self, on: bool) -> Self {
         self.stats = on;
         self
     }
 
-    /// Measures each process and channel for `Report::profile`.
+    /// Determines whether each process and channel is measured for `Report::profile` [default: no].
     pub fn profile(mut self, on: bool) -> Self {
         self.profiled = on;
         self
@@ -188,8 +189,8 @@ impl Options {
 
     /// Sets the number of events that each scheduler keeps for [`Options::trace`] [default:
     /// 65,536]. 0 counts as 1, and a number above 2^24 counts as 2^24. An event is a poll of a
-    /// process, a token written or a token read. It takes 40 bytes during the run and about 150 in
-    /// the file.
+    /// process, a token written, a token read, or a change of the number of processes that could
+    /// run. It takes 40 bytes during the run and about 150 in the file.
     pub fn trace_events(mut self, count: usize) -> Self {
         self.trace_events = Some(count.clamp(1, MOST_EVENTS));
         self
@@ -228,8 +229,8 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// Returns [`RunError::Options`] if the options ask for a different number of OS processes, for
-    /// shared memory, or for several schedulers in each OS process.
+    /// Returns [`RunError::Options`] if the options ask explicitly for a different number of OS
+    /// processes, for shared memory, or for several schedulers in each OS process.
     #[doc(hidden)]
     pub fn started(mut self, count: usize) -> Result<Self, RunError> {
         if let Some(asked) = self.os_processes

@@ -20,11 +20,11 @@ impl Pins {
     /// this thread may use all of these cores. The schedulers of an OS process share its cores
     /// among them, or each gets all of them if there are fewer cores than schedulers. Without such
     /// cores, each scheduler of the run gets a core of its own, or none is pinned if there are too
-    /// few cores.
+    /// few cores that this thread may use. Does not pin yet.
     ///
     /// # Panics
-    /// If the cores in `named` are used and `me` is not below `count`. If they are not used and
-    /// `each` is 0.
+    /// Panics if the cores in `named` are used and `me` is not below `count`. Also panics if they
+    /// are not used and `each` is 0.
     pub fn choose(me: usize, count: usize, each: usize, named: Option<&[Vec<u32>]>) -> Self {
         Pins::of(me, count, each, named, &system::allowed(), system::siblings)
     }
@@ -62,8 +62,8 @@ impl Pins {
     }
 
     /// Pins this thread to the cores of scheduler `at` of this OS process. Threads that it starts
-    /// later inherit this. Has no effect if the schedulers are not pinned, or if the operating
-    /// system refuses.
+    /// later inherit this. Has no effect if the schedulers are not pinned, if there is no such
+    /// scheduler, or if the operating system refuses.
     pub fn pin(&self, at: usize) {
         if let Some(cores) = self.cores.get(at).filter(|cores| !cores.is_empty()) {
             // If the system refuses, the thread stays unpinned.
@@ -78,8 +78,8 @@ fn are_apart(named: &[Vec<u32>]) -> bool {
     all.windows(2).all(|two| two[0] != two[1])
 }
 
-/// Returns the core that this thread may use. Returns `None` if it may use several cores, or if the
-/// cores cannot be determined.
+/// Returns the number of the only core that this thread may use. Returns `None` if it may use
+/// several cores, or if the cores cannot be determined.
 pub fn core() -> Option<u32> {
     match *system::allowed() {
         [core] => Some(core),
@@ -88,16 +88,17 @@ pub fn core() -> Option<u32> {
 }
 
 /// Parses the cores of OS processes, such as `0 2 4,5`: white space separates OS processes, and
-/// commas separate the cores of one. Returns `None` if the text is blank, or if a core is not an
-/// integer below 2^32.
+/// commas separate the cores of one. Each core is a decimal integer. Returns `None` if the text is
+/// blank, or if a core is not an integer below 2^32.
 pub fn parse(text: &str) -> Option<Vec<Vec<u32>>> {
     let one = |word: &str| word.split(',').map(|core| core.parse().ok()).collect();
     let all: Option<Vec<Vec<u32>>> = text.split_whitespace().map(one).collect();
     all.filter(|all| !all.is_empty())
 }
 
-/// Returns `count` cores, or an empty vector if fewer are allowed. `siblings` returns an identifier
-/// of the physical core of a hardware thread, or an empty string if it is unknown.
+/// Returns the first `count` cores of `allowed`, or an empty vector if fewer are allowed. One
+/// hardware thread of each physical core comes first, then the others. `siblings` returns an
+/// identifier of the physical core of a hardware thread, or an empty string if it is unknown.
 fn choose(count: usize, allowed: &[u32], siblings: impl Fn(u32) -> String) -> Vec<u32> {
     if count > allowed.len() {
         return Vec::new();

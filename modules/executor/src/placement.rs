@@ -58,7 +58,7 @@ impl Options {
     /// # Errors
     ///
     /// Returns [`RunError::Options`] if the mapping does not fit the number of ranks or OS
-    /// processes, or if a count is out of range.
+    /// processes, or if the number of OS processes, schedulers or threads is out of range.
     pub fn placement(&self, processes: usize) -> Result<Placement, RunError> {
         let fail = |message: String| Err(RunError::Options(message));
         // This check precedes the iteration over the mapping, which may be for any number of ranks.
@@ -118,18 +118,20 @@ impl Options {
     }
 }
 
-/// Returns the number of threads on which the schedulers run: `asked`, but at most the number of
-/// schedulers. `asked` defaults to the number of cores, because more threads would only alternate.
+/// Returns the number of threads on which the schedulers run: `asked`, but at most `schedulers`. If
+/// `asked` is not given, it is the result of `cores`, because more threads than cores would only
+/// alternate. Returns 0 if `asked` is 0.
 fn threads(asked: Option<usize>, schedulers: usize, cores: impl FnOnce() -> usize) -> usize {
     asked.unwrap_or_else(cores).min(schedulers)
 }
 
 /// Distributes the ranks of each OS process to its schedulers, in blocks whose sizes differ by at
-/// most one. `each` is the number of schedulers in an OS process. Returns pairs of the first rank
-/// of a run and its scheduler, in order of rank.
+/// most one. `each` is the number of schedulers in an OS process. A run is a sequence of adjacent
+/// ranks with the same scheduler. Returns pairs of the first rank of a run and its scheduler, in
+/// order of rank.
 ///
 /// # Panics
-/// If the mapping names an OS process that is not below `os_processes`.
+/// Panics if the mapping names an OS process that is not below `os_processes`.
 fn split(mapping: &Sequence, os_processes: usize, each: usize) -> Arc<[(u32, u32)]> {
     let mut counts = vec![0_u64; os_processes];
     for os_process in mapping.iter() {
@@ -171,7 +173,8 @@ impl Placement {
     }
 
     /// Returns the thread of a rank, from 0 to [`Placement::threads`] - 1. Adjacent schedulers
-    /// share a thread.
+    /// share a thread. As in [`Placement::of`], the rank must be below the number of ranks of the
+    /// run.
     #[inline]
     pub fn thread_of(&self, rank: u32) -> SchedulerId {
         let scheduler = self.of(rank);
@@ -187,8 +190,8 @@ impl Placement {
         self.schedulers == 1
     }
 
-    /// Returns the scheduler of a rank. The rank must be below the number of ranks of the run.
-    /// Otherwise the result has no meaning.
+    /// Returns the scheduler of a rank, numbered through all OS processes. The rank must be below
+    /// the number of ranks of the run. Otherwise the result has no meaning.
     #[inline]
     pub fn of(&self, rank: u32) -> u32 {
         if self.schedulers == 1 {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// Returns `text` as a JSON string, including the quotation marks.
+/// Returns `text` as a JSON string, including the quotation marks. Escapes quotation marks,
+/// backslashes and the control characters below U+0020.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

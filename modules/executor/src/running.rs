@@ -7,7 +7,8 @@ use crate::sync::{Mutex, lock};
 
 /// A run that reports the state of its processes.
 pub trait StateReport: Send + Sync {
-    /// Returns a description of the state. Returns `None` if the run has ended.
+    /// Returns a description of the state of the processes for people. Returns `None` if the run
+    /// has ended.
     fn state(&self) -> Option<String>;
     /// Returns a text for each process that keeps others from running for long. Must be called
     /// periodically, because the time is measured between calls.
@@ -19,7 +20,7 @@ pub trait StateReport: Send + Sync {
 pub struct Running(Arc<Mutex<Option<Weak<dyn StateReport>>>>);
 
 impl Running {
-    /// Registers a run, in place of an earlier one.
+    /// Registers a run, in place of an earlier one. Does not keep the run alive.
     pub fn begin(&self, run: Weak<dyn StateReport>) {
         *lock(&self.0) = Some(run);
     }

@@ -9,12 +9,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Prints a line and ignores errors.
+/// Prints `text` and a newline to standard error, without the lock of `eprintln!`. Ignores errors.
 pub fn say(text: &str) {
     let _ = try_say(text);
 }
 
-/// Prints a line.
+/// Prints `text` and a newline to standard error, without the lock of `eprintln!`.
 ///
 /// # Errors
 /// Returns an error if standard error cannot be written, or if its file descriptor cannot be

@@ -95,7 +95,7 @@ impl Reader<'_> {
         self.text.get(self.at).copied()
     }
 
-    /// Reads a number.
+    /// Reads a decimal number, and stops after its last digit.
     ///
     /// # Errors
     /// Returns an error if no digit comes next, or if the number is 2^32 or more.
@@ -213,14 +213,16 @@ impl Sequence {
         Some(value(term.start, self.loops_of(at), n - term.before))
     }
 
-    /// Returns the index of the term that contains the n-th number. `n` must be below the length.
+    /// Returns the index of the term that contains the n-th number. `n` counts from 0, and must be
+    /// below the length of the sequence.
     fn term_of(&self, n: u32) -> usize {
         self.terms.partition_point(|term| term.before <= n) - 1
     }
 
-    /// Returns the index of the first occurrence of a number, or `None` if the sequence does not
-    /// contain it. Searches the terms in order. Takes constant time for a term without loops or
-    /// with one loop whose step is not 0. Takes linear time in its length for any other term.
+    /// Returns the index, from 0, of the first occurrence of a number, or `None` if the sequence
+    /// does not contain it. Searches the terms in order. Takes constant time for a term without
+    /// loops or with one loop whose step is not 0. Takes linear time in its length for any other
+    /// term.
     pub fn position(&self, number: u32) -> Option<usize> {
         let plain = |term: &Term, loops: &[Loop]| match loops {
             [] => (term.start == number).then_some(0),
@@ -239,9 +241,9 @@ impl Sequence {
         })
     }
 
-    /// Returns the indices of all occurrences of a number, in ascending order. Takes time roughly
-    /// proportional to the number of terms and results, because loops that cannot contain the
-    /// number are skipped as a whole.
+    /// Returns the indices, from 0, of all occurrences of a number, in ascending order. Takes time
+    /// roughly proportional to the number of terms and results, because loops that cannot contain
+    /// the number are skipped as a whole.
     pub fn positions(&self, number: u32) -> Vec<usize> {
         let mut found = Vec::new();
         for (at, term) in self.terms.iter().enumerate() {
@@ -321,8 +323,9 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// Appends to `found` the indices at which the steps of the loops add up to `sum`, in ascending
-/// order. `before` is added to each index.
+/// Appends to `found` the indices of the combinations of iterations at which the steps of the loops
+/// add up to `sum`, in ascending order. The innermost loop comes first, and varies fastest.
+/// `before` is added to each index.
 fn places(loops: &[Loop], sum: i64, before: usize, found: &mut Vec<usize>) {
     let Some((outer, inner)) = loops.split_last() else {
         found.extend((sum == 0).then_some(before));

@@ -143,7 +143,8 @@ impl Trace {
         }
     }
 
-    /// Returns the same trace for a scheduler that keeps `events` events.
+    /// Returns a handle of the same trace for a scheduler that keeps `events` events. Does not
+    /// change `self`.
     pub fn with_events(&self, events: usize) -> Self {
         Trace {
             events,
@@ -151,7 +152,8 @@ impl Trace {
         }
     }
 
-    /// Returns the absolute path of the file for the trace.
+    /// Returns the path of the file for the trace. It is absolute, unless that could not be
+    /// determined.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -161,7 +163,7 @@ impl Trace {
         lock(&self.parts).push(part);
     }
 
-    /// Returns the events that were handed in, and removes them.
+    /// Removes and returns the parts that were handed in, in the order of [`Trace::add`].
     pub fn take(&self) -> Vec<Part> {
         std::mem::take(&mut lock(&self.parts))
     }

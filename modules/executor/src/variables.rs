@@ -202,12 +202,12 @@ impl Options {
     }
 }
 
-/// Reads the OS process of each rank from a file or from a text. Returns `Ok(None)` if neither is
-/// given.
+/// Reads the OS process of each rank from the file with the name `file`, or from the text
+/// `placement`. Returns `Ok(None)` if neither is given.
 ///
 /// # Errors
 /// Returns [`RunError::Options`] if both are given, or if the mapping is not a valid sequence.
-/// Returns [`RunError::File`] if the file cannot be read.
+/// Returns [`RunError::File`] if the file cannot be read, is too large, or is not UTF-8.
 fn mapping(
     file: Option<OsString>,
     placement: Option<OsString>,
@@ -249,8 +249,8 @@ fn flag(value: &OsStr) -> Option<bool> {
     }
 }
 
-/// Returns the path resolved at the start of the run, because a process may change the working
-/// directory.
+/// Returns `file` as an absolute path, because a process may change the working directory later.
+/// Does not access the file. Returns `file` itself if the path cannot be determined.
 fn absolute(file: impl AsRef<Path>) -> PathBuf {
     let file = file.as_ref();
     std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf())
@@ -288,7 +288,7 @@ fn link(value: &OsStr) -> Option<Link> {
 
 /// Parses a number of bytes. The units `K` or `KiB` to `T` or `TiB` are powers of 1024, and `kB` to
 /// `TB` are powers of 1000, both without regard to case. A number without a unit, or with `B`, is
-/// in bytes. White space may precede or follow the unit.
+/// in bytes. White space may precede or follow the unit, but may not precede the number.
 ///
 /// Returns `None` if the text does not begin with a digit, if the unit is unknown, or if the number
 /// of bytes is 2^64 or more.
@@ -315,7 +315,8 @@ pub fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Reads a text of limited size, because the source may be endless.
+/// Reads a text of limited size, because the source may be endless: at most 4 GiB from a regular
+/// file, and 256 MiB from another source.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, is not UTF-8, or is larger than the limit.

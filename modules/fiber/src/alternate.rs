@@ -75,7 +75,8 @@ impl Drop for Own {
     }
 }
 
-/// Sets the alternate stack of this thread if `new` is given. Returns the previous one.
+/// Sets the alternate stack of this thread if `new` is given. Returns the previous one, or the
+/// error of `sigaltstack`.
 fn exchange(new: Option<libc::stack_t>) -> io::Result<libc::stack_t> {
     let mut old = MaybeUninit::uninit();
     let new = new.as_ref().map_or(ptr::null(), ptr::from_ref);

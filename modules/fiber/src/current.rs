@@ -80,8 +80,8 @@ thread_local! {
     static CURRENT: Cell<*const Suspender<'static>> = const { Cell::new(ptr::null()) };
 }
 
-/// Calls `resume`, which resumes a stack, and restores the current fiber afterwards. `resume` must
-/// not panic.
+/// Calls `resume`, which resumes a stack, restores the current fiber afterwards, and returns the
+/// result of `resume`. `resume` must not panic.
 pub(crate) fn resuming<R>(resume: impl FnOnce() -> R) -> R {
     let before = CURRENT.get();
     let resumed = resume();
@@ -89,8 +89,8 @@ pub(crate) fn resuming<R>(resume: impl FnOnce() -> R) -> R {
     resumed
 }
 
-/// Runs the body of a fiber that was polled for the first time. Returns the payload if the body
-/// panics or is cancelled.
+/// Runs the body of a fiber that was polled for the first time, on the stack of the fiber. Returns
+/// the output of the body. Returns the payload if the body panics or is cancelled.
 pub(crate) fn run<T>(
     yielder: &Yielder<Resume, ()>,
     resume: Resume,
@@ -117,8 +117,9 @@ pub(crate) fn run<T>(
     outcome
 }
 
-/// Calls a body. This function is not inlined, because the frame of the body may overflow the stack
-/// when it is entered. The report of the overflow needs the suspender then.
+/// Calls a body, and returns its output. This function is not inlined, because the frame of the
+/// body may overflow the stack when it is entered. The report of the overflow needs the suspender
+/// then.
 #[inline(never)]
 fn call<T>(body: impl FnOnce() -> T) -> T {
     body()
@@ -141,8 +142,8 @@ impl Suspender<'_> {
         self.depth.set(uninterrupted_depth());
     }
 
-    /// Suspends the stack until its fiber is polled again. Unwinds the stack if the fiber is
-    /// dropped instead.
+    /// Suspends the stack until its fiber is polled again. If the fiber is dropped instead, unwinds
+    /// the stack and does not return.
     ///
     /// This function is inlined, because processors mispredict a return to a frame that was called
     /// before the switch.
@@ -157,8 +158,8 @@ impl Suspender<'_> {
         }
     }
 
-    /// Unwinds the stack of a dropped fiber. After [`CATCHES`] unwindings, suspends the stack for
-    /// ever instead.
+    /// Unwinds the stack of a dropped fiber. After [`CATCHES`] unwindings, suspends the stack
+    /// permanently instead.
     #[cold]
     fn unwind(&self) -> ! {
         self.tries.set(self.tries.get() + 1);
@@ -171,8 +172,8 @@ impl Suspender<'_> {
         }
     }
 
-    /// Returns the error for a wait on a stack that unwinds. Aborts the process after 1,000 waits
-    /// of a dropped fiber.
+    /// Returns the error for a wait on a stack that unwinds, [`WaitError::Unwinding`]. Aborts the
+    /// process after 1,000 unwindings and refused waits of a dropped fiber.
     #[cold]
     fn refuse(&self) -> WaitError {
         if self.is_cancelled.get() {
@@ -219,8 +220,8 @@ fn cannot(error: WaitError) -> ! {
 
 /// Waits as [`wait`] does, but returns an error if it cannot wait. If the fiber is dropped in the
 /// wait, this function unwinds. If the body catches this unwinding and waits again, the next wait
-/// unwinds without polling its future. After 1,000 refused waits of a dropped fiber, the process
-/// aborts.
+/// unwinds without polling its future. After 100 such unwindings, a wait suspends the stack
+/// permanently. After 1,000 refused waits of a dropped fiber, the process aborts.
 ///
 /// # Errors
 ///

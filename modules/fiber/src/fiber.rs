@@ -80,8 +80,9 @@ impl<T: 'static> Fiber<T> {
 }
 
 impl Stacks {
-    /// Creates a fiber that runs `body` on one of these stacks, with a name. The report of a stack
-    /// overflow contains the first 63 characters of the name.
+    /// Creates a fiber that runs `body` on one of these stacks, with a name. The stack is taken at
+    /// once, and the body begins at the first poll. The report of a stack overflow contains the
+    /// first 63 characters of the name.
     ///
     /// # Errors
     ///
@@ -101,8 +102,8 @@ impl Stacks {
     }
 }
 
-/// Returns a coroutine that will run `body` on `stack`. `name` is the name of the fiber in the
-/// report of an overflow.
+/// Returns a coroutine that will run `body` on `stack`. Does not start it. `name` is the name of
+/// the fiber in the report of an overflow.
 fn begin<T: 'static>(stack: Stack, name: String, body: impl FnOnce() -> T + 'static) -> Body<T> {
     let extent = stack.extent(name);
     let run = move |yielder: &_, resume| current::run(yielder, resume, &extent, body);
@@ -163,8 +164,9 @@ impl<T: 'static> Drop for Fiber<T> {
     }
 }
 
-/// Unwinds the stack of a suspended body. Returns its output if it caught the unwinding and ended,
-/// `None` if it is still suspended, and otherwise the payload of the panic that ended it.
+/// Unwinds the stack of a suspended body, which may run its destructors. Returns its output if it
+/// caught the unwinding and ended. Returns `Ok(None)` if it is still suspended, and otherwise the
+/// payload of the panic that ended it.
 fn cancel<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     let mut context = Context::from_waker(Waker::noop());
     let resume = Resume::new(&mut context, true);
@@ -174,7 +176,7 @@ fn cancel<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     }
 }
 
-/// Drops a body that never began. Returns `None`, or the payload if the drop panics.
+/// Drops a body that never began. Returns `Ok(None)`, or the payload if the drop panics.
 fn never_begun<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     let dropped = catch_unwind(AssertUnwindSafe(|| stack.force_unwind()));
     if dropped.is_err() {

@@ -49,14 +49,14 @@ fn install() -> io::Result<()> {
     done(unsafe { libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut()) })
 }
 
-/// Returns the default action of a signal.
+/// Returns the default action of a signal, with no flags.
 fn default() -> libc::sigaction {
     // SAFETY: the struct consists of numbers and null pointers. Zero means the default action, no
     // flags and no signals.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
-/// Replaces the action of the signal. This cannot fail, because the signal exists and may have any
+/// Replaces the action of `SIGSEGV`. This cannot fail, because the signal exists and may have any
 /// action.
 fn set(action: &libc::sigaction) {
     // SAFETY: the action is the default, or one that was set before.
@@ -98,8 +98,9 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     }
 }
 
-/// Writes to the standard error that a stack has overflowed. Allocates no memory. Control
-/// characters in the name are replaced by `?`.
+/// Writes to the standard error that a stack has overflowed, with the name of its fiber, its usable
+/// size and a help. Allocates no memory. Control characters in the name are replaced by `?`. A
+/// failure of the write is ignored.
 fn report(extent: &Extent) {
     let name = match &*extent.name {
         "" => "a fiber without a name",

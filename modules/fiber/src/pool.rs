@@ -94,7 +94,8 @@ impl Stacks {
         }
     }
 
-    /// Returns the memory of all free stacks to the kernel. Their address space stays mapped.
+    /// Returns the memory of all free stacks of this pool to the kernel. Their address space stays
+    /// mapped.
     ///
     /// # Errors
     ///
@@ -104,7 +105,8 @@ impl Stacks {
         self.0.trim(&mut self.0.held.borrow_mut())
     }
 
-    /// Takes a free stack, or maps new ones if none is free. `name` is the name of the fiber in the
+    /// Takes a free stack, or maps 64 new ones if none is free, or one if the kernel refuses 64.
+    /// The stack returns to the pool when it is dropped. `name` is the name of the fiber in the
     /// error. Returns an error if stacks cannot be mapped or guarded, or if the overflow handler
     /// cannot be installed.
     pub(crate) fn take(&self, name: &str) -> Result<Stack, StackError> {
@@ -221,11 +223,12 @@ thread_local! {
     static DEFAULT: OnceCell<Stacks> = const { OnceCell::new() };
 }
 
-/// Calls `f` with the default stacks of the thread. In a thread that is ending, `f` gets a pool for
-/// this call only.
+/// Calls `f` with the default stacks of the thread, and returns its result. The first call creates
+/// them with the options of the environment. In a thread that is ending, `f` gets a pool for this
+/// call only.
 ///
 /// # Panics
-/// If the pool is created and `GRAPHMAP_STACK` is not a valid size.
+/// Panics if a pool is created and `GRAPHMAP_STACK` is not a valid size.
 pub(crate) fn with_default<R>(f: impl FnOnce(&Stacks) -> R) -> R {
     let fresh = || match Options::from_env() {
         Ok(options) => Stacks::new(options),

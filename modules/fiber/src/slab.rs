@@ -60,8 +60,9 @@ impl Slab {
         Ok(slab)
     }
 
-    /// Guards all stacks by `mprotect`. Returns an error if it fails, or if the guards of the OS
-    /// process would need too many mappings ([`most_protected`]).
+    /// Guards all `count` stacks by `mprotect`: the lowest page of each, which has `page` bytes.
+    /// Counts them as guarded until the slab is dropped. Returns an error if `mprotect` fails, or
+    /// if the guards of the OS process would need too many mappings ([`most_protected`]).
     fn protect(&mut self, count: usize, page: usize) -> io::Result<()> {
         let limit = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
         let limit = limit.and_then(|limit| limit.trim().parse().ok());
@@ -85,12 +86,12 @@ impl Slab {
         (start..start + self.mapping.len()).step_by(self.size)
     }
 
-    /// Returns the number of stacks that `mprotect` guards.
+    /// Returns the number of stacks that `mprotect` guards: all of this slab or none.
     pub(crate) fn protected(&self) -> usize {
         self.protected
     }
 
-    /// Returns the number of bytes of address space.
+    /// Returns the number of bytes of address space, guards included.
     pub(crate) fn bytes(&self) -> usize {
         self.mapping.len()
     }

@@ -78,7 +78,8 @@ pub(crate) unsafe fn protect(start: usize, len: usize) -> io::Result<()> {
     done(unsafe { libc::mprotect(start, len, libc::PROT_NONE) })
 }
 
-/// Converts the return code of a system call, which sets `errno` on failure.
+/// Converts the return code of a system call, which is 0 on success. For any other code, returns
+/// the error in `errno`.
 pub(crate) fn done(code: libc::c_int) -> io::Result<()> {
     match code {
         0 => Ok(()),

@@ -42,12 +42,14 @@ impl Rows {
         self.stops.len()
     }
 
-    /// Returns the number of ends of edges.
+    /// Returns the number of ends of edges in all rows, including the open one.
     pub(crate) fn ends(&self) -> usize {
         self.ends.len()
     }
 
-    /// Adds an end to the open row: the number of another vertex, which `word` contains.
+    /// Adds an end of an edge of this weight to the open row. `to` is the number or label of the
+    /// other vertex, which `word` contains. The recorded position has at most the first 255 bytes
+    /// of `word`.
     pub(crate) fn end(&mut self, to: u32, weight: u64, word: Word<'_>) {
         // Leading zeros can make a number this long.
         let length = word.text.len().min(usize::from(u8::MAX)) as u8;
@@ -60,13 +62,15 @@ impl Rows {
         });
     }
 
-    /// Completes the row of a vertex.
+    /// Completes the open row, which belongs to the next vertex, and sets the load of that vertex.
+    /// The following ends go to a new row.
     pub(crate) fn close(&mut self, load: u64) {
         self.loads.push(load);
         self.stops.push(self.ends.len());
     }
 
-    /// Replaces labels by the numbers of vertices. Keeps a label for which `index` returns `None`.
+    /// Replaces labels by the numbers of vertices, which `index` returns for a label and its
+    /// position. Keeps a label for which `index` returns `None`.
     pub(crate) fn relabel(&mut self, mut index: impl FnMut(u32, Span) -> Option<u32>) {
         for end in &mut self.ends {
             if let Some(to) = index(end.to, end.span()) {
@@ -75,7 +79,9 @@ impl Rows {
         }
     }
 
-    /// Adds a weight to a sum. Reports an error when the sum exceeds its limit for the first time.
+    /// Adds a weight, which `word` contains, to the sum of the loads or of the weights of all ends.
+    /// Reports an error when the sum exceeds its limit for the first time: 2^52 for loads, and
+    /// twice as much for ends.
     pub(crate) fn count(&mut self, of: Sum, weight: u64, word: Word<'_>, out: &mut Diagnostics) {
         let (total, most) = (&mut self.totals[of as usize], LARGEST[of as usize]);
         let before = *total;
@@ -136,7 +142,8 @@ impl Rows {
         graph.map_err(refused).ok()
     }
 
-    /// Reports edges of a vertex to itself, and edges listed twice at one vertex.
+    /// Reports the first edge of each vertex to itself, and other edges that are listed twice at
+    /// one vertex. The ends of each row must be sorted by their vertices.
     fn check_rows(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
         for v in 0..self.vertices() {
             let row = &self.ends[self.row(v)];
@@ -161,10 +168,11 @@ impl Rows {
         }
     }
 
-    /// Reports ends without an opposite end, and edges with different weights.
+    /// Reports ends without an opposite end, and edges with different weights. Each pair of weights
+    /// is reported once.
     ///
-    /// Rows are sorted, so vertices in increasing order need the ends of each row in its own order.
-    /// One pass over all rows compares all pairs.
+    /// Rows must be sorted by their vertices, without duplicates. So vertices in increasing order
+    /// need the ends of each row in its own order, and one pass over all rows compares all pairs.
     fn check_symmetry(&self, name: &impl Fn(u32) -> u64, out: &mut Diagnostics) {
         let n = self.vertices();
         // Next end in each row that leads to the current vertex or a later one.

@@ -20,7 +20,8 @@ pub(crate) enum Names {
 }
 
 impl GraphFile {
-    /// Returns the name of a vertex in the file.
+    /// Returns the name of a vertex in the file: its number as counted there, or its label.
+    /// `vertex` is counted from 0.
     ///
     /// # Panics
     /// Panics if the graph has no such vertex.
@@ -34,7 +35,7 @@ impl GraphFile {
     }
 }
 
-/// Returns a number with its noun: "1 vertex", "7 vertices".
+/// Returns a number of vertices with the noun: "1 vertex", "7 vertices".
 pub(crate) fn vertices(count: u64) -> String {
     match count {
         1 => "1 vertex".to_owned(),
@@ -42,7 +43,7 @@ pub(crate) fn vertices(count: u64) -> String {
     }
 }
 
-/// Returns a number with its noun: "1 edge", "7 edges".
+/// Returns a number with the noun `what`: "1 edge", "7 edges". The plural gets an `s`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
@@ -50,7 +51,7 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     }
 }
 
-/// Returns whether any vertex, and whether any edge, has another weight than 1.
+/// Returns whether any vertex has a weight other than 1, and whether any edge has.
 pub(crate) fn weighted(graph: &Graph) -> (bool, bool) {
     let mut vertices = 0..graph.vertices() as u32;
     let loads = vertices.clone().any(|v| graph.load(v) != 1);

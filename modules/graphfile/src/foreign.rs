@@ -3,7 +3,8 @@
 use crate::text::Word;
 use graphmap_kpn::foreign::{self, Foreign};
 
-/// Returns the format of a text that could not be read, or `None` if it is not known.
+/// Returns the format of a text that could not be read, with a help for the user. Returns `None` if
+/// the format is not known.
 pub(crate) fn recognise(text: Word<'_>) -> Option<Foreign> {
     foreign::recognise(text.text)
         .or_else(|| dot(text))
@@ -29,7 +30,8 @@ fn dot(text: Word<'_>) -> Option<Foreign> {
     })
 }
 
-/// Recognises a hypergraph of hMETIS.
+/// Recognises a hypergraph of hMETIS. Returns `None` if the text does not follow the format, or
+/// could be a graph.
 ///
 /// Its header contains the number of hyperedges, the number of vertices, and the kinds of weights.
 /// A line for each hyperedge lists its vertices. If vertices have weights, a line for each vertex

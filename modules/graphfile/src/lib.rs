@@ -66,7 +66,7 @@ impl Format {
         }
     }
 
-    /// Returns the format with this [name](Self::name), or `None` if there is none.
+    /// Returns the format with this [name](Self::name), or `None` if there is none. Case matters.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|f| f.name() == name)
@@ -85,10 +85,11 @@ impl Format {
     }
 }
 
-/// Reads a graph, and adds diagnostics to `out`.
+/// Reads a graph from the text of `source`, and adds diagnostics to `out`.
 ///
 /// Returns `None` if there was at least one error. A result can come with warnings. Each error has
-/// a position. If the text is in another known format, the only error says so.
+/// a position. If the text cannot be read but is in another known format, the only diagnostic says
+/// so.
 ///
 /// Time and memory do not depend on the numbers in the header, if the text is shorter than these
 /// say. They are proportional to the length of the text, apart from sorting the neighbours of each
@@ -132,7 +133,7 @@ pub fn print(graph: &Graph, format: Format) -> String {
 }
 
 /// Returns a partition in the format of METIS's `FILE.part.N`: a line per vertex with its block,
-/// counted from 0.
+/// counted from 0. `block_of` contains the block of each vertex, in order.
 #[must_use]
 pub fn partition(block_of: &[u32]) -> String {
     let mut text = String::with_capacity(4 * block_of.len());
@@ -143,7 +144,8 @@ pub fn partition(block_of: &[u32]) -> String {
 }
 
 /// Returns a partition in the format of Scotch's mapping files (`.map`): the number of vertices,
-/// and a line per vertex with its name in the file and its block.
+/// and a line per vertex with its name in the file, a tab and its block. `block_of` contains the
+/// block of each vertex, in the order of the file.
 ///
 /// # Panics
 /// Panics if `block_of` has more entries than the graph has vertices.

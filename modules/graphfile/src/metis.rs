@@ -228,8 +228,9 @@ fn row(line: Word<'_>, header: &Header<'_>, rows: &mut Rows, out: &mut Diagnosti
     rows.close(load);
 }
 
-/// Parses the number of a vertex, and returns it counted from 0. Returns `None`, with an error in
-/// `out`, if there is no such vertex.
+/// Parses the number of a vertex, which is counted from 1, and returns it counted from 0. `n` is
+/// the number of vertices. Returns `None`, with an error in `out`, if `word` is not a number from 1
+/// to `n`.
 fn neighbour(word: Word<'_>, n: usize, out: &mut Diagnostics) -> Option<u32> {
     let value = word.number("a vertex", 0, u64::MAX, out)?;
     match value {
@@ -249,7 +250,8 @@ fn neighbour(word: Word<'_>, n: usize, out: &mut Diagnostics) -> Option<u32> {
     }
 }
 
-/// Reports that the text ends before the line of the last vertex.
+/// Reports that the text ends before the line of the last vertex. `there` is the number of vertices
+/// that have a line.
 fn missing(header: &Header<'_>, there: usize, text: Word<'_>, out: &mut Diagnostics) {
     let message = format!(
         "the header gives {}, but the file has lines for {there}",
@@ -263,7 +265,8 @@ fn missing(header: &Header<'_>, there: usize, text: Word<'_>, out: &mut Diagnost
     );
 }
 
-/// Reports `lines`, which are behind the line of the last vertex and not blank. Reports one error.
+/// Reports `lines`, which are behind the line of the last vertex and not blank, by one error for
+/// all. Reports nothing if there are no such lines.
 fn extra<'a>(
     mut lines: impl Iterator<Item = Word<'a>>,
     header: &Header<'_>,

@@ -107,8 +107,8 @@ fn name(names: &Names, vertex: u32) -> u64 {
 }
 
 impl<'a> Reader<'a, '_> {
-    /// Returns the next word. At the end of the text, reports an error and returns `None`. `what`
-    /// names the expected word in the message.
+    /// Returns the next word, and skips it. At the end of the text, reports an error and returns
+    /// `None`. `what` names the expected word in the message.
     fn next(&mut self, what: &str) -> Option<Word<'a>> {
         if let Some(word) = self.words.next() {
             return Some(word);
@@ -179,8 +179,9 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Reads all vertices, and their labels if the file has any. Reports an error and returns
-    /// `None` at the first word that is not a number in its range, because the rest would be
-    /// misread. Also reports neighbours that do not exist. These do not end the reading.
+    /// `None` at the first word that is missing or not a number in its range, because the rest
+    /// would be misread. Also reports neighbours and labels that do not exist, labels that occur
+    /// twice, and sums of weights that are too large. These do not end the reading.
     fn rows(&mut self, header: &Header<'_>) -> Option<(Rows, Option<Vec<u32>>)> {
         let mut rows = Rows::default();
         let mut labels = Vec::new();
@@ -235,7 +236,9 @@ impl<'a> Reader<'a, '_> {
         self.out.push(diagnostic.at(span, "").with_note(note));
     }
 
-    /// Replaces labels by the numbers of vertices. Reports labels that occur twice or do not exist.
+    /// Replaces the labels in `rows` by the numbers of vertices. `labels` has the label of each
+    /// vertex and its position. Reports labels that two vertices have, and labels that no vertex
+    /// has. The latter are kept.
     fn resolve(&mut self, labels: Vec<(u32, Span)>, rows: &mut Rows) {
         let mut order: Vec<u32> = (0..labels.len() as u32).collect();
         order.sort_by_key(|&v| labels[v as usize].0);

@@ -18,7 +18,7 @@ fn is_space(byte: u8) -> bool {
 }
 
 impl<'a> Word<'a> {
-    /// Returns the whole text of a source, without a byte order mark.
+    /// Returns the whole text of a source, without a byte order mark at its start.
     pub(crate) fn all(source: &'a Source) -> Word<'a> {
         let text = source.text();
         let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -32,13 +32,14 @@ impl<'a> Word<'a> {
         Span::new(self.start, self.start + self.text.len() as u32)
     }
 
-    /// Returns the position behind its last byte.
+    /// Returns the empty position behind the last byte of this piece.
     pub(crate) fn end(self) -> Span {
         let end = self.start + self.text.len() as u32;
         Span::new(end, end)
     }
 
-    /// Returns the lines without their line ends.
+    /// Returns the lines, each without `\n` and without any `\r` at its end. A `\n` at the end of
+    /// the text does not begin another line.
     pub(crate) fn lines(self) -> impl Iterator<Item = Word<'a>> {
         let mut start = self.start;
         self.text.split_inclusive('\n').map(move |line| {
@@ -49,7 +50,7 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// Returns the words between white space.
+    /// Returns the words between white space, in order. No word is empty.
     pub(crate) fn words(self) -> Words<'a> {
         Words { rest: self }
     }
@@ -58,7 +59,8 @@ impl<'a> Word<'a> {
         self.text.bytes().all(is_space)
     }
 
-    /// Returns the text for messages, escaped and shortened to 40 characters.
+    /// Returns the text for messages, shortened to 40 characters and then escaped. If the text was
+    /// longer, `...` follows.
     pub(crate) fn shown(self) -> String {
         let mut shown: String = self
             .text
@@ -72,8 +74,8 @@ impl<'a> Word<'a> {
         shown
     }
 
-    /// Parses an integer from `least` to `most`. For any other text, reports an error and returns
-    /// `None`. `what` names the integer in messages.
+    /// Parses an integer from `least` to `most`, written in decimal digits only. For any other
+    /// text, reports an error and returns `None`. `what` names the integer in messages.
     pub(crate) fn number(
         self,
         what: &str,
@@ -122,7 +124,8 @@ pub(crate) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Returns the position behind the last word that was returned.
+    /// Returns the empty position behind the last word that was returned, or at the start of the
+    /// text if none was.
     pub(crate) fn here(self) -> Span {
         Span::new(self.rest.start, self.rest.start)
     }

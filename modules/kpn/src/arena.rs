@@ -15,7 +15,7 @@ pub trait Id: Copy + Eq {
     /// Panics if the index is too large. An id type of `define_id!` supports 2^32 - 1
     /// elements.
     fn from_index(index: usize) -> Self;
-    /// Returns the position in the arena.
+    /// Returns the position of the element in the arena, from 0.
     fn index(self) -> usize;
 }
 
@@ -77,7 +77,7 @@ impl<I: Id, T> Arena<I, T> {
         }
     }
 
-    /// Creates an empty arena with capacity for `n` elements.
+    /// Creates an empty arena with capacity for at least `n` elements.
     pub fn with_capacity(n: usize) -> Self {
         Arena {
             items: Vec::with_capacity(n),
@@ -128,7 +128,7 @@ impl<I: Id, T> Arena<I, T> {
         self.items.iter_mut()
     }
 
-    /// Returns the element of an id, or `None` if it does not exist.
+    /// Returns the element of an id, or `None` if the arena has no such element.
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }

@@ -56,7 +56,7 @@ pub const CROSSED: &str = r#"{"graphmap": 1,
         {"from": "a1", "to": "b1", "bundle": "scatter"}, {"from": "a1", "to": "b2", "bundle": "gather"},
         {"from": "a2", "to": "b1", "bundle": "gather"}, {"from": "a2", "to": "b2", "bundle": "scatter"}]}"#;
 
-/// Reads and verifies a network in JSON. Warnings are dropped.
+/// Reads, expands and verifies a network in JSON. Warnings are dropped.
 ///
 /// # Errors
 /// Returns the diagnostics of the first stage that fails.
@@ -81,7 +81,7 @@ impl Dice {
         Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    /// Returns a number below `n`, or 0 if `n` is 0.
+    /// Returns the next pseudorandom number below `n`, or 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -89,7 +89,7 @@ impl Dice {
         (self.0 >> 16) as usize % n.max(1)
     }
 
-    /// Returns an element of a list.
+    /// Returns a clone of an element of a list, chosen at random.
     ///
     /// # Panics
     /// Panics if the list is empty.
@@ -125,8 +125,8 @@ impl Dice {
         self.one_of(&[Direction::Input, Direction::Output])
     }
 
-    /// Repeats an element at the end, removes one or all elements, or swaps two. The swap may have
-    /// no effect. An empty list is not changed.
+    /// Changes a list at random: repeats an element at the end, removes one or all elements, or
+    /// swaps two. The swap may have no effect. An empty list is not changed.
     pub fn rows<T: Clone>(&mut self, rows: &mut Vec<T>) {
         let (i, j) = (self.below(rows.len()), self.below(rows.len()));
         match self.below(5) {
@@ -139,7 +139,9 @@ impl Dice {
         }
     }
 
-    /// Changes one element, or the list of elements.
+    /// Changes one element of an arena at random by `change`, and returns the result of `change`.
+    /// Otherwise, and if the arena is empty, changes the list of elements as [`Dice::rows`] does,
+    /// and returns `rows`.
     fn arena<I: Id, T: Clone>(
         &mut self,
         arena: &mut Arena<I, T>,

@@ -58,7 +58,8 @@ struct Naming<'n> {
 }
 
 impl Naming<'_> {
-    /// Returns the bundles at both ends of a channel.
+    /// Returns the bundles at the writing and at the reading end of a channel. An entry is `None`
+    /// if the channel is in no bundle at that end.
     fn ends(&self, id: ChannelId) -> [Option<BundleId>; 2] {
         let channel = &self.network.channels[id];
         let bundle = |port: PortId| match self.network.ports[port].join {
@@ -68,7 +69,8 @@ impl Naming<'_> {
         [bundle(channel.from), bundle(channel.to)]
     }
 
-    /// Returns the bundle at the other end of a channel of `bundle`, or `None` if there is none.
+    /// Returns the bundle at the other end of a channel of `bundle`. Returns `None` if there is
+    /// none, or if it is `bundle` itself.
     fn other(&self, id: ChannelId, bundle: BundleId) -> Option<BundleId> {
         let mut ends = self.ends(id).into_iter().flatten();
         ends.find(|&other| other != bundle)
@@ -85,7 +87,8 @@ impl Naming<'_> {
         }
     }
 
-    /// Lets the channels of finished bundles name the bundles at their other ends.
+    /// Lets the channels of finished bundles name the bundles at their other ends, which are
+    /// finished then, too. Continues until the queue of finished bundles is empty.
     fn spread(&mut self) {
         let network = self.network;
         while let Some(bundle) = self.queue.pop() {
@@ -100,7 +103,10 @@ impl Naming<'_> {
         }
     }
 
-    /// Finds a bundle or channel to start with, in a connected component without named bundles.
+    /// Finds a start in a connected component without named bundles, to which `first` belongs. The
+    /// start is a bundle that need not be named, which is marked as finished, or a channel on a
+    /// cycle, which names a bundle. If the component has neither, marks `first` as finished without
+    /// a name.
     fn begin(&mut self, first: BundleId) {
         let network = self.network;
         let mut seen = std::collections::HashSet::from([first]);

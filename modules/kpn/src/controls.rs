@@ -19,7 +19,7 @@ pub fn is_control(c: char) -> bool {
 /// Escapes the control characters of a text ([`is_control`]), apart from those for which `stays`
 /// returns true.
 ///
-/// The escapes are those of Rust (`\n`, `\u{1b}`). A text without such characters is borrowed.
+/// The escapes are those of Rust (`\n`, `\u{1b}`). A text in which nothing is escaped is borrowed.
 pub fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     let odd = |c: char| is_control(c) && !stays(c);
     if !text.contains(odd) {
@@ -35,7 +35,8 @@ pub fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Writes the control characters of JSON as `\u....`, apart from newlines.
+/// Returns the JSON text with its control characters ([`is_control`]) written as `\u....`, apart
+/// from newlines.
 ///
 /// Apart from newlines, they occur only in strings. The values of the strings do not change.
 pub fn in_json(json: String) -> String {

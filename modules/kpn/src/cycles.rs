@@ -33,15 +33,21 @@ pub struct Cycle {
 }
 
 impl Cycle {
-    /// Returns the number of tokens in the channels at the start. `network` must be the network of
-    /// the cycle.
+    /// Returns the total number of tokens in the channels of the cycle at the start. `network` must
+    /// be the network of the cycle.
+    ///
+    /// # Panics
+    /// Panics if `network` does not have these channels.
     pub fn initial(&self, network: &Network) -> u64 {
         let initial = |&channel: &ChannelId| u64::from(network.terms(channel).initial);
         self.channels.iter().map(initial).sum()
     }
 
-    /// Returns the number of tokens that the channels can hold. `network` must be the network of
-    /// the cycle.
+    /// Returns the total number of tokens that the channels of the cycle can hold. `network` must
+    /// be the network of the cycle.
+    ///
+    /// # Panics
+    /// Panics if `network` does not have these channels.
     pub fn capacity(&self, network: &Network) -> u64 {
         let capacity = |&channel: &ChannelId| u64::from(network.terms(channel).capacity);
         self.channels.iter().map(capacity).sum()
@@ -109,7 +115,10 @@ pub fn cycles(network: &Network) -> Vec<Cycle> {
     all
 }
 
-/// Returns a note for each of the [`cycles`] of a network.
+/// Returns a note for each of the [`cycles`] of a network, in the same order.
+///
+/// # Panics
+/// Panics if an id in the network is out of range.
 pub fn notes(network: &Network) -> Diagnostics {
     let mut notes = Diagnostics::new();
     for cycle in cycles(network) {
@@ -200,7 +209,8 @@ impl Outgoing {
     }
 }
 
-/// Returns the number of the strongly connected component of each process.
+/// Returns the number of the strongly connected component of each process, from 0, by the rank of
+/// the process.
 ///
 /// R. Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1, 1972.
 fn components(network: &Network, outgoing: &Outgoing) -> Vec<u32> {
@@ -267,9 +277,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns a shortest cycle through a channel whose ends are in one component.
+    /// Returns the channels of a shortest cycle through `channel`, whose ends must be in one
+    /// component.
     ///
-    /// The cycle starts with the process of the lowest rank.
+    /// The first channel is the one that the process of the lowest rank writes. The reader of each
+    /// channel writes the next.
     fn shortest_through(&mut self, channel: ChannelId) -> Vec<ChannelId> {
         let network = self.network;
         let (target, start) = (network.writer(channel), network.reader(channel));

@@ -154,7 +154,8 @@ pub struct ChannelExtra {
 }
 
 impl ChannelExtra {
-    /// Clears the attributes that [`crate::expand`] has applied.
+    /// Clears the attributes of repetition that [`crate::expand`] has applied: `from_at`, `to_at`,
+    /// `step`, `wrap` and `beyond`.
     pub(crate) fn forget_repetition(&mut self) {
         (self.from_at, self.to_at) = (None, None);
         (self.wrap, self.beyond) = (false, false);
@@ -275,8 +276,8 @@ impl BundleKind {
         }
     }
 
-    /// Returns true if the tokens that each process reads do not depend on timing. This is false
-    /// for [`BundleKind::Select`] and [`BundleKind::Share`].
+    /// Returns true if the tokens that each process reads from such a bundle do not depend on
+    /// timing. This is false for [`BundleKind::Select`] and [`BundleKind::Share`].
     pub fn is_deterministic(self) -> bool {
         !matches!(self, BundleKind::Select | BundleKind::Share)
     }
@@ -390,15 +391,18 @@ impl Declared {
     }
 }
 
-/// Returns the name of a module without the prefix `cluster`, which Graphviz requires. Returns
-/// `None` for a name without that prefix. The case of letters is ignored, as in Graphviz.
+/// Returns the name of a module without the prefix `cluster`, which Graphviz requires. The result
+/// may be empty, and begins with an underscore for `cluster_1`. Returns `None` for a name without
+/// that prefix. The case of letters is ignored, as in Graphviz.
 pub fn without_cluster(name: &str) -> Option<&str> {
     let (word, rest) = name.split_at_checked("cluster".len())?;
     word.eq_ignore_ascii_case("cluster").then_some(rest)
 }
 
 /// Returns the kind that a name implies: the name without the number at its end (`inTask` for
-/// `inTask12`, `cell` for `cell2_3`). A name that consists of digits is its own kind.
+/// `inTask12`). If an underscore joins several numbers at the end, all are removed (`cell` for
+/// `cell2_3`). Otherwise an underscore stays (`row_` for `row_7`). A name that consists of digits
+/// is its own kind.
 pub fn kind_of_name(name: &str) -> &str {
     let mut kind = name;
     loop {

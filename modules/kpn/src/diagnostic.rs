@@ -99,17 +99,17 @@ impl Diagnostic {
         }
     }
 
-    /// Creates an error.
+    /// Creates an error without positions and suggestions.
     pub fn error(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, code, message)
     }
 
-    /// Creates a warning.
+    /// Creates a warning without positions and suggestions.
     pub fn warning(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Warning, code, message)
     }
 
-    /// Creates a note.
+    /// Creates a note without positions and suggestions.
     pub fn note(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Note, code, message)
     }
@@ -174,7 +174,8 @@ impl Diagnostics {
         Diagnostics::default()
     }
 
-    /// Adds a diagnostic. Diagnostics in excess of [`MOST_KEPT`] may be dropped.
+    /// Adds a diagnostic. Diagnostics of one code and severity in excess of [`MOST_KEPT`] may be
+    /// dropped, and are then only counted.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
         if self.list.len() >= self.room.max(2 * MOST_KEPT) {
@@ -182,7 +183,8 @@ impl Diagnostics {
         }
     }
 
-    /// Adds all diagnostics of another collection, including its counts of dropped ones.
+    /// Adds all diagnostics of another collection after those of this one, and its counts of
+    /// dropped ones.
     pub fn append(&mut self, other: Diagnostics) {
         for (kind, count) in other.dropped {
             *self.dropped.entry(kind).or_default() += count;
@@ -190,7 +192,9 @@ impl Diagnostics {
         self.extend(other.list);
     }
 
-    /// Drops all but the first [`MOST_KEPT`] diagnostics of each severity and code.
+    /// Drops all but [`MOST_KEPT`] diagnostics of each severity and code, and counts the dropped
+    /// ones. Keeps those with the smallest positions, and of equal positions the earlier ones in
+    /// the list. The order of the list does not change.
     fn shorten(&mut self) {
         let kind = |d: &Diagnostic| (d.severity, d.code);
         let mut kinds: BTreeMap<(Severity, Code), Vec<usize>> = BTreeMap::new();
@@ -249,12 +253,14 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
-    /// Iterates over the diagnostics in the order of insertion, without dropped ones.
+    /// Iterates over the diagnostics, without dropped ones, in the order of insertion or of the
+    /// last [`sort`](Self::sort).
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// Sorts by primary position. Diagnostics without a position come first. The sort is stable.
+    /// Sorts the diagnostics by primary position, in ascending order. Diagnostics without a
+    /// position come first. The sort is stable.
     pub fn sort(&mut self) {
         self.list
             .sort_by_key(|d| d.primary.as_ref().map(|label| label.span));

@@ -33,7 +33,8 @@ impl Files {
         Files::default()
     }
 
-    /// Adds a generated file. It replaces a file of the set with the same path.
+    /// Adds a generated file, which is not executable and overwrites an existing file. It replaces
+    /// a file of the set with the same path.
     pub fn generated(&mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) {
         let file = File {
             content: content.into(),
@@ -54,7 +55,8 @@ impl Files {
         self.files.insert(path.into(), file);
     }
 
-    /// Adds a generated file that is executable. It replaces a file of the set with the same path.
+    /// Adds a generated file that is executable and overwrites an existing file. It replaces a file
+    /// of the set with the same path.
     pub fn executable(&mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) {
         let file = File {
             content: content.into(),
@@ -119,13 +121,13 @@ pub trait Emitter {
     /// Returns the name, as in `--emit NAME=PATH`.
     fn name(&self) -> &str;
 
-    /// Returns one line for `graphmap passes`.
+    /// Returns a description of one line, for `graphmap passes`.
     fn about(&self) -> &str;
 
     /// Returns the names of the options (`--set NAME=VALUE`) that the emitter reads.
     ///
-    /// A name that ends with a dot covers all options that begin with it. `None` means that the
-    /// emitter may read any option.
+    /// A name that ends with a dot covers all options that begin with it. `None`, the default,
+    /// means that the emitter may read any option.
     fn options(&self) -> Option<&[&str]> {
         None
     }

@@ -71,7 +71,8 @@ pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnos
     }
 }
 
-/// Checks and clears the attributes of repetition in a graph without scopes.
+/// Checks the attributes of repetition in a graph without scopes, adds diagnostics, and clears the
+/// attributes.
 ///
 /// The declarations stay in place, because copying a million channels would be wasteful.
 fn nothing_repeats(declared: &mut Declared, scopes: &Scopes, diagnostics: &mut Diagnostics) {
@@ -95,7 +96,8 @@ fn too_many_channels(span: Span) -> Diagnostic {
     .help("check `replicas=` at both ends: `at=all` multiplies them")
 }
 
-/// Reports nodes of one split process that are not repeated together.
+/// Reports nodes of one split process that are in different modules or have different `replicas=`.
+/// Each node is compared with the first node of its process.
 fn check_split_processes(declared: &Declared, diagnostics: &mut Diagnostics) {
     let mut first: FxHashMap<Symbol, NodeId> = FxHashMap::default();
     for (id, node) in declared.nodes.iter() {
@@ -141,7 +143,8 @@ struct Expansion<'a> {
     instances: Vec<Option<NodeId>>,
 }
 
-/// Returns a suffix such as `2_3` for the digits 1 and 2.
+/// Returns the digits, each plus 1 and separated by underscores, such as `2_3` for the digits 1 and
+/// 2. Returns an empty text if there are no digits.
 fn suffix(digits: &[u64]) -> String {
     let mut text = String::new();
     for digit in digits {
@@ -221,7 +224,8 @@ impl<'a> Expansion<'a> {
             .intern(&format!("{name}{apart}{}", suffix(digits)))
     }
 
-    /// Creates the instances of all nodes, in the order of an equivalent text written by hand.
+    /// Creates the instances of all nodes in the result, in the order of an equivalent text written
+    /// by hand.
     ///
     /// A scope is expanded completely, instance by instance, at its first node.
     fn nodes(&mut self) {
@@ -294,7 +298,8 @@ impl<'a> Expansion<'a> {
         self.instances[self.node_base[id.index()] + instance as usize] = Some(made);
     }
 
-    /// Reports equal names, because names identify processes and modules.
+    /// Reports two nodes of the result with equal names, and two modules with equal names in the
+    /// same parent, because names identify processes and modules.
     ///
     /// Two declarations may collide in a million instances. They get one diagnostic.
     fn check_names(&self, diagnostics: &mut Diagnostics) {
@@ -373,9 +378,9 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// Returns an end at the instance `flat` of its node. The result is at the environment if
-    /// `flat` is `None` or the end is at the environment. Returns `None` if the instance does not
-    /// exist.
+    /// Returns an end at the instance `flat` of its node in the result. The returned end is at the
+    /// environment if `flat` is `None` or `end` is at the environment. Returns `None` if that
+    /// instance was not created.
     fn instance(&self, end: EndDecl, flat: Option<u64>) -> Option<EndDecl> {
         let (Some(node), Some(flat)) = (end.node, flat) else {
             return Some(EndDecl { node: None, ..end });
@@ -387,7 +392,7 @@ impl<'a> Expansion<'a> {
         })
     }
 
-    /// Repeats the constraints for every instance.
+    /// Adds each constraint to the result once for every instance of its target.
     ///
     /// A `colocate` group becomes one group for each instance of the modules around it, because the
     /// processes of a module belong together. A `separate` group remains one group.

@@ -20,8 +20,8 @@ const NETWORKX: &str =
 /// Number of lines that are checked.
 const MOST_LINES: usize = 1000;
 
-/// Returns the format of a text, or `None` if its beginning does not identify one. At most 1000
-/// lines are checked.
+/// Returns the format of a text, or `None` if its beginning does not identify one. A byte order
+/// mark and white space at the start are skipped, and so are comment lines of the format.
 pub fn recognise(text: &str) -> Option<Foreign> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let found = |name, help| Some(Foreign { name, help });
@@ -91,7 +91,7 @@ fn is_number(word: &str) -> bool {
 }
 
 /// Returns the XML format that the outermost element identifies. An unknown format is `XML` if the
-/// text begins with `<?xml`, and otherwise `None`.
+/// text begins with `<?xml`, and otherwise `None`. Returns `None` if there is no element.
 fn xml(text: &str) -> Option<Foreign> {
     let elements = text.split('<').skip(1).take(MOST_LINES);
     let outermost = elements
@@ -118,8 +118,8 @@ fn xml(text: &str) -> Option<Foreign> {
     Some(Foreign { name, help })
 }
 
-/// Returns the format of a JSON object with the names `names`, or `None` if they do not identify
-/// one.
+/// Returns the format of a JSON object whose outermost members have the names `names`. Returns
+/// `None` if they do not identify one.
 pub fn recognise_json(names: &[&str]) -> Option<Foreign> {
     let has = |name: &str| names.contains(&name);
     let (name, help) = if has("objects") || has("_subgraph_cnt") {

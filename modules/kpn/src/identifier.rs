@@ -51,7 +51,9 @@ impl Identifiers {
     /// Returns an identifier for `name` that is unique in this scope.
     ///
     /// The second value is true if this is the identifier that [`identifier`] returns. It is false
-    /// if that identifier is in use or reserved. A number from 2 is then appended.
+    /// if that identifier is in use or reserved. The smallest number from 2 that makes it unique is
+    /// then appended. An underscore separates the number, except with [`Case::Camel`]. Trailing
+    /// underscores are removed before.
     pub fn take(&mut self, name: &str, case: Case) -> (String, bool) {
         let plain = identifier(name, case, self.language);
         if self.taken.insert(plain.clone()) {
@@ -83,13 +85,15 @@ pub fn kinds_in_c<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     names.map(|name| scope.take(name, Case::Kept).0).collect()
 }
 
-/// Returns a valid identifier for a name that is not a keyword. It may not be unique.
+/// Returns a valid identifier for a name. It is not a keyword, but may not be unique.
 ///
-/// ASCII letters and digits remain, apart from their case. Other letters become their code points
-/// (`u00e9`), and all other characters separate words. With [`Case::Kept`], underscores remain,
-/// runs of other characters become an underscore, and leading underscores are removed. A keyword
-/// gets a trailing underscore (`in_`), and a leading digit gets a prefix `n`. A name without
-/// letters and digits becomes `unnamed`. With [`Case::Camel`], these are `N` and `Unnamed`.
+/// ASCII letters and digits remain. Other letters and digits become their code points (`u00e9`),
+/// and all other characters separate words. With [`Case::Snake`], words are in lower case and
+/// joined by underscores. With [`Case::Camel`], each word begins with a capital. With
+/// [`Case::Kept`], letters keep their case, underscores remain, runs of other characters become an
+/// underscore, and leading underscores are removed. A keyword gets a trailing underscore (`in_`),
+/// and a leading digit gets a prefix `n`. A name without letters and digits becomes `unnamed`. With
+/// [`Case::Camel`], these are `N` and `Unnamed`.
 pub fn identifier(name: &str, case: Case, language: Language) -> String {
     let mut result = match case {
         Case::Snake => words(name).join("_"),
@@ -111,10 +115,12 @@ pub fn identifier(name: &str, case: Case, language: Language) -> String {
     result
 }
 
-/// Returns the words of a name in lower case.
+/// Returns the words of a name in lower case, without empty words. Letters and digits that are not
+/// ASCII become their code points (`u00e9`).
 ///
-/// Words are separated by characters other than letters and digits. A capital may begin a word:
-/// `inTask` is `in`, `task`, and `HTTPServer` is `http`, `server`.
+/// Words are separated by characters other than letters and digits. An ASCII capital begins a word
+/// after a lower-case letter or a digit, or between a capital and a lower-case letter: `inTask` is
+/// `in`, `task`, and `HTTPServer` is `http`, `server`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let characters: Vec<char> = name.chars().collect();
@@ -152,7 +158,8 @@ fn capitalised(word: &str) -> String {
 }
 
 /// Returns the name with an underscore for each run of characters that an identifier cannot
-/// contain.
+/// contain. Letters and digits that are not ASCII become their code points. Leading underscores are
+/// removed, so that the result may be empty.
 fn kept(name: &str) -> String {
     let mut result = String::new();
     for c in name.chars() {

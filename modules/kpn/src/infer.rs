@@ -47,7 +47,8 @@ pub(crate) struct Members {
     pub(crate) count: u32,
 }
 
-/// Infers the ports of each kind, and the types of channels that do not state one.
+/// Infers the ports of each kind with their types and flow control, and the types of channels that
+/// do not state one. If types contradict each other, the first one is used.
 ///
 /// Ports from an earlier inference are replaced. Types from an earlier inference remain.
 ///
@@ -70,10 +71,12 @@ pub fn infer(mut network: Network) -> Result<Inferred, Diagnostics> {
     })
 }
 
-/// Sets the ports of each kind.
+/// Sets the ports of each kind, without types and flow control. Reports ports that differ in
+/// direction (`G0311`) or bundle (`G0313`), at most once for each port of a kind.
 ///
-/// Returns the members of each port, the position of each port of a process among the ports of all
-/// kinds, and the ports that state a type themselves.
+/// Returns the members of each port of a kind, for all kinds in order. Returns the index of each
+/// port of a process among the ports of all kinds. Returns the ports that state a type themselves,
+/// in ascending order.
 ///
 /// There may be as many kinds as processes. Therefore the data of kinds is in vectors for all
 /// kinds, without an allocation for each.

@@ -105,16 +105,24 @@ impl fmt::Display for Size {
 /// It returns the bytes read so far.
 ///
 /// # Errors
-/// Returns [`Unreadable::TooLarge`] or [`Unreadable::Endless`] if the file exceeds the limit.
-/// Returns [`Unreadable::System`] if it cannot be opened or read, or does not fit into memory.
+/// Returns [`Unreadable::TooLarge`] if a file of known length exceeds [`Limit::file`]. If a file of
+/// unknown length exceeds [`Limit::stream`], returns [`Unreadable::Endless`] if `Limit::file` is
+/// larger, and otherwise `TooLarge`. Returns [`Unreadable::System`] if the file cannot be opened or
+/// read, or does not fit into memory.
+///
+/// # Panics
+/// May panic on overflow if [`Limit::file`] is `u64::MAX`.
 pub fn bytes(path: &Path, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     open(&File::open(path)?, limit)
 }
 
-/// Reads the bytes of an open file from its current position, like [`bytes`].
+/// Reads the bytes of an open file from its current position to the end, like [`bytes`].
 ///
 /// # Errors
-/// Returns the same errors as [`bytes`].
+/// Returns the same errors as [`bytes`]. The length of the whole file is compared with the limit.
+///
+/// # Panics
+/// May panic on overflow if [`Limit::file`] is `u64::MAX`.
 pub fn open(file: &File, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     let found = file.metadata()?;
     match has_length(&found) {
@@ -123,10 +131,14 @@ pub fn open(file: &File, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     }
 }
 
-/// Reads the text of a file. Blocks like [`bytes`].
+/// Reads the text of a file, like [`bytes`] and [`decode`]. Blocks until the end of the file or the
+/// limit.
 ///
 /// # Errors
 /// Returns the same errors as [`bytes`] and [`decode`].
+///
+/// # Panics
+/// May panic on overflow if [`Limit::file`] is `u64::MAX`.
 pub fn text(path: &Path, limit: Limit) -> Result<String, Unreadable> {
     decode(bytes(path, limit)?)
 }
@@ -150,8 +162,8 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, Unreadable> {
     String::from_utf8(bytes).map_err(not_utf8)
 }
 
-/// Returns true if the length is known. Files of `/proc` are regular files that report a length of
-/// zero.
+/// Returns true if the length is known: the file is regular and not empty. Files of `/proc` are
+/// regular files that report a length of zero.
 fn has_length(found: &Metadata) -> bool {
     found.is_file() && found.len() > 0
 }

@@ -64,7 +64,8 @@ struct Check<'n> {
 }
 
 impl Check<'_> {
-    /// Reports parts that do not fit together.
+    /// Reports parts that do not fit together (`G0318`). Calls `message` only if the diagnostic is
+    /// listed.
     fn part(&mut self, span: Span, message: impl FnOnce(&Network) -> String) {
         self.parts.push(|| {
             Diagnostic::error(codes::BROKEN_NETWORK, message(self.network))
@@ -73,7 +74,7 @@ impl Check<'_> {
         });
     }
 
-    /// Reports an invalid number.
+    /// Reports an invalid number (`G0319`). Calls `message` only if the diagnostic is listed.
     fn number(&mut self, span: Span, message: impl FnOnce(&Network) -> String) {
         self.numbers
             .push(|| Diagnostic::error(codes::BAD_NUMBER, message(self.network)).at(span, ""));

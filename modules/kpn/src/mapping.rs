@@ -67,10 +67,13 @@ pub enum MappingError {
 
 impl Mapping {
     /// Maps contiguous blocks of ranks of equal size to OS processes. The first blocks may be one
-    /// larger.
+    /// larger. With more OS processes than processes, the last OS processes are empty.
     ///
     /// This is the stacking of neighbours in the thesis (core seed, figure 4.3a). Hosts are left to
     /// the launcher. An `os_processes` of 0 counts as 1.
+    ///
+    /// # Panics
+    /// Panics if there are 2^32 OS processes or more.
     pub fn stack(processes: usize, os_processes: usize) -> Mapping {
         let n = os_processes.max(1);
         let (size, larger) = (processes / n, processes % n);

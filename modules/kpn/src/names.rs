@@ -32,7 +32,8 @@ struct Entry {
     index: u32,
 }
 
-/// Extends the stored half of a hash, because the table also uses the upper bits.
+/// Returns a hash of 64 bits from the stored 32 bits: both halves are equal, because the table also
+/// uses the upper bits.
 fn widen(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
@@ -56,8 +57,9 @@ struct Stem {
 }
 
 impl Stem {
-    /// Returns the number from which on names are in the table. Without this limit, one large
-    /// number in a name would allocate much memory.
+    /// Returns the first number whose name is stored in the table by hash, and not in this stem by
+    /// number. It grows with the names in the stem. Without this limit, one large number in a name
+    /// would allocate much memory.
     fn limit(&self) -> usize {
         8 * self.count + 1024
     }
@@ -181,7 +183,11 @@ impl Names {
         symbol
     }
 
-    /// Stores a new name by its number. Returns false if the number is too large.
+    /// Stores a new name by its number, in the stem at index `at`. If `at` is the number of stems,
+    /// creates the stem.
+    ///
+    /// Returns false if the number is too large. The stem then records that some of its names are
+    /// in the table, and the caller must add the name there.
     fn put(&mut self, at: usize, number: usize, symbol: Symbol, name: &str) -> bool {
         if at == self.stems.len() {
             let text = numbered(name).map_or("", |(stem, _)| stem).into();

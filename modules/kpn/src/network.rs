@@ -191,7 +191,8 @@ pub struct KindPort {
 }
 
 impl KindPort {
-    /// Returns true if the tokens at the port depend only on the processes, and not on timing.
+    /// Returns true if the tokens at the port depend only on the processes, and not on timing. This
+    /// is so if the port has no flow control and is not a `select` or `share` bundle.
     pub fn is_deterministic(&self) -> bool {
         self.flow.is_none() && self.bundle.is_none_or(BundleKind::is_deterministic)
     }
@@ -411,10 +412,14 @@ impl Network {
         self.ports[self.channels[channel].to].process
     }
 
-    /// Returns the channels and the ports joined to the environment, merged in source order.
+    /// Returns the channels and the ports joined to the environment, merged in source order. Of
+    /// equal spans, channels come first.
     ///
     /// A text that lists the channels and ports in this order preserves the order of the ports of
     /// each process.
+    ///
+    /// # Panics
+    /// Panics if an id in the network is out of range.
     pub fn joins(&self) -> impl Iterator<Item = Joined> {
         let environment = self.ports.iter();
         let environment = environment.filter(|(_, port)| port.is_closed());

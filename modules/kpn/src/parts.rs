@@ -15,7 +15,8 @@ use crate::source::Span;
 /// its parent. The time is linear.
 ///
 /// # Errors
-/// Returns an error (`G0318`) for each violation, at most 10.
+/// Returns an error (`G0318`) for each violation, at most 10. A note of the last one states the
+/// number of the others.
 pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
     let mut check = Check {
         declared,

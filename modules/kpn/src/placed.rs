@@ -8,6 +8,9 @@ use crate::network::Network;
 /// Programs compute the same hash for `GRAPHMAP_PLACED`, because a placement by rank is valid only
 /// for the processes for which it was made. The hash is the sum (modulo 2^64) of a hash of each
 /// process: FNV-1a of 64 bits over its name, its kind and its rank, each followed by a zero byte.
+///
+/// # Panics
+/// Panics if a process has a name or a kind that does not exist.
 pub fn processes_hash(network: &Network) -> String {
     let mut sum = 0u64;
     for id in network.processes.ids() {

@@ -115,11 +115,12 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
     }
 }
 
-/// Returns the processes of each module that a constraint applies to, in the order of ranks.
+/// Returns the processes of each module that a constraint applies to, in the order of ranks. The
+/// result is indexed by module.
 ///
 /// Processes of nested modules are included. The list is empty for all other modules. The time is
 /// linear in the size of the network and of the result, although modules may nest a hundred
-/// thousand deep.
+/// thousand deep. Panics if a constraint names a module that does not exist.
 pub(crate) fn processes_of_modules<'c>(
     network: &Network,
     constraints: impl Iterator<Item = &'c ConstraintDecl>,
@@ -147,10 +148,13 @@ pub(crate) fn processes_of_modules<'c>(
     inside
 }
 
-/// Returns the channels between processes with their ports, and the terms of the channels.
+/// Returns the channels between processes with their ports, and the different terms of the
+/// channels, in the order of first appearance. Declarations that are joined to the environment are
+/// omitted.
 ///
-/// The channels reuse the memory of the declarations (in-place `collect`), so that a million of
-/// them are not in memory twice.
+/// `port_of` contains the port of the writing end and of the reading end of each declaration, in
+/// turn. The channels reuse the memory of the declarations (in-place `collect`), so that a million
+/// of them are not in memory twice.
 fn with_ports(
     declared: Vec<ChannelDecl>,
     extras: &[ChannelExtra],
@@ -251,7 +255,7 @@ impl Joining<'_> {
         })
     }
 
-    /// Returns the full name of a port.
+    /// Returns the full name of a port: `process.port`. Panics if the process does not exist.
     fn full(&self, process: ProcessId, name: Symbol) -> String {
         let process = self.names.name(self.process_names[process].name);
         format!("{process}.{}", self.names.name(name))
@@ -322,11 +326,12 @@ impl Joining<'_> {
         joined
     }
 
-    /// Groups all ends by process, in source order.
+    /// Groups all ends by process, in source order. Ends at the environment are omitted.
     ///
-    /// Returns the index of the first end of each process, and the ends with the names of their
-    /// ports. The channels of a process are scattered in memory, and each access costs a cache
-    /// miss. This pass collects everything that most ports need.
+    /// Returns the index of the first end of each process, followed by the number of all ends.
+    /// Returns the ends with the names of their ports. The channels of a process are scattered in
+    /// memory, and each access costs a cache miss. This pass collects everything that most ports
+    /// need.
     fn ends_by_process(&self) -> (Vec<u32>, Vec<(EndRef, Symbol)>) {
         let mut start = vec![0u32; self.process_names.len() + 1];
         let all = || (0..self.channels.len() as u32 * 2).map(EndRef);
@@ -417,7 +422,10 @@ impl Joining<'_> {
         });
     }
 
-    /// Returns the join of the next port, which has several ends or a bundle.
+    /// Returns the join of the next port, which has several ends or a bundle. Adds the bundle with
+    /// its members, or the closed entry, to `joined`. Reports contradictions.
+    ///
+    /// `ends` must not be empty. Only ends in the direction of the first one are joined.
     fn join_of_many(
         &mut self,
         port: (ProcessId, Symbol),
@@ -460,7 +468,9 @@ impl Joining<'_> {
         }
     }
 
-    /// Reports a port that is joined to the environment and to something else, or more than once.
+    /// Reports an error if a port is joined to the environment and to a channel. Otherwise, warns
+    /// if it is joined to the environment more than once. `free` contains the ends whose channels
+    /// lead to the environment.
     fn check_environment(
         &mut self,
         (process, name): (ProcessId, Symbol),
@@ -493,7 +503,7 @@ impl Joining<'_> {
     }
 
     /// Returns the first type that the ends at the environment state, or `None` if none states one.
-    /// Reports differing types.
+    /// Reports the first type that differs from it.
     fn type_of(&mut self, (process, name): (ProcessId, Symbol), free: &[EndRef]) -> Option<Symbol> {
         let typed = |&end: &EndRef| Some((end, self.channels[end.channel()].ty?));
         let mut types = free.iter().filter_map(typed);
@@ -533,16 +543,19 @@ impl Joining<'_> {
     }
 
     /// Returns true if an input has one channel only because its repeated writer has one instance.
+    /// Returns false for outputs.
     fn is_lone(&self, end: EndRef) -> bool {
         let lone = self.extra(end).is_some_and(|extra| extra.lone);
         lone && end.direction() == Direction::Input
     }
 
-    /// Returns the kind of bundle at a port. Returns `None` for a port without channels, and for a
-    /// single channel without `bundle=` that is not lone ([`ChannelExtra::lone`]).
+    /// Returns the kind of bundle at a port: the first kind that its channels state. Without a
+    /// stated kind, returns `Select` for an input and `Broadcast` for an output. Returns `None` for
+    /// a port without channels, and for a single channel without `bundle=` that is not lone
+    /// ([`ChannelExtra::lone`]).
     ///
-    /// Reports contradictions. If `report` is true, also reports an output whose channels need
-    /// `bundle=`.
+    /// Reports the first stated kind that differs. If `report` is true, also reports an output
+    /// whose channels need `bundle=`.
     fn bundle_kind(
         &mut self,
         (process, name): (ProcessId, Symbol),

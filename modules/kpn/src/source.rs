@@ -40,7 +40,8 @@ impl Span {
         self == Span::NONE
     }
 
-    /// Returns the smallest span that covers both. [`Span::NONE`] is the neutral element.
+    /// Returns the smallest span that covers both, including the text between them. If one is
+    /// [`Span::NONE`], returns the other.
     #[inline]
     pub fn to(self, other: Span) -> Span {
         if self.is_none() {
@@ -129,7 +130,8 @@ impl Source {
         })
     }
 
-    /// Returns the number of characters that begin before a byte.
+    /// Returns the number of characters that begin before the byte at `offset`, counted from the
+    /// start of this text. Panics if `offset` exceeds the length of the text.
     fn characters_before(&self, offset: usize) -> u32 {
         // At the end of the text, the block of the offset may not exist.
         let block = (offset / BLOCK).min(self.index().characters.len().saturating_sub(1));
@@ -184,10 +186,10 @@ impl SourceMap {
         SourceMap::default()
     }
 
-    /// Adds a text. Its spans start at [`Source::base`].
+    /// Adds a text. Its spans start at [`Source::base`], after all earlier texts.
     ///
     /// # Errors
-    /// Returns [`SourceTooLarge`] if all texts together would exceed 4 GiB.
+    /// Returns [`SourceTooLarge`], and adds no text, if all texts together would exceed 4 GiB.
     pub fn add(
         &mut self,
         name: impl Into<String>,
@@ -224,8 +226,9 @@ impl SourceMap {
         self.sources.iter().map(|s| &**s)
     }
 
-    /// Returns the text that contains the start of a span. A position after the last text belongs
-    /// to the last text. Returns `None` for [`Span::NONE`], and if the map is empty.
+    /// Returns the text that contains the start of a span. A position between two texts belongs to
+    /// the first of them, and a position after the last text to the last. Returns `None` for
+    /// [`Span::NONE`], and if the map is empty.
     pub fn source(&self, span: Span) -> Option<&Source> {
         if span.is_none() {
             return None;
@@ -234,10 +237,11 @@ impl SourceMap {
         self.sources.get(after.checked_sub(1)?).map(|s| &**s)
     }
 
-    /// Returns the text that contains a span, and the byte range of the span in it.
+    /// Returns the text that contains the start of a span, and the byte range of the span in the
+    /// text.
     ///
-    /// The range is clamped to the text and to boundaries of characters. Returns `None` for
-    /// [`Span::NONE`], and if the map is empty.
+    /// Both ends of the range are clamped to the text, and moved back to boundaries of characters.
+    /// Returns `None` for [`Span::NONE`], and if the map is empty.
     pub fn range(&self, span: Span) -> Option<(&Source, Range<usize>)> {
         let source = self.source(span)?;
         let text = &source.text;

@@ -111,7 +111,8 @@ fn not_deterministic(network: &Network, example: PortId, port: &KindPort) -> Dia
         )
 }
 
-/// Adds a note for each flow-controlled channel that has no `select` or `share` bundle.
+/// Adds a note for each flow-controlled channel that is not in a `select` or `share` bundle, once
+/// for each span.
 fn come_and_go(network: &Network, diagnostics: &mut Diagnostics) {
     let mut reported = FxHashSet::default();
     for channel in network.channels.values() {

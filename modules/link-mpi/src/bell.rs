@@ -32,7 +32,8 @@ impl Doorbell for Bell {
 }
 
 impl Bell {
-    /// Creates the bell of this thread, which sleeps on the byte rings `rings` if there are any.
+    /// Creates the bell of the calling thread, which sleeps on the byte rings `rings` if there are
+    /// any. Activity is noted at first.
     pub(crate) fn new(rings: Option<&HostRings>) -> Bell {
         Bell {
             rung: AtomicBool::new(false),
@@ -42,14 +43,16 @@ impl Bell {
         }
     }
 
-    /// Returns true if the bell was rung since the last call that returned true.
+    /// Returns true if the bell was rung since the last call that returned true. Resets the bell.
     pub(crate) fn take(&self) -> bool {
         self.rung.load(Ordering::SeqCst) && self.rung.swap(false, Ordering::SeqCst)
     }
 
     /// Sleeps until the bell is rung, a frame comes over the byte rings, or `at_most` has passed.
-    /// Must be called on the thread that created the bell. Without `at_most`, there is no time
-    /// limit. May return early.
+    /// Without `at_most`, there is no time limit. May return early. Does not reset the bell.
+    ///
+    /// Must be called on the thread that created the bell, with the byte rings with which it was
+    /// created.
     pub(crate) fn wait(&self, rings: Option<&HostRings>, at_most: Option<Duration>) {
         match (rings, at_most) {
             (Some(rings), _) => rings.sleep(|| self.rung.load(Ordering::SeqCst), at_most),
@@ -58,7 +61,8 @@ impl Bell {
         }
     }
 
-    /// Returns true if a process has run since the last [`Bell::clear_activity`].
+    /// Returns true if a process has run since the last [`Bell::clear_activity`], or if that was
+    /// not called yet.
     pub(crate) fn has_activity(&self) -> bool {
         self.has_activity.load(Ordering::SeqCst)
     }

@@ -16,8 +16,8 @@ use crate::printed::{self, FORWARDING};
 /// Time for the launcher to end this OS process after it was asked to end the job.
 const HEARD: Duration = Duration::from_secs(1);
 
-/// Ends all OS processes with an exit code. Usually does not return. If the launcher must be
-/// notified first, blocks for a second before it calls `MPI_Abort`.
+/// Ends all OS processes with an exit code by `MPI_Abort`. Usually does not return. Under the
+/// launcher of MPICH, notifies it first and blocks for a second.
 pub(crate) fn end_job(comm: ffi::MPI_Comm, code: u8) {
     // `MPI_Abort` of MPICH first notifies the other OS processes, which exit, and then the
     // launcher. If the launcher sees one of them exit earlier, it treats this as the failure. It
@@ -44,8 +44,9 @@ static OVER: AtomicBool = AtomicBool::new(false);
 /// ended, and the launcher reports it.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// Calls MPI where the call may end this OS process. If the call returns an error, prints it and
-/// ends the job. Does not return in that case.
+/// Calls MPI where the call may end this OS process. `call` returns an error code of MPI. If it is
+/// an error, waits for a second, prints the error, ends the job with [`Exit::Lost`], and does not
+/// return.
 pub(crate) fn inside(call: impl FnOnce() -> i32) {
     INSIDE.store(true, Ordering::Relaxed);
     let code = call();
@@ -58,7 +59,8 @@ pub(crate) fn inside(call: impl FnOnce() -> i32) {
 /// `MPI_SUCCESS` of the MPI standard.
 pub(crate) const SUCCESS: i32 = 0;
 
-/// Handles an error of MPI and ends the job.
+/// Handles an error of MPI: waits for a second, prints the error, and ends the job with
+/// [`Exit::Lost`].
 ///
 /// Usually another OS process has ended. The launcher knows the reason, reports it, and ends this
 /// OS process, so this function waits first. MPI would only report that the other OS process is
@@ -90,14 +92,18 @@ unsafe extern "C" {
     fn _exit(code: i32) -> !;
 }
 
-/// Records that this OS process ends because the run ends.
+/// Records that this OS process ends because the run ends, so that the exit handler does not report
+/// it.
 pub(crate) fn over() {
     OVER.store(true, Ordering::SeqCst);
 }
 
 /// Registers a handler for the case that user code ends this OS process during the run
-/// (`std::process::exit`). The handler reports this and ends the job. It is needed because
-/// launchers treat the exit code 0 as success, and end the other OS processes without a message.
+/// (`std::process::exit`). The handler reports this and ends the job. It has no effect after
+/// [`over`], and if a call of MPI ends this OS process.
+///
+/// It is needed because launchers treat the exit code 0 as success, and end the other OS processes
+/// without a message.
 pub(crate) fn watch_exit() {
     // SAFETY: the handler exists as long as the program and does not unwind.
     unsafe { atexit(exits) };
@@ -138,7 +144,8 @@ pub(crate) fn leave(code: u8) -> ! {
     unsafe { _exit(i32::from(code)) }
 }
 
-/// Returns the name and version of the MPI library of this program, in one line.
+/// Returns the name and version of the MPI library of this program, in one line. It is empty if MPI
+/// reports an error.
 pub(crate) fn library() -> String {
     // SAFETY: reads a constant.
     let room = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING };

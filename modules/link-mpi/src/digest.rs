@@ -4,11 +4,10 @@ use std::env;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Returns a hash of the file of this program: FNV-1a over words of eight bytes.
+/// Returns a hash of the file of this program: a variant of FNV-1a over words of eight bytes.
 ///
 /// # Errors
-///
-/// Returns an error if the file cannot be read.
+/// Returns an error if the file cannot be found or read.
 pub(crate) fn program() -> io::Result<u64> {
     let mut file = File::open(env::current_exe()?)?;
     let mut buffer = vec![0; 1 << 18];
@@ -34,7 +33,9 @@ pub(crate) fn program() -> io::Result<u64> {
 }
 
 /// Returns the agreement of this OS process: a number that must be equal in all OS processes of a
-/// run. One half identifies the network, the other half the program. It is never 0.
+/// run. It is made from hashes of the network and of the program.
+///
+/// The upper half identifies the network, the lower half the program. It is never 0.
 pub(crate) fn agreement(network: u64, program: u64) -> u64 {
     let fold = |hash: u64| u64::from((hash ^ (hash >> 32)) as u32 | 1);
     fold(network) << 32 | fold(program)

@@ -14,7 +14,7 @@ use crate::calls;
 use crate::world::World;
 
 /// Ends MPI. Every OS process must call it. Blocks, because `MPI_Finalize` or the launcher may wait
-/// for the other OS processes.
+/// for the other OS processes. An exit of this OS process is then not an error any more.
 pub(crate) fn end(world: &mut World) {
     calls::over();
     match replaced() {
@@ -23,7 +23,9 @@ pub(crate) fn end(world: &mut World) {
     }
 }
 
-/// Notifies the launcher that this OS process has finished, if the library must not finalize MPI.
+/// Notifies the launcher that this OS process has finished, if the library must not finalize MPI:
+/// MPICH 4 under a launcher of MPICH. Blocks until the launcher answers.
+///
 /// Returns true if it did. The result is the same in all OS processes of a job.
 fn replaced() -> bool {
     // MPICH 4 may use UCX.

@@ -42,7 +42,7 @@ pub(crate) struct InvalidMessage;
 /// Initial capacity in bytes, which is enough for most messages.
 const ROOM: usize = 256;
 
-/// Returns a message without frames.
+/// Returns a message with an agreement, and without frames and announcement.
 pub(crate) fn packed(agreement: u64) -> Vec<u8> {
     let mut message = Vec::with_capacity(ROOM);
     message.extend_from_slice(&agreement.to_ne_bytes());
@@ -50,7 +50,8 @@ pub(crate) fn packed(agreement: u64) -> Vec<u8> {
     message
 }
 
-/// Returns true if the message has room for a frame or an announcement with `len` bytes.
+/// Returns true if the message has room for a frame with `len` bytes of contents, or for an
+/// announcement whose description has `len` bytes. Headers are included.
 pub(crate) fn has_room(message: &[u8], len: usize) -> bool {
     message.len() + HEADER + len <= LONGEST
 }
@@ -61,7 +62,8 @@ fn put(message: &mut Vec<u8>, words: [u32; 4]) {
     }
 }
 
-/// Appends a frame whose contents are in pieces. There must be [room](has_room) for it.
+/// Appends a frame whose contents are the concatenated pieces. There must be [room](has_room) for
+/// it.
 pub(crate) fn pack(message: &mut Vec<u8>, header: Header, pieces: &[&[u8]]) {
     let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
     message.reserve(HEADER + len);
@@ -81,8 +83,9 @@ pub(crate) enum Announced<'a> {
     Sliced(&'a [u8]),
 }
 
-/// Appends an announcement to a message, which must then be sent without further frames. There must
-/// be [room](has_room) for it.
+/// Appends an announcement to a message from [`packed`], which must then be sent without further
+/// frames. There must be [room](has_room) for it. Panics if the message is shorter than one from
+/// `packed`.
 pub(crate) fn announce(message: &mut Vec<u8>, header: Header, announced: Announced<'_>) {
     let at = message.len() as u64;
     message[AGREEMENT..START].copy_from_slice(&at.to_ne_bytes());
@@ -177,10 +180,12 @@ impl Frames {
         Ok(Some((header, announced)))
     }
 
-    /// Returns the header and the contents of the next frame, or `None` if no frame is left.
+    /// Returns the header and the contents of the next frame, and advances to the one after it.
+    /// Returns `None` if no frame is left.
     ///
     /// # Errors
-    /// Returns [`InvalidMessage`] if the frame does not end within the message.
+    /// Returns [`InvalidMessage`] if the frame does not end within the message and before its
+    /// announcement.
     pub(crate) fn next(&mut self) -> Result<Option<(Header, &[u8])>, InvalidMessage> {
         if self.at == self.end {
             return Ok(None);
@@ -203,7 +208,7 @@ impl Frames {
         self.at == self.end
     }
 
-    /// Restarts at the first frame.
+    /// Restarts at the first frame, so that [`Frames::next`] returns all frames again.
     pub(crate) fn rewind(&mut self) {
         self.at = START;
     }

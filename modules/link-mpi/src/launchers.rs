@@ -19,8 +19,8 @@ const WORDS: Duration = Duration::from_millis(500);
 /// Prefixes of the names of launchers and daemons of MPICH, Intel MPI, and Open MPI 4 and 5.
 const NAMES: [&str; 5] = ["mpiexec", "mpirun", "hydra_", "orte", "prte"];
 
-/// Kills the launchers of this OS process on this host, after it has blocked for [`WORDS`]. Begins
-/// with the outermost, because this one would wait for the others.
+/// Blocks for [`WORDS`], and then kills the launchers among the ancestors of this OS process.
+/// Begins with the outermost, because this one would wait for the others. Errors are ignored.
 pub(crate) fn end() {
     thread::sleep(WORDS);
     let found: Vec<u32> = all().map(|(id, _)| id).collect();
@@ -48,7 +48,8 @@ fn all() -> impl Iterator<Item = (u32, String)> {
     ancestors.filter(|(_, name)| NAMES.iter().any(|start| name.starts_with(start)))
 }
 
-/// Returns the name and the parent of an OS process. Returns `None` if it does not exist any more.
+/// Returns the name and the id of the parent of an OS process. Returns `None` if the OS process
+/// does not exist any more, or if its entry in `/proc` cannot be read.
 fn process(id: u32) -> Option<(String, u32)> {
     parsed(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
 }

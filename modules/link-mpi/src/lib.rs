@@ -76,8 +76,9 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
 /// called it.
 ///
 /// # Errors
-/// Returns an error if MPI cannot be initialised, if launcher and library are of different MPIs, or
-/// if an OS process has a wrong setting. In the last two cases, MPI is finalized.
+/// Returns an error if MPI cannot be initialised or does not support threads, if launcher and
+/// library are of different MPIs, or if an OS process has a wrong setting. If MPI was initialised,
+/// it is finalized before.
 fn connect(started: Started, running: &Running) -> Result<Rc<dyn Job>, NotJoined> {
     let mut world = World::join()?;
     running.joined();
@@ -97,11 +98,12 @@ fn connect(started: Started, running: &Running) -> Result<Rc<dyn Job>, NotJoined
 /// Largest size in bytes of an error text that is exchanged.
 const WRONG: usize = 1024;
 
-/// Returns the settings, or the error of the first OS process that has one, cut to [`WRONG`] bytes.
+/// Returns the settings. If an OS process has an error, returns the error of the first one that has
+/// one, cut to [`WRONG`] bytes.
 ///
 /// All OS processes must call this function, so that all of them learn of an error. Otherwise the
-/// others would wait for the OS process that ended. The call blocks until all have called it. OS
-/// process 0 reports the error.
+/// others would wait for the OS process that ended. The call blocks until all have called it. The
+/// error counts as reported on all OS processes except 0.
 fn agreed(world: &World, settings: Result<OverMpi, String>) -> Result<OverMpi, NotJoined> {
     let wrong = settings.as_ref().err().map_or("", |wrong| wrong);
     let mut cuts = 0..=WRONG.min(wrong.len());
@@ -121,8 +123,8 @@ fn agreed(world: &World, settings: Result<OverMpi, String>) -> Result<OverMpi, N
     }
 }
 
-/// Returns the error for a launcher and a library of different MPIs. `told` contains the numbers of
-/// copies, by the variables of the launcher.
+/// Returns the error text for a launcher and a library of different MPIs. `told` contains the
+/// number of copies by each variable of the launcher.
 fn not_one_world(world: &World, told: &[(&str, Copies)]) -> String {
     let library = calls::library();
     let launcher = match library.contains("Open MPI") {

@@ -144,7 +144,7 @@ impl MpiLink {
         }
     }
 
-    /// Sets the state of the run.
+    /// Sets the state of the run, and marks the byte rings of this host as over.
     fn set_state(&self, state: RunState) {
         self.known.state.set(state);
         if let Some(same_host) = &self.same_host {
@@ -165,8 +165,9 @@ impl MpiLink {
         }
     }
 
-    /// Polls MPI. If the launcher has ended, or an invalid or foreign message has come, the run
-    /// fails.
+    /// Polls MPI, and handles the frames of the link itself that have come. If the launcher has
+    /// ended, or an invalid or foreign message has come, the run fails. After a failure, frames of
+    /// the runtime from this host are discarded.
     fn poll(&self) {
         if let Some(why) = self.launcher_is_gone.get() {
             self.fail(&Encoder::to_vec(&RunError::Lost(why.clone())));
@@ -188,7 +189,8 @@ impl MpiLink {
         self.fail(&Encoder::to_vec(&error));
     }
 
-    /// Handles a frame of the link itself.
+    /// Handles a frame of the link itself that came from OS process `from`. Records a frame of
+    /// unknown kind as an error.
     fn see(&self, from: usize, header: Header, bytes: &[u8]) {
         let known = &self.known;
         match header.kind {
@@ -232,9 +234,12 @@ impl MpiLink {
         }
     }
 
-    /// Reports that this OS process is idle, or begins a wave on OS process 0. Returns the time
-    /// until the next wave may begin. Returns `None` if it is not known, and on all OS processes
-    /// except 0.
+    /// Must be called when this OS process is idle. OS process 0 begins a wave if it is useful and
+    /// allowed, or begins a detection after quiescence. The others report activity and answer a
+    /// wave.
+    ///
+    /// Returns the time until the next wave may begin. Returns `None` if no time is known, and on
+    /// all OS processes except 0.
     fn rest(&self, now: Instant) -> Option<Duration> {
         let known = &self.known;
         if self.me > 0 {
@@ -288,7 +293,8 @@ impl MpiLink {
     }
 }
 
-/// Returns the error for OS processes with different programs or networks.
+/// Returns the error for the OS processes `from` and `me` with different programs or networks.
+/// `what` is the part that differs: `network` or `program`.
 fn differs(from: usize, me: usize, what: &str) -> RunError {
     let host = calls::host();
     let same = match what {

@@ -78,8 +78,8 @@ pub(crate) struct Messages {
     lent: usize,
 }
 
-/// Drops a slice that is not needed any more. After the last slice of a message, its value has been
-/// sent.
+/// Drops memory that is not needed any more. If it is the last slice of a message, appends the
+/// value of the message to `values`, because all of it has been sent.
 fn drop_slice(values: &mut VecDeque<SentValue>, memory: Memory) {
     if let Memory::Slice(message, _) = memory {
         let last = Rc::into_inner(message);
@@ -88,7 +88,8 @@ fn drop_slice(values: &mut VecDeque<SentValue>, memory: Memory) {
 }
 
 impl Peer {
-    /// Returns the message into which an item with `len` bytes is to be packed.
+    /// Returns the message into which an item with `len` bytes is to be packed. Closes the open
+    /// message if it has no room, and begins a new one if none is open.
     fn open(&mut self, agreement: u64, len: usize) -> &mut Vec<u8> {
         if !self.open.is_empty() && !frames::has_room(&self.open, len) {
             self.close();
@@ -99,7 +100,8 @@ impl Peer {
         &mut self.open
     }
 
-    /// Closes the message into which frames were packed.
+    /// Moves the message into which frames were packed to the end of the waiting messages. Does
+    /// nothing if no message is open.
     fn close(&mut self) {
         if !self.open.is_empty() {
             let open = std::mem::take(&mut self.open);
@@ -107,7 +109,8 @@ impl Peer {
         }
     }
 
-    /// Announces the next message.
+    /// Announces the next messages, and closes the message that contains the announcement. The
+    /// caller must then append the announced messages to the waiting ones.
     fn announce(&mut self, agreement: u64, header: Header, announced: Announced<'_>) {
         let len = match announced {
             Announced::Whole(_) => size_of::<u64>(),
@@ -145,22 +148,23 @@ impl Messages {
         }
     }
 
-    /// Returns memory for a frame that may be large. It may have contents.
+    /// Returns memory for a frame that may be large. It may have old contents, and any capacity.
     pub(crate) fn buffer(&mut self) -> Vec<u8> {
         self.pool.memory(LARGE)
     }
 
-    /// Keeps the memory of a large message for reuse.
+    /// Keeps the memory of a large message for reuse, or frees it if the pool has no use for it.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
         self.pool.keep(bytes);
     }
 
-    /// Keeps the memory of a message of frames for reuse.
+    /// Keeps the memory of a message of frames for further receives, or frees it.
     pub(crate) fn keep_message(&mut self, frames: Frames) {
         self.receiving.keep(frames.into_memory());
     }
 
-    /// Returns the amount of data in transit.
+    /// Returns the number of bytes in pending sends and announced receives, and a counter of
+    /// messages that have moved.
     pub(crate) fn under_way(&self) -> UnderWay {
         let sending = self.sending.iter().map(|&to| self.peers[to].bytes);
         UnderWay {
@@ -169,7 +173,7 @@ impl Messages {
         }
     }
 
-    /// Returns the number of messages that were passed to MPI.
+    /// Returns the number of messages that [`Messages::push`] has passed to MPI so far.
     pub(crate) fn sent(&self) -> u64 {
         self.sent
     }
@@ -191,15 +195,17 @@ impl Messages {
         peer
     }
 
-    /// Puts a frame into a message, which [`Messages::push`] passes to MPI. Does not block.
+    /// Puts a copy of a frame into a message, which [`Messages::push`] passes to MPI. Does not
+    /// block. Panics if `to` does not exist.
     pub(crate) fn send(&mut self, to: usize, header: Header, bytes: &[u8]) {
         if !self.try_send_pieces(to, header, &[bytes]) {
             self.send_owned(to, header, bytes.to_vec());
         }
     }
 
-    /// Sends a frame whose bytes are in pieces, if it is small enough to be copied into a message
-    /// with others. Returns false, without sending, if it has [`LARGE`] bytes or more.
+    /// Puts a frame whose contents are the concatenated pieces into a message with others, which
+    /// [`Messages::push`] passes to MPI. Returns false, without an effect, if the frame has
+    /// [`LARGE`] bytes or more. Panics if `to` does not exist.
     pub(crate) fn try_send_pieces(&mut self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
         if len >= LARGE {
@@ -214,7 +220,9 @@ impl Messages {
         true
     }
 
-    /// Sends a frame as [`Messages::send`] does, without copying large bytes.
+    /// Sends a frame as [`Messages::send`] does, without copying large contents. Contents of more
+    /// than [`MOST`] bytes are copied nevertheless, and sent in parts. Panics if `to` does not
+    /// exist.
     pub(crate) fn send_owned(&mut self, to: usize, header: Header, bytes: Vec<u8>) {
         if bytes.len() < LARGE {
             self.send(to, header, &bytes);
@@ -241,8 +249,11 @@ impl Messages {
         }
     }
 
-    /// Sends a message directly from the memory of its slices. No slice may have more than [`MOST`]
-    /// bytes. The message is kept until its slices are sent: see [`Messages::take_sent`].
+    /// Announces a message that [`Messages::push`] sends directly from the memory of its slices.
+    /// The message is kept until its slices are sent: see [`Messages::take_sent`].
+    ///
+    /// No slice may have more than [`MOST`] bytes, because the send would panic. Panics if `to`
+    /// does not exist.
     pub(crate) fn send_sliced(&mut self, to: usize, header: Header, message: SlicedMessage) {
         self.lent += 1;
         let agreement = self.agreement;
@@ -255,20 +266,20 @@ impl Messages {
         }
     }
 
-    /// Returns a value that has been sent completely, or `None` if there is none.
+    /// Removes and returns a value that has been sent completely, or `None` if there is none.
     pub(crate) fn take_sent(&mut self) -> Option<SentValue> {
         let value = self.values.pop_front()?;
         self.lent -= 1;
         Some(value)
     }
 
-    /// Returns true if values are kept that are to be given back.
+    /// Returns true if values are kept that [`Messages::take_sent`] has not returned yet.
     pub(crate) fn lends(&self) -> bool {
         self.lent > 0
     }
 
-    /// Copies the slices of values that were not passed to MPI. Returns true if MPI has no other
-    /// slices in pending sends.
+    /// Copies the slices that were not passed to MPI. [`Messages::take_sent`] returns the values
+    /// that are not needed any more. Returns true if MPI has no slices in pending sends.
     pub(crate) fn release_values(&mut self) -> bool {
         let mut is_free = true;
         for peer in &mut self.peers {
@@ -283,9 +294,11 @@ impl Messages {
         is_free
     }
 
-    /// Passes messages to MPI as far as its limits allow. If `idle`, frames do not wait for others
-    /// to share their message. Returns true if no message is left. Sends that MPI has not completed
-    /// do not count.
+    /// Passes messages to MPI, in order, until [`BYTES`] or [`MESSAGES`] are in pending sends to an
+    /// OS process. If `idle`, frames do not wait for others to share their message.
+    ///
+    /// Returns true if no message is left. Sends that MPI has not completed do not count. An error
+    /// of MPI ends the job.
     pub(crate) fn push(&mut self, idle: bool) -> bool {
         if self.listed.is_empty() {
             return true;
@@ -322,11 +335,11 @@ impl Messages {
     }
 
     /// Polls pending operations and takes the messages that have come. Calls `see` for each frame
-    /// of the link itself. Frames of the runtime are kept for [`Messages::take`].
+    /// of the link itself, with its sender. Frames of the runtime are kept for [`Messages::take`].
     ///
     /// # Errors
     /// Returns the sender of a message that is invalid, or that is from another program or network,
-    /// and the error.
+    /// and the error. Valid messages that came before it are handled nevertheless.
     pub(crate) fn poll(
         &mut self,
         mut see: impl FnMut(usize, Header, &[u8]),
@@ -378,7 +391,8 @@ impl Messages {
         });
     }
 
-    /// Returns true if MPI has completed all sends, as far as it reports.
+    /// Returns true if no frame waits to be passed to MPI, and the polls have found all sends
+    /// completed.
     pub(crate) fn is_sent(&self) -> bool {
         self.listed.is_empty() && self.sending.is_empty()
     }
@@ -388,8 +402,12 @@ impl Messages {
         !(self.come.is_empty() && self.values.is_empty())
     }
 
-    /// Returns the next message with frames of the runtime, and its sender, or `None`. The
-    /// remaining frames must be put back by [`Messages::put_back`].
+    /// Removes and returns the next message with frames of the runtime, and its sender. Returns
+    /// `None` if no such message has come completely. The parts of a frame that was sent in parts
+    /// are joined.
+    ///
+    /// A message of packed frames may also contain frames of the link itself, which were handled
+    /// already. Frames that the caller does not take must be put back by [`Messages::put_back`].
     pub(crate) fn take(&mut self) -> Option<(usize, Received)> {
         loop {
             let (from, come) = self.come.pop_front()?;
@@ -409,12 +427,14 @@ impl Messages {
         }
     }
 
-    /// Puts back the remaining frames of the message that was taken last.
+    /// Puts back the remaining frames of the message that was taken last, so that
+    /// [`Messages::take`] returns them next. `from` is their sender.
     pub(crate) fn put_back(&mut self, from: usize, frames: Frames) {
         self.come.push_front((from, Received::Packed(frames)));
     }
 
-    /// Polls and pauses. Messages that come are discarded.
+    /// Polls, pauses, and polls again. Errors and frames of the link itself are ignored. Frames of
+    /// the runtime are not delivered any more.
     fn poll_on(&mut self, backoff: &mut Backoff) {
         let _ = self.poll(|_, _, _| ());
         thread::yield_now();
@@ -422,8 +442,10 @@ impl Messages {
         let _ = self.poll(|_, _, _| ());
     }
 
-    /// Blocks until all messages of all OS processes have been received. All OS processes must call
-    /// it and must not send afterwards. Messages that come are discarded.
+    /// Blocks until all messages of all OS processes have been received, and then cancels the
+    /// posted receives. All OS processes must call it and must not send afterwards.
+    ///
+    /// Messages that come are ignored. Sent values that were not taken are leaked.
     pub(crate) fn finish(&mut self) {
         let mut backoff = Backoff::default();
         while !self.push(true) || !self.sending.is_empty() {

@@ -99,7 +99,8 @@ impl Operation {
         Operation::begin_as(Kind::Sends, memory, call)
     }
 
-    /// Begins a receive of at most `most` bytes into a buffer with room for them.
+    /// Begins a receive of at most `most` bytes into a buffer with room for them: `call` passes the
+    /// buffer to MPI, and returns its error code. An error ends the job.
     pub(crate) fn begin_to_receive(
         memory: Memory,
         most: usize,
@@ -125,9 +126,12 @@ impl Operation {
         }
     }
 
-    /// Returns the index of an operation that has become done, or `None`. The search begins at
-    /// `first`. Tests all operations in one call, because each call takes the same time. Does not
-    /// block. An error of MPI ends the job.
+    /// Returns the index of an operation that has become done, or `None`. A single operation is
+    /// also returned if it was done before. The search begins at index `first`, which must not
+    /// exceed the number of operations, and wraps around.
+    ///
+    /// Tests all operations in one call, because each call takes the same time. Does not block. An
+    /// error of MPI ends the job.
     ///
     /// # Panics
     /// Panics if there are more than [`ASKED`] operations.
@@ -189,7 +193,7 @@ impl Operation {
         self.done
     }
 
-    /// Marks the operation as done.
+    /// Marks the operation as done. For a receive, records the length of the message.
     fn finish(&mut self, status: ffi::MPI_Status) {
         self.done = true;
         if let Kind::Receives { most } = self.kind {
@@ -197,7 +201,8 @@ impl Operation {
         }
     }
 
-    /// Records the length of a received message.
+    /// Records the length of a received message, of which `most` bytes fit into the buffer. Panics
+    /// if it is longer.
     fn received(&mut self, most: usize, status: ffi::MPI_Status) {
         let mut len = 0;
         // SAFETY: the status belongs to a received message.
@@ -216,8 +221,9 @@ impl Operation {
         self.kind = Kind::Received { len };
     }
 
-    /// Cancels a receive for which no message will come. Blocks until MPI has released its buffer,
-    /// but at most for `at_most`. A buffer that was not released by then is leaked.
+    /// Cancels a receive for which no message will come. Does nothing if it is done. Blocks until
+    /// MPI has released its buffer, but at most for `at_most`. A buffer that was not released by
+    /// then is leaked. An error of MPI ends the job.
     pub(crate) fn cancel(mut self, at_most: Duration) {
         if self.is_done() {
             return;
@@ -236,7 +242,8 @@ impl Operation {
         self.memory.is_slice()
     }
 
-    /// Returns the number of bytes that the operation sends or receives.
+    /// Returns the number of bytes that the operation sends or receives. For a receive that is not
+    /// done, it is the largest number of bytes that may come. For a cancelled one, it is 0.
     pub(crate) fn len(&self) -> usize {
         match self.kind {
             Kind::Sends => self.memory.len(),

@@ -54,7 +54,7 @@ impl Posted {
         posted
     }
 
-    /// Returns the number of receives for each OS process.
+    /// Returns the number of receives to post for each other OS process.
     fn each(&self) -> usize {
         (POSTED / self.of.len().max(1)).clamp(LEAST, MOST)
     }
@@ -65,7 +65,7 @@ impl Posted {
         world.receive(self.of[at], PACKED, Memory::Bytes(bytes), LONGEST)
     }
 
-    /// Posts the missing receives.
+    /// Posts receives in place of those that [`Posted::next`] has used.
     pub(crate) fn post_all(&mut self, world: &World) {
         while let Some(at) = self.short.pop() {
             let operation = self.post(world, at);
@@ -75,6 +75,9 @@ impl Posted {
 
     /// Returns the next message and its sender, or `None` if none has come. Does not block.
     /// Messages of one sender keep their order.
+    ///
+    /// The receive of the message is replaced by a later one, and [`Posted::post_all`] posts
+    /// another. If no later one is left, another is posted at once. An error of MPI ends the job.
     pub(crate) fn next(&mut self, world: &World) -> Option<(usize, Vec<u8>)> {
         let at = Operation::any_done(&mut self.fronts, self.first)?;
         self.first = at + 1;
@@ -105,8 +108,8 @@ impl Posted {
         }
     }
 
-    /// Cancels all receives. No message may be sent any more. Blocks for at most [`CANCELLING`] for
-    /// each receive.
+    /// Cancels all receives. No message may be sent to this OS process any more. Blocks for at most
+    /// [`CANCELLING`] for each receive.
     pub(crate) fn cancel(&mut self) {
         let later = self.later.drain(..).flatten();
         for operation in self.fronts.drain(..).chain(later) {

@@ -8,9 +8,11 @@ pub(crate) const FORWARDING: Duration = Duration::from_millis(500);
 /// Interval between checks of the pipes.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Waits until the reader of standard output and standard error has read all of it, but at most for
-/// `at_most`. A launcher that is asked to end the job may end without reading the remaining output
-/// of the OS processes. It would be lost, including the cause of the failure.
+/// Blocks until the readers of standard output and standard error have read all of it, but at most
+/// for `at_most`. Does not block for files that cannot be queried.
+///
+/// A launcher that is asked to end the job may end without reading the remaining output of the OS
+/// processes. It would be lost, including the cause of the failure.
 pub(crate) fn wait_until_read(at_most: Duration) {
     let start = Instant::now();
     while is_unread() && start.elapsed() < at_most {
@@ -18,8 +20,8 @@ pub(crate) fn wait_until_read(at_most: Duration) {
     }
 }
 
-/// Returns true if a pipe contains unread bytes. Other files, such as regular ones, cannot be
-/// queried and have no reader to wait for.
+/// Returns true if the kernel reports unread bytes for standard output or standard error, as for a
+/// pipe whose reader has not read all of it. Files that cannot be queried have no unread bytes.
 fn is_unread() -> bool {
     let unread = [
         rustix::io::ioctl_fionread(std::io::stdout()),

@@ -18,13 +18,14 @@ pub(crate) struct Probed {
 }
 
 impl Probed {
-    /// Returns true if a message is on its way.
+    /// Returns true if a message was matched that [`Probed::next`] has not returned yet.
     pub(crate) fn is_coming(&self) -> bool {
         !self.matched.is_empty()
     }
 
-    /// Returns the next message and its sender, or `None` if none has come completely. Does not
-    /// block. It may overtake messages of other OS processes, but not of the same one.
+    /// Matches a further message, if one has come and fewer than [`MATCHED`] are pending. Returns
+    /// the next message that has come completely, and its sender, or `None`. Does not block. The
+    /// message may overtake messages of other OS processes, but not of the same one.
     pub(crate) fn next(&mut self, world: &World) -> Option<(usize, Vec<u8>)> {
         if self.matched.len() < MATCHED {
             let memory = |_| Memory::Bytes(Vec::new());

@@ -48,7 +48,7 @@ enum Incoming {
 }
 
 impl Incoming {
-    /// Returns true if all of it has come.
+    /// Returns true if all of the message has come. Adds the slices that have come to the message.
     ///
     /// # Errors
     /// Returns [`InvalidMessage`] if a slice does not belong to the message.
@@ -119,17 +119,19 @@ impl Receiving {
         }
     }
 
-    /// Returns the number of messages that have begun or ended.
+    /// Returns a counter that grows when a message of frames comes, and when [`Receiving::take`]
+    /// delivers a message.
     pub(crate) fn moved(&self) -> u64 {
         self.moved
     }
 
-    /// Returns the number of announced bytes in transit.
+    /// Returns the number of bytes of announced messages that were not delivered yet.
     pub(crate) fn bytes(&self) -> usize {
         self.coming.iter().map(|(_, coming)| coming.len()).sum()
     }
 
-    /// Returns true if a message is on its way.
+    /// Returns true if a message was matched, or taken from MPI, or announced, and not delivered
+    /// yet. Posted receives of frames do not count.
     pub(crate) fn is_coming(&self) -> bool {
         let found = match &self.frames {
             Messages::Posted(_) => false,
@@ -138,19 +140,20 @@ impl Receiving {
         found || !self.coming.is_empty()
     }
 
-    /// Keeps the memory of a message of frames for reuse.
+    /// Keeps the memory of a message of frames for reuse. Frees it if messages are found by probes.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
         if let Messages::Posted(posted) = &mut self.frames {
             posted.keep(bytes);
         }
     }
 
-    /// Takes messages of frames from MPI, at most [`BATCH`], and posts receives for the messages
-    /// that they announce.
+    /// Takes messages of frames from MPI, and posts receives for the messages that they announce.
+    /// Takes at most [`BATCH`], and none after one with less than [`SMALL`] bytes.
+    /// [`Receiving::take`] delivers them. `agreement` is that of this OS process.
     ///
     /// # Errors
     /// Returns the sender of a message that is invalid, or that is from another program or network,
-    /// and the error. The other messages stay in MPI.
+    /// and the error. This message is dropped. The following ones stay in MPI.
     pub(crate) fn poll(
         &mut self,
         world: &World,
@@ -186,8 +189,8 @@ impl Receiving {
     /// Opens a message of frames, and posts receives for the message that it announces.
     ///
     /// # Errors
-    /// Returns an error if the message is invalid, announces a message that is too large, or has
-    /// another agreement. An agreement of 0 fits any other.
+    /// Returns an error if the message is invalid, announces a message that is too large or whose
+    /// memory cannot be allocated, or has another agreement. An agreement of 0 fits any other.
     fn open(
         &mut self,
         world: &World,
@@ -231,7 +234,8 @@ impl Receiving {
         Ok(())
     }
 
-    /// Calls `each` with each message that has come, in the order of sending for each sender.
+    /// Calls `each` with the sender and the contents of each message that has come completely, and
+    /// removes the message. The messages of a sender keep their order.
     ///
     /// # Errors
     /// Returns the sender of an invalid message and the error, or the error of `each`. The
@@ -260,8 +264,8 @@ impl Receiving {
         Ok(())
     }
 
-    /// Cancels posted receives of frames. No message may be sent any more. May block for a short
-    /// time.
+    /// Cancels posted receives of frames. No message may be sent to this OS process any more. May
+    /// block for a second for each receive.
     pub(crate) fn cancel(&mut self) {
         if let Messages::Posted(posted) = &mut self.frames {
             posted.cancel();

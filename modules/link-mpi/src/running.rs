@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 /// Variable with the name of the file.
 const VARIABLE: &str = "GRAPHMAP_RUNNING";
 
-/// Appends a byte to the file. Returns true on success.
+/// Appends a byte to the file. Returns true on success, and false if the file does not exist or
+/// cannot be written.
 fn write(file: &Path) -> bool {
     let opened = OpenOptions::new().append(true).open(file);
     opened.and_then(|mut sign| sign.write_all(b"1")).is_ok()
@@ -24,13 +25,15 @@ fn write(file: &Path) -> bool {
 pub(crate) struct Running(Option<PathBuf>);
 
 impl Running {
-    /// Signals that the program has begun, if there is a file.
+    /// Signals that the program has begun, if `GRAPHMAP_RUNNING` names an existing file. Otherwise,
+    /// the other functions have no effect.
     pub(crate) fn begin() -> Running {
         let file = env::var_os(VARIABLE).map(PathBuf::from);
         Running(file.filter(|file| write(file)))
     }
 
-    /// Signals that all OS processes have initialised MPI.
+    /// Signals that all OS processes have initialised MPI, if the start was signalled. Errors are
+    /// ignored.
     pub(crate) fn joined(&self) {
         if let Some(file) = &self.0 {
             // If this fails, only the exit code of the launcher is available.
@@ -38,7 +41,8 @@ impl Running {
         }
     }
 
-    /// Signals that the program ends without an error, by removing the file.
+    /// Signals that the program ends without an error, by removing the file, if the start was
+    /// signalled. Errors are ignored.
     pub(crate) fn end(self) {
         if let Some(file) = self.0 {
             // If this fails, the end looks like a failure.

@@ -43,8 +43,10 @@ pub(crate) struct SameHost {
 
 impl SameHost {
     /// Creates or joins the shared memory of this host. All OS processes must call this function,
-    /// and it blocks until they do. Returns `None` if `wanted` is false, if no other OS process is
-    /// on this host, or if one of them cannot create or join the shared memory.
+    /// and it blocks until they do.
+    ///
+    /// Returns `None` if `wanted` is false, if no other OS process is known to be on this host, or
+    /// if one of those on this host cannot create or join the shared memory.
     pub(crate) fn new(world: &World, wanted: bool) -> Option<SameHost> {
         let (me, own) = (world.me(), sharing_key());
         let sharing_keys = world.gather(&own);
@@ -86,7 +88,7 @@ impl SameHost {
         self.here[of]
     }
 
-    /// Returns true if all OS processes are on this host.
+    /// Returns true if all OS processes of the run are on this host.
     pub(crate) fn is_all(&self) -> bool {
         self.of.len() == self.here.len()
     }
@@ -97,7 +99,8 @@ impl SameHost {
 
     /// Delivers frames that have come, with the number of their sender in the run, at most
     /// [`TAKEN`] of each sender. Returns the number of frames. Calls `differs` instead, with the
-    /// sender and its agreement, for a frame whose sender has another agreement.
+    /// sender and its agreement, for a frame whose sender has another agreement. An agreement of 0
+    /// fits any other. `agreement` is that of this OS process.
     ///
     /// # Errors
     /// Returns an error if the bytes that came are not a valid frame.

@@ -40,15 +40,16 @@ pub(crate) struct Connection {
     pub(crate) unanswered: u32,
 }
 
-/// Returns the established TCP connections of this OS process.
+/// Returns the established TCP connections of this OS process. Each holds a duplicate of the file
+/// descriptor. Without `/proc`, there are none.
 pub(crate) fn all() -> impl Iterator<Item = Connection> {
     let numbers = fs::read_dir("/proc/self/fd").into_iter().flatten();
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
     numbers.flatten().filter_map(number).filter_map(connection)
 }
 
-/// Returns the connection of a file descriptor. Returns `None` if it is not an established TCP
-/// connection.
+/// Returns the connection of a file descriptor, with a duplicate of the descriptor. Returns `None`
+/// if it is not an established TCP connection or cannot be duplicated.
 fn connection(fd: i32) -> Option<Connection> {
     let mut info = [0u8; LAST_ACK + 4];
     let mut len = info.len() as u32;
@@ -78,8 +79,9 @@ fn connection(fd: i32) -> Option<Connection> {
 }
 
 impl Connection {
-    /// Makes the kernel probe the other side of an idle connection at this interval from now on.
-    /// The interval is at least one second.
+    /// Makes the kernel probe the other side of the connection from now on, when the connection was
+    /// idle for the duration `every`, and then at this interval. The duration is at least one
+    /// second.
     ///
     /// # Errors
     /// Returns an error if an option of the socket cannot be set.

@@ -44,8 +44,9 @@ const MOST: usize = 16;
 /// Size in bytes of the addresses of a host: four for each, padded with zeros.
 pub(crate) const ADDRESSES: usize = 4 * MOST;
 
-/// Returns the IPv4 addresses of this host, for the other OS processes. Without
-/// `/proc/net/fib_trie`, all bytes are 0.
+/// Returns the IPv4 addresses of this host, four bytes each, for the other OS processes. Loopback
+/// addresses are omitted, and there are at most [`MOST`]. The rest of the [`ADDRESSES`] bytes is 0,
+/// which are all of them without `/proc/net/fib_trie`.
 pub(crate) fn local_addresses() -> Vec<u8> {
     let table = fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let mut bytes: Vec<u8> = addresses(&table)
@@ -56,7 +57,8 @@ pub(crate) fn local_addresses() -> Vec<u8> {
     bytes
 }
 
-/// Returns the local addresses in the kernel's routing table, at most [`MOST`].
+/// Returns the different local addresses in the kernel's routing table (`/proc/net/fib_trie`), at
+/// most [`MOST`]. Loopback addresses are omitted.
 fn addresses(table: &str) -> Vec<Ipv4Addr> {
     let mut found = Vec::new();
     let mut last = None;
@@ -76,8 +78,9 @@ fn addresses(table: &str) -> Vec<Ipv4Addr> {
     found
 }
 
-/// Returns the addresses that this host does not have, each with its host. `gathered` contains the
-/// addresses of each OS process.
+/// Returns the addresses that this host does not have, each once with its host, sorted by address.
+/// `hosts` and `gathered` contain the host and the addresses of each OS process. `me` is this OS
+/// process. Panics if it does not exist.
 fn others(hosts: &[String], gathered: &[u8], me: usize) -> Vec<(IpAddr, String)> {
     let each = gathered.as_chunks::<ADDRESSES>().0;
     let each: Vec<_> = each
@@ -124,9 +127,11 @@ pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
 }
 
 /// Spawns a thread that ends this OS process and its launchers when another of `hosts` has not
-/// answered for `limit`. It prints the reason, and the exit code is [`Exit::Lost`]. Without
-/// addresses of other hosts, there are no checks. `gathered` contains the addresses of each OS
-/// process.
+/// answered for `limit`. It checks every eighth of `limit`. It prints the reason, and the exit code
+/// is [`Exit::Lost`].
+///
+/// `hosts` and `gathered` contain the host and the addresses of each OS process. `me` is this OS
+/// process. Without addresses of other hosts, there are no checks. Panics if `me` does not exist.
 pub(crate) fn others_than(me: usize, hosts: &[String], gathered: &[u8], limit: Duration) {
     let others = others(hosts, gathered, me);
     if others.is_empty() {
@@ -152,8 +157,8 @@ pub(crate) fn others_than(me: usize, hosts: &[String], gathered: &[u8], limit: D
     });
 }
 
-/// Calls a function on a new thread, at this interval, until the program ends. If the thread cannot
-/// be started, there are no checks.
+/// Calls `check` on a new thread named `name` until the program ends, and sleeps for `every` before
+/// each call. If the thread cannot be started, there are no checks.
 fn watch(name: &str, every: Duration, mut check: impl FnMut() + Send + 'static) {
     let watch = move || {
         loop {
@@ -164,8 +169,11 @@ fn watch(name: &str, every: Duration, mut check: impl FnMut() + Send + 'static) 
     let _ = thread::Builder::new().name(name.into()).spawn(watch);
 }
 
-/// Returns a host that has not acknowledged any data for `limit` in spite of probes, or `None`.
-/// Makes the kernel probe all connections to `others`, which must be sorted by address.
+/// Returns a host that has not acknowledged any data for `limit`, although at least [`ASKED`]
+/// probes or retransmissions are unanswered. Returns `None` if there is none.
+///
+/// Makes the kernel probe the connections to `others`, which must be sorted by address, until it
+/// finds such a host.
 fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
     for connection in sockets::all() {
         let Connection {

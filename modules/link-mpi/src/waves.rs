@@ -73,8 +73,8 @@ impl Waves {
         Some(self.number)
     }
 
-    /// Adds an answer to wave `number`. Returns the result of the wave, which is [`Found::Nothing`]
-    /// for the answer to another wave.
+    /// Adds the counts of an OS process that answers wave `number`. Returns the result of the wave.
+    /// It is [`Found::Nothing`] if answers are missing, and for an answer to another wave.
     pub(crate) fn answer(&mut self, number: u32, counts: Counts) -> Found {
         if number != self.number || self.awaited == 0 {
             return Found::Nothing;
@@ -86,8 +86,13 @@ impl Waves {
         self.found()
     }
 
-    /// Returns the result of the wave. It is [`Found::Nothing`] if not all have answered.
-    /// Otherwise, prepares the next wave.
+    /// Returns the result of the wave, and prepares the next one. Returns [`Found::Nothing`],
+    /// without an effect, if answers are missing.
+    ///
+    /// Returns [`Found::Quiescence`], and discards the counts, if four numbers are equal: the
+    /// frames sent and received in this wave, and in the wave before it. Otherwise returns
+    /// [`Found::Work`]. The next wave may begin at once if the frames sent and received in this
+    /// wave are equal in number, and else after a pause.
     pub(crate) fn found(&mut self) -> Found {
         if self.awaited > 0 {
             return Found::Nothing;
@@ -113,15 +118,16 @@ impl Waves {
         Found::Work
     }
 
-    /// Discards the counts, so that the next wave is a first one.
+    /// Discards the counts and the pause, so that the next wave is a first one and may begin at
+    /// once.
     pub(crate) fn reset(&mut self) {
         self.before = None;
         self.pause = Duration::ZERO;
         self.next = None;
     }
 
-    /// Returns the time until the next wave may begin. Returns `None` if a wave is in progress, or
-    /// if there is no pause.
+    /// Returns the time until the next wave may begin, which is zero when the pause has passed.
+    /// Returns `None` if a wave is in progress, or if there is no pause.
     pub(crate) fn rest(&self, now: Instant) -> Option<Duration> {
         match self.awaited {
             0 => self.next.map(|next| next.saturating_duration_since(now)),

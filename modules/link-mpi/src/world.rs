@@ -73,9 +73,8 @@ impl World {
     /// and it blocks until they do. An error of MPI after the initialisation ends the job.
     ///
     /// # Errors
-    ///
     /// Returns an error if MPI is already initialised, cannot be initialised, or does not support
-    /// threads.
+    /// threads. In the last case, MPI is finalized.
     pub(crate) fn join() -> Result<World, String> {
         let (initialized, threads) = Initialized::new()?;
         if threads < funneled() {
@@ -115,8 +114,8 @@ impl World {
         self.count
     }
 
-    /// Returns the host name of each OS process. All OS processes must call it. Blocks until they
-    /// do.
+    /// Returns the host name of each OS process, in the order of their numbers. All OS processes
+    /// must call it. Blocks until they do. An error of MPI ends the job.
     pub(crate) fn hosts(&self) -> Vec<String> {
         let mut name = calls::host().into_bytes();
         name.resize(NAME, 0);
@@ -128,11 +127,11 @@ impl World {
         names.chunks_exact(NAME).map(text).collect()
     }
 
-    /// Returns the concatenated `bytes` of all OS processes. All must call it, with the same
-    /// length. Blocks until they do. An error of MPI ends the job.
+    /// Returns the `bytes` of all OS processes, concatenated in the order of their numbers. All
+    /// must call it, with the same length. Blocks until they do. An error of MPI ends the job.
     ///
     /// # Panics
-    /// Panics if there are 2^31 bytes or more.
+    /// Panics if `bytes` has 2^31 bytes or more.
     pub(crate) fn gather(&self, bytes: &[u8]) -> Vec<u8> {
         let len = i32::try_from(bytes.len()).expect("a few");
         let mut all = vec![0_u8; bytes.len() * self.count];
@@ -179,7 +178,8 @@ impl World {
     /// error of MPI, such as a longer message, ends the job.
     ///
     /// # Panics
-    /// Panics if `most` is more than [`MOST`], or if `from` does not exist.
+    /// Panics if `most` is more than [`MOST`], if `from` does not exist, or if `memory` is memory
+    /// of a slice with less than `most` free bytes.
     pub(crate) fn receive(&self, from: usize, tag: i32, memory: Memory, most: usize) -> Operation {
         assert!(most <= MOST && from < self.count);
         // SAFETY: the buffer has room for `most` bytes and belongs to the operation.
@@ -191,8 +191,10 @@ impl World {
     }
 
     /// Begins to receive the next message with a tag from any OS process, if one has come. Returns
-    /// its sender and the operation, or `None`. Does not block. `memory` returns a buffer for a
-    /// number of bytes.
+    /// its sender and the operation, or `None`. Does not block. An error of MPI ends the job.
+    ///
+    /// `memory` is called with the number of bytes of the message, and returns a buffer. Panics if
+    /// that is memory of a slice with less free bytes.
     pub(crate) fn find(
         &self,
         tag: i32,
@@ -223,7 +225,8 @@ impl World {
         Some((from, receive))
     }
 
-    /// Begins a barrier. The operation is done when all OS processes have begun it.
+    /// Begins a barrier, without blocking. All OS processes must begin it. The operation is done
+    /// when they have. An error of MPI ends the job.
     pub(crate) fn barrier(&self) -> Operation {
         // SAFETY: all OS processes call it, once.
         Operation::begin(Memory::Bytes(Vec::new()), |_, request| unsafe {
@@ -231,18 +234,20 @@ impl World {
         })
     }
 
-    /// Finalizes MPI, unless that was done before. Every OS process must call it. May block until
-    /// they do.
+    /// Finalizes MPI, unless that was done before or MPI was left open. Every OS process must call
+    /// it. May block until they do.
     pub(crate) fn end(&mut self) {
         drop(self.initialized.take());
     }
 
     /// Leaves MPI initialised, after the launcher was notified that this OS process has finished.
+    /// [`World::end`] then has no effect.
     pub(crate) fn leave_open(&mut self) {
         std::mem::forget(self.initialized.take());
     }
 
-    /// Ends all OS processes with this exit code.
+    /// Ends all OS processes with this exit code, and does not return. May block for a second, to
+    /// notify the launcher.
     pub(crate) fn abort(&self, code: u8) -> ! {
         calls::over();
         calls::end_job(self.comm, code);

@@ -19,7 +19,7 @@ use graphmap_executor::exec::user_code;
 trait Receive {
     fn is_done(&self) -> bool;
 
-    /// Takes and drops the message. The drop is user code.
+    /// Takes and drops the message. The drop is user code. The receive must be done.
     fn take(&mut self);
 }
 

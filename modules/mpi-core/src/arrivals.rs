@@ -22,7 +22,7 @@ const EAGER_BYTES: usize = 64 << 10;
 
 impl SendMode {
     /// Returns the mode for a message of this size. A standard send of more than [`EAGER_BYTES`]
-    /// becomes synchronous.
+    /// becomes synchronous. All other modes stay the same.
     #[inline(always)]
     pub(super) fn of_bytes(self, bytes: usize) -> SendMode {
         match self {
@@ -33,18 +33,21 @@ impl SendMode {
 }
 
 impl World {
-    /// Returns the scheduler of a process or endpoint. Returns `None` if it is this scheduler, or
-    /// if the process of the endpoint is not known.
+    /// Returns the scheduler of a process or endpoint. Returns `None` if it is this scheduler, if
+    /// the run has no other schedulers, or if the process of the endpoint is not known.
     #[inline]
     pub(super) fn remote_scheduler(&self, member: u32) -> Option<u32> {
         let others = self.others.as_ref()?;
         others.remote_scheduler(self.process_of(member)?)
     }
 
-    /// Sends a message to `member`, a rank of scheduler `to`. Does not wait. The message is sent at
-    /// once if it is small and the credit is sufficient. Otherwise it is announced, and kept here
-    /// until the other scheduler requests it. Returns [`Sent::Left`] if the sender need not wait,
-    /// and [`Sent::Held`] otherwise. A panic of user code that encodes the value is resumed.
+    /// Sends a message to `member`, a rank of scheduler `to`. Does not wait. A standard or buffered
+    /// message is sent at once if it is small and the credit is sufficient. Otherwise the message
+    /// is announced, and kept here until the other scheduler requests it.
+    ///
+    /// Returns [`Sent::Left`] if the message was sent at once or is buffered. Otherwise returns
+    /// [`Sent::Held`], and the sender waits at that entry. Returns [`Sent::Refused`] if the run has
+    /// no other schedulers. A panic of user code that encodes the value is resumed.
     pub(super) fn send_remote(
         &self,
         to: u32,
@@ -92,8 +95,8 @@ impl World {
         }
     }
 
-    /// Sets the type that the receive at `entry` expects, if its message may arrive as bytes: if
-    /// the run has several schedulers.
+    /// Sets the type that the receive at `entry` expects. Does nothing if no message can arrive as
+    /// bytes, because the run has a single scheduler. Otherwise panics if the entry does not exist.
     #[inline]
     pub(super) fn want(&self, entry: u32, wanted: Wanted) {
         if self.others.is_some() {
@@ -102,7 +105,8 @@ impl World {
         }
     }
 
-    /// Returns true if a message may be for a process or endpoint of this scheduler.
+    /// Returns true if a message may be for a process or endpoint of this scheduler. Returns false
+    /// for a process of another scheduler, and for a number that no endpoint can have.
     ///
     /// Endpoints cannot be checked. The message may arrive before the announcement of the endpoint,
     /// or after the number has been given to another endpoint. The latter does not receive it,
@@ -111,8 +115,9 @@ impl World {
         member < DONE && (member >= self.ranks || self.remote_scheduler(member).is_none())
     }
 
-    /// Handles a frame from scheduler `from`. Returns `None` if the frame is invalid. After the
-    /// run, drops any frame of an existing scheduler.
+    /// Handles a frame from scheduler `from`. Returns `None` if the frame is invalid, or if the run
+    /// has no scheduler `from` beside this one. After the run, drops any frame of an existing
+    /// scheduler. A panic of user code that drops or sends a value fails the run.
     #[track_caller]
     pub(super) fn arrive(&self, from: u32, frame: Frame) -> Option<()> {
         let others = self.others.as_ref()?;
@@ -205,7 +210,8 @@ impl World {
         Some(())
     }
 
-    /// Sends the value of a message that was kept here.
+    /// Sends the value of a message that was kept here to scheduler `to`, where it is for `entry`.
+    /// A panic of user code fails the run.
     fn send_kept(&self, others: &Others, to: u32, entry: u32, value: Erased) {
         // The encoding and the drop of the value are user code.
         self.guarded("sent", || others.send(to, Frame::Data { entry, value }));
@@ -234,8 +240,8 @@ impl World {
         }
     }
 
-    /// Handles the frames that arrived before any rank here had the communicator. An invalid frame
-    /// fails the run.
+    /// Handles, and removes, the frames that arrived before any rank here had the communicator
+    /// `shared`. An invalid frame fails the run.
     pub(super) fn take_early(&self, shared: &Rc<CommunicatorState>) {
         let early = self.early.borrow_mut().remove(&shared.number());
         for (from, bytes) in early.into_iter().flatten() {

@@ -41,7 +41,8 @@ impl Call {
         self.name == other.name && self.root == other.root && self.of == other.of
     }
 
-    /// Returns the description of the call for reports.
+    /// Returns the description of the call for reports: its name, the type unless it is `()`, and
+    /// the root if it has one.
     pub(super) fn text(&self) -> String {
         match (self.root, self.type_name) {
             (None, "()") => self.name.to_string(),
@@ -50,7 +51,7 @@ impl Call {
         }
     }
 
-    /// Describes the call of a rank.
+    /// Describes the call of a rank, which it made at the source position `at`.
     pub(super) fn by(&self, rank: u32, at: &Location<'_>) -> Caller {
         Caller {
             signature: self.signature(),
@@ -78,7 +79,8 @@ graphmap_executor::payload!(Caller {
 });
 
 impl Caller {
-    /// Returns the error for two calls that do not match.
+    /// Returns the error for two calls that do not match. `self` is the first call, and `other` the
+    /// second.
     pub(super) fn against(self, other: Caller) -> Mismatch {
         let one = |caller: Caller| (caller.rank as usize, caller.text, caller.place);
         Mismatch {
@@ -163,7 +165,7 @@ impl<T, R> Data<T, R> {
     }
 
     /// Returns the value that all ranks get: a clone of it, or the value itself for the last rank.
-    /// `None` if no such value exists.
+    /// `None` if no such value exists. A result of another form is then taken as by [`Data::root`].
     pub(super) fn shared(&mut self, taker: Taker) -> Option<R>
     where
         R: Clone,
@@ -176,7 +178,8 @@ impl<T, R> Data<T, R> {
         }
     }
 
-    /// Takes the whole result. `None` if it was already taken, or has one value for each rank.
+    /// Takes the whole result. `None` if it was already taken. If the result has one value for each
+    /// rank, it is dropped, and the function returns `None`.
     pub(super) fn root(&mut self) -> Option<R> {
         match std::mem::replace(&mut self.outcome, CallOutcome::None) {
             CallOutcome::Shared(value) | CallOutcome::Root(value) => Some(value),
@@ -184,8 +187,8 @@ impl<T, R> Data<T, R> {
         }
     }
 
-    /// Takes the part of a rank. `None` if it was already taken, or the result is not one value for
-    /// each rank.
+    /// Takes the part of a rank, and leaves the other parts. `None` if it was already taken, if the
+    /// rank does not exist, or if the result is not one value for each rank.
     pub(super) fn part(&mut self, rank: u32) -> Option<R> {
         match &mut self.outcome {
             CallOutcome::Each(parts) => parts.get_mut(rank as usize)?.take(),
@@ -197,12 +200,14 @@ impl<T, R> Data<T, R> {
 /// Computes the result of a call from the contributions of its ranks.
 pub(super) trait Combine<T, R>: 'static {
     /// Combines contributions before they are sent to another scheduler. Contributions of
-    /// consecutive ranks may become one, with the rank of the first. `parts` ascends by rank.
+    /// consecutive ranks may become one, with the rank of the first. `parts` ascends by rank. By
+    /// default, returns `parts` unchanged.
     fn combine(&mut self, parts: Vec<(u32, T)>) -> Vec<(u32, T)> {
         parts
     }
 
-    /// Computes the result from all contributions, in the order of ranks.
+    /// Computes the result from all contributions, in the order of ranks. Some of them may have
+    /// been combined.
     fn make(self, all: Vec<T>) -> CallOutcome<R>;
 }
 

@@ -74,8 +74,9 @@ impl Grid {
     /// up to the square root of `ranks`.
     ///
     /// # Errors
-    /// As for [`Grid::new`]. [`Error::Topology`] if `ranks` is not a multiple of the product of the
-    /// given dimensions, or if no dimension is 0 and this product is not `ranks`.
+    /// [`Error::Topology`] if `ranks` is 0 or at least 2^32, if `ranks` is not a multiple of the
+    /// product of the given dimensions, if no dimension is 0 and this product is not `ranks`, or if
+    /// the slices differ in length.
     pub fn balanced(ranks: usize, dims: &[usize], periodic: &[bool]) -> Result<Grid, Error> {
         if ranks == 0 || u32::try_from(ranks).is_err() {
             return Err(SHAPE);
@@ -181,8 +182,10 @@ fn divisors(of: usize) -> Vec<usize> {
 }
 
 /// Appends `count` factors of `number` to `chosen`, in descending order and at most `most`. The
-/// first is as small as possible, then the second, and so on. Returns false if no such factors
-/// exist.
+/// first is as small as possible, then the second, and so on. `divisors` must contain all divisors
+/// of `number` in ascending order.
+///
+/// Returns false, and leaves `chosen` as it was, if no such factors exist.
 fn split_up(
     number: usize,
     count: usize,

@@ -61,7 +61,7 @@ impl Communicator {
         }
     }
 
-    /// Returns [`Error::Rank`] if the communicator does not have the root.
+    /// Checks that the communicator has the rank `root`. Returns [`Error::Rank`] otherwise.
     fn root(&self, root: usize) -> Result<(), Error> {
         let size = self.size();
         match root < size {
@@ -74,7 +74,8 @@ impl Communicator {
         self.rank() == root
     }
 
-    /// Returns the needs of this rank in a call whose result only the root gets.
+    /// Returns the needs of this rank in a call whose result only the root gets, and the function
+    /// that takes the result. At the other ranks, the function returns `None` as the result.
     fn rooted<T: 'static, R: 'static>(&self, root: usize) -> Rooted<R> {
         match self.is_root(root) {
             true => (Needs::All, at_root::<T, R>),
@@ -106,7 +107,7 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Mismatch`] and [`Error::Over`], as for all collective calls.
+    /// As for all collective calls.
     #[track_caller]
     pub fn barrier(&self) -> Collective<()> {
         self.barrier_at(Location::caller())

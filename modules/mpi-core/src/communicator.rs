@@ -42,6 +42,8 @@ impl CommunicatorState {
     }
 
     /// Returns the index of a rank among the ranks of the communicator that are on this scheduler.
+    /// Returns `None` if the rank is on another scheduler. If all ranks are here, the index is the
+    /// rank, which is not checked.
     #[inline]
     pub(super) fn local_index(&self, rank: u32) -> Option<usize> {
         let index = match &self.distribution {
@@ -51,7 +53,8 @@ impl CommunicatorState {
         Some(index as usize)
     }
 
-    /// Returns the rank with an index that [`CommunicatorState::local_index`] returned.
+    /// Returns the rank with an index that [`CommunicatorState::local_index`] returned. Returns
+    /// `None` if ranks are on several schedulers and none here has this index.
     pub(super) fn rank_at_local_index(&self, index: u32) -> Option<u32> {
         match &self.distribution {
             Some(distribution) => distribution.here.at(index),
@@ -156,7 +159,8 @@ impl Communicator {
         &self.shared.world
     }
 
-    /// Returns the envelope of a receive. `None` if the source or the tag is invalid.
+    /// Returns the envelope of a receive. `None` if the communicator does not have the source, or
+    /// if the tag is negative.
     #[inline(always)]
     fn envelope(&self, source: Source, tag: TagOf) -> Option<Envelope> {
         let source = match source {
@@ -172,8 +176,8 @@ impl Communicator {
         Some(Envelope::new(self.shared.number, source, tag))
     }
 
-    /// Returns the envelope of a receive, or [`Error::Rank`] or [`Error::Tag`] if the source or the
-    /// tag is invalid.
+    /// Returns the envelope of a receive. Returns [`Error::Rank`] if the communicator does not have
+    /// the source, and otherwise [`Error::Tag`] if the tag is negative.
     fn selector(&self, source: Source, tag: TagOf) -> Result<Envelope, Error> {
         self.envelope(source, tag)
             .ok_or_else(|| match (source, tag) {
@@ -279,11 +283,12 @@ impl Communicator {
         self.send_by(|_| Erased::one(value), dest, tag, SendMode::Standard, at)
     }
 
-    /// Sends the message that `value` creates. `value` is called once. The errors are those of
-    /// [`send`](Self::send), and for a ready send also [`Error::NotReady`].
+    /// Sends the message that `value` creates. `value` is called once, also if the send fails. The
+    /// errors are those of [`send`](Self::send), and for a ready send also [`Error::NotReady`].
     ///
-    /// Fast path: if a posted receive matches, `value` gets the buffer of that receive, and the
-    /// message is stored directly in the entry of the receive.
+    /// In the fast path, a posted receive on this scheduler matches. Then `value` gets the buffer
+    /// of that receive, and the message is stored directly in the entry of the receive. Otherwise,
+    /// `value` gets `None`.
     #[inline(always)]
     pub(super) fn send_by(
         &self,

@@ -78,7 +78,7 @@ struct Distinct {
 }
 
 impl Distinct {
-    /// Returns the index of a group, and true if the group is new.
+    /// Returns the index of a group, and true if the group is new. A new group is added at the end.
     fn add(&mut self, group: Group) -> (usize, bool) {
         let is_at = |at: usize| self.groups.get(at).is_some_and(|other| other.same(&group));
         // Consecutive ranks mostly pass the same group.
@@ -152,7 +152,8 @@ impl Combine<PassedGroup, Rc<Recipes>> for Creation {
     }
 }
 
-/// Creates the communicators. `which` is the index of the group that each rank passed.
+/// Returns the communicators to create, and the errors of ranks. `groups` are the different groups.
+/// `which` is the index of the group that each rank passed, in the order of ranks.
 fn created(this: &CommunicatorState, groups: &[Group], which: &[u32]) -> Recipes {
     let parent = this.group();
     // The group whose communicator each rank is in, and the first rank of each communicator.

@@ -25,8 +25,8 @@ pub(super) type Key = (u32, i32);
 /// An announcement: the number of the new communicator, the number of its parent, and the tag.
 type Announcement = (u32, u32, i32);
 
-/// Returns the tag of the announcement: a hash of the key, because a rank may send several
-/// announcements.
+/// Returns the tag of the announcement, which is not negative: a hash of the key, because a rank
+/// may send several announcements.
 fn announcement_tag(key: Key) -> i32 {
     let mut mixer = Mixer::default();
     key.hash(&mut mixer);
@@ -124,6 +124,9 @@ pub(super) fn create_of(
 /// Starts the creation for member `me`: the first member allocates the number and sends it to the
 /// others, which receive it. Does not wait. For a rank that is not a member, the result has no
 /// meaning.
+///
+/// Returns [`Error::TooMany`] at the first member if no communicator number is left. Errors of a
+/// receive come later, from its request.
 fn begin_group(
     world: &Rc<World>,
     (group, me): (&Group, u32),
@@ -151,9 +154,10 @@ fn begin_group(
 }
 
 impl World {
-    /// Returns true if `parent` has all members of `group`. The last group for which this was true
-    /// is cached, because the members of a group call this one after the other. Otherwise n members
-    /// would take n steps each.
+    /// Returns true if `parent` has all members of `group`.
+    ///
+    /// The last group for which this was true is cached, because the members of a group call this
+    /// one after the other. Otherwise n members would take n steps each.
     fn is_within(&self, parent: &CommunicatorState, group: &Group) -> bool {
         let mut last = self.within.borrow_mut();
         let is_last =
@@ -177,7 +181,7 @@ enum Progress {
     Awaiting(Receiving<Announcement>),
 }
 
-/// Sends an announcement and does not wait.
+/// Sends the announcement `word` to member `to`, and does not wait.
 fn announce(
     world: &Rc<World>,
     to: u32,

@@ -24,7 +24,8 @@ use graphmap_executor::exec::user_code;
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
 impl Distributed {
-    /// Records the types of the call, when the first rank of this scheduler arrives.
+    /// Records the types of the call, when the first rank of this scheduler arrives. Later calls
+    /// have no effect.
     pub(super) fn set_types<T: Payload + 'static, R: Payload + 'static>(&mut self) {
         self.accept.get_or_insert(accept::<T, R>);
     }
@@ -80,8 +81,8 @@ fn location(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
 }
 
 impl CommunicatorState {
-    /// Returns the leader of the collective calls. `None` if it is this scheduler, which includes
-    /// communicators with all ranks here.
+    /// Returns the scheduler that leads the collective calls. `None` if it is this scheduler, which
+    /// includes communicators with all ranks here.
     fn leader(&self) -> Option<u32> {
         let (distribution, others) = location(self)?;
         Some(distribution.leader).filter(|&leader| leader != others.me())
@@ -152,7 +153,8 @@ impl CommunicatorState {
         }
     }
 
-    /// Returns the same bytes for each other scheduler.
+    /// Returns the same bytes for each other scheduler with ranks of the communicator. The result
+    /// is empty if all ranks are here.
     fn to_all(&self, bytes: &[u8]) -> Shares {
         let others = location(self).map(|(distribution, _)| &distribution.others);
         let others = others.into_iter().flatten();
@@ -160,12 +162,14 @@ impl CommunicatorState {
     }
 
     /// Keeps the communicator alive while calls are in progress.
+    /// [`CommunicatorState::close_instances`] releases it.
     pub(super) fn keep_busy(self: &Rc<Self>) {
         let mut busy = self.world.busy.borrow_mut();
         busy.entry(self.number()).or_insert_with(|| Rc::clone(self));
     }
 
-    /// Sends the value of the root to the other schedulers.
+    /// Sends the value of the root to the other schedulers, for collective instance `number`.
+    /// `signature` is that of the call, and `shares` contains the encoded part of each scheduler.
     pub(super) fn send_root(&self, number: u32, signature: u64, shares: Shares) {
         for (other, outcome) in shares {
             self.send_message(
@@ -177,7 +181,8 @@ impl CommunicatorState {
     }
 
     /// Reports an error in the call of a rank of this scheduler, whose ranks already have the
-    /// error.
+    /// error. The leader closes the instance and sends the error to all other schedulers. Another
+    /// scheduler sends it to the leader.
     pub(super) fn report_error(&self, number: u32, error: Error) {
         match self.leader() {
             Some(leader) => {
@@ -196,6 +201,8 @@ impl CommunicatorState {
 
     /// Sends the contributions of this scheduler to the leader, after all its ranks have arrived.
     /// At the leader: keeps them, and computes the result if all other contributions have arrived.
+    /// Has no effect if the instance has an error. Calls user code, whose panic fails the run and
+    /// is resumed.
     pub(super) fn local_ranks_arrived<T: Payload + 'static, R: Payload + 'static>(
         self: &Rc<Self>,
         number: u32,
@@ -256,8 +263,9 @@ impl CommunicatorState {
         }
     }
 
-    /// Computes the result at the leader and sends it, if all contributions have arrived. A panic,
-    /// or contributions that cannot be decoded, fail the run.
+    /// Computes the result at the leader and sends it, if all contributions have arrived. Has no
+    /// effect before that, and if the instance has an error. A panic, or contributions that cannot
+    /// be decoded, fail the run.
     fn try_to_finish(&self, number: u32) {
         let Some((distribution, others)) = location(self) else {
             return;
@@ -308,9 +316,11 @@ impl CommunicatorState {
         others.fail(format!("{} of {} {why}", call.text(), self.name()));
     }
 
-    /// Handles a frame of another scheduler for a collective instance. Returns `None` if the frame
-    /// is invalid: if it cannot be decoded, its sender has no rank of the communicator, or the
-    /// instance is too far ahead. Frames for instances that are over are ignored.
+    /// Handles a frame of another scheduler for a collective instance. Frames for instances that
+    /// are over are ignored.
+    ///
+    /// Returns `None` if the frame is invalid: if it cannot be decoded, its sender has no rank of
+    /// the communicator, the instance is too far ahead, or all ranks are here.
     pub(super) fn handle_message(self: &Rc<Self>, from: u32, bytes: &[u8]) -> Option<()> {
         let (distribution, _) = location(self)?;
         let (number, bytes) = bytes.split_first_chunk()?;
@@ -360,8 +370,8 @@ impl CommunicatorState {
         }
     }
 
-    /// Ends a collective instance at the leader with an error for all ranks, unless it already has
-    /// an error.
+    /// Ends a collective instance at the leader with an error for all ranks, and wakes the ranks
+    /// here. Has no effect if the instance already has an error or is over.
     fn fail_instance(&self, number: u32, error: Error) {
         let mut instances = self.instances.borrow_mut();
         let Some(instance) = instances
@@ -401,8 +411,10 @@ impl CommunicatorState {
         }
     }
 
-    /// Handles a frame with the result or the error for the ranks of this scheduler. Keeps a result
-    /// until the first rank here arrives. A result that cannot be decoded fails the run.
+    /// Handles a frame with the result or the error for the ranks of this scheduler, and wakes
+    /// them. Keeps a result until the first rank here arrives. A result of a call that does not
+    /// match the call here is ignored, because the leader reports the error. A result that cannot
+    /// be decoded fails the run.
     fn take_message(&self, number: u32, message: CollectiveMessage) {
         let mut instances = self.instances.borrow_mut();
         let Some(instance) = instances.get(number) else {

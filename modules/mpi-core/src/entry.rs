@@ -121,7 +121,8 @@ impl Slab {
         self.push(state, member, envelope, order, wanted, at)
     }
 
-    /// Adds an entry like [`Slab::add`], at the end of the slab.
+    /// Adds an entry like [`Slab::add`], at the end of the slab. Panics if the slab already has
+    /// 2^32 - 2 entries.
     #[inline(never)]
     fn push(
         &mut self,
@@ -155,7 +156,8 @@ impl Slab {
         number
     }
 
-    /// Frees the entry with number `at`. Its value and its waiter must have been taken.
+    /// Frees the entry with number `at`. Its value and its waiter must have been taken. Panics if
+    /// the number does not exist.
     #[inline]
     pub(super) fn remove(&mut self, at: u32) {
         let entry = &mut self.entries[at as usize];
@@ -173,7 +175,9 @@ impl Entry {
         mem::forget(self.value.replace(value));
     }
 
-    /// Marks the entry as free. It must have no value and no waiter. `number` is its own number.
+    /// Marks the entry as free, and makes it the first of the list of free entries. It must have no
+    /// value and no waiter. `number` is its own number, and `free` is the first free entry of its
+    /// slab.
     #[inline(always)]
     pub(super) fn release(&mut self, number: u32, free: &mut u32) {
         debug_assert!(self.value.is_none() && self.state != EntryState::Free && self.word == 0);

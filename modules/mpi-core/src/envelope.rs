@@ -90,7 +90,8 @@ impl Envelope {
         self.source != ANY && self.tag != ANY
     }
 
-    /// Returns the four envelopes of receives that accept a message with this envelope.
+    /// Returns the four envelopes of receives that accept a message with this envelope: the exact
+    /// one, and those with any source, any tag, or both.
     pub(super) fn takers(self) -> [Envelope; 4] {
         let any_source = Envelope {
             source: ANY,

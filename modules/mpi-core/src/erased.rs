@@ -330,7 +330,8 @@ impl Erased {
     }
 
     /// Does the same as [`Erased::wire`] for borrowed bytes. Decodes the value at once if its type
-    /// is `wanted`, which runs user code. If this fails or panics, the bytes are copied.
+    /// is `wanted`, which runs user code. If this fails or panics, the bytes are copied. Returns
+    /// `None` if there are fewer than [`HEAD`] bytes.
     pub(super) fn from_frame(bytes: &[u8], wanted: Option<Wanted>) -> Option<Self> {
         if let (Some(Wanted(kind)), Some((head, value))) =
             (wanted, bytes.split_first_chunk::<HEAD>())
@@ -363,14 +364,15 @@ impl Erased {
         Erased::of(wrap(Placed(count)), &PLACED)
     }
 
-    /// Returns true if the bytes are in the buffer of the receive.
+    /// Returns true if this stands for bytes that are in the buffer of the receive.
     #[inline]
     pub(super) fn is_placed(&self) -> bool {
         self.is_of(&PLACED)
     }
 
-    /// Converts between the two types of bytes, `Vec<u8>` and [`Packed`], if `wanted` is the other
-    /// one.
+    /// Converts a `Vec<u8>` to [`Packed`] if that is `wanted`, and a `Packed` to a vector if
+    /// `Vec<u8>` is wanted. If `Packed` is wanted, bytes that are in the buffer of the receive
+    /// become an empty `Packed`. Other values stay the same.
     fn into_wanted(self, wanted: TypeId) -> Erased {
         if wanted == TypeId::of::<Vec<u8>>() {
             let packed = self.exactly::<Packed>();
@@ -425,6 +427,9 @@ impl Erased {
 
     /// Returns the value, if its type is `T`. Decodes the value if it is encoded, which is user
     /// code. `Vec<u8>` and [`Packed`] are converted to each other.
+    ///
+    /// Returns [`Unopened::Other`] with the erased value if the type differs. Returns
+    /// [`Unopened::Unreadable`], and drops the bytes, if they cannot be decoded.
     pub(super) fn open<T: Payload + 'static>(self) -> Result<T, Unopened> {
         if self.is_of(&WIRE) {
             // SAFETY: only `wire` creates erased values of this kind, with a `Wire`.
@@ -457,9 +462,12 @@ impl Erased {
     }
 
     /// Does the same as [`Erased::open_at`] for one value, but only compares the addresses of
-    /// kinds. So it may return `None` although the type is `T`, which is rare. Kinds of different
-    /// types have different addresses, because they contain different type ids. The kind of one
-    /// type can have several addresses.
+    /// kinds. So it may return `None` although the type is `T`, which is rare. If `T` is
+    /// [`Packed`], also opens bytes that are in the buffer of the receive: see
+    /// [`Erased::open_placed`].
+    ///
+    /// Kinds of different types have different addresses, because they contain different type ids.
+    /// The kind of one type can have several addresses.
     #[inline(always)]
     pub(super) fn open_here<T: Payload + Send + 'static>(
         slot: &mut Option<Erased>,
@@ -475,9 +483,9 @@ impl Erased {
         Some((value, count))
     }
 
-    /// Does the same as [`Erased::open_at`] for bytes that are in the buffer of the receive, if `T`
-    /// is [`Packed`]. The returned value is empty, and the number is the number of bytes in the
-    /// buffer.
+    /// Takes bytes that are in the buffer of the receive out of `slot`, if `T` is [`Packed`]. The
+    /// returned value is empty, and the number is the number of bytes in the buffer. Returns `None`
+    /// and leaves the slot unchanged if the slot has no such bytes or `T` is another type.
     #[inline(always)]
     fn open_placed<T: 'static>(slot: &mut Option<Erased>) -> Option<(T, usize)> {
         let placed = slot.as_ref().filter(|erased| erased.is_placed());
@@ -488,26 +496,30 @@ impl Erased {
         Some((none, count))
     }
 
-    /// Returns the number of elements.
+    /// Returns the number of elements, as stated by the sender if the value is encoded or remote.
+    /// An error has 0 elements.
     pub(super) fn count(&self) -> usize {
         // SAFETY: all constructors store a value of the type of `kind`.
         unsafe { (self.kind.count)(&self.room) }
     }
 
     /// Returns the number of bytes of the encoded value, without its head of [`HEAD`] bytes. Calls
-    /// user code.
+    /// user code. For a value that arrived as bytes, returns the number of all these bytes. For
+    /// errors, remote values and placed bytes, returns 0.
     pub(super) fn size(&self) -> usize {
         // SAFETY: all constructors store a value of the type of `kind`.
         unsafe { (self.kind.size)(&self.room) }
     }
 
-    /// Returns the number of the type, as in [`Erased::to_bytes`].
+    /// Returns the number of the type, as in [`Erased::to_bytes`]. For a value that arrived as
+    /// bytes, this is not the number of its own type.
     pub(super) fn number(&self) -> u64 {
         number_of((self.kind.id)())
     }
 
-    /// Appends the encoding of the erased value to `bytes`: the number of its type, the number of
-    /// elements, and the encoded value. Calls user code. The value must not be remote.
+    /// Appends the encoding of the erased value to `bytes`, and returns them: the number of its
+    /// type, the number of elements, and the encoded value. Calls user code. The value must not be
+    /// remote, and must not have arrived as bytes.
     pub(super) fn to_bytes(&self, mut bytes: Vec<u8>) -> Vec<u8> {
         bytes.extend_from_slice(&self.number().to_ne_bytes());
         bytes.extend_from_slice(&(self.count() as u64).to_ne_bytes());
@@ -515,7 +527,8 @@ impl Erased {
         unsafe { (self.kind.encode)(&self.room, bytes) }
     }
 
-    /// Returns the name of the type, or its number if the value arrived as bytes.
+    /// Returns the name of the type. If the value arrived as bytes, `Err` contains the number of
+    /// the type instead.
     pub(super) fn type_name(&self) -> Result<&'static str, u64> {
         match self.is_of(&WIRE) {
             // SAFETY: only `wire` creates erased values of this kind, with a `Wire`.

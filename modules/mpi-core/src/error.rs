@@ -197,7 +197,8 @@ impl Error {
         Error::Thread(Cow::Borrowed(what))
     }
 
-    /// Returns the error for a source that the communicator does not have.
+    /// Returns the error for a source that a communicator of `size` ranks does not have.
+    /// [`Source::Any`] is stored as `usize::MAX`.
     pub(super) fn rank(source: Source, size: u32) -> Self {
         let rank = match source {
             Source::Any => usize::MAX,

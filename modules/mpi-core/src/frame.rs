@@ -80,8 +80,8 @@ pub(super) enum ValueDestination {
 /// Encoded size of an envelope, in bytes.
 const ENVELOPE: usize = 12;
 
-/// Returns the credit that a message of `size` bytes takes. The credit includes 128 bytes for the
-/// entry.
+/// Returns the credit in bytes that a message of `size` bytes takes. The credit includes 128 bytes
+/// for the entry. It is at most `u32::MAX`.
 pub(super) fn cost(size: usize) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX).saturating_add(128)
 }
@@ -111,7 +111,8 @@ fn envelope_of([context, source, tag]: [u32; 3]) -> Envelope {
 }
 
 impl Frame {
-    /// Encodes the frame for a link, in an empty buffer. The encoding of a value is user code.
+    /// Encodes the frame for a link. `bytes` must be an empty buffer, which is filled and returned
+    /// with the header. The encoding of a value is user code.
     pub(super) fn to_bytes(&self, mut bytes: Vec<u8>) -> (Header, Vec<u8>) {
         let (kind, number, extra) = match self {
             Frame::Eager {
@@ -177,7 +178,9 @@ impl Frame {
         (header, bytes)
     }
 
-    /// Returns the destination of the value in a frame that arrived on a link.
+    /// Returns the destination of the value in a frame that arrived on a link. It is
+    /// [`ValueDestination::None`] for frames without a value of a message, and for frames that are
+    /// too short.
     pub(super) fn value_destination(header: Header, bytes: &[u8]) -> ValueDestination {
         match (header.kind, words(bytes)) {
             (EAGER, Some(envelope)) => {
@@ -188,8 +191,9 @@ impl Frame {
         }
     }
 
-    /// Decodes a frame that arrived on a link. If the value has the type `wanted`, it is decoded at
-    /// once, which runs user code. Returns `None` if the bytes are not a frame.
+    /// Decodes a frame that arrived on a link. If the value of a message has the type `wanted`, it
+    /// is decoded at once, which runs user code. Returns `None` if the bytes are not a frame: the
+    /// kind is unknown, or the bytes are too few.
     pub(super) fn from_bytes(
         header: Header,
         bytes: &[u8],

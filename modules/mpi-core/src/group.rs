@@ -47,7 +47,8 @@ impl Lease {
         self.is_lasting.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if no group holds the lease and none will hold it again.
+    /// Returns true if `this` is the last reference to the lease, and the lease does not last until
+    /// the end of the run. Then no group holds the lease, and none will hold it again.
     pub(super) fn is_over(this: &mut Arc<Lease>) -> bool {
         Arc::get_mut(this).is_some_and(|lease| !*lease.is_lasting.get_mut())
     }
@@ -76,7 +77,8 @@ fn wrong(error: rankmap::Error) -> Error {
     }
 }
 
-/// Converts ranks to the type that rank maps use.
+/// Converts ranks to the type that rank maps use. Returns [`Error::Group`] if a rank is 2^32 or
+/// more.
 fn narrow(ranks: &[usize]) -> Result<Vec<u32>, Error> {
     let all = ranks.iter().map(|&rank| u32::try_from(rank));
     all.collect::<Result<_, _>>().or(Err(OUTSIDE))
@@ -105,14 +107,16 @@ impl Group {
         Group { map, leases }
     }
 
-    /// Returns the group of `len` endpoints that were made together, numbered from `first`.
+    /// Returns the group of `len` endpoints that were made together, numbered from `first`. It
+    /// holds their lease. [`Error::Group`] if a number exceeds 2^32 - 1.
     pub(super) fn of_endpoints(first: u32, len: u32, lease: &Arc<Lease>) -> Result<Group, Error> {
         let map = RankMap::range(first, 1, u64::from(len)).map_err(wrong)?;
         let leases = vec![Arc::clone(lease)];
         Ok(Group { map, leases })
     }
 
-    /// Creates a group of members of this one, which keeps its leases.
+    /// Creates a group of members of this one, which keeps its leases. An error in `map` becomes
+    /// [`Error::Group`].
     fn some(&self, map: Result<RankMap, rankmap::Error>) -> Result<Group, Error> {
         let leases = self.leases.clone();
         map.map(|map| Group { map, leases }).map_err(wrong)
@@ -203,9 +207,10 @@ impl Group {
         self.some(self.map.compose(&ranks.map))
     }
 
-    /// Splits `0..ranks` by the colour and the key of each rank. Returns one group per colour,
-    /// ascending by colour. A group is ordered by key, and by rank if keys are equal. Ranks without
-    /// a colour are in no group.
+    /// Splits `0..ranks` by the colour and the key that `choice` returns for each rank. Returns one
+    /// group per colour, ascending by colour. A group is ordered by key, and by rank if keys are
+    /// equal. Ranks without a colour are in no group. An error is possible only if `choice` returns
+    /// different values for the same rank.
     pub(super) fn split(
         ranks: u32,
         choice: impl Fn(u32) -> (Option<u32>, i64),
@@ -221,22 +226,24 @@ impl Group {
             .collect())
     }
 
-    /// Returns the ranks of a grid with the dimensions `sides` whose coordinates equal the given
-    /// ones in `fixed`. Dimensions with `None` are not restricted.
+    /// Returns the ranks of a row-major grid with the dimensions `sides` whose coordinates equal
+    /// the given ones in `fixed`. Dimensions with `None` are not restricted. [`Error::Group`] if
+    /// `sides` is not a valid grid, or if `fixed` does not fit it.
     pub(super) fn section(sides: &[u32], fixed: &[Option<u32>]) -> Result<Group, Error> {
         let grid = rankmap::Cartesian::new(sides);
         let section = grid.and_then(|grid| grid.section(fixed));
         section.map(Group::plain).map_err(wrong)
     }
 
-    /// Returns the group with `by` added to each member. `None` if a sum is not a valid rank.
+    /// Returns the group with `by` added to each member. The result holds no leases. `None` if a
+    /// sum is not a valid rank.
     pub(super) fn moved(&self, by: i64) -> Option<Group> {
         self.map.moved(by).map(Group::plain)
     }
 
     /// Returns the difference between each member of `other` and the member of this group with the
-    /// same rank. `None` if the difference is not the same for all ranks, the sizes differ, or this
-    /// group is empty.
+    /// same rank (`other` minus this). `None` if the difference is not the same for all ranks, the
+    /// sizes differ, or this group is empty.
     pub(super) fn distance(&self, other: &Group) -> Option<i64> {
         let last = self.len().checked_sub(1)?;
         let far = |rank: u32| Some(i64::from(other.at(rank)?) - i64::from(self.at(rank)?));

@@ -40,7 +40,8 @@ impl Instances {
     }
 
     /// Returns an active or future instance, and creates it and those before it if needed. Returns
-    /// `None` if it is over, or at least [`FAR_AHEAD`] instances ahead.
+    /// `None` if it is over, or at least [`FAR_AHEAD`] instances ahead. `distributed` is true if
+    /// the communicator has ranks on several schedulers.
     pub(super) fn reach(&mut self, number: u32, distributed: bool) -> Option<&mut Instance> {
         let ahead = number.wrapping_sub(self.first);
         if ahead >= FAR_AHEAD {
@@ -63,7 +64,8 @@ impl Instances {
     }
 
     /// Returns the number of the instance of the next call of the rank at index `place`, and
-    /// advances it. `here` is the number of ranks here. Returns 0 if the rank is not here.
+    /// advances the number of that rank. `here` is the number of ranks here. Returns 0 if the rank
+    /// is not here.
     fn next_number(&mut self, place: Option<usize>, here: u32) -> u32 {
         if self.next_numbers.is_empty() {
             // Without an active instance, the next one of all ranks is `first`.
@@ -78,7 +80,8 @@ impl Instances {
         number.wrapping_sub(self.first) > u32::MAX / 2
     }
 
-    /// Reports the ranks that wait in collective calls.
+    /// Reports the ranks here that wait in collective calls of `shared`, each with the call and a
+    /// rank that it waits for, if one is known.
     pub(super) fn calls(this: &RefCell<Self>, shared: &CommunicatorState, report: ReportWait<'_>) {
         let instances: Ref<'_, Instances> = this.borrow();
         for (number, instance) in instances.open.iter().enumerate() {
@@ -160,9 +163,9 @@ struct Arrival {
 }
 
 impl Instance {
-    /// Records the call of a rank and its contribution. Also returns a contribution that cannot be
-    /// recorded, because its drop runs user code. A call that does not match the first call here is
-    /// an error of the instance.
+    /// Records the call of a rank and its contribution, and returns the consequences. A call that
+    /// does not match the first call here is an error of the instance. Also returns a contribution
+    /// that cannot be recorded, because its drop runs user code.
     fn arrive<T: Payload + 'static, R: Payload + 'static>(
         &mut self,
         calling: &Calling<'_>,
@@ -199,7 +202,8 @@ impl Instance {
         (arrival, unused)
     }
 
-    /// Stores the contribution of a rank. Returns it if user code works on the data.
+    /// Stores the contribution of a rank. Returns it instead if user code works on the data, or if
+    /// the data has other types. `size` is the number of ranks.
     fn put<T: 'static, R: 'static>(
         &mut self,
         rank: u32,
@@ -228,8 +232,9 @@ impl Instance {
 /// Starts the next collective call of a rank. `make` computes the result from the contributions of
 /// all ranks, in rank order, if this rank is the last to arrive. `take` extracts the part of this
 /// rank. An error in `brought` is reported to all ranks. `needs` is the data that this rank waits
-/// for. Calls user code. Panics in `make` fail the run and are resumed, unless another scheduler
-/// computes the result.
+/// for. If the rank is too many calls ahead, its contribution is dropped, and the call returns
+/// [`Error::Inactive`]. Calls user code. Panics in `make` fail the run and are resumed, unless
+/// another scheduler computes the result.
 pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     calling: Calling<'_>,
     brought: Result<Brought<T, R>, Error>,
@@ -298,7 +303,8 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     collective
 }
 
-/// Wakes all ranks that wait at an instance in which they may be able to continue.
+/// Wakes all ranks that wait at an instance that is complete, has failed, or has the value of its
+/// root. Ends the borrow of `instances` before.
 pub(super) fn wake_all(
     shared: &CommunicatorState,
     mut instances: std::cell::RefMut<'_, Instances>,
@@ -327,7 +333,9 @@ impl CommunicatorState {
         self.world.make_for_all(what, make)
     }
 
-    /// Computes the result of an instance whose ranks are all here.
+    /// Computes the result of an instance whose ranks are all here, unless the root has contributed
+    /// it. Stores it, and wakes the ranks that wait for it. A panic of `make` fails the run and is
+    /// resumed.
     fn finish<T: 'static, R: 'static>(
         &self,
         number: u32,
@@ -346,7 +354,8 @@ impl CommunicatorState {
         self.complete(number, data);
     }
 
-    /// Stores the result of an instance, and wakes the ranks that wait for it.
+    /// Stores the result of an instance, marks the instance as complete, and wakes the ranks that
+    /// wait for it.
     pub(super) fn complete(&self, number: u32, data: Box<dyn Any>) {
         let mut instances = self.instances.borrow_mut();
         if let Some(instance) = instances.get(number) {
@@ -355,7 +364,9 @@ impl CommunicatorState {
         wake_all(self, instances);
     }
 
-    /// Removes instances that all ranks have left and that expect no more messages.
+    /// Removes the oldest instances that all ranks here have left and that expect no more messages.
+    /// Stops at the first other instance. If none is left, the communicator is not kept alive for
+    /// messages any more.
     pub(super) fn close_instances(&self) {
         let here = self.local_count();
         let mut gone = Vec::new();

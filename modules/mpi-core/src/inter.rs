@@ -161,8 +161,11 @@ graphmap_executor::payload!(GroupExchange {
 });
 
 /// Exchanges the groups of the two leaders, in a communicator of these two alone. `remote` is the
-/// rank of the other leader in `peer`. [`Error::Rank`] if it does not exist, [`Error::Tag`] if
-/// `tag` is negative, and [`Error::Group`] if the groups overlap.
+/// rank of the other leader in `peer`.
+///
+/// [`Error::Rank`] if `remote` does not exist, [`Error::Tag`] if `tag` is negative, and
+/// [`Error::Group`] if the groups overlap or `remote` is this rank. Also the other errors of
+/// [`Communicator::create_group`] and of messages.
 fn exchange_groups(
     local: &Communicator,
     peer: &Communicator,
@@ -355,7 +358,7 @@ impl InterCommunicator {
         self.offset
     }
 
-    /// Returns [`Error::Rank`] if the remote group does not have this rank.
+    /// Checks that the remote group has this rank. Returns [`Error::Rank`] otherwise.
     pub(super) fn check(&self, rank: usize) -> Result<(), Error> {
         let size = self.remote_size();
         match rank < size {
@@ -364,8 +367,8 @@ impl InterCommunicator {
         }
     }
 
-    /// Translates the source of a receive. Only ranks of the remote group are valid sources.
-    /// Returns [`Error::Rank`] for others.
+    /// Translates the source of a receive from a rank of the remote group to a rank of the bridge.
+    /// Returns [`Error::Rank`] if the remote group does not have the rank.
     fn source(&self, source: Source) -> Result<Source, Option<Error>> {
         match source {
             Source::Any => Ok(Source::Any),

@@ -64,7 +64,8 @@ impl Both {
         rank < self.cut
     }
 
-    /// Returns the root if all ranks agree on it.
+    /// Returns the root if all ranks agree on it, as its rank in both groups together. Returns
+    /// [`Error::Group`] otherwise.
     fn root<T>(self, parts: &[Part<T>]) -> Result<u32, Error> {
         let mut roots = parts.iter().filter(|part| part.role == RootRole::This);
         let (Some(root), None) = (roots.next(), roots.next()) else {
@@ -81,7 +82,7 @@ impl Both {
         parts.iter().all(fits).then_some(root).ok_or(DIFFER)
     }
 
-    /// Returns an outcome with one value for each rank.
+    /// Returns an outcome with one value for each rank, which `one` computes in the order of ranks.
     fn each<R>(self, one: impl FnMut(u32) -> R) -> CallOutcome<R> {
         let ranks = 0..self.size as u32;
         CallOutcome::Each(ranks.map(one).map(Some).collect())
@@ -152,8 +153,8 @@ impl InterCommunicator {
     }
 
     /// Returns the contribution of this rank. It has a value if and only if `wanted` is true.
-    /// [`Error::Rank`] if a remote root does not exist, and [`Error::Count`] if the value is
-    /// missing.
+    /// Otherwise, `value` is dropped. [`Error::Rank`] if a remote root does not exist, and
+    /// [`Error::Count`] if a wanted value is missing.
     fn part<T>(&self, root: InterRoot, value: Option<T>, wanted: bool) -> Result<Part<T>, Error> {
         let role = match root {
             InterRoot::This => RootRole::This,

@@ -121,7 +121,8 @@ fn of_common(what: SplitType) -> Result<Communicator, Error> {
     world.known(which, rank)
 }
 
-/// Returns true if the path ends with a dot and `name`, which may itself contain dots.
+/// Returns true if the path ends with a dot and `name`, which may itself contain dots. Returns
+/// false if the path equals `name`.
 fn is_last(path: &str, name: &str) -> bool {
     let before = path.strip_suffix(name);
     before.is_some_and(|before| before.ends_with('.'))
@@ -129,6 +130,7 @@ fn is_last(path: &str, name: &str) -> bool {
 
 impl World {
     /// Returns the number, path and kind of each module around a process, the innermost first.
+    /// Empty if there are none.
     fn modules_of(&self, rank: u32) -> Vec<(u32, String, String)> {
         let directory = &*self.run().directory;
         let (kind, index) = directory.of_rank(rank);
@@ -136,7 +138,7 @@ impl World {
     }
 
     /// Returns the number, path and kind of a module and of each module around it, the innermost
-    /// first.
+    /// first. Empty if `innermost` is `None`.
     fn modules_from(&self, innermost: Option<u32>) -> Vec<(u32, String, String)> {
         let around = modules_around(&*self.run().directory, innermost);
         let mut path = String::new();
@@ -155,8 +157,9 @@ impl World {
         all
     }
 
-    /// Returns the handle of `rank` for a predefined communicator, which is created at the first
-    /// call on this scheduler. [`Error::NoProcess`] if `rank` is not a member.
+    /// Returns the handle of the world rank `rank` for a predefined communicator, which is created
+    /// at the first call on this scheduler and kept until the run ends. [`Error::NoProcess`] if
+    /// `rank` is not a member.
     fn known(self: &Rc<Self>, which: Known, rank: u32) -> Result<Communicator, Error> {
         let run = self.run();
         let number = which.number(run);
@@ -204,8 +207,9 @@ impl World {
         }
     }
 
-    /// Returns the name of a communicator that no rank here has asked for, and the rank of `member`
-    /// in it. `None` if `number` is not one of the reserved numbers.
+    /// Returns the name of the predefined communicator with this number, which no rank here may
+    /// have asked for yet. The second value is the rank of the world rank `member` in it, or `None`
+    /// if it is not a member. Returns `None` if `number` is not one of the reserved numbers.
     pub(super) fn reserved_name(&self, number: u32, member: u32) -> Option<(String, Option<u32>)> {
         let which = Known::of_number(number, self.run())?;
         let members = self.members(which);

@@ -29,7 +29,9 @@ pub(super) struct Mailboxes {
 }
 
 impl Mailboxes {
-    /// Creates the mailboxes. `ranks` is the number of ranks if all are on this scheduler.
+    /// Creates the mailboxes, without messages and receives. `ranks` is the number of ranks of the
+    /// run if all are on this scheduler, and `None` otherwise. With `None`, the mailboxes of all
+    /// ranks are created on demand.
     pub(super) fn new(ranks: Option<u32>) -> Self {
         let ranks = 0..ranks.unwrap_or(0);
         Mailboxes {
@@ -38,8 +40,8 @@ impl Mailboxes {
         }
     }
 
-    /// Returns the mailbox of a rank. `None` if it does not exist, as for ranks of other
-    /// schedulers.
+    /// Returns the mailbox of a rank or endpoint. `None` if it was not created, as for ranks of
+    /// other schedulers.
     #[inline(always)]
     pub(super) fn get(&self, member: u32) -> Option<&Mailbox> {
         match self.all.get(member as usize) {
@@ -56,7 +58,8 @@ impl Mailboxes {
         }
     }
 
-    /// Returns the mailbox of a rank of this scheduler. Creates it if it does not exist.
+    /// Returns the mailbox of a rank or endpoint of this scheduler. Creates an empty one if it does
+    /// not exist.
     #[inline(always)]
     pub(super) fn of(&mut self, member: u32) -> &mut Mailbox {
         match self.all.get_mut(member as usize) {
@@ -65,8 +68,8 @@ impl Mailboxes {
         }
     }
 
-    /// Drops the mailbox of `member` if it is empty, unless it is one of those that are stored
-    /// densely.
+    /// Drops the mailbox of `member` if it has neither receives nor messages. Does nothing if it
+    /// does not exist, or if it was created by [`Mailboxes::new`].
     pub(super) fn remove_if_empty(&mut self, member: u32) {
         let is_empty = |mailbox: &Mailbox| {
             mailbox.posted.first().is_none() && mailbox.unexpected.first().is_none()
@@ -77,7 +80,8 @@ impl Mailboxes {
     }
 }
 
-/// Looks up a mailbox. Not inlined, so that the fast path of a message stays small.
+/// Returns the mailbox of `member` in `some`, or `None` if there is none. Not inlined, so that the
+/// fast path of a message stays small.
 #[inline(never)]
 fn look_up(some: &mut HashMap<u32, Mailbox, Mixing>, member: u32) -> Option<&mut Mailbox> {
     some.get_mut(&member)

@@ -73,8 +73,9 @@ pub(super) struct Matching {
 }
 
 impl Matching {
-    /// Creates the state of a scheduler. `ranks` is the number of ranks if all are on this
-    /// scheduler.
+    /// Creates the state of a scheduler. `ranks` is the number of ranks of the run if all are on
+    /// this scheduler, and `None` otherwise. `counted` is true if messages are counted for a
+    /// profile. Then no message is stored directly in a posted receive.
     pub(super) fn new(ranks: Option<u32>, counted: bool) -> Self {
         Matching {
             slab: Slab::new(),
@@ -105,15 +106,17 @@ impl Matching {
         entry
     }
 
-    /// Takes the state word of the waiter at an entry. The caller must wake or unregister the
-    /// waiter.
+    /// Takes the state word of the waiter at an entry, and sets it to 0. Returns 0 if there is no
+    /// waiter. Panics if the entry does not exist. The caller must wake or unregister the waiter.
     #[inline]
     pub(super) fn take_word(&mut self, at: u32) -> u32 {
         std::mem::replace(&mut self.slab.entries[at as usize].word, 0)
     }
 
     /// Removes the first posted receive that accepts a message from its queue, and turns its entry
-    /// into the entry of the message. The caller must put the value into the entry.
+    /// into the entry of the message: its state becomes [`EntryState::Taken`]. Returns `None` if no
+    /// posted receive of `member` accepts it. The caller must put the value into the entry, and
+    /// wake its waiter.
     #[inline(always)]
     pub(super) fn take_posted(&mut self, member: u32, envelope: Envelope) -> Option<&mut Entry> {
         Some(self.take_posted_at(member, envelope)?.1)
@@ -137,7 +140,12 @@ impl Matching {
         Some((receive, entry))
     }
 
-    /// Sends a message to a rank of this scheduler.
+    /// Sends a message to a rank of this scheduler. The first posted receive that accepts it gets
+    /// it ([`Sent::Taken`]), and the caller must wake the waiter of that receive. Otherwise a
+    /// message in mode [`SendMode::Ready`] is returned ([`Sent::Refused`]), and any other is
+    /// queued. The result is then [`Sent::Held`] in mode [`SendMode::Synchronous`], and in mode
+    /// [`SendMode::Standard`] if at least [`EAGER`] messages already wait at the rank. Otherwise it
+    /// is [`Sent::Left`].
     #[inline]
     pub(super) fn send(
         &mut self,
@@ -168,7 +176,8 @@ impl Matching {
         if held { Sent::Held(entry) } else { Sent::Left }
     }
 
-    /// Appends a message to the queue of a rank and wakes the matching probes.
+    /// Appends the entry `message` to the queue of a rank. Adds an action that wakes each waiting
+    /// probe that accepts it.
     #[inline]
     pub(super) fn queue_message(&mut self, member: u32, message: u32) {
         let mailbox = self.mailboxes.of(member);
@@ -191,7 +200,7 @@ impl Matching {
     }
 
     /// Posts a receive and returns its entry: the fast path. Returns `None` if the general path is
-    /// needed, which is the case if a message waits at the rank, the rank has no mailbox yet, or
+    /// needed, which is the case if any message waits at the rank, the rank has no mailbox yet, or
     /// the run has ended.
     #[inline(always)]
     pub(super) fn post(
@@ -218,8 +227,10 @@ impl Matching {
         Some(receive)
     }
 
-    /// Takes the first matching message, or posts a receive. Returns the entry of the receive, and
-    /// the state word of the sender if it waits.
+    /// Takes the first matching message, or posts a receive if there is none. Returns the entry of
+    /// the receive, and the state word of the waiting sender, or 0 if no sender waits. If the value
+    /// of the message is still on another scheduler, it is requested, and the state of the entry is
+    /// [`EntryState::Arriving`].
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -238,8 +249,8 @@ impl Matching {
         }
     }
 
-    /// Takes the first matching message like [`Matching::receive`], but returns `None` instead of
-    /// posting a receive.
+    /// Takes the first matching message like [`Matching::receive`], but returns `None` if no
+    /// message matches, instead of posting a receive.
     pub(super) fn receive_now(
         &mut self,
         member: u32,
@@ -250,8 +261,10 @@ impl Matching {
         Some(self.take(message, at))
     }
 
-    /// Takes a message for a receive. Returns the entry of the receive, and the state word of the
-    /// sender if it waits.
+    /// Takes the queued message at entry `message` for a receive. Returns the entry of the receive,
+    /// and the state word of the waiting sender, or 0 if no sender waits. The receive has the entry
+    /// of the message, or another one if the message was held. A value that is still on another
+    /// scheduler is requested.
     #[inline]
     fn take(&mut self, message: u32, at: &'static Location<'static>) -> (u32, u32) {
         let entries = &mut self.slab.entries;
@@ -285,7 +298,7 @@ impl Matching {
         mailbox.unexpected.first_for(&self.slab.entries, envelope)
     }
 
-    /// Adds a probe and returns its entry.
+    /// Adds an entry for a waiting probe, and returns its number. Does not search the queue.
     pub(super) fn probe(
         &mut self,
         member: u32,
@@ -297,7 +310,8 @@ impl Matching {
         probe
     }
 
-    /// Adds an entry for a rank that waits in a collective call, and returns it.
+    /// Adds an entry for a rank that waits in a collective call of the communicator with the number
+    /// `context`. Returns the number of the entry.
     pub(super) fn add_collective_wait(
         &mut self,
         context: u32,
@@ -307,16 +321,21 @@ impl Matching {
         self.add(EntryState::InCollective, 0, envelope, None, at)
     }
 
-    /// Adds an entry for a call that failed with `error`, and returns its number.
+    /// Adds an entry for a call that failed with `error`, and returns its number. The entry is
+    /// done, so a request with it completes at once with the error.
     pub(super) fn failed(&mut self, error: Error, at: &'static Location<'static>) -> u32 {
         let envelope = Envelope::new(0, None, None);
         let error = Erased::error(error);
         self.add(EntryState::Done, 0, envelope, Some(error), at)
     }
 
-    /// Ends the request at an entry before it completes. Returns its value and the state word of
-    /// its waiter. A message that was taken goes back to the queue, and a message that was sent is
-    /// still delivered.
+    /// Ends the request at an entry, which must exist. Returns its value, which the caller must
+    /// drop, and the state word of its waiter, or 0 if it has none. In the three cases below, the
+    /// returned value is `None`. Otherwise, the entry is freed.
+    ///
+    /// A message that a receive has taken goes to another receive or back to the queue, unless the
+    /// run has ended. A message whose sender waits stays in the queue and is still delivered. An
+    /// access whose answer has not arrived continues, unless the run has ended.
     pub(super) fn withdraw(&mut self, at: u32) -> (Option<Erased>, u32) {
         let word = self.take_word(at);
         let entries = &mut self.slab.entries;
@@ -371,7 +390,10 @@ impl Matching {
     }
 
     /// Gives a taken message to the first posted receive that accepts it, or puts it back into the
-    /// queue at its old position.
+    /// queue at its old position. `at` is the entry of the message. A receive that gets the message
+    /// keeps its own entry, and `at` is freed. Adds actions that wake the receive, or the probes
+    /// that accept the message. A value that is still on another scheduler is requested for the
+    /// receive.
     pub(super) fn return_message(&mut self, at: u32, member: u32, envelope: Envelope) {
         let mailbox = self.mailboxes.of(member);
         let entries = &mut self.slab.entries;
@@ -402,8 +424,10 @@ impl Matching {
         }
     }
 
-    /// Withdraws a message if its sender still waits, and returns the message and the state word of
-    /// the sender. Returns `None` for a message to another scheduler.
+    /// Withdraws the message at an entry, which must exist, if its sender still waits. Frees the
+    /// entry, and returns the message and the state word of the sender, or 0 if the sender has no
+    /// waiter. Returns `None`, and changes nothing, if the entry is not a message whose sender
+    /// waits, or for a message to another scheduler.
     pub(super) fn withdraw_send(&mut self, at: u32) -> Option<(Erased, u32)> {
         let entry = &mut self.slab.entries[at as usize];
         if entry.state != EntryState::Held {
@@ -423,10 +447,12 @@ impl Matching {
         value.map(|value| (value, word))
     }
 
-    /// Removes and returns the waiting messages of a communicator that was dropped. `members` are
-    /// its members, of which only those on this scheduler have messages here. The result is empty
-    /// after the run. If the sender of a message waits, the message stays and the sender continues
-    /// to wait.
+    /// Removes and returns the waiting messages of a communicator that was dropped. `context` is
+    /// its number. `members` are its members, of which only those on this scheduler have messages
+    /// here. The result is empty after the run. If the sender of a message waits on this scheduler,
+    /// the message stays and the sender continues to wait. A message whose value is still on
+    /// another scheduler is removed, but not returned. Credit for the removed messages is returned
+    /// by actions. Mailboxes of the members that are then empty are dropped.
     pub(super) fn purge(&mut self, context: u32, members: impl Iterator<Item = u32>) -> Vec<Lost> {
         let mut lost = Vec::new();
         if self.is_over {
@@ -459,8 +485,9 @@ impl Matching {
         lost
     }
 
-    /// Ends the matching at the end of the run, and returns all messages that were not received,
-    /// except messages that are still with a sender on another scheduler.
+    /// Ends the matching at the end of the run. Takes all messages that were not received out of
+    /// their entries and returns them, ordered by entry. Messages that are still with a sender on
+    /// another scheduler are not returned.
     pub(super) fn close(&mut self) -> Vec<Lost> {
         (self.is_over, self.straight) = (true, false);
         let entries = self.slab.entries.iter_mut();
@@ -483,7 +510,9 @@ pub(super) struct Lost {
 }
 
 impl Lost {
-    /// Returns `None` for a message that is still with its sender, because it is counted there.
+    /// Takes the value out of an entry, and returns it as a lost message. Returns `None` if the
+    /// entry has no value, or if the value is still on another scheduler, because it is counted
+    /// there.
     fn of(entry: &mut Entry) -> Option<Self> {
         let value = entry.value.take()?;
         value.as_remote().is_none().then(|| Lost {

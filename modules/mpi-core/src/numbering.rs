@@ -16,7 +16,9 @@ pub(super) enum Known {
 }
 
 impl Known {
-    /// Returns the number of the communicator. The world has number 0, and modules count from 1.
+    /// Returns the number of the communicator. The world has number 0. The numbers of modules,
+    /// kinds, OS processes and hosts follow, in this order. Does not check that the communicator
+    /// exists.
     pub(super) fn number(self, run: &Run) -> u32 {
         let kinds = 1 + run.directory.modules();
         let os_processes = kinds + run.directory.kinds() as u32;
@@ -29,8 +31,9 @@ impl Known {
         }
     }
 
-    /// Returns the predefined communicator with `number`. `None` for the world and for numbers that
-    /// are not reserved.
+    /// Returns the predefined communicator with `number`. `None` for the world, whose number is 0,
+    /// and for numbers from [`Known::end`] on. The communicator of a [`Known::Host`] may have no
+    /// members.
     pub(super) fn of_number(number: u32, run: &Run) -> Option<Known> {
         // The ranges of `number`, in descending order.
         let all: [fn(u32) -> Known; 4] =

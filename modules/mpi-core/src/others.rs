@@ -49,7 +49,9 @@ pub(super) struct Distribution {
 }
 
 impl Others {
-    /// Creates the state for `scheduler`. Returns `None` if it has all ranks of the run.
+    /// Creates the state for `scheduler`, with full credit to each other one. `remote` is the link
+    /// to other OS processes, if there are several. Returns `None` if the run has only one
+    /// scheduler.
     pub(super) fn of(
         run: &Arc<Run>,
         scheduler: SchedulerId,
@@ -86,7 +88,7 @@ impl Others {
         self.run.owner_of(rank).0
     }
 
-    /// Returns the scheduler of a world rank, if it is not this one.
+    /// Returns the scheduler of a world rank, or `None` if it is this scheduler.
     #[inline]
     pub(super) fn remote_scheduler(&self, rank: u32) -> Option<u32> {
         Some(self.scheduler_of(rank)).filter(|&scheduler| scheduler != self.me)
@@ -124,7 +126,8 @@ impl Others {
         })
     }
 
-    /// Describes a scheduler in messages for users.
+    /// Describes a scheduler in messages for users: "OS process N" if the run has several OS
+    /// processes, and otherwise "scheduler N".
     pub(super) fn name(&self, scheduler: u32) -> String {
         match self.run.os_process() {
             Some(_) => format!(
@@ -135,21 +138,22 @@ impl Others {
         }
     }
 
-    /// Fails the run with the message `why`.
+    /// Fails the run with the message `why`. Returns afterwards, without a panic.
     pub(super) fn fail(&self, why: String) {
         self.run.fail(None, why);
     }
 
-    /// Takes credit of `cost` bytes for a message to scheduler `of`. Returns false, and leaves the
-    /// credit unchanged, if it is too small.
+    /// Takes credit of `cost` bytes for a message to scheduler `of`, and returns true. Returns
+    /// false, and leaves the credit unchanged, if it is too small. Panics if the scheduler does not
+    /// exist.
     pub(super) fn take_credit(&self, of: u32, cost: u32) -> bool {
         let credit = &self.peers[of as usize].credit;
         let left = credit.get().checked_sub(cost);
         left.inspect(|&left| credit.set(left)).is_some()
     }
 
-    /// Adds credit that scheduler `of` has returned. The sum is limited to `CREDIT`. Ignored if the
-    /// scheduler does not exist.
+    /// Adds credit that scheduler `of` has returned. The sum is limited to `CREDIT`, which is 1
+    /// MiB. Ignored if the scheduler does not exist.
     pub(super) fn give_credit(&self, of: u32, bytes: u32) {
         if let Some(peer) = self.peers.get(of as usize) {
             // A correct peer never returns more than `CREDIT`.
@@ -158,8 +162,9 @@ impl Others {
         }
     }
 
-    /// Records freed space of `bytes` bytes for messages of scheduler `to`. Reports the space when
-    /// it reaches half of `CREDIT`. Until then, a sender without credit asks before it sends.
+    /// Records freed space of `bytes` bytes for messages of scheduler `to`. When the space that is
+    /// not reported reaches half of `CREDIT` (512 KiB), it is all reported to that scheduler. Until
+    /// then, a sender without credit asks before it sends. Ignored if the scheduler does not exist.
     pub(super) fn free_credit(&self, to: u32, bytes: u32) {
         let Some(peer) = self.peers.get(to as usize) else {
             return;
@@ -172,8 +177,11 @@ impl Others {
         }
     }
 
-    /// Sends a frame to another scheduler. Does not wait. Runs user code if a value is converted to
-    /// bytes, which is the case for a scheduler of another OS process.
+    /// Sends a frame to another scheduler. Does not wait. A frame to another OS process is encoded.
+    /// This runs user code if the frame has a value, and a panic of that code is not caught. The
+    /// name of the type of a message is sent before its first message. A frame to a scheduler of
+    /// this OS process is dropped if the run has ended. A frame to another OS process is dropped if
+    /// there is no link.
     pub(super) fn send(&self, to: u32, frame: Frame) {
         if let Some(here) = self.run.here(SchedulerId(to)) {
             self.run.send_request(here, (self.me, Box::new(frame)));
@@ -189,7 +197,8 @@ impl Others {
         remote.send_owned(to, header, bytes);
     }
 
-    /// Sends the name of a value's type to another scheduler, once.
+    /// Sends the name of a value's type to another scheduler, unless it was already sent there.
+    /// Sends nothing if the name is not known. Panics if the scheduler does not exist.
     #[inline]
     fn send_type_name(&self, remote: &Remote, to: u32, value: &Erased) {
         let number = value.number();
@@ -206,12 +215,13 @@ impl Others {
         }
     }
 
-    /// Records the name of a type that another scheduler has sent.
+    /// Records the name of the type with `number`, which another scheduler has sent. It replaces an
+    /// earlier name of that number.
     pub(super) fn name_type(&self, number: u64, name: String) {
         self.names.borrow_mut().insert(number, name);
     }
 
-    /// Returns the name of the type with `number`, if another scheduler has sent it.
+    /// Returns the name of the type with `number`, or `None` if no other scheduler has sent it.
     pub(super) fn type_name(&self, number: u64) -> Option<String> {
         self.names.borrow().get(&number).cloned()
     }

@@ -23,7 +23,7 @@ enum Bytes {
 struct Word([u8; FEW]);
 
 impl Packed {
-    /// Stores `from` inline. Returns `None` if it has more than [`FEW`] bytes.
+    /// Stores `from` inline. Returns `None` if it has more than [`FEW`] bytes, which is 8.
     #[inline]
     fn few(from: &[u8]) -> Option<Self> {
         let bytes = match <[u8; FEW]>::try_from(from) {
@@ -40,7 +40,7 @@ impl Packed {
 }
 
 impl Default for Packed {
-    /// Returns an empty value.
+    /// Returns a value without bytes.
     #[inline]
     fn default() -> Self {
         Packed(Bytes::Few {

@@ -64,7 +64,8 @@ pub fn start_all<'a, F: FnMut() -> R + 'a, R: Request + 'a>(
 impl<F, R> Unpin for Persistent<F, R> {}
 
 impl<F: FnMut() -> R, R: Request> Persistent<F, R> {
-    /// Starts the call (`MPI_Start`).
+    /// Starts the call (`MPI_Start`): calls the function that was passed to [`persistent`]. The
+    /// request then completes with the outcome of that call.
     ///
     /// # Errors
     /// [`Error::Active`] if the outcome of the previous call has not been returned. An error of the
@@ -77,9 +78,10 @@ impl<F: FnMut() -> R, R: Request> Persistent<F, R> {
         Ok(())
     }
 
-    /// Cancels the started call, as [`Request::cancel`]. Returns false if the call was not
-    /// cancelled in time, or if no call is started. In each case the request can be started again,
-    /// and the outcome of a call that was not cancelled is lost.
+    /// Cancels the started call, as [`Request::cancel`]. Returns true if the call was cancelled,
+    /// and false if it was too late to cancel it, if the call cannot be cancelled, or if no call is
+    /// started. In each case the request can be started again, and the outcome of a call that was
+    /// not cancelled is lost.
     pub fn take_back(&mut self) -> bool {
         self.started.take().is_some_and(Request::cancel)
     }

@@ -13,8 +13,8 @@ use super::unpack::{open, unpack};
 use super::value::Value;
 use graphmap_executor::exec::introspection::yield_now;
 
-/// Calls `find` once, when the future is first polled. If the result is `None`, yields once to all
-/// other processes before returning. Returns the errors of `find`.
+/// Calls `find` once, when the future is first polled, and returns its result. If that is `None`,
+/// yields once to all other processes before returning. Errors of `find` are returned at once.
 pub(super) async fn find_or_yield<T>(
     find: impl Fn() -> Result<Option<T>, Error>,
 ) -> Result<Option<T>, Error> {
@@ -94,7 +94,8 @@ impl std::fmt::Debug for Message {
 }
 
 impl Message {
-    /// Creates a handle of the message in `entry`, which a receive has taken.
+    /// Creates a handle of the message in `entry`, which a receive has taken. The handle owns the
+    /// entry.
     pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
         let status = world.matching.borrow().slab.entries[entry as usize].status();
         Message {
@@ -104,12 +105,13 @@ impl Message {
         }
     }
 
-    /// Returns the source, the tag and the number of elements.
+    /// Returns the source, the tag and the number of elements of the message, without receiving it.
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// Subtracts `offset` from the source, for a communicator with other ranks.
+    /// Subtracts `offset` from the source in the status, for a communicator with other ranks. Wraps
+    /// around if the source is smaller.
     pub(super) fn with_source_behind(mut self, offset: usize) -> Self {
         self.status.source = self.status.source.wrapping_sub(offset);
         self

@@ -36,12 +36,13 @@ impl MatchQueue {
         self.len
     }
 
-    /// Returns the first entry, or `None` if the queue is empty.
+    /// Returns the number of the first entry, or `None` if the queue is empty.
     pub(super) fn first(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// Appends a new entry, which must not be in a queue.
+    /// Appends the new entry `at`, which must not be in a queue. Its `order` must be larger than
+    /// that of all entries in the queue.
     #[inline(always)]
     pub(super) fn push(&mut self, entries: &mut [Entry], at: u32) {
         if self.head == NONE {
@@ -55,7 +56,8 @@ impl MatchQueue {
         self.insert_behind(entries, self.tail, at);
     }
 
-    /// Inserts an entry by its `order`.
+    /// Inserts the entry `at` by its `order`, in which the queue ascends. The entry must not be in
+    /// a queue. Takes time linear in the number of entries before it.
     pub(super) fn insert(&mut self, entries: &mut [Entry], at: u32) {
         let order = entries[at as usize].order;
         let mut before = NONE;
@@ -120,7 +122,7 @@ impl MatchQueue {
         self.index = None;
     }
 
-    /// Removes an entry of a list of several.
+    /// Removes an entry of this queue, which must have at least two entries.
     #[inline(never)]
     fn unlink(&mut self, entries: &mut [Entry], at: u32) {
         let Entry { previous, next, .. } = entries[at as usize];
@@ -138,7 +140,8 @@ impl MatchQueue {
         }
     }
 
-    /// Returns the first message that a receive with the envelope `receive` accepts, or `None`.
+    /// Returns the entry of the first message that a receive with the envelope `receive` accepts,
+    /// or `None`.
     #[inline]
     pub(super) fn first_for(&self, entries: &[Entry], receive: Envelope) -> Option<u32> {
         if let Some(index) = &self.index
@@ -168,7 +171,8 @@ impl MatchQueue {
         Some((receive, &mut entries[receive as usize]))
     }
 
-    /// Returns the first receive that accepts a message with the envelope `message`, or `None`.
+    /// Returns the entry of the first receive that accepts a message with the envelope `message`,
+    /// or `None`.
     #[inline(always)]
     pub(super) fn first_that_takes(&self, entries: &[Entry], message: Envelope) -> Option<u32> {
         // It is usually the only one.
@@ -201,7 +205,8 @@ impl MatchQueue {
     }
 }
 
-/// Returns the first receive that matches `message`.
+/// Returns the entry of the receive with the smallest `order` in `index` that accepts `message`, or
+/// `None` if no receive does.
 fn first_taker(index: &Index, entries: &[Entry], message: Envelope) -> Option<u32> {
     let first = message.takers().into_iter();
     let first = first.filter_map(|receive| index.get(&receive));
@@ -209,7 +214,8 @@ fn first_taker(index: &Index, entries: &[Entry], message: Envelope) -> Option<u3
     first.min_by_key(|&first| entries[first as usize].order)
 }
 
-/// Inserts an entry into the list of its envelope, nearly always at the end.
+/// Inserts the entry `at` into the list of its envelope, which ascends in `order`. The position is
+/// nearly always the end. Creates the list if the envelope has none.
 fn enter(index: &mut Index, entries: &mut [Entry], at: u32) {
     let order = entries[at as usize].order;
     match index.entry(entries[at as usize].envelope) {

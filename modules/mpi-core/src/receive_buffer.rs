@@ -25,8 +25,9 @@ impl ReceiveBuffer {
         ReceiveBuffer { to, room, put: 0 }
     }
 
-    /// Writes `bytes` to the beginning of the buffer. Writes nothing and returns `None` if they do
-    /// not fit. Returns the value for the receive, which must still be posted.
+    /// Writes `bytes` to the beginning of the buffer, and returns the value for the receive, which
+    /// has only their number. Writes nothing and returns `None` if they do not fit. The receive
+    /// must still be posted.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) -> Option<Erased> {
         if bytes.len() > self.room {
@@ -39,7 +40,8 @@ impl ReceiveBuffer {
         Some(Erased::placed(bytes.len()))
     }
 
-    /// Returns a copy of the bytes in the buffer.
+    /// Returns a copy of the bytes that the last call of [`put`](Self::put) wrote. They are empty
+    /// if there was no such call.
     pub(super) fn take_back(self) -> Packed {
         // SAFETY: `put` bytes have been written, and the contract of `new` holds because this is
         // called before the receive ends.

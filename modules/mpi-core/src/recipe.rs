@@ -41,8 +41,9 @@ graphmap_executor::payload!(Family {
 });
 
 impl Family {
-    /// Adds a communicator with a larger label. Returns false, and adds nothing, if the
-    /// communicator does not continue the family.
+    /// Adds a communicator, whose label must be larger than all labels of the family, and returns
+    /// true. Returns false, and adds nothing, if its label and ranks do not continue the constant
+    /// steps of the family. The second communicator of a family defines the steps.
     fn take(&mut self, label: u32, ranks: Option<&Group>) -> bool {
         let far = match (&self.ranks, ranks) {
             (None, None) => Some(0),
@@ -67,7 +68,8 @@ impl Family {
     }
 }
 
-/// Groups communicators into families. Labels must ascend.
+/// Groups communicators into families, in order. The labels must be distinct and ascend. A group is
+/// `None` if the ranks compute it.
 fn families(labelled: impl IntoIterator<Item = (u32, Option<Group>)>) -> Vec<Family> {
     let (mut families, mut index): (Vec<Family>, u32) = (Vec::new(), 0);
     for (label, ranks) in labelled {
@@ -88,7 +90,8 @@ fn families(labelled: impl IntoIterator<Item = (u32, Option<Group>)>) -> Vec<Fam
 }
 
 /// Returns the family that contains `label`, and the index in this family of the communicator with
-/// that label. `None` if no family contains the label.
+/// that label. `None` if no family contains the label. The families must be in ascending order of
+/// labels.
 fn find(families: &[Family], label: u32) -> Option<(&Family, u32)> {
     let before = families.partition_point(|it| it.label <= label);
     let family = &families[before.checked_sub(1)?];
@@ -142,9 +145,10 @@ impl Payload for Recipes {
 }
 
 impl Recipes {
-    /// Creates the result with one communicator for each label, and allocates the numbers. If no
-    /// numbers are left, the whole call fails. Labels must ascend, and groups contain ranks of the
-    /// parent.
+    /// Creates the result with one communicator for each label, and allocates the numbers. If too
+    /// few numbers are left, the result is that of a call that failed with [`Error::TooMany`]. The
+    /// labels must be distinct and ascend. A group contains ranks of the parent, or is `None` if
+    /// the ranks compute it.
     pub(super) fn of(
         world: &World,
         labelled: impl IntoIterator<Item = (u32, Option<Group>)>,
@@ -161,13 +165,13 @@ impl Recipes {
         }
     }
 
-    /// Creates the result with one communicator, whose label is 0. `ranks` are its ranks of the
-    /// parent, or `None` if the ranks compute them.
+    /// Creates the result with one communicator, whose label is 0, as [`Recipes::of`]. `ranks` are
+    /// its ranks of the parent, or `None` if the ranks compute them.
     pub(super) fn one(world: &World, ranks: Option<Group>) -> Self {
         Recipes::of(world, [(0, ranks)])
     }
 
-    /// Creates the result of a failed call.
+    /// Creates the result of a call that failed at all ranks with `error`.
     pub(super) fn wrong(error: Error) -> Self {
         Recipes {
             all_wrong: Some(error),
@@ -175,15 +179,18 @@ impl Recipes {
         }
     }
 
-    /// Rejects the call of a rank. Ranks must be rejected in ascending order.
+    /// Rejects the call of `rank`, which gets `error`. Ranks must be rejected in ascending order.
     pub(super) fn refuse(&mut self, rank: u32, error: Error) {
         self.wrong.push((rank, error));
     }
 
     /// Returns the handle of `rank` for the communicator with `label`, or `None` if the rank is not
-    /// a member or the label does not exist. The first call on this scheduler creates the
-    /// communicator with `name`. `group` returns the members if they were not sent. Returns the
-    /// error of the whole call or of this rank, if it has one.
+    /// a member, or if the label is `None` or does not exist. The first call for a label on this
+    /// scheduler creates the communicator with `name`. `group` returns the members if they were not
+    /// sent.
+    ///
+    /// Returns the error of the whole call or of this rank, if it has one. Otherwise the error of
+    /// `group`, or [`Error::Inactive`] or [`Error::Group`] if the ranks that were sent are invalid.
     pub(super) fn communicator(
         &self,
         parent: &CommunicatorState,

@@ -20,7 +20,8 @@ use graphmap_executor::exec::introspection::yield_now;
 use graphmap_executor::link::waiter::ARMED;
 
 impl Entry {
-    /// Returns the status of the message in this entry.
+    /// Returns the status of the message in this entry. A source or tag that accepts any is
+    /// returned as 0. The count is 0 if the entry has no value.
     pub(super) fn status(&self) -> Status {
         Status {
             source: self.envelope.source().unwrap_or(0) as usize,
@@ -56,7 +57,7 @@ impl Handle {
         self.world.is_some() || self.entry == DONE
     }
 
-    /// Returns true if the outcome is known.
+    /// Returns true if the outcome is known or was already returned, or if the run has ended.
     pub(super) fn is_done(&self) -> bool {
         let done = |world: &Rc<World>| {
             let matching = world.matching.borrow();
@@ -73,8 +74,8 @@ impl Handle {
     }
 
     /// Returns the outcome, which must be known, and releases the entry. The outcome is `None` for
-    /// a send. Returns [`Error::Inactive`] if the outcome was already returned, and [`Error::Over`]
-    /// if the run ended first.
+    /// a send. Returns [`Error::Inactive`] if the outcome was already returned, the error of a call
+    /// that failed, and [`Error::Over`] if the run ended first. Removes the waiter.
     #[inline]
     fn finish(&mut self) -> Result<Option<Taken>, Error> {
         let Some(world) = self.world.take() else {
@@ -113,9 +114,11 @@ impl Handle {
         taken
     }
 
-    /// Returns the value of a completed receive if it can be opened and there is no waiter, or
-    /// registers the polling process as the waiter. This is the fast path of a receive. Returns
-    /// `None` if the general path is needed.
+    /// Fast path of a receive, for an entry without a waiter. Returns the value of a completed
+    /// receive if `open` returns it with its number of elements, and frees the entry. If the
+    /// receive waits, registers the polling process as the waiter and returns [`Poll::Pending`].
+    /// Returns `None` if the general path is needed, as for a foreign waker or after the end of the
+    /// run.
     #[inline(always)]
     fn poll_at_once<T: Value>(
         &mut self,
@@ -146,7 +149,8 @@ impl Handle {
         Some(Poll::Ready((value, status)))
     }
 
-    /// Returns the outcome, or registers the waker of `context`.
+    /// Returns the outcome, with the errors of [`Handle::finish`]. If it is not known yet,
+    /// registers the waker of `context` and returns [`Poll::Pending`].
     #[inline]
     pub(super) fn poll(&mut self, context: &Context<'_>) -> Poll<Result<Option<Taken>, Error>> {
         loop {
@@ -173,7 +177,7 @@ impl Handle {
         }
     }
 
-    /// Removes the waiter.
+    /// Removes the waiter from the entry, if it has one. The request continues.
     pub(super) fn disarm(&mut self) {
         if let (Some(world), false) = (&self.world, self.entry == NONE) {
             let word = world.change(|matching| matching.take_word(self.entry));
@@ -181,8 +185,8 @@ impl Handle {
         }
     }
 
-    /// Cancels a send whose message was not received, and drops the message. Returns false if the
-    /// send has completed, is inactive, or is to another scheduler.
+    /// Cancels a send whose message was not received, drops the message, and returns true. Returns
+    /// false if the send has completed, is inactive, or is to another scheduler.
     fn withdraw_send(&mut self) -> bool {
         let Some(world) = &self.world else {
             return false;
@@ -245,12 +249,12 @@ pub trait Request: Future<Output = Result<Self::Outcome, Error>> + Unpin {
         Ok(None)
     }
 
-    /// Cancels the request. Returns true if it was in time. A receive can be cancelled until its
-    /// outcome is returned. If it has taken a message, the message goes to another receive or back
-    /// to its queue. A send can be cancelled while its message is not received and awaiting the
-    /// send would block, but not if the destination is on another scheduler. Collective calls and
-    /// accesses to windows cannot be cancelled. An operation that is not cancelled continues, and
-    /// its outcome is lost.
+    /// Cancels the request. Returns true if it was in time, and false for an inactive request. A
+    /// receive can be cancelled until its outcome is returned. If it has taken a message, the
+    /// message goes to another receive or back to its queue. A send can be cancelled while its
+    /// message is not received and awaiting the send would block, but not if the destination is on
+    /// another scheduler. Collective calls and accesses to windows cannot be cancelled. An
+    /// operation that is not cancelled continues, and its outcome is lost.
     fn cancel(self) -> bool;
 
     /// Removes the waker of an earlier poll.
@@ -350,7 +354,8 @@ impl<T> Receiving<T> {
 }
 
 impl Receiving<Packed> {
-    /// Makes the bytes of the message arrive in `buffer`, if the receive has no message yet. Only
+    /// Makes the bytes of the message arrive in `buffer`, if the receive has no message yet.
+    /// Otherwise drops `buffer`, and the message arrives as a value. Only
     /// [`send_bytes`](super::Communicator::send_bytes) on the same scheduler uses the buffer.
     pub(super) fn into_buffer(self, buffer: ReceiveBuffer) -> Self {
         if let Some(world) = &self.handle.world

@@ -26,7 +26,8 @@ graphmap_executor::payload!(
 
 impl Rows {
     /// Combines the numbers of the ranks of a scheduler, and the numbers `more` without a rank,
-    /// into one part with the first rank. Without parts, `more` is lost.
+    /// into one part with the rank of the first part. Each part must be a [`Rows::One`]. Without
+    /// parts, the result is empty and `more` is lost.
     pub(super) fn together(parts: Vec<(u32, Rows)>, more: &[i64]) -> Vec<(u32, Rows)> {
         let Some(&(first, _)) = parts.first() else {
             return parts;
@@ -45,8 +46,11 @@ impl Rows {
         vec![(first, Rows::Many(columns))]
     }
 
-    /// Returns the numbers of each of `size` ranks, and the numbers without a rank. Ranks without
-    /// numbers get `missing`. Numbers of ranks that are not below `size` are ignored.
+    /// Returns the two numbers of each of the ranks below `size`, by rank, and the numbers without
+    /// a rank. A [`Rows::One`] has the numbers of the rank that equals its index in `all`. Ranks
+    /// without numbers get `missing`. Numbers of ranks that are not below `size` are ignored. Each
+    /// [`Rows::Many`] contributes at most `size` ranks and 2^20 numbers without a rank, and its
+    /// rows end with its shortest column.
     pub(super) fn apart(
         all: Vec<Rows>,
         size: usize,
@@ -78,7 +82,8 @@ impl Rows {
 }
 
 /// Encodes numbers as progressions: the length of each, the difference between its first number and
-/// the last number before, and its step.
+/// the last number before, and its step if it has several numbers. The last number before the first
+/// progression is 0.
 fn pack(numbers: impl Iterator<Item = i64>) -> Vec<u8> {
     let (mut bytes, mut before) = (Vec::new(), 0);
     let mut run: Option<(i64, i64, u64)> = None;
@@ -107,7 +112,8 @@ fn pack(numbers: impl Iterator<Item = i64>) -> Vec<u8> {
     bytes
 }
 
-/// Decodes the bytes of [`pack`], up to the first invalid byte.
+/// Decodes the bytes of [`pack`] lazily, up to the first progression that is incomplete or empty. A
+/// few invalid bytes can encode 2^64 numbers, so the caller must limit their number.
 fn unpack(bytes: &[u8]) -> impl Iterator<Item = i64> {
     let (mut rest, mut before) = (bytes, 0_i64);
     let runs = iter::from_fn(move || {
@@ -129,7 +135,7 @@ fn at(first: i64, step: i64, index: u64) -> i64 {
     first.wrapping_add(step.wrapping_mul(index.cast_signed()))
 }
 
-/// Maps numbers with small absolute values to small unsigned numbers.
+/// Maps numbers with small absolute values to small unsigned numbers: 0, -1, 1, -2 to 0, 1, 2, 3.
 fn zigzag(number: i64) -> u64 {
     (number << 1 ^ number >> 63).cast_unsigned()
 }
@@ -138,7 +144,8 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }
 
-/// Writes seven bits per byte, the lowest first.
+/// Appends a number with seven bits per byte, the lowest first. The top bit is set in all bytes but
+/// the last.
 fn write(bytes: &mut Vec<u8>, number: u64) {
     let mut rest = number;
     while rest >= 0x80 {
@@ -149,7 +156,7 @@ fn write(bytes: &mut Vec<u8>, number: u64) {
 }
 
 /// Reads a number that [`write`] wrote, and advances `bytes`. `None` if the bytes end before the
-/// number, or if it is too long.
+/// end of the number, or if it has more than ten bytes. `bytes` is then advanced as well.
 fn read(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {

@@ -46,8 +46,9 @@ pub async fn wait_all<R: Request>(requests: impl IntoIterator<Item = R>) -> Vec<
     outcomes
 }
 
-/// Waits until a request has completed (`MPI_Waitany`). Returns the index and the outcome of the
-/// completed request with the lowest index. Returns `None` at once if all requests are inactive.
+/// Waits until an active request has completed (`MPI_Waitany`). Returns the index and the outcome
+/// of the completed active request with the lowest index. Returns `None` at once if all requests
+/// are inactive.
 pub async fn wait_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<R>)> {
     let found = poll_fn(|context| {
         let mut active = false;
@@ -70,9 +71,9 @@ pub async fn wait_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<
     found
 }
 
-/// Waits until at least one request has completed (`MPI_Waitsome`). Returns the indices and
-/// outcomes of all completed requests, in ascending order of indices. Returns an empty vector at
-/// once if all requests are inactive.
+/// Waits until at least one active request has completed (`MPI_Waitsome`). Returns the indices and
+/// outcomes of all active requests that have completed, in ascending order of indices. Returns an
+/// empty vector at once if all requests are inactive.
 pub async fn wait_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>)> {
     let mut found: Vec<_> = wait_any(requests).await.into_iter().collect();
     take_done(requests, &mut found);
@@ -80,8 +81,9 @@ pub async fn wait_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>
 }
 
 /// Returns the indices and outcomes of all active requests if all of them have completed
-/// (`MPI_Testall`). If all requests are inactive, the result is an empty vector. Otherwise takes no
-/// outcome, yields once to all other processes and returns `None`.
+/// (`MPI_Testall`). The indices ascend. If all requests are inactive, the result is an empty
+/// vector. If a request has not completed, takes no outcome, yields once to all other processes and
+/// returns `None`.
 pub async fn test_all<R: Request>(requests: &mut [R]) -> Option<Vec<(usize, Outcome<R>)>> {
     if !requests.iter().all(Request::is_done) {
         yield_now().await;
@@ -92,7 +94,7 @@ pub async fn test_all<R: Request>(requests: &mut [R]) -> Option<Vec<(usize, Outc
     Some(found)
 }
 
-/// Returns the index and the outcome of the completed request with the lowest index
+/// Returns the index and the outcome of the completed active request with the lowest index
 /// (`MPI_Testany`). If no active request has completed, or all requests are inactive, yields once
 /// to all other processes and returns `None`.
 pub async fn test_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<R>)> {
@@ -109,9 +111,9 @@ pub async fn test_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<
     }
 }
 
-/// Returns the indices and outcomes of all completed requests, in ascending order of indices
-/// (`MPI_Testsome`). If no active request has completed, or all requests are inactive, yields once
-/// to all other processes and returns an empty vector.
+/// Returns the indices and outcomes of all active requests that have completed, in ascending order
+/// of indices (`MPI_Testsome`). If no active request has completed, or all requests are inactive,
+/// yields once to all other processes and returns an empty vector.
 pub async fn test_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>)> {
     let mut found = Vec::new();
     take_done(requests, &mut found);
@@ -121,8 +123,8 @@ pub async fn test_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>
     found
 }
 
-/// Takes the outcomes of the completed requests, adds them to `found` with their indices, and sorts
-/// `found` by index. Does not wait.
+/// Takes the outcomes of the active requests that have completed, adds them to `found` with their
+/// indices, and sorts `found` by index. Does not wait.
 fn take_done<R: Request>(requests: &mut [R], found: &mut Vec<(usize, Outcome<R>)>) {
     // Completed requests do not wait, so they need no waker.
     let mut context = Context::from_waker(std::task::Waker::noop());

@@ -56,17 +56,21 @@ impl Combine<Rows, Rc<Recipes>> for Splitting {
 /// messages and collective calls. Each scheduler stores the common state of its ranks once.
 /// [`alone`](Self::alone) is the exception: it is not collective.
 impl Communicator {
-    /// Creates a communicator of the same ranks (`MPI_Comm_dup`).
+    /// Creates a communicator of the same ranks (`MPI_Comm_dup`). Collective, and begins when it is
+    /// called. Messages and collective calls of the two communicators are separate.
     ///
     /// # Errors
-    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
+    /// [`Error::Mismatch`] if ranks make different calls, [`Error::Over`] if the run ends first,
+    /// and [`Error::Inactive`] if this rank is more than 65,535 collective calls ahead.
+    /// [`Error::TooMany`] if no communicator number is left.
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Communicator, Error>> + use<> {
         self.copy("dup", Location::caller())
     }
 
-    /// Creates a communicator of the same ranks. `what` is the name of the call in reports. The
-    /// errors are those of [`dup`](Self::dup).
+    /// Creates a communicator of the same ranks. The collective call begins when this function is
+    /// called. `what` is the name of the call in reports and part of the name of the new
+    /// communicator, and `at` is its position. The errors are those of [`dup`](Self::dup).
     pub(super) fn copy(
         &self,
         what: &'static str,
@@ -90,13 +94,13 @@ impl Communicator {
 
     /// Creates a communicator for the ranks of each colour (`MPI_Comm_split`). The ranks of a new
     /// communicator are ordered by key, and by their rank in this communicator if keys are equal.
-    /// Returns `None` if `colour` is `None`.
+    /// Returns `None` if `colour` is `None`. Collective, and begins when it is called.
     ///
     /// Takes O(n log n). Schedulers exchange bytes in proportion to the runs of colours and keys,
     /// and to the rank maps of the new groups.
     ///
     /// # Errors
-    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
+    /// As for [`dup`](Self::dup).
     #[track_caller]
     pub fn split(
         &self,
@@ -118,7 +122,8 @@ impl Communicator {
         }
     }
 
-    /// Creates a communicator of this rank alone. Not collective, and does not wait.
+    /// Creates a communicator of this rank alone, in which its rank is 0. Not collective, and does
+    /// not wait.
     ///
     /// # Errors
     /// [`Error::TooMany`] if no communicator number is left.

@@ -18,9 +18,9 @@ pub enum SplitType {
 }
 
 impl Communicator {
-    /// Creates a communicator of the ranks that share a property with this rank. The ranks of the
-    /// new communicator are ordered by key, and by their rank in this communicator if keys are
-    /// equal. Collective.
+    /// Creates a communicator of the ranks that share the property `by` with this rank
+    /// (`MPI_Comm_split_type`). The ranks of the new communicator are ordered by key, and by their
+    /// rank in this communicator if keys are equal. Collective.
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};
@@ -36,7 +36,8 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`Communicator::split`].
+    /// [`Error::Mismatch`] if ranks make different calls, [`Error::Over`] if the run ends first,
+    /// and the other errors of [`Communicator::split`].
     #[track_caller]
     pub fn split_type(
         &self,
@@ -47,8 +48,9 @@ impl Communicator {
         async move { made.await?.ok_or(Error::Inactive) }
     }
 
-    /// Returns the number of the kind, of the scheduler, of the OS process, or of the first OS
-    /// process on the host of this rank. It is equal for the ranks that share the property.
+    /// Returns the number of the property `by` of this rank: of its kind, of its scheduler, of its
+    /// OS process, or of the first OS process on its host. It is equal for the ranks that share the
+    /// property.
     fn colour(&self, by: SplitType) -> u32 {
         let world = &self.shared().world;
         // The process of a rank of this scheduler is known, so the default is not used.

@@ -68,8 +68,9 @@ impl Neighbours {
         }
     }
 
-    /// Returns the sources of this rank. An item is `None` beyond the border of a grid, where MPI
-    /// has `MPI_PROC_NULL`.
+    /// Returns the sources of this rank. They are in the order in which
+    /// [`allgather`](Self::allgather) returns their values. An item is `None` beyond the border of
+    /// a grid, where MPI has `MPI_PROC_NULL`.
     pub fn sources(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         ranks_of(&self.sources)
     }
@@ -92,8 +93,9 @@ impl Neighbours {
     /// cannot be decoded. [`Error::Over`] if the run ends first.
     ///
     /// # Panics
-    /// If the drop of a value panics that a source sent to an earlier call, which this rank dropped
-    /// before its end. This call is then not made.
+    /// If this rank dropped the future of an earlier call before its end, a later call drops the
+    /// values that arrived for it. If such a drop panics, the later call panics and is not made. It
+    /// also panics if a clone of `value` panics.
     #[track_caller]
     pub fn allgather<T: Value + Clone>(
         &self,
@@ -136,9 +138,9 @@ impl Neighbours {
         async move { exchanged?.await }
     }
 
-    /// Sends values to the destinations, and receives from the sources. A value is dropped if its
-    /// destination is beyond the border of a grid. Panics and errors are those of
-    /// [`allgather`](Self::allgather).
+    /// Sends the n-th value to the n-th destination, and receives from the sources at once. The
+    /// returned future waits for both. A value is dropped if its destination is beyond the border
+    /// of a grid. Panics and errors are those of [`allgather`](Self::allgather).
     #[track_caller]
     fn exchange<T: Value>(
         &self,
@@ -181,7 +183,8 @@ fn checked(ranks: &[usize], size: usize) -> Result<Vec<u32>, Error> {
     found.collect()
 }
 
-/// Returns true if both ends of each edge have listed it.
+/// Returns true if the source and the destination of each edge have listed it equally often. An
+/// item of `all` is the sources and the destinations of one rank, in rank order.
 fn is_whole(all: &[(Vec<u32>, Vec<u32>)]) -> bool {
     let of = |rank: u32, others: &[u32], out: bool| -> Vec<(u32, u32)> {
         let edge = |&other: &u32| if out { (rank, other) } else { (other, rank) };
@@ -205,9 +208,9 @@ impl Communicator {
     /// Takes O(e log e) for e edges.
     ///
     /// # Errors
-    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
-    /// [`Error::Topology`] at all ranks if only one end of an edge has listed the edge.
-    /// [`Error::Rank`] if the communicator does not have a neighbour.
+    /// As for [`dup`](Self::dup). [`Error::Topology`] at all ranks if the two ends of an edge have
+    /// not listed it equally often. [`Error::Rank`] at all ranks if a rank passes a neighbour that
+    /// the communicator does not have.
     #[track_caller]
     pub fn graph(
         &self,
@@ -268,8 +271,8 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
-    /// [`Error::Rank`] if the communicator does not have a rank of an edge.
+    /// As for [`dup`](Self::dup). [`Error::Rank`] at all ranks if a listed edge has a rank that the
+    /// communicator does not have.
     #[track_caller]
     pub fn graph_of_edges(
         &self,

@@ -46,7 +46,7 @@ impl Traffic {
         *sum = sum.saturating_add(bytes);
     }
 
-    /// Counts a collective call of a rank.
+    /// Counts a collective call of a rank in communicator `of`.
     pub(super) fn call(&mut self, of: Known<'_>) {
         let index = self.index(of);
         if let Some((_, calls)) = self.communicators.get_mut(index as usize) {
@@ -54,12 +54,14 @@ impl Traffic {
         }
     }
 
-    /// Removes the number of a communicator that no longer exists.
+    /// Removes the number of a communicator that no longer exists, so that the number can be used
+    /// again. Its counts stay.
     pub(super) fn forget(&mut self, number: u32) {
         self.by_number.remove(&number);
     }
 
-    /// Removes and returns all counts, sorted by communicator and ranks.
+    /// Removes and returns all counts. The communicators are in the order of their first use. The
+    /// pairs are sorted by the index of the communicator, the sender and the receiver.
     pub(super) fn take(&mut self) -> RankTraffic {
         let counted = std::mem::take(self);
         let mut pairs: Vec<(Pair, Volume)> = counted.pairs.into_iter().collect();

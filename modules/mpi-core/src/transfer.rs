@@ -24,7 +24,8 @@ pub(super) struct Arrival {
 impl Matching {
     /// Matches a message, or the announcement of one, from another scheduler. If no receive
     /// matches, queues the message if `waits` is true, and otherwise drops it. Returns true if the
-    /// message was matched or queued.
+    /// message was matched or queued. The wake-up, the return of credit and the request for an
+    /// announced value are added as actions.
     pub(super) fn arrive(
         &mut self,
         arrival: Arrival,
@@ -57,8 +58,8 @@ impl Matching {
         waits
     }
 
-    /// Requests the value of the entry at `at` from its sender, unless the value was already
-    /// requested.
+    /// Requests the value of the entry at `at` from its sender, by an action, unless the value was
+    /// already requested. When the value arrives, it is stored in this entry.
     pub(super) fn ask(&mut self, remote: RemoteValue, at: u32) {
         self.asked.insert((remote.scheduler, remote.entry), at);
         if !remote.asked {
@@ -71,8 +72,9 @@ impl Matching {
         }
     }
 
-    /// Stores a requested value in its entry. Returns the replaced value, or `value` itself if it
-    /// is no longer needed.
+    /// Stores a requested value in the entry here that waits for it, and wakes the waiting receive.
+    /// `from` and `entry` are the scheduler of the sender and the entry there. Returns the replaced
+    /// value, or `value` itself if no entry waits for it.
     pub(super) fn value_arrived(&mut self, from: u32, entry: u32, value: Erased) -> Option<Erased> {
         let Some(at) = self.asked.remove(&(from, entry)) else {
             return Some(value);
@@ -102,7 +104,9 @@ impl Matching {
         self.slab.entries.get(at as usize)?.wanted
     }
 
-    /// Creates the entry for an access to the memory of a rank of a window.
+    /// Creates the entry for an access to the memory of a rank of a window, and returns its number.
+    /// `context` is the number of the communicator of the window, `target` the rank in it, and
+    /// `what` the number of the operation.
     pub(super) fn access(
         &mut self,
         member: u32,
@@ -114,8 +118,9 @@ impl Matching {
         self.add(EntryState::Accessing, member, envelope, None, at)
     }
 
-    /// Stores the answer to an access and wakes its waiter. Returns the answer if the entry does
-    /// not need it.
+    /// Stores the answer to the access at entry `at`, wakes its waiter and returns `None`. Returns
+    /// the answer if no access waits at the entry. An entry whose access was abandoned is then
+    /// freed.
     pub(super) fn answered(&mut self, at: u32, answer: Erased) -> Option<Erased> {
         let Some(entry) = self.slab.entries.get_mut(at as usize) else {
             return Some(answer);
@@ -135,7 +140,8 @@ impl Matching {
         }
     }
 
-    /// Keeps a message until another scheduler requests it. Returns its entry.
+    /// Keeps a message until another scheduler requests it. Returns its entry. Its sender waits
+    /// unless the mode is [`SendMode::Buffered`].
     pub(super) fn keep(
         &mut self,
         member: u32,
@@ -152,15 +158,15 @@ impl Matching {
         self.add(state, member, envelope, Some(value), at)
     }
 
-    /// Returns true if an entry can be a message that is kept for another scheduler, which means
-    /// that its receiver is not here.
+    /// Returns true if an entry can be a message that is kept for another scheduler: the entry
+    /// exists, and its receiver has no mailbox here.
     fn may_be_kept(&self, at: u32) -> bool {
         let entry = self.slab.entries.get(at as usize);
         entry.is_some_and(|entry| self.mailboxes.get(entry.member).is_none())
     }
 
-    /// Removes a kept message that another scheduler requests. Completes the send if its sender
-    /// waits. Returns `None` if no such message is kept.
+    /// Takes and returns a kept message that another scheduler requests. Completes the send if its
+    /// sender waits. Returns `None` if no such message is kept.
     pub(super) fn release(&mut self, at: u32) -> Option<Erased> {
         if !self.may_be_kept(at) {
             return None;
@@ -183,7 +189,8 @@ impl Matching {
     }
 
     /// Completes a ready send with [`Error::NotReady`], because another scheduler has no receive
-    /// for it. Returns the message, or `None` if no such message is kept.
+    /// for it. Returns the message, or `None` if no such message is kept. If the sender no longer
+    /// waits, the message is only removed and returned.
     pub(super) fn refused(&mut self, at: u32) -> Option<Erased> {
         if !self.may_be_kept(at) {
             return None;

@@ -5,8 +5,8 @@ use super::error::Error;
 use super::state::World;
 use super::value::Value;
 
-/// Returns the value in an erased value, [`Error::Type`] if its type is not `T`, or
-/// [`Error::Unreadable`] if its bytes cannot be decoded.
+/// Consumes an erased value, and returns the `T` in it. Returns [`Error::Type`] if its type is not
+/// `T`, or [`Error::Unreadable`] if its bytes cannot be decoded.
 pub(super) fn open<T: Value>(world: &World, value: Erased) -> Result<T, Error> {
     value.open().map_err(|unopened| match unopened {
         Unopened::Other(value) => Error::Type {
@@ -20,9 +20,9 @@ pub(super) fn open<T: Value>(world: &World, value: Erased) -> Result<T, Error> {
     })
 }
 
-/// Copies received elements, or one value, into the beginning of `room`. [`Error::Truncated`] if
-/// `room` is too small for all of them, after the first ones were copied. The other errors are
-/// those of [`open`].
+/// Copies received elements, or one value, into the beginning of `room`. The rest of `room` is
+/// unchanged. [`Error::Truncated`] if `room` is too small for all of them, after the first ones
+/// were copied. The other errors are those of [`open`].
 pub(super) fn unpack<T: Value + Copy>(
     world: &World,
     value: Erased,

@@ -18,10 +18,13 @@ use super::value::Value;
 /// and it can be received into a slice or as a vector. Within an OS process, it is moved, not
 /// copied.
 impl Communicator {
-    /// Sends a vector as [`send_slice`](Self::send_slice) sends a slice, but without a copy.
+    /// Sends a vector as [`send_slice`](Self::send_slice) sends a slice, but without a copy. If the
+    /// vector has more than 64 KiB, the request completes only when the message has been received.
     ///
     /// # Errors
-    /// The errors of [`send_slice`](Self::send_slice).
+    /// The request completes with [`Error::Rank`](super::Error::Rank) if the communicator does not
+    /// have `dest`, [`Error::Tag`](super::Error::Tag) if the tag is negative, or
+    /// [`Error::Over`](super::Error::Over) if the run ends first.
     #[track_caller]
     pub fn send_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let mode = SendMode::Standard.of_bytes(size_of_val(&values[..]));
@@ -34,30 +37,33 @@ impl Communicator {
         )
     }
 
-    /// Sends a vector as [`ssend`](Self::ssend) sends a value.
+    /// Sends a vector as [`ssend`](Self::ssend) sends a value: the request completes only when a
+    /// receive has taken the message.
     ///
     /// # Errors
-    /// The errors of [`ssend`](Self::ssend).
+    /// The errors of [`send_vec`](Self::send_vec).
     #[track_caller]
     pub fn ssend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (value, at) = (Erased::many(values), Location::caller());
         self.post(value, dest, tag, SendMode::Synchronous, at)
     }
 
-    /// Sends a vector as [`bsend`](Self::bsend) sends a value.
+    /// Sends a vector as [`bsend`](Self::bsend) sends a value: the request completes immediately.
     ///
     /// # Errors
-    /// The errors of [`bsend`](Self::bsend).
+    /// The errors of [`send_vec`](Self::send_vec).
     #[track_caller]
     pub fn bsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (value, at) = (Erased::many(values), Location::caller());
         self.post(value, dest, tag, SendMode::Buffered, at)
     }
 
-    /// Sends a vector as [`rsend`](Self::rsend) sends a value.
+    /// Sends a vector as [`rsend`](Self::rsend) sends a value: to a rank that has already posted
+    /// the receive.
     ///
     /// # Errors
-    /// The errors of [`rsend`](Self::rsend).
+    /// The errors of [`send_vec`](Self::send_vec), and [`Error::NotReady`](super::Error::NotReady)
+    /// if no matching receive is posted. The message is then not sent.
     #[track_caller]
     pub fn rsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (value, at) = (Erased::many(values), Location::caller());
@@ -70,8 +76,8 @@ impl Communicator {
     /// buffer](Self::recv_packed_at) on the same scheduler waits for them.
     ///
     /// # Errors
-    /// The errors of [`send_slice`](Self::send_slice). [`Error::NotReady`](super::Error::NotReady)
-    /// as for [`rsend`](Self::rsend).
+    /// The errors of [`send_vec`](Self::send_vec). [`Error::NotReady`](super::Error::NotReady) as
+    /// for [`rsend`](Self::rsend).
     #[track_caller]
     #[inline]
     pub fn send_bytes(&self, bytes: &[u8], dest: usize, tag: i32, mode: SendMode) -> Sending {

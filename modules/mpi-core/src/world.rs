@@ -94,10 +94,11 @@ impl World {
         }
     }
 
-    /// Returns the process that `waiter` waits for when it waits for member `target`. Returns
-    /// `None` if that can be any of several processes. It is also `None` between members of one
-    /// process of which at least one is an endpoint, because the other waits of that process may
-    /// end this wait.
+    /// Returns the process that member `waiter` waits for when it waits for member `target`.
+    /// `waiter` is `None` if it does not matter. Returns `None` if `target` is `None`, which means
+    /// any of several members, or if the process of `target` is not known. It is also `None`
+    /// between members of one process of which at least one is an endpoint, because the other waits
+    /// of that process may end this wait.
     pub(super) fn awaited(&self, waiter: Option<u32>, target: Option<u32>) -> Option<u32> {
         let process = self.process_of(target?)?;
         let is_process = |member: Option<u32>| member.is_none_or(|member| member < self.ranks);
@@ -105,7 +106,9 @@ impl World {
         (is_process(waiter) && is_process(target) || own != Some(process)).then_some(process)
     }
 
-    /// Describes a member whose communicator no longer exists.
+    /// Describes a member whose communicator no longer exists, by its world rank or by that of the
+    /// process of an endpoint. An endpoint whose process is not known is described as a rank with
+    /// its number.
     fn named(&self, member: u32) -> String {
         match (member < self.ranks, self.process_of(member)) {
             (true, _) | (_, None) => format!("rank {member} of the world"),
@@ -121,14 +124,15 @@ impl World {
         Ok((all, rank))
     }
 
-    /// Returns the number of a new communicator. [`Error::TooMany`] if no number is left.
+    /// Allocates and returns the number of a new communicator. [`Error::TooMany`] if no number is
+    /// left.
     pub(super) fn new_number(&self) -> Result<u32, Error> {
         self.new_numbers(1)
     }
 
-    /// Returns the first number of `count` new communicators, which
-    /// [`number_after`](Self::number_after) enumerates. [`Error::TooMany`] if too few numbers are
-    /// left.
+    /// Allocates the numbers of `count` new communicators and returns the first. The others are
+    /// [`number_after`](Self::number_after) the first. [`Error::TooMany`] if too few numbers are
+    /// left. Then no number is allocated.
     pub(super) fn new_numbers(&self, count: u32) -> Result<u32, Error> {
         let number = self.next.get();
         let all = count.checked_mul(self.step()).ok_or(Error::TooMany)?;
@@ -137,8 +141,8 @@ impl World {
         Ok(number)
     }
 
-    /// Returns the number of the communicator `index` positions after `first`, if one call of
-    /// [`new_numbers`](Self::new_numbers) allocated both.
+    /// Returns the number of the communicator `index` positions after the one with number `first`,
+    /// if one call of [`new_numbers`](Self::new_numbers) allocated both. This is not checked.
     pub(super) fn number_after(&self, first: u32, index: u32) -> u32 {
         first.wrapping_add(index.wrapping_mul(self.step()))
     }
@@ -155,8 +159,9 @@ impl World {
     }
 
     /// Creates the state of a communicator on this scheduler, and handles frames that arrived early
-    /// for it. Must be called only once for each number while the state exists. If `like` has the
-    /// same group, both share the distribution of the ranks.
+    /// for it. Must be called only once for each number while the state exists. The new
+    /// communicator holds the endpoint leases of `like`. If `like` has the same group, both share
+    /// the distribution of the ranks. An early frame that is invalid fails the run.
     pub(super) fn join(
         self: &Rc<Self>,
         number: u32,
@@ -193,13 +198,16 @@ impl World {
         shared
     }
 
-    /// Returns the communicator with `number`, if a rank on this scheduler has a handle of it.
+    /// Returns the communicator with `number`, or `None` if its state does not exist on this
+    /// scheduler. The state exists while a rank here has a handle of it or it has an active
+    /// collective call. The state of a predefined communicator that a rank here has requested
+    /// exists until the run ends.
     pub(super) fn find_communicator(&self, number: u32) -> Option<Rc<CommunicatorState>> {
         self.communicators.borrow().get(&number)?.upgrade()
     }
 
-    /// Removes a communicator, and the messages that no rank can receive any more. The drops of
-    /// these messages are user code.
+    /// Removes a communicator. Counts and drops its messages that no rank can receive any more. The
+    /// drops are user code. A message whose sender waits stays.
     ///
     /// # Panics
     /// If the drop of a message panics, unless the thread is panicking already.
@@ -228,7 +236,8 @@ impl World {
     }
 
     /// Counts messages that no rank received. At the first call with messages, keeps a description
-    /// of the one among them that was sent first.
+    /// of the one among them with the lowest `order`. `shared` is their communicator, if it is
+    /// known.
     fn count(&self, lost: &[Lost], shared: Option<&CommunicatorState>) {
         let Some(first) = lost.iter().min_by_key(|lost| lost.order) else {
             return;
@@ -264,6 +273,7 @@ impl World {
     }
 
     /// Applies `f` to the matching state, then wakes the waiters and sends the replies that result.
+    /// Returns the result of `f`, which must not use the matching state of the world otherwise.
     #[inline]
     pub(super) fn change<R>(&self, f: impl FnOnce(&mut Matching) -> R) -> R {
         let mut matching = self.matching.borrow_mut();
@@ -276,7 +286,8 @@ impl World {
         answer
     }
 
-    /// Performs the actions that follow from a change of the matching state.
+    /// Performs the actions that follow from a change of the matching state, in order: wakes
+    /// waiters, and sends frames to other schedulers.
     #[inline(never)]
     fn act(&self, actions: Vec<Action>) {
         for action in actions {
@@ -291,8 +302,8 @@ impl World {
         }
     }
 
-    /// Returns the name of the type with `number`, or a placeholder if no other scheduler has sent
-    /// the name.
+    /// Returns the name of the type with `number`, or "a type of another OS process" if no other
+    /// scheduler has sent the name.
     pub(super) fn type_name(&self, number: u64) -> String {
         let name = self
             .others
@@ -307,8 +318,9 @@ impl World {
         (self.id << 33 | u64::from(at) << 1 | 1) as Owner
     }
 
-    /// Registers the waker of `context` with the entry at `at`. Returns false, and removes the
-    /// registration again, if the entry is no longer in `state`.
+    /// Registers the waker of `context` with the entry at `at`, which must exist, and returns true.
+    /// Returns false, and removes the registration again, if the entry is no longer in `state`,
+    /// because cloning a foreign waker has run user code.
     pub(super) fn wait(&self, context: &Context<'_>, at: u32, state: EntryState) -> bool {
         let word = self.matching.borrow().slab.entries[at as usize].word;
         let owner = self.owner(at);
@@ -331,8 +343,8 @@ impl World {
         waits
     }
 
-    /// Removes the waiter `word` of the entry at `at` from the scheduler. Does nothing if `word`
-    /// has no waiter. Does not change the entry.
+    /// Removes the waiter `word` of the entry at `at` from the scheduler. No effect if `word` has
+    /// no waiter. Does not change the entry.
     pub(super) fn unhook(&self, at: u32, word: u32) {
         if word & ARMED != 0 {
             current::with_current(|scheduler| scheduler.unhook(word, self.owner(at)));
@@ -341,7 +353,7 @@ impl World {
 
     /// Ends a request that is no longer awaited. A receive or probe is cancelled. A message that a
     /// receive has taken goes to another receive or back to the queue. A message that was sent is
-    /// still delivered.
+    /// still delivered. An access still takes effect, and its answer is dropped.
     pub(super) fn withdraw(&self, at: u32) {
         let (value, word) = self.change(|matching| matching.withdraw(at));
         self.unhook(at, word);

@@ -15,8 +15,9 @@ use syn::{Attribute, Data, DeriveInput, Error, Field, Index, LitStr, Member, Pat
 ///
 /// A field may have any type that implements `Equivalence`, or be an array or tuple of such types.
 /// The struct must not have generic parameters, because it has one datatype. Enums, unions, structs
-/// with parameters, and fields of other types are compile errors. `#[mpi(crate = "path::to::mpi")]`
-/// names the crate if it is not `::mpi`.
+/// with parameters, fields of other types and fields with an attribute `mpi` are compile errors.
+/// `#[mpi(crate = "path::to::mpi")]` on the struct names the crate if it is not `::mpi`. Another
+/// setting in that attribute, or two such settings, are a compile error.
 #[proc_macro_derive(Equivalence, attributes(mpi))]
 pub fn equivalence(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -101,7 +102,9 @@ fn field_datatype(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
 /// Returns an expression for the datatype of a type. `mpi` is the path of the crate `mpi`.
 ///
 /// # Errors
-/// Fails if the type, or a part of it, is not a path, an array or a tuple.
+/// Fails if the type, or a part of it, is not a path, an array or a tuple. Parentheses are ignored.
+/// Only the first such part is reported. That a path implements `Equivalence` is checked later, by
+/// the compiler.
 fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
     match of {
         Type::Path(_) => Ok(quote!(#mpi::internal::type_datatype::<#of>())),
@@ -139,7 +142,8 @@ fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
 /// `::mpi`.
 ///
 /// # Errors
-/// Fails if the attribute cannot be parsed, or if `crate` is given twice.
+/// Fails if an attribute `mpi` is not a list of settings `crate = "path"`, or if `crate` is given
+/// twice, also in two attributes.
 fn mpi_path(attributes: &[Attribute]) -> Result<Path, Error> {
     let mut found: Option<Path> = None;
     for attribute in attributes.iter().filter(|a| a.path().is_ident("mpi")) {

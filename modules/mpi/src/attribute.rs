@@ -29,7 +29,8 @@ thread_local! {
 
 type Payload = Box<dyn Any + Send>;
 
-/// Calls user code in an attribute function. On a panic, stores the payload and returns `None`.
+/// Calls user code in an attribute function, and returns its result. On a panic, stores the payload
+/// for [`PanicPayload::take`] on this thread, and returns `None`.
 fn caught<T>(f: impl FnOnce() -> T) -> Option<T> {
     let keep = |payload| PANICKED.set(Some(ManuallyDrop::new(payload)));
     catch_unwind(AssertUnwindSafe(f)).map_err(keep).ok()
@@ -42,7 +43,8 @@ pub(crate) struct PanicPayload(Option<Payload>);
 impl PanicPayload {
     pub(crate) const NO: PanicPayload = PanicPayload(None);
 
-    /// Takes the payload that the last attribute function on this thread stored, if any.
+    /// Takes the payload that the last attribute function on this thread stored. Returns
+    /// [`PanicPayload::NO`] if there is none.
     fn take() -> PanicPayload {
         PanicPayload(PANICKED.take().map(ManuallyDrop::into_inner))
     }
@@ -66,8 +68,8 @@ impl PanicPayload {
         }
     }
 
-    /// Resumes the panic, unless the stack is unwinding already: a second panic would end the OS
-    /// process with all its ranks.
+    /// Resumes the panic, if there is a payload. If the stack is unwinding already, drops the
+    /// payload instead, because a second panic would end the OS process with all its ranks.
     pub(crate) fn resume(self) {
         match self.0 {
             Some(payload) if !thread::panicking() => resume_unwind(payload),
@@ -132,7 +134,8 @@ where
         MPI_SUCCESS
     }
 
-    /// Returns the key of this type. It is the same in all ranks of an OS process.
+    /// Returns the key of this type, which no other type has. It is the same in all ranks of an OS
+    /// process.
     fn get_key() -> AttributeKey {
         static KEYS: OnceLock<Mutex<HashMap<TypeId, c_int>>> = OnceLock::new();
         let keys = KEYS.get_or_init(Mutex::default).lock();
@@ -191,7 +194,8 @@ struct Attribute {
 }
 
 impl Attributes {
-    /// Returns the value of a type that was set last, or `None` if there is none.
+    /// Returns a pointer to the value of type `A` that was set last, or `None` if there is none. It
+    /// is valid until [`clear`](Self::clear) is called.
     pub(crate) fn get<A: CommAttribute>(&self) -> Option<*const A> {
         let (key, of) = (A::get_key().0, TypeId::of::<A>());
         let attributes = self.0.borrow();
@@ -201,7 +205,8 @@ impl Attributes {
         found.map(|one| one.value.cast::<A>().cast_const())
     }
 
-    /// Sets the value of a type, and marks the previous one as replaced.
+    /// Sets the value of a type, and marks the previous one as replaced. The previous value lives
+    /// on until [`clear`](Self::clear).
     pub(crate) fn set<A: CommAttribute>(&self, value: A) {
         let value = Attribute {
             key: A::get_key().0,
@@ -226,8 +231,8 @@ impl Attributes {
     ///
     /// # Panics
     /// If a clone panics: with the payload of the first panic, after the other values were cloned
-    /// and the clones dropped. Does not panic while the stack is unwinding, and returns no
-    /// attributes then.
+    /// and the clones dropped. If the stack is unwinding already, returns no attributes instead of
+    /// panicking.
     pub(crate) fn duplicate(&self, of: MPI_Comm) -> Attributes {
         let (mut copies, mut panicked) = (Vec::new(), PanicPayload::NO);
         // No borrow is held during the copies, because they run user code, which may access
@@ -263,7 +268,8 @@ impl Attributes {
     }
 
     /// Drops all values, also replaced ones. None of them may be borrowed. If a destructor panics,
-    /// the others still run. Returns the payload of the first panic.
+    /// the others still run. Returns the payload of the first panic, or [`PanicPayload::NO`]. No
+    /// attributes are left.
     pub(crate) fn clear(&self, of: MPI_Comm) -> PanicPayload {
         let mut panicked = PanicPayload::NO;
         let attributes = self.0.take();

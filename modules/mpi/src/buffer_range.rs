@@ -25,7 +25,7 @@ fn number(count: Count) -> usize {
     usize::try_from(count).unwrap_or(0)
 }
 
-/// Returns the number of elements of a buffer.
+/// Returns the number of elements of a buffer. A negative count is treated as 0.
 pub(crate) fn count<B: crate::datatype::Collection + ?Sized>(buffer: &B) -> usize {
     number(buffer.count())
 }
@@ -54,7 +54,8 @@ impl<'a> Content<'a> {
         unsafe { Content::at(buffer.pointer().cast(), count, layout) }
     }
 
-    /// Returns `count` elements at `from`.
+    /// Returns `count` elements of the layout `layout` at `from`, as [`Content::of`] returns those
+    /// of a buffer, with the same panics.
     ///
     /// # Safety
     /// `count` elements must be readable at `from`, and must not be written to during `'a`.
@@ -71,7 +72,7 @@ impl<'a> Content<'a> {
     }
 
     /// Begins to send the elements to the rank `to`, which the program has passed. The elements are
-    /// copied. Errors are reported when the send is polled.
+    /// copied. Errors, such as a rank that does not exist, are reported when the send is polled.
     #[track_caller]
     #[inline]
     pub(crate) fn send(
@@ -89,7 +90,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Returns the elements of a buffer, packed.
+/// Returns a packed copy of the elements of a buffer.
 #[track_caller]
 pub(crate) fn packed<B: Buffer + ?Sized>(buffer: &B) -> Vec<u8> {
     packed_part(buffer, layout(buffer), 0, count(buffer))
@@ -108,7 +109,8 @@ fn packed_part<B: Pointer + ?Sized>(
     unsafe { packed_at(buffer.pointer().cast(), first.cast_signed(), count, layout) }
 }
 
-/// Returns `count` elements, packed. `first` is the index of the first element, relative to `from`.
+/// Returns a packed copy of `count` elements. `first` is the index of the first element, relative
+/// to `from`, and may be negative.
 ///
 /// # Safety
 /// These elements must be readable.
@@ -135,7 +137,7 @@ pub(crate) fn packed_equally<B: Buffer + ?Sized>(buffer: &B, ranks: usize) -> Ve
     (0..ranks).map(part).collect()
 }
 
-/// Returns the parts of a partitioned buffer, each packed.
+/// Returns a packed copy of each part of a partitioned buffer, in the order of the parts.
 #[track_caller]
 pub(crate) fn packed_parts<B: PartitionedBuffer + ?Sized>(buffer: &B) -> Vec<Vec<u8>> {
     let layout = layout(buffer);
@@ -210,7 +212,7 @@ impl BufferRange {
     }
 
     /// Returns the memory of `count` elements. `first` is the index of the first element, relative
-    /// to `to`.
+    /// to `to`, and may be negative. Accesses no memory.
     pub(crate) fn at(
         to: *mut u8,
         first: isize,
@@ -221,7 +223,7 @@ impl BufferRange {
         BufferRange { to, count, layout }
     }
 
-    /// Returns the elements in the buffer, packed.
+    /// Returns a packed copy of the elements in the buffer.
     ///
     /// # Safety
     /// The buffer must still be borrowed.
@@ -233,12 +235,13 @@ impl BufferRange {
         bytes
     }
 
-    /// Unpacks received bytes into the buffer. If there are fewer bytes than fit, the other
-    /// elements stay unchanged.
+    /// Unpacks received bytes into the buffer. If there are fewer bytes than fit, the rest of the
+    /// buffer stays unchanged.
     ///
     /// # Errors
     /// `Error::Truncated` if there are more bytes than fit. The buffer is then filled.
-    /// `Error::Unreadable` if a byte is not a valid `bool`.
+    /// `Error::Unreadable` if a byte is not a valid `bool`. Some elements may have been written
+    /// then.
     ///
     /// # Safety
     /// The buffer must still be borrowed.
@@ -352,7 +355,7 @@ pub(crate) fn values<T: Equivalence>(bytes: &[u8]) -> Result<Vec<T>, core::Error
 }
 
 /// Converts the status of a message. `offset` is the rank in the carrying communicator that is rank
-/// 0 for the program.
+/// 0 for the program. A source that is not a valid `Count` becomes the largest `Count`.
 pub(crate) fn status(status: core::Status, offset: usize) -> MPI_Status {
     MPI_Status {
         MPI_SOURCE: Count::try_from(status.source.wrapping_sub(offset)).unwrap_or(Count::MAX),
@@ -362,7 +365,7 @@ pub(crate) fn status(status: core::Status, offset: usize) -> MPI_Status {
     }
 }
 
-/// Returns the status of a call that has received no message.
+/// Returns the status of a call that has received no message: source -2, tag -1, and no bytes.
 pub(crate) fn empty_status() -> MPI_Status {
     MPI_Status {
         MPI_SOURCE: crate::abi::RSMPI_ANY_SOURCE,

@@ -100,7 +100,7 @@ thread_local! {
 
 /// Returns the Fortran handle of a communicator (`MPI_Comm_c2f`), or 0 for `RSMPI_COMM_NULL`. All
 /// calls on a thread return the same number for equal values of `comm`. Each thread counts its
-/// handles from 1.
+/// handles from 1. Panics if a thread requests more than 2^31 - 1 handles.
 ///
 /// # Safety
 /// There are no conditions. It is `unsafe` only because the C function is.
@@ -132,11 +132,12 @@ pub unsafe fn RSMPI_Comm_f2c(comm: MPI_Fint) -> MPI_Comm {
     })
 }
 
-/// Blocks until all ranks have called it (`MPI_Barrier`).
+/// Blocks until all ranks have called it (`MPI_Barrier`). Always returns `MPI_SUCCESS`.
 ///
 /// # Panics
-/// If `comm` is null, the rank is finalized, or ranks have made different calls. All functions of
-/// this module that communicate also panic if the caller is not on the stack of a rank.
+/// If `comm` is null, the rank is finalized, the run ends, or ranks have made different calls. All
+/// functions of this module that communicate also panic if the caller is not on the stack of a
+/// rank.
 ///
 /// # Safety
 /// `comm` must be null or the handle of a live communicator.
@@ -152,13 +153,13 @@ pub unsafe fn MPI_Barrier(comm: MPI_Comm) -> c_int {
 /// (`MPI_Dist_graph_create_adjacent`). Each rank names the ranks that it receives from and sends
 /// to. Writes the handle of the communicator to `comm_dist_graph`. A collective call, which blocks
 /// until all ranks have made it. The ranks keep their numbers even if reordering is allowed,
-/// because the mapping has placed them already.
+/// because the mapping has placed them already. Always returns `MPI_SUCCESS`.
 ///
 /// # Panics
 /// * If edges have weights, because weights serve only for reordering.
-/// * If only one end names an edge, or a rank is not in the communicator.
+/// * If the two ends of an edge do not name it equally often, or a rank is not in the communicator.
 /// * If ranks make different calls, or no communicator numbers are left.
-/// * If `comm_old` is null or an intercommunicator, or the rank is finalized.
+/// * If `comm_old` is null or an intercommunicator, the rank is finalized, or the run ends.
 ///
 /// # Safety
 /// `comm_old` must be null or the handle of a live communicator. `sources` must point to `indegree`
@@ -206,7 +207,7 @@ pub unsafe fn MPI_Dist_graph_create_adjacent(
 
 /// Writes the number of sources of this rank to `indegree`, the number of its destinations to
 /// `outdegree`, and 0 to `weighted`, because edges have no weights
-/// (`MPI_Dist_graph_neighbors_count`).
+/// (`MPI_Dist_graph_neighbors_count`). Always returns `MPI_SUCCESS`.
 ///
 /// # Panics
 /// If the communicator has no graph topology. If `comm` is null or the rank is finalized.
@@ -234,12 +235,13 @@ pub unsafe fn MPI_Dist_graph_neighbors_count(
 }
 
 /// Sends `sendcount` elements to each destination, and receives `recvcount` elements from each
-/// source (`MPI_Neighbor_alltoall`). Blocks until the elements of all sources have arrived. The
-/// elements are in the order of the sources and destinations.
+/// source (`MPI_Neighbor_alltoall`). Blocks until the elements of all sources have arrived and its
+/// own sends have completed. The elements are in the order of the sources and destinations. A
+/// negative count is treated as 0. Always returns `MPI_SUCCESS`.
 ///
 /// # Panics
 /// If the communicator has no graph topology, or a neighbour sends another number of elements than
-/// `recvcount`. If `comm` is null or the rank is finalized.
+/// `recvcount`. If `comm` is null, the rank is finalized, or the run ends.
 ///
 /// # Safety
 /// `comm` must be null or the handle of a live communicator. `sendbuf` must contain `sendcount`
@@ -271,7 +273,8 @@ pub unsafe fn MPI_Neighbor_alltoall(
 }
 
 /// Exchanges elements as [`MPI_Neighbor_alltoall`] does, with a count and a displacement for each
-/// neighbour (`MPI_Neighbor_alltoallv`). Displacements are in elements.
+/// neighbour (`MPI_Neighbor_alltoallv`). Displacements are in elements. Always returns
+/// `MPI_SUCCESS`.
 ///
 /// # Panics
 /// As for [`MPI_Neighbor_alltoall`].
@@ -318,8 +321,9 @@ pub unsafe fn MPI_Neighbor_alltoallv(
 /// elements.
 type Parts = Vec<(isize, usize)>;
 
-/// Sends each destination its elements, and receives the elements of each source. `sent` and
-/// `received` are called with the number of neighbours.
+/// Sends each destination its elements, and receives the elements of each source. Blocks until all
+/// have arrived and its own sends have completed. Always returns `MPI_SUCCESS`. `sent` is called
+/// with the number of destinations, and `received` with the number of sources.
 ///
 /// # Panics
 /// As [`MPI_Neighbor_alltoall`].

@@ -27,7 +27,8 @@ impl Derived {
         Derived(OnceLock::new())
     }
 
-    /// Returns the datatype, and creates it with `make` if necessary.
+    /// Returns the datatype, and creates it with `make` if necessary. `name` is the name of the
+    /// struct for messages.
     ///
     /// # Panics
     /// If the calling thread must not create the datatype now, or `make` panics. A later call may
@@ -61,8 +62,8 @@ pub fn type_datatype<T: Equivalence>() -> Field {
 /// Returns the datatype of an array, whose elements have the datatype `of`.
 ///
 /// # Panics
-/// If there are several elements and the extent of `of` is not their size, because then other bytes
-/// than those of the elements would be accessed.
+/// If there are several elements and the extent of `of` is not their size, because then bytes
+/// outside of the elements would be accessed. Also if `of` extends beyond the array.
 #[track_caller]
 pub fn array_datatype<Element, const LENGTH: usize>(
     _: PhantomData<[Element; LENGTH]>,
@@ -101,7 +102,8 @@ fn blocks_datatype(blocks: Vec<(usize, usize, Field)>, size: usize) -> Field {
 ///
 /// # Panics
 /// If it may not: before `initialize`, after the end of the rank, or on another thread without
-/// `Threading::Multiple`.
+/// `Threading::Multiple`. On a thread that the program has started, any initialized rank of the OS
+/// process with that level suffices.
 #[track_caller]
 fn check_may_create(type_name: &str) {
     let threading = match phase() {

@@ -28,7 +28,8 @@ impl Universe {
     /// Returns the communicator of all ranks.
     ///
     /// # Panics
-    /// If the caller is another rank, not a rank, or on a thread that the program started.
+    /// If the caller is another rank, not a rank, or on a thread that the program started. Also if
+    /// the rank of this value has ended.
     #[track_caller]
     pub fn world(&self) -> SimpleCommunicator {
         match self.rank.is_current() {
@@ -54,7 +55,7 @@ impl Universe {
         usize::try_from(self.world().size()).ok()
     }
 
-    /// Returns 0, because there is only one program (`MPI_APPNUM`).
+    /// Returns `Some(0)`, because there is only one program (`MPI_APPNUM`).
     pub fn appnum(&self) -> Option<isize> {
         Some(0)
     }
@@ -64,13 +65,14 @@ impl Universe {
         self.buffer
     }
 
-    /// Sets the size of the buffer for buffered sends in bytes. It has no effect: buffered sends
-    /// allocate the memory that they need.
+    /// Sets the size of the buffer for buffered sends in bytes. It only changes the result of
+    /// [`buffer_size`](Self::buffer_size): buffered sends allocate the memory that they need.
     pub fn set_buffer_size(&mut self, size: usize) {
         self.buffer = size;
     }
 
-    /// Sets the size of the buffer to 0.
+    /// Sets the size of the buffer to 0, as [`set_buffer_size`](Self::set_buffer_size). It has no
+    /// other effect.
     pub fn detach_buffer(&mut self) {
         self.buffer = 0;
     }
@@ -104,8 +106,8 @@ pub fn is_finalized() -> bool {
     matches!(phase(), Some(Phase::Finalized(_)))
 }
 
-/// Initializes the calling rank. Returns `None` if it was initialized before, even if it was
-/// finalized since.
+/// Initializes the calling rank, with the level [`Threading::Single`]. Returns `None` if it was
+/// initialized before, even if it was finalized since.
 ///
 /// # Panics
 /// If the caller is not a rank. Ranks are started by [`run`](crate::run) and similar functions.
@@ -116,8 +118,9 @@ pub fn initialize() -> Option<Universe> {
 }
 
 /// Initializes the calling rank as [`initialize`] does, with a threading level. Also returns the
-/// level, which is always granted. The level determines which threads may create datatypes, because
-/// datatypes belong to no rank. Communicators stay with their ranks.
+/// level, which is always granted. Returns `None` as [`initialize`]. The level determines which
+/// threads may create datatypes, because datatypes belong to no rank. Communicators stay with their
+/// ranks.
 ///
 /// # Panics
 /// As for [`initialize`].
@@ -136,12 +139,12 @@ pub fn threading_support() -> Threading {
     }
 }
 
-/// Returns the version of the MPI standard that this API follows: major and minor.
+/// Returns the version of the MPI standard that this API follows, major and minor: (4, 1).
 pub fn version() -> (c_int, c_int) {
     (4, 1)
 }
 
-/// Returns the name and version of this implementation.
+/// Returns the name and version of this implementation: "graphmap" and the version of this crate.
 ///
 /// # Errors
 /// Never fails.
@@ -149,7 +152,7 @@ pub fn library_version() -> Result<String, FromUtf8Error> {
     Ok(format!("graphmap {}", env!("CARGO_PKG_VERSION")))
 }
 
-/// Returns the name of the host.
+/// Returns the name of the host on which the caller runs.
 ///
 /// # Errors
 /// If the name is not UTF-8.

@@ -73,7 +73,8 @@ impl Fiber {
         fiber
     }
 
-    /// Allocates a stack for the function, if it has none.
+    /// Allocates a stack for the function. It must not have one yet: otherwise the fiber is dropped
+    /// and ends.
     ///
     /// # Errors
     /// As for [`fiber`]. The function is then dropped without a call.
@@ -139,7 +140,7 @@ fn cannot(error: WaitError) -> ! {
     }
 }
 
-/// Polls a future once, with the waker of the calling rank.
+/// Polls a future once, with the waker of the calling rank, and returns the result. Does not block.
 ///
 /// # Panics
 /// If the caller is not a rank, or may not suspend here (see [`WaitError`]).

@@ -37,7 +37,8 @@ unsafe fn begin(started: impl StartedCall + 'static, request: *mut MPI_Request) 
     MPI_SUCCESS
 }
 
-/// Returns the completed call for a message to or from `MPI_PROC_NULL`.
+/// Returns the completed call for a message to or from `MPI_PROC_NULL`. Its status has the source
+/// `MPI_PROC_NULL`, any tag (-1), and no bytes.
 fn null_rank_done() -> Done {
     let status = MPI_Status {
         MPI_SOURCE: RSMPI_PROC_NULL,
@@ -47,7 +48,8 @@ fn null_rank_done() -> Done {
 }
 
 /// Starts a standard send (`MPI_Isend`). The elements are copied, so the buffer can be changed as
-/// soon as the call returns. A send to `MPI_PROC_NULL` does nothing.
+/// soon as the call returns. A send to `MPI_PROC_NULL` has no effect. Writes the handle to
+/// `request`, and always returns `MPI_SUCCESS`.
 ///
 /// # Panics
 /// If `comm` is null, the rank is finalized, or there is not enough memory. Other errors panic when
@@ -79,7 +81,8 @@ pub unsafe fn MPI_Isend(
 }
 
 /// Starts a receive (`MPI_Irecv`). The message may be shorter than the buffer. A receive from
-/// `MPI_PROC_NULL` does nothing.
+/// `MPI_PROC_NULL` has no effect. Writes the handle to `request`, and always returns `MPI_SUCCESS`.
+/// The buffer is written to only while the request is waited for or tested.
 ///
 /// # Panics
 /// If `comm` is null or the rank is finalized. Other errors panic when the request is completed.
@@ -110,7 +113,8 @@ pub unsafe fn MPI_Irecv(
     }
 }
 
-/// Starts a reduction whose result all ranks receive.
+/// Starts a reduction whose result all ranks receive. `recvbuf` is written to when the returned
+/// call completes.
 ///
 /// # Errors
 /// [`CallError::Unreadable`] if the operation is not defined for the datatype.
@@ -145,11 +149,12 @@ unsafe fn start_allreduce(
 }
 
 /// Combines the elements of all ranks, and gives all ranks the result (`MPI_Allreduce`). Blocks
-/// until the call is complete.
+/// until the call is complete, and always returns `MPI_SUCCESS`.
 ///
 /// # Panics
 /// If ranks have made different calls or have passed different numbers of elements, or if the
-/// operation is not defined for the datatype or panics. If `comm` is null or the rank is finalized.
+/// operation is not defined for the datatype or panics. If `comm` is null, the rank is finalized,
+/// the run ends, there is not enough memory, or the caller is not on the stack of a rank.
 ///
 /// # Safety
 /// `comm` must be null or the handle of a live communicator. `sendbuf` must point to `count`
@@ -171,10 +176,12 @@ pub unsafe fn MPI_Allreduce(
 }
 
 /// Starts an [`MPI_Allreduce`] (`MPI_Iallreduce`). The elements are copied, so `sendbuf` can be
-/// changed as soon as the call returns.
+/// changed as soon as the call returns. Writes the handle to `request`, and always returns
+/// `MPI_SUCCESS`.
 ///
 /// # Panics
-/// If `comm` is null or the rank is finalized. Other errors panic when the request is completed.
+/// If `comm` is null, the rank is finalized, or there is not enough memory. Other errors panic when
+/// the request is completed.
 ///
 /// # Safety
 /// As for [`MPI_Allreduce`]. In addition, until the request is complete, `recvbuf` must not be
@@ -209,10 +216,11 @@ unsafe fn write_status(status: *mut MPI_Status, result: MPI_Status) {
 
 /// Blocks until a started call is complete, writes its status, and sets the request to
 /// `RSMPI_REQUEST_NULL` (`MPI_Wait`). If the request is `RSMPI_REQUEST_NULL` already, writes an
-/// empty status and does not block.
+/// empty status and does not block. Always returns `MPI_SUCCESS`.
 ///
 /// # Panics
-/// If the call has failed, or if the caller is not on the stack of a rank.
+/// If the call has failed, or if the caller is not on the stack of a rank. The request is then set
+/// to `RSMPI_REQUEST_NULL`, too.
 ///
 /// # Safety
 /// `request` must be valid for reading and writing. It must contain `RSMPI_REQUEST_NULL` or a
@@ -236,7 +244,7 @@ pub unsafe fn MPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_
 
 /// Completes a started call as [`MPI_Wait`] does and writes 1 to `flag`, if that is possible
 /// without blocking (`MPI_Test`). Otherwise yields once to the other processes of the scheduler,
-/// writes 0 to `flag`, and leaves `status` unchanged.
+/// writes 0 to `flag`, and leaves `request` and `status` unchanged. Always returns `MPI_SUCCESS`.
 ///
 /// # Panics
 /// As [`MPI_Wait`].

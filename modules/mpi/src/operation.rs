@@ -101,7 +101,8 @@ impl Elements {
     }
 
     /// Combines `left` with `right`, and stores the result in `right`. `left` comes from lower
-    /// ranks than `right`.
+    /// ranks than `right`. If a predefined operation is not defined for the elements, `right` stays
+    /// unchanged.
     ///
     /// # Panics
     /// If `left` and `right` differ in length, if there is not enough memory for unpacked elements,
@@ -268,7 +269,9 @@ fn combine(system: System, basic: Basic, left: &[u8], right: &mut [u8]) -> bool 
     true
 }
 
-/// Combines elements of `N` bytes one by one, and stores the result in `right`.
+/// Combines elements of `N` bytes one by one, up to the end of the shorter slice, and stores the
+/// results in `right`. `from` and `to` convert an element. The first argument of `combine` is from
+/// `left`.
 fn each<T, const N: usize>(
     left: &[u8],
     right: &mut [u8],

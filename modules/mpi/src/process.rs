@@ -19,7 +19,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Creates a rank that calls `main`.
+    /// Creates a rank that calls `main` when it is first polled.
     pub(crate) fn new(main: impl FnOnce() -> Ended + 'static) -> Self {
         let rank = RankState::new();
         let main = Some(Fiber::new(rank.clone(), main));

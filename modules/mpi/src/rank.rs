@@ -30,12 +30,12 @@ impl RankId {
         RankId(Arc::default())
     }
 
-    /// Returns true if the caller is this rank.
+    /// Returns true if the caller is on the stack of this rank.
     pub(crate) fn is_current(&self) -> bool {
         with(|state| Arc::ptr_eq(&state.id.0, &self.0)) == Some(true)
     }
 
-    /// Returns true if the state of this rank was dropped.
+    /// Returns true if this rank has ended, which is when its state was dropped.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -110,7 +110,8 @@ impl RankState {
         }
     }
 
-    /// Starts a task. The process of the rank polls it first before its own poll returns.
+    /// Starts a task, without polling it. The process of the rank, which must be being polled,
+    /// polls the task before its own poll returns.
     pub(crate) fn start_task(&self, task: Task) {
         self.0.new_tasks.borrow_mut().push(task);
     }
@@ -127,7 +128,8 @@ impl RankState {
         !self.0.new_tasks.borrow().is_empty()
     }
 
-    /// Prevents the rank from starting tasks. Returns the tasks that have not been polled.
+    /// Prevents the rank from starting tasks from now on. Removes and returns the tasks that have
+    /// not been polled.
     pub(crate) fn close(&self) -> Vec<Task> {
         self.0.task_start.set(TaskStart::Never);
         self.0.new_tasks.take()
@@ -179,7 +181,7 @@ impl Drop for Entered {
     }
 }
 
-/// Returns the rank whose stack the caller is on, if any.
+/// Returns the rank whose stack the caller is on, or `None` if the caller is not a rank.
 fn current() -> Option<RankState> {
     CURRENT.with_borrow(|current| Option::clone(current))
 }
@@ -266,7 +268,8 @@ pub(crate) fn initialized_ranks() -> (bool, bool) {
     (any(&INITIALIZED), any(&MULTIPLE))
 }
 
-/// Returns true if the caller is on the thread of its rank. Returns false if it is not a rank.
+/// Returns true if the caller is on the thread of its rank. Returns false if the caller is not a
+/// rank.
 #[cfg(feature = "derive")]
 pub(crate) fn is_own_thread() -> bool {
     with(|state| state.thread == std::thread::current().id()).unwrap_or(false)
@@ -276,8 +279,9 @@ pub(crate) fn is_own_thread() -> bool {
 /// the same communicator.
 ///
 /// # Panics
-/// If the caller is not a rank, or the rank is not initialized, or was finalized. On the first
-/// call, also if the run has ended.
+/// If the caller is not a rank, or the rank is not initialized, or was finalized. On the first call
+/// with this `kind`, also if the run has ended, or if no communicator number is left for the rank
+/// alone.
 #[track_caller]
 pub(crate) fn communicator(kind: Kind) -> Rc<Shared> {
     let state = with(Rc::clone).expect("the caller is not a rank: only ranks have a world");

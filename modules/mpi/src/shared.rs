@@ -38,7 +38,7 @@ impl From<core::InterCommunicator> for Groups {
 }
 
 impl Groups {
-    /// Returns the group of this rank.
+    /// Returns the communicator of the group of this rank.
     fn local(&self) -> &core::Communicator {
         match self {
             Groups::One(one) => one,
@@ -54,7 +54,8 @@ impl Groups {
         }
     }
 
-    /// Returns the communicator that carries the messages.
+    /// Returns the communicator that carries the messages, and the translation of ranks. For one
+    /// group, ranks are not translated. For two, they are ranks of the remote group.
     #[inline]
     pub(crate) fn messages(&self) -> Messages<'_> {
         let (communicator, offset, peers) = match self {
@@ -135,7 +136,7 @@ impl Shared {
         &self.groups
     }
 
-    /// Returns the only group, for a call that is not defined for two.
+    /// Returns the communicator of the only group, for a call that is not defined for two groups.
     ///
     /// # Panics
     /// If the rank was finalized, or this is an intercommunicator.
@@ -162,13 +163,13 @@ impl Shared {
         self.groups.peers()
     }
 
-    /// Returns the handle.
+    /// Returns the raw handle, which is valid as long as this value lives.
     pub(crate) fn handle(&self) -> MPI_Comm {
         MPI_Comm(std::ptr::from_ref(self).cast())
     }
 
-    /// Returns the local group. Does not check the rank's phase, so the caller must not
-    /// communicate.
+    /// Returns the communicator of the local group. Does not check the rank's phase, so the caller
+    /// must not communicate.
     pub(crate) fn known(&self) -> &core::Communicator {
         self.groups.local()
     }
@@ -188,7 +189,7 @@ impl CommunicatorHandle {
         CommunicatorHandle(Rc::new(shared))
     }
 
-    /// Returns the communicator of a raw handle.
+    /// Returns the communicator of a raw handle, and takes over its ownership.
     ///
     /// # Safety
     /// As for [`FromRaw`](crate::raw::FromRaw).

@@ -16,7 +16,8 @@ pub enum Threading {
 }
 
 impl From<c_int> for Threading {
-    /// Returns the level with this number.
+    /// Returns the level with this number: 0 for `Single`, 1 for `Funneled`, 2 for `Serialized`,
+    /// and 3 for `Multiple`.
     ///
     /// # Panics
     /// If no level has this number.

@@ -7,7 +7,10 @@ use crate::quota::NO_LIMIT;
 /// Largest number of sets of blocks that are compared pairwise.
 const COMPARED: usize = 200;
 
-/// Returns a share, rounded up to an integer, plus the tolerance.
+/// Returns the load bound of a block with the given share of the load: the share rounded up to an
+/// integer, times `1 + imbalance`, rounded down. A part of 10^-12 of the share does not count,
+/// because it may be a rounding error. Rounds `imbalance` to millionths. The result is at least 1
+/// and at most [`NO_LIMIT`].
 pub(crate) fn bound(share: f64, imbalance: f64) -> i64 {
     let whole = (share * (1.0 - 1e-12)).ceil();
     let millionths = 1_000_000 + (imbalance * 1e6).round() as i128;
@@ -87,8 +90,9 @@ impl<'a> Aside<'a> {
         self.free.contains(&false)
     }
 
-    /// Returns the load per unit of speed if the free blocks share the rest as evenly as their
-    /// limits allow.
+    /// Returns the load per unit of speed if the free blocks share the remaining load as evenly as
+    /// their limits other than load allow. Ignores these limits if together they allow less than
+    /// the remaining load. If no block is free, returns the remaining load.
     pub(crate) fn level(&self) -> f64 {
         let mut open: Vec<usize> = (0..self.free.len()).filter(|&b| self.free[b]).collect();
         let speed = |open: &[usize]| open.iter().map(|&b| self.speed[b]).sum::<f64>();
@@ -109,8 +113,10 @@ impl<'a> Aside<'a> {
         }
     }
 
-    /// Sets aside the vertex or set that exceeds its share by the largest factor. Returns false if
-    /// none does.
+    /// Sets aside what exceeds its room by the largest factor. It is either the heaviest vertex of
+    /// a set, with its fastest free block, or a set of blocks with the load confined to it. A
+    /// vertex that is allowed in one block only counts only in the set of that block. Returns
+    /// false, without a change, if there is no such excess.
     pub(crate) fn next(&mut self) -> bool {
         let level = self.level();
         let room = |b: usize| bound(level * self.speed[b], self.imbalance) as f64;
@@ -163,13 +169,19 @@ impl<'a> Aside<'a> {
         true
     }
 
-    /// Returns the load that must be in the blocks of a set.
+    /// Returns the load, of vertices not set aside, that must be in the blocks of the set with
+    /// index `s`. With more than `COMPARED` sets, vertices of sets inside this one do not count.
     fn held(&self, s: usize) -> f64 {
         let inside = self.sets[s].within.iter();
         inside.map(|&s| self.sets[s].load).sum::<i64>() as f64
     }
 
-    /// Sets aside the blocks of a set together with the load confined to them.
+    /// Sets aside the blocks of the set with index `s`, together with the load confined to them. A
+    /// set of one block is marked as `alone`. The load is distributed over the free blocks of the
+    /// set in proportion to their speed. If no block of the set is free, the load is added to the
+    /// forced load of each of them. Then heavy vertices in these blocks are no longer set aside,
+    /// and count as forced load. Otherwise heavy vertices that are allowed only in the set are
+    /// confined to it.
     fn set_aside(&mut self, s: usize) {
         let open = self.sets[s].open.clone();
         let held = self.held(s);
@@ -211,7 +223,9 @@ impl<'a> Aside<'a> {
         }
     }
 
-    /// Applies limits other than load, such as memory. Returns false if there are none.
+    /// Applies limits other than load, such as memory: reduces the load that each block can take,
+    /// and then calls [`Aside::trade`]. Limits that several blocks share are ignored. Returns false
+    /// if load is the only dimension.
     pub(crate) fn bound_by_limits(&mut self) -> bool {
         let (inst, d) = (self.inst, self.inst.dims());
         let mut heavy = vec![false; inst.len()];
@@ -249,9 +263,10 @@ impl<'a> Aside<'a> {
         d > 1
     }
 
-    /// Exchanges the block set aside for a heavy vertex for one of the same speed. It chooses the
-    /// block that limits other than load leave the least room. The vertex then wastes the least
-    /// capacity for load.
+    /// Exchanges the block set aside for each heavy vertex for a free block of the same speed, if
+    /// limits other than load leave that block less room. Of these blocks, chooses the one with the
+    /// least room that the vertex fits into. The vertex then wastes the least capacity for load.
+    /// Vertices confined to overfull blocks and blocks with forced load are not exchanged.
     fn trade(&mut self) {
         let (inst, d) = (self.inst, self.inst.dims());
         for i in 0..self.heavy.len() {
@@ -286,7 +301,9 @@ enum Overload {
     Set(usize),
 }
 
-/// Groups the vertices by the blocks that rules and their own sizes allow.
+/// Groups the vertices by the blocks that rules and their own sizes allow. Omits vertices without
+/// load and vertices for which `is_held` returns true. Also finds, for each group, the groups whose
+/// blocks are among its own. With more than [`COMPARED`] groups, that is the group alone.
 fn confined(inst: &Instance, is_held: impl Fn(u32) -> bool) -> Vec<Confined> {
     let (k, d) = (inst.k(), inst.dims());
     let upper = |b: usize, i: usize| inst.shared.upper[inst.shared.at(b, i)];

@@ -49,8 +49,10 @@ pub(crate) struct Effort {
     pub(crate) stop_at: Option<Instant>,
 }
 
-/// Returns a lower bound on the search cost of all feasible mappings. Stops improving it at
-/// `enough`.
+/// Returns a lower bound on the search cost ([`Instance::cost`]) of all feasible mappings. Flows
+/// are skipped if `effort.work` is 0, or if the bound without them is at least `enough`. In a large
+/// network, other parts are skipped too after `effort.stop_at`. Returns 0 without vertices or with
+/// fewer than two blocks.
 ///
 /// The time is nearly linear in edges times levels times load units, beside the given effort. Large
 /// instances use fewer units, and none if their vertices are light.
@@ -113,7 +115,8 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
 }
 
 /// Returns a lower bound on the traffic between the children of the machine's root, or 0 if they do
-/// not form a level.
+/// not form a level. They form one if the distances inside each child are smaller than the distance
+/// of the root.
 pub(crate) fn between_hosts(inst: &Instance) -> i64 {
     let nodes = inst.shared.machine.nodes();
     let root = nodes[0].distance;
@@ -138,8 +141,9 @@ struct Forest {
 
 const NONE: u32 = u32::MAX;
 
-/// Returns up to `count` forests. Takes the heaviest edges first, each into the first forest in
-/// which it closes no cycle.
+/// Returns up to `count` spanning forests without common edges. Takes the heaviest edges first,
+/// each into the first forest in which it closes no cycle. Ignores edges without positive weight.
+/// Returns fewer forests if no edges are left.
 fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
     let n = inst.len();
     let mut edges: Vec<(i64, u32, u32)> = Vec::new();
@@ -176,7 +180,8 @@ fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
 }
 
 impl Forest {
-    /// Returns the least weight of edges of the forest that every grouping at this level cuts.
+    /// Returns a lower bound on the weight of the edges of the forest that any grouping at this
+    /// level cuts.
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
         let trees = (inst.len() - self.edges.len()) as i64;
         let least = usize::try_from(level.fewest(inst.total_load()) - trees).unwrap_or(0);
@@ -184,10 +189,12 @@ impl Forest {
         self.by_load(inst, level).max(by_number)
     }
 
-    /// Returns the cheapest cut into pieces that each fit into the largest group.
+    /// Returns the weight of the cheapest cut into pieces that each fit into the largest group,
+    /// with loads rounded down to units. Returns 0 if all rounded loads are 0, or if a vertex alone
+    /// does not fit.
     ///
     /// Computes in floating point, because processors take the minimum of several pairs at once.
-    /// Sums below 2^53 are exact. Above that, it returns 0.
+    /// Sums below 2^53 are exact. Returns 0 if the weights of the forest sum to 2^53 or more.
     fn by_load(&self, inst: &Instance, level: &Level) -> i64 {
         let n = inst.len();
         let unit = unit(inst, level);
@@ -232,7 +239,8 @@ impl Forest {
 /// Up to this number, all integers can be represented in floating point.
 const EXACT: i64 = 1 << f64::MANTISSA_DIGITS;
 
-/// Returns the unit of loads that are rounded down.
+/// Returns the unit that loads are rounded down to: the largest load of a group, divided by 16, 64
+/// or 256, and at least 1. Small instances have small units.
 fn unit(inst: &Instance, level: &Level) -> i64 {
     let units = match inst.len() {
         0..=5_000 => 256,
@@ -242,13 +250,16 @@ fn unit(inst: &Instance, level: &Level) -> i64 {
     (level.most() / units).max(1)
 }
 
-/// Returns true if all vertices are lighter than a unit, so that their rounded loads are 0.
+/// Returns true if all vertices are lighter than the [`unit`] of this level, so that their rounded
+/// loads are 0.
 fn is_fine(inst: &Instance, level: &Level) -> bool {
     let unit = unit(inst, level);
     (0..inst.len() as u32).all(|v| inst.load(v) < unit)
 }
 
-/// Returns the nodes of a forest, parents first.
+/// Returns the nodes of a forest of `n` vertices, parents first: each vertex, the index of its
+/// parent in the list, and the weight of the edge between them. The parent of a root is [`NONE`],
+/// with the weight 0. `edges` contains the weight and both ends of each edge.
 fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
     // Each edge appears at both ends.
     let from: Vec<u32> = edges.iter().flat_map(|&(_, a, b)| [a, b]).collect();
@@ -274,8 +285,11 @@ fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
     nodes
 }
 
-/// Returns the cheapest cuts of a vertex's children, including one more child. Its piece is either
-/// cut off at cost `apart`, or joined with its own load added. Impossible loads cost infinity.
+/// Returns the costs of the cheapest cuts below a vertex, including one more child than in `above`.
+/// Lists are indexed by the load of the open piece in units, without the load of the vertex itself.
+/// The piece of the child is either cut off at the cost `apart`, or joined at the cost in `child`.
+/// A joined piece also adds `own`, the load of the child. Loads that cannot occur cost infinity.
+/// Joined loads above `most` are omitted.
 fn merge(above: &[f64], child: &[f64], own: usize, apart: f64, most: usize) -> Vec<f64> {
     let longest = (above.len() + child.len() + own - 1).min(most + 1);
     let mut result = vec![f64::INFINITY; longest.max(above.len())];
@@ -348,7 +362,10 @@ impl Stars {
     }
 }
 
-/// Returns the least traffic of a vertex that is cut if `room` is left beside it.
+/// Returns a lower bound on the traffic of a vertex that is cut if a load of `room` fits into its
+/// group beside it. `row` contains the weight of each edge and the load of the neighbour, in
+/// descending order of weight per load. Panics if `room` is negative and the first neighbour has no
+/// load.
 fn cut_around(row: &[(i64, i64)], mut room: i64) -> i64 {
     let mut cut = 0;
     for &(w, load) in row {

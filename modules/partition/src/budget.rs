@@ -41,8 +41,8 @@ impl Clock {
         }
     }
 
-    /// Adds `work`, and returns true if the end had passed when the clock was read last. Reads the
-    /// clock only after enough work.
+    /// Adds `work`, and returns true if the end had passed when the clock was read last. Always
+    /// returns false without an end. Reads the clock only after enough work.
     #[inline]
     pub(crate) fn is_late(&mut self, work: usize) -> bool {
         self.done = self.done.saturating_add(work);
@@ -55,7 +55,8 @@ impl Clock {
 }
 
 impl Budget<'_> {
-    /// Returns a budget from now until a time, without steps and without a watch.
+    /// Returns a budget for one thread from now until a time, with 0 steps, without a deadline and
+    /// without a watch. It has no time limit if `stop_at` is `None`.
     pub(crate) fn until(stop_at: Option<Instant>) -> Self {
         let start = Instant::now();
         Self {
@@ -74,8 +75,8 @@ impl Budget<'_> {
     }
 
     /// Returns the time until which the load bounds may be settled: after a share of the time limit
-    /// from now on, but not before the share `SETTLING_SHARE` of the limit from the start. `None`
-    /// without a time limit.
+    /// from now on, but not before the share `SETTLING_SHARE` of the limit from the start. Returns
+    /// `None` without a time limit. The deadline has no effect.
     pub(crate) fn settling_deadline(&self, share: f64) -> Option<Instant> {
         self.time.map(|t| {
             (Instant::now() + t.mul_f64(share)).max(self.start + t.mul_f64(SETTLING_SHARE))
@@ -93,8 +94,8 @@ impl Budget<'_> {
         self.used() >= 1.0
     }
 
-    /// Returns the used share of the time limit, or 0 if only steps count. Returns 1 if the search
-    /// was cancelled or the deadline has passed.
+    /// Returns the used share of the time limit, which exceeds 1 after the limit, or 0 if only
+    /// steps count. Returns 1 if the search was cancelled or the deadline has passed.
     pub(crate) fn used(&self) -> f64 {
         if self.ended() {
             return 1.0;
@@ -111,7 +112,7 @@ pub(crate) fn is_past(end: Option<Instant>) -> bool {
 }
 
 /// Returns the time at which a share of the time from now to `end` will have passed, or `None`
-/// without an end. If the end has passed, this is now.
+/// without an end. If the end has passed, this is now. `share` must not be negative.
 pub(crate) fn partway(end: Option<Instant>, share: f64) -> Option<Instant> {
     let now = Instant::now();
     end.map(|end| now + end.saturating_duration_since(now).mul_f64(share))

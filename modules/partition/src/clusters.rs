@@ -11,7 +11,8 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// Sorts the vertices by cluster (counting sort). `map` contains the cluster of each vertex.
+    /// Sorts the vertices by cluster (counting sort). `map` contains the cluster of each vertex,
+    /// which must be less than `clusters`.
     pub(crate) fn new(map: &[u32], clusters: usize) -> Self {
         let mut start = vec![0_u32; clusters + 1];
         for &c in map {
@@ -51,8 +52,8 @@ impl Members {
     }
 }
 
-/// Renumbers clusters in the order of their first members. Returns the number of clusters with
-/// members.
+/// Renumbers clusters in the order of their first members, from 0. `map` contains the cluster of
+/// each vertex, which must be less than `clusters`. Returns the number of clusters with members.
 pub(crate) fn in_order(map: &mut [u32], clusters: usize) -> usize {
     let mut number = vec![u32::MAX; clusters];
     let mut next = 0;
@@ -67,7 +68,8 @@ pub(crate) fn in_order(map: &mut [u32], clusters: usize) -> usize {
     next as usize
 }
 
-/// Returns a list of `count` flags, which are true for the members of `list`.
+/// Returns a list of `count` flags, which are true at the indices in `list`. Panics if one of these
+/// is not less than `count`.
 pub(crate) fn marks(list: &[u32], count: usize) -> Vec<bool> {
     let mut marks = vec![false; count];
     list.iter().for_each(|&x| marks[x as usize] = true);
@@ -82,14 +84,16 @@ pub(crate) fn distinct<T: Ord + Clone>(list: &[T]) -> Vec<T> {
     distinct
 }
 
-/// Adds `times` times each number of `more` to the number of `sums` at the same index.
+/// Adds `times` times each number of `more` to the number of `sums` at the same index. Ignores what
+/// the longer list has beyond the shorter one.
 #[inline]
 pub(crate) fn add(sums: &mut [i64], more: &[i64], times: i64) {
     let pairs = sums.iter_mut().zip(more);
     pairs.for_each(|(sum, more)| *sum += times * more);
 }
 
-/// Returns the index of a member in a list. Appends it first if the list does not contain it.
+/// Returns the index of the first element of a list that equals `member`. Appends `member` first if
+/// there is none.
 pub(crate) fn number<T: PartialEq>(list: &mut Vec<T>, member: T) -> usize {
     let known = list.iter().position(|known| *known == member);
     known.unwrap_or_else(|| {
@@ -98,7 +102,8 @@ pub(crate) fn number<T: PartialEq>(list: &mut Vec<T>, member: T) -> usize {
     })
 }
 
-/// Returns the sums over the members of each cluster, with `dims` numbers per vertex.
+/// Returns the sums over the members of each cluster, with `dims` numbers for each vertex in
+/// `values` and for each cluster in the result. `map` contains the cluster of each vertex.
 pub(crate) fn summed(map: &[u32], clusters: usize, values: &[i64], dims: usize) -> Arc<Vec<i64>> {
     let mut sums = vec![0; clusters * dims];
     if dims == 1 {
@@ -114,7 +119,9 @@ pub(crate) fn summed(map: &[u32], clusters: usize, values: &[i64], dims: usize) 
     Arc::new(sums)
 }
 
-/// Returns the joint list of each cluster, ascending, with vertices replaced by their clusters.
+/// Returns the joint list of each cluster, ascending and without duplicates. Each pair of a vertex
+/// and a layer becomes a pair of the vertex's cluster and the layer. Returns an empty list if
+/// `lists` is empty.
 pub(crate) fn united(
     map: &[u32],
     clusters: usize,
@@ -135,8 +142,8 @@ pub(crate) fn united(
 }
 
 /// Returns the block of each cluster, if all members of a cluster have the same block. Otherwise
-/// the last member decides. `block` may also contain other values that members have in common. An
-/// empty list stays empty.
+/// the last member decides. A cluster without members gets the default value. `block` may also
+/// contain other values that members have in common. An empty list stays empty.
 pub(crate) fn lifted<T: Copy + Default>(map: &[u32], clusters: usize, block: &[T]) -> Vec<T> {
     if block.is_empty() {
         return Vec::new();
@@ -148,7 +155,8 @@ pub(crate) fn lifted<T: Copy + Default>(map: &[u32], clusters: usize, block: &[T
     lifted
 }
 
-/// Returns the block of each vertex for a mapping of clusters.
+/// Returns the block of each vertex for a mapping of clusters. `map` contains the cluster of each
+/// vertex, and `block` the block of each cluster.
 pub(crate) fn lowered(map: &[u32], block: &[u32]) -> Vec<u32> {
     map.iter().map(|&c| block[c as usize]).collect()
 }

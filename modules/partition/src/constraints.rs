@@ -92,8 +92,9 @@ impl Groups {
     }
 }
 
-/// Returns the first contradiction that needs no search, or `None` if none is found. Considers only
-/// the constraints with the indices in `active`. `None` does not mean that a mapping exists.
+/// Returns the first contradiction that needs no search, or `None` if none is found. Considers the
+/// limits of the machine, and only the constraints with the indices in `active`. `draft` must have
+/// been made from the same constraints. `None` does not mean that a mapping exists.
 pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
     let empty = |&set: &u32| draft.sets[set as usize].is_empty();
     if let Some(nowhere) = draft.set.iter().position(empty) {
@@ -121,8 +122,10 @@ pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> O
     alone.or_else(|| pigeonhole::clash(draft, problem, active))
 }
 
-/// Returns a clash if these vertices cannot be kept apart. `index` is the index of the constraint,
-/// and `k` is the number of blocks. Considers the pins of the vertices, but no other constraint.
+/// Returns a clash if these vertices cannot be kept apart. It is [`Clash::ApartTogether`] if two of
+/// them are in one group that is not allowed outside the places. It is [`Clash::TooFew`] if the
+/// groups cannot be in different places. `index` is the index of the constraint, and `k` is the
+/// number of blocks. Considers only the groups of `draft` and their allowed blocks.
 fn crowded(
     draft: &Draft,
     index: usize,
@@ -154,7 +157,7 @@ fn crowded(
 }
 
 /// Returns true if the groups can be in pairwise different places. Searches augmenting paths. Each
-/// block that is open to a group must be in a place.
+/// block that is open to a group must be in a place. Otherwise the call panics.
 fn distinct_places(draft: &Draft, roots: &[u32], layer: &[u32]) -> bool {
     let k = layer.len();
     let mut taken = vec![usize::MAX; k];

@@ -55,7 +55,7 @@ impl Csr {
         self.targets.len()
     }
 
-    /// Returns the index range of the row of a vertex.
+    /// Returns the index range of the row of a vertex. Panics if the vertex does not exist.
     #[inline]
     pub(crate) fn range(&self, v: u32) -> Range<usize> {
         self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize
@@ -65,13 +65,15 @@ impl Csr {
         self.range(v).len()
     }
 
-    /// Returns the neighbours of a vertex, each with the weight of the edge.
+    /// Returns the neighbours of a vertex, each with the weight of the edge. Panics if the vertex
+    /// does not exist.
     #[inline]
     pub(crate) fn row(&self, v: u32) -> impl ExactSizeIterator<Item = (u32, i64)> + '_ {
         self.arcs_at(self.range(v))
     }
 
-    /// Returns the arcs in an index range, such as a part of a row.
+    /// Returns the arcs in an index range, such as a part of a row: target and weight of each.
+    /// Panics if the range ends after the last arc.
     #[inline]
     pub(crate) fn arcs_at(
         &self,
@@ -81,14 +83,15 @@ impl Csr {
         self.targets[at].iter().copied().zip(weights)
     }
 
-    /// Returns the neighbours of a vertex without weights.
+    /// Returns the neighbours of a vertex without weights. Panics if the vertex does not exist.
     #[inline]
     pub(crate) fn around(&self, v: u32) -> &[u32] {
         &self.targets[self.range(v)]
     }
 
-    /// Returns the component of each vertex and the number of components, in the order of their
-    /// first vertices. Only edges for which `joins` returns true connect vertices.
+    /// Returns the component of each vertex, and the number of components. Components are numbered
+    /// from 0 in the order of their first vertices. Only edges for which `joins` returns true
+    /// connect vertices.
     pub(crate) fn components(&self, joins: impl Fn(u32, u32) -> bool) -> (Vec<u32>, usize) {
         const NONE: u32 = u32::MAX;
         let mut component = vec![NONE; self.len()];
@@ -123,16 +126,18 @@ impl Csr {
         Self::of(vertices.map(|v| self.row(v).filter_map(inside)))
     }
 
-    /// Returns the graph of the vertices in a range and the edges among them.
+    /// Returns the graph of the vertices in a range and the edges among them. The first vertex of
+    /// the range gets the number 0.
     pub(crate) fn stretch(&self, vertices: Range<u32>) -> Self {
         let place = |u| vertices.contains(&u).then(|| u - vertices.start);
         self.among(vertices.clone(), place)
     }
 
-    /// Returns the graph in which each cluster is one vertex, with additional edges `more` between
-    /// clusters. `map` contains the cluster of each vertex. Edges between the same clusters are
-    /// summed, and edges inside a cluster are dropped. Takes time and memory linear in vertices and
-    /// edges, because an array of positions replaces hashing. Only `more` is sorted.
+    /// Returns the graph in which each cluster is one vertex, with additional edges `more` (two
+    /// clusters and a weight). `map` contains the cluster of each vertex, which must be less than
+    /// `clusters`. Edges between the same clusters are summed, and edges inside a cluster are
+    /// dropped. Takes time and memory linear in vertices and edges, because an array of positions
+    /// replaces hashing. Only `more` is sorted.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize, more: &[(u32, u32, i64)]) -> Self {
         let members = Members::new(map, clusters);
         let both = |&(a, b, weight): &(u32, u32, i64)| [(a, b, weight), (b, a, weight)];

@@ -45,7 +45,8 @@ pub(crate) fn contradiction(problem: &Problem<'_>, met: Clash) -> Conflict {
 
 /// Returns constraints, memory and slots that no mapping satisfies. The caller must have proved
 /// that no mapping satisfies all of them. Reduces them, by at most `SEARCHES` searches, while the
-/// rest is still proved impossible. Each search has a part of the nodes of the limit.
+/// rest is still proved impossible. Each search has a thirtieth of the nodes of the limit, but at
+/// least as many as [`BRIEF`].
 pub(crate) fn smallest(problem: &Problem<'_>, limit: Limit<'_>) -> Conflict {
     shrink(problem, suspects(problem), brief(limit), false)
 }
@@ -72,7 +73,8 @@ fn brief(limit: Limit<'_>) -> Limit<'_> {
     }
 }
 
-/// Returns all possible participants of a conflict except the balance limit.
+/// Returns all possible participants of a conflict except the balance limit: limited memory of
+/// blocks if vertices have memory sizes, limited slots, and all constraints except preferences.
 fn suspects(problem: &Problem<'_>) -> Vec<Part> {
     let blocks = problem.machine.blocks();
     let memory = (0..blocks.len())
@@ -118,8 +120,9 @@ fn shrink(
     }
 }
 
-/// Returns true if no mapping satisfies these parts, and the balance limit if `balanced` is true.
-/// Returns `None` if the search did not decide it.
+/// Returns true if it is proved that no mapping satisfies these parts, and the balance limit if
+/// `balanced` is true. Returns false if a mapping was found, and `None` if the search did not
+/// decide it.
 fn impossible(
     problem: &Problem<'_>,
     kept: &[Part],

@@ -87,7 +87,8 @@ impl Draft {
     }
 }
 
-/// Returns, in ascending order, the roots that several of the vertices have.
+/// Returns, in ascending order, the roots that several different vertices of the list have. `root`
+/// contains the root of each vertex.
 pub(crate) fn repeated_roots(vertices: &[u32], root: &[u32]) -> Vec<u32> {
     let mut roots = lowered(&distinct(vertices), root);
     roots.sort_unstable();
@@ -96,7 +97,8 @@ pub(crate) fn repeated_roots(vertices: &[u32], root: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the first block of the place of each block, and [`NO_PLACE`] for blocks outside all
-/// places. Without places, each block is a place.
+/// places. Without places, each block is a place. Panics if a place contains a block that is not
+/// less than `k`.
 pub(crate) fn layer(places: &[Vec<u32>], k: usize) -> Vec<u32> {
     if places.is_empty() {
         return (0..k as u32).collect();
@@ -139,7 +141,8 @@ impl Sets {
         next
     }
 
-    /// Returns the number of the intersection of two sets.
+    /// Returns the number of the intersection of the sets with the numbers `a` and `b`. Adds the
+    /// intersection if it is new.
     fn intersection(&mut self, a: u32, b: u32) -> u32 {
         if a == 0 || a == b {
             return b;

@@ -53,8 +53,8 @@ impl Evaluation {
     }
 }
 
-/// Evaluates a mapping by definition. The time is linear in the network and the blocks. Members of
-/// constraints are sorted.
+/// Evaluates a mapping by definition. The time is linear in the network and the blocks, except that
+/// members of constraints are sorted.
 ///
 /// # Errors
 ///

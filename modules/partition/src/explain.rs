@@ -17,7 +17,7 @@ use crate::quota::{Quantity, Quota};
 const REDUCIBLE: usize = 5000;
 
 /// Reduces a contradiction to constraints that are all needed to find it without a search. A search
-/// might need fewer of them.
+/// might need fewer of them. More than `REDUCIBLE` related constraints are not reduced one by one.
 pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
     let core = Core::of(problem, &met);
     let (kept, clash) = reduced(problem, &core, met);
@@ -194,7 +194,8 @@ impl Core {
     }
 }
 
-/// Returns the constraints that limit this quantity in some blocks.
+/// Returns the indices of the constraints that limit this quantity in some of the blocks. The
+/// result is empty if a limit of the machine is meant.
 fn limits(problem: &Problem<'_>, of: Quantity, blocks: &[u32]) -> Vec<usize> {
     match of {
         Quantity::Vertices(i) => vec![i],
@@ -210,8 +211,8 @@ fn limits(problem: &Problem<'_>, of: Quantity, blocks: &[u32]) -> Vec<usize> {
     }
 }
 
-/// Returns groups that are confined to some blocks, the largest first: just enough to exceed the
-/// limit.
+/// Returns the roots of groups that are confined to some blocks, the largest first: just enough to
+/// exceed the limit of the quantity there. The result is empty if no such limit is exceeded.
 fn most_of(problem: &Problem<'_>, draft: &Draft, of: Quantity, blocks: &[u32]) -> Vec<u32> {
     let active: Vec<usize> = (0..problem.constraints.len()).collect();
     let quotas = Quota::all(problem, &active);
@@ -242,7 +243,8 @@ fn most_of(problem: &Problem<'_>, draft: &Draft, of: Quantity, blocks: &[u32]) -
 }
 
 /// Returns constraints in conflict, by their index in the core, and the contradiction. Searches for
-/// them in a problem that contains only the core.
+/// them in a problem that contains only the core. If that problem has no contradiction, returns all
+/// constraints of the core and `met`.
 fn reduced(problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash) {
     let vertices = &core.vertices;
     let of_load = matches!(met, Clash::OverLimit(Quantity::Load, _));

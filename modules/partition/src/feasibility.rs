@@ -3,11 +3,13 @@
 use crate::instance::Instance;
 
 /// Returns true if a mapping satisfies all rules of the instance, including the load bounds.
+/// `block` contains the block of each vertex. Panics if one of these does not exist.
 pub(crate) fn is_feasible(inst: &Instance, block: &[u32]) -> bool {
     satisfies(inst, block, true)
 }
 
-/// Returns true if a mapping satisfies all rules of the instance except the load bounds.
+/// Returns true if a mapping satisfies all rules of the instance except the largest load of each
+/// block. `block` contains the block of each vertex. Panics if one of these does not exist.
 pub(crate) fn satisfies_rules(inst: &Instance, block: &[u32]) -> bool {
     satisfies(inst, block, false)
 }

@@ -186,7 +186,7 @@ impl Graph {
         Csr::of((0..self.vertices() as u32).map(heard))
     }
 
-    /// Returns the edges, with the number of their channels as weight.
+    /// Returns all edges, also those without traffic, with the number of their channels as weight.
     pub(crate) fn counted(&self) -> Csr {
         let counts = |v: u32| self.channels(v).map(|(u, count)| (u, i64::from(count)));
         Csr::of((0..self.vertices() as u32).map(counts))

@@ -54,7 +54,8 @@ impl Shared {
         !self.at.is_empty() || self.layers.len() > 1
     }
 
-    /// Returns true if two blocks are in the same place of a layer.
+    /// Returns true if two blocks are in the same place of a layer. Returns false if one of them is
+    /// outside all places.
     #[inline]
     pub(crate) fn same(&self, layer: u32, a: u32, b: u32) -> bool {
         let places = &self.layers[layer as usize];
@@ -100,9 +101,10 @@ impl Deref for Instance {
 }
 
 impl Instance {
-    /// Builds the instance. Also returns the instance's vertex for each vertex of the problem. That
-    /// list is empty if they are the same. With a previous mapping, the last vertices of the
-    /// instance stand for the blocks of that mapping.
+    /// Builds the instance. Also returns the instance's vertex for each vertex of the problem. If
+    /// that list is empty, they are the same. With a previous mapping, the last vertices of the
+    /// instance stand for the blocks of that mapping. May panic if [`Problem::check`] reports an
+    /// error.
     ///
     /// # Errors
     ///
@@ -194,7 +196,7 @@ impl Instance {
     }
 
     /// Returns the instance in which each cluster is one vertex. `map` contains the cluster of each
-    /// vertex.
+    /// vertex, which must be less than `clusters`.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
         Self {
             graph: self.graph.contract(map, clusters, &[]),
@@ -221,17 +223,19 @@ impl Instance {
         self.shared.dims
     }
 
-    /// Returns true if load is the only limit of a block. Vertices may be confined to some blocks.
+    /// Returns true if the largest load is the only limit of a block, and no vertices must be kept
+    /// apart. Vertices may be confined to some blocks.
     pub(crate) fn limits_loads_alone(&self) -> bool {
         self.dims() == 1 && self.apart.is_empty() && self.shared.lower.is_empty()
     }
 
-    /// Returns true if the load bounds are the only restriction.
+    /// Returns true if the largest load of each block is the only restriction.
     pub(crate) fn is_plain(&self) -> bool {
         self.limits_loads_alone() && self.set.is_empty()
     }
 
-    /// Returns the instance with other load bounds, one for each block.
+    /// Returns the instance with other load bounds: the largest load of each block. Blocks beyond
+    /// the end of `bounds` keep theirs.
     pub(crate) fn with_load_bounds(&self, bounds: &[i64]) -> Self {
         let (d, mut inst) = (self.dims(), self.clone());
         let shared = Arc::make_mut(&mut inst.shared);
@@ -241,7 +245,8 @@ impl Instance {
         inst
     }
 
-    /// Returns the instance with other loads for some vertices.
+    /// Returns the instance with other loads for some vertices, given as pairs of a vertex and its
+    /// load.
     pub(crate) fn with_loads(&self, loads: impl Iterator<Item = (u32, i64)>) -> Self {
         let (d, mut inst) = (self.dims(), self.clone());
         let mut loads = loads.peekable();
@@ -268,7 +273,8 @@ impl Instance {
     }
 
     /// Returns the same vertices on another machine, of which each block represents a group of
-    /// blocks.
+    /// blocks. `groups` contains the blocks of this instance that each block of `machine`
+    /// represents.
     ///
     /// Keeps those rules that have a meaning for groups: sets of blocks, and sums of limits. If
     /// each group is one block, also the vertices that must not share a block. Limits that several
@@ -320,8 +326,9 @@ impl Instance {
     }
 
     /// Returns the instance of the blocks below some siblings of the machine's tree, and of the
-    /// vertices there. It can be searched alone, because all of its blocks are equally far from
-    /// each block outside. Also returns the original blocks, in the order of the new ones.
+    /// given vertices, which must be there. It can be searched alone, because all of its blocks are
+    /// equally far from each block outside. Also returns the original blocks, in the order of the
+    /// new ones. Panics if [`Machine::part`] does.
     pub(crate) fn below(&self, nodes: &[u32], vertices: &[u32]) -> (Self, Vec<u32>) {
         let machine = &self.shared.machine;
         let blocks = machine.blocks_of(nodes);
@@ -331,7 +338,8 @@ impl Instance {
     }
 
     /// Returns the instance of some vertices and the edges among them. Vertices are numbered in the
-    /// order of the list. The machine and the limits stay the same.
+    /// order of the list, which must not contain a vertex twice. The machine and the limits stay
+    /// the same.
     pub(crate) fn part(&self, vertices: &[u32]) -> Self {
         let mut place = vec![0_u32; self.len()];
         (0..)
@@ -395,13 +403,14 @@ impl Instance {
         list.iter().filter(meets).count()
     }
 
-    /// Returns the distance of two blocks minus the collocated one.
+    /// Returns the distance of two blocks minus the collocated one, which is 0 for the same block.
     #[inline]
     pub(crate) fn distance(&self, a: u32, b: u32) -> i64 {
         self.shared.machine.beyond(a, b)
     }
 
-    /// Returns the distances from a block to all blocks. The machine must have a table.
+    /// Returns the distances from a block to all blocks, each minus the collocated one. Panics if
+    /// the machine has no table.
     #[inline]
     pub(crate) fn distances(&self, a: u32) -> &[i64] {
         let k = self.k();
@@ -413,6 +422,7 @@ impl Instance {
     }
 
     /// Returns the sums of sizes in each block in all dimensions, indexed by [`Shared::at`].
+    /// `block_of` contains the block of each vertex. Panics if one of these does not exist.
     pub(crate) fn sums(&self, block_of: &[u32]) -> Vec<i64> {
         let mut sums = vec![0; self.k() * self.dims()];
         for (v, &b) in (0..).zip(block_of) {
@@ -430,7 +440,8 @@ impl Instance {
         }
     }
 
-    /// Returns the load of each block.
+    /// Returns the load of each block. `block_of` contains the block of each vertex. Panics if one
+    /// of these does not exist.
     pub(crate) fn loads(&self, block_of: &[u32]) -> Vec<i64> {
         let mut loads = vec![0; self.k()];
         for (v, &b) in (0..).zip(block_of) {

@@ -157,6 +157,11 @@ impl Machine {
     ///
     /// [`Error::Input`] if there are no blocks or more than a million, or if a level has a smaller
     /// distance than the next inner level.
+    ///
+    /// # Panics
+    ///
+    /// Panics or needs too much memory if one level has no members and another has a very large
+    /// number of members.
     pub fn regular(levels: &[(usize, u32)]) -> Result<Self, Error> {
         let blocks = levels.iter().try_fold(1_usize, |k, l| k.checked_mul(l.0));
         if blocks.is_none_or(|k| k > 1_000_000) {
@@ -172,8 +177,9 @@ impl Machine {
         Self::new(&tree, 0)
     }
 
-    /// Returns the same machine with its blocks listed in another order than the order of the tree.
-    /// Strategies that distribute vertices over one block after the other use this order.
+    /// Returns the same machine with its blocks listed in the given order, which may differ from
+    /// the order of the tree. Strategies that distribute vertices over one block after the other
+    /// use this order.
     ///
     /// # Errors
     ///
@@ -255,7 +261,8 @@ impl Machine {
         self.collocated + self.beyond(a, b) as u32
     }
 
-    /// Returns the distance minus the collocated one.
+    /// Returns the distance between two blocks minus the collocated one, which is 0 for the same
+    /// block. If a block does not exist, panics or returns a meaningless number.
     #[inline]
     pub(crate) fn beyond(&self, a: u32, b: u32) -> i64 {
         if !self.table.is_empty() {
@@ -290,7 +297,8 @@ impl Machine {
     }
 
     /// Returns the blocks of each child of the root. The children are hosts if there is more than
-    /// one host. A machine of a single block has itself as the only group.
+    /// one host. A child without blocks gives an empty slice. A machine of a single block has
+    /// itself as the only group.
     pub fn hosts(&self) -> impl Iterator<Item = &[u32]> {
         let hosts = match &self.nodes[ROOT as usize].children[..] {
             [] => &[ROOT],
@@ -310,14 +318,15 @@ impl Machine {
         machine
     }
 
-    /// Returns the blocks below some nodes, one node after the other.
+    /// Returns the blocks below some nodes, one node after the other, and those of each node in
+    /// ascending order.
     pub(crate) fn blocks_of(&self, nodes: &[u32]) -> Vec<u32> {
         let blocks = |&node: &u32| &self.nodes[node as usize].blocks;
         nodes.iter().flat_map(blocks).copied().collect()
     }
 
-    /// Returns the members of the smallest group that contains all of these siblings. Several
-    /// siblings are returned unchanged, and so is a single block.
+    /// Replaces a single group by its members, and repeats this while a single group is left.
+    /// Returns several siblings unchanged, and also a single block or a group without members.
     pub(crate) fn members_of(&self, mut nodes: Vec<u32>) -> Vec<u32> {
         while let [only] = nodes[..]
             && !self.nodes[only as usize].children.is_empty()
@@ -349,7 +358,7 @@ impl Machine {
         }
     }
 
-    /// Returns the groups at a depth that have several members.
+    /// Returns the groups at a depth that have several members. The root has the depth 0.
     pub(crate) fn groups_at(&self, depth: u32) -> Vec<&Node> {
         let here = |n: &&Node| n.depth == depth && n.children.len() > 1;
         self.nodes.iter().filter(here).collect()
@@ -364,7 +373,7 @@ impl Machine {
     }
 
     /// Returns two ranges that contain all blocks whose distance to `a` can differ from the
-    /// distance to `b`. The second one may be empty.
+    /// distance to `b`. The second one may be empty. Panics if `a` or `b` does not exist.
     ///
     /// The ranges cover the two members, of the smallest group with both blocks, that contain `a`
     /// and `b`. All other blocks are at the same distance from both.
@@ -382,7 +391,7 @@ impl Machine {
 
     /// Returns two members of the smallest group that contains both blocks: the member that
     /// contains `a`, and the member that contains `b`. Returns the leaf twice if the blocks are
-    /// equal.
+    /// equal. Panics if a block does not exist.
     fn members(&self, a: u32, b: u32) -> [u32; 2] {
         let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
         let mut below = [x, y];
@@ -397,7 +406,8 @@ impl Machine {
         below
     }
 
-    /// Returns the index of the leaf of a block among the nodes.
+    /// Returns the index of the leaf of a block among the nodes. Panics if the block does not
+    /// exist.
     pub(crate) fn leaf(&self, block: u32) -> u32 {
         self.leaf[block as usize]
     }

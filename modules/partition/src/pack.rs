@@ -49,7 +49,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Returns true if the hard rules allow a vertex in a block. The balance limit is ignored.
+    /// Returns true if the hard rules allow a vertex in a block: pins, separation from the vertices
+    /// placed so far, and all upper limits other than the load.
     fn allowed(&self, v: u32, b: u32) -> bool {
         let (inst, d) = (self.inst, self.inst.dims());
         let room = (1..d).all(|i| {
@@ -67,7 +68,7 @@ impl<'a> Ledger<'a> {
 
     /// Puts a vertex into the first block, from `wanted` on, that the hard rules allow, and returns
     /// this block. After the last block, the order continues with block 0. If the rules allow none,
-    /// chooses as [`Ledger::put_first`] does.
+    /// chooses among all blocks in this order as [`Ledger::put_first`] does.
     pub(crate) fn put_near(&mut self, v: u32, wanted: u32) -> u32 {
         let k = self.inst.k() as u32;
         self.put_in_turn(v, || (0..k).map(move |i| (wanted + i) % k))
@@ -90,7 +91,8 @@ impl<'a> Ledger<'a> {
     }
 
     /// Puts a vertex into the block that the hard rules allow with the least load relative to its
-    /// bound. If the rules allow none, uses the first block of the vertex's set.
+    /// bound. If the rules allow none, uses the first block of the vertex's set, or block 0 if the
+    /// set is empty.
     fn put_emptiest(&mut self, v: u32) {
         let (inst, d) = (self.inst, self.inst.dims());
         let fill = |b: &u32| {
@@ -110,7 +112,7 @@ impl<'a> Ledger<'a> {
 ///
 /// Places the vertices with the fewest allowed blocks first, then the largest ones, each into the
 /// emptiest block. If some limit is exceeded, anneals the excess alone. The result is feasible if
-/// its excess is 0.
+/// its excess is 0. Its cost is 0, because edges are ignored.
 pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
     let bare = inst.edgeless();
     let mut order: Vec<u32> = (0..inst.len() as u32).collect();
@@ -135,7 +137,8 @@ pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best
 }
 
 /// Packs as [`pack`] does. If that fails, it divides the vertices of a few blocks at a time again,
-/// in about `effort.steps` tries.
+/// in about `effort.steps` tries. If that fails too, returns the result of [`pack`]. The cost of
+/// the result is set only if the divisions found a feasible mapping, and is 0 otherwise.
 pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
     let packed = pack(inst, random, effort);
     if packed.feasible() {

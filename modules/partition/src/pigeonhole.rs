@@ -12,7 +12,9 @@ use crate::quota::{NO_LIMIT, Quantity, Quota};
 /// Most sets of several blocks that are compared pairwise.
 const COMPARED: usize = 1000;
 
-/// Tests all limits except load, which is not a hard rule. Returns the first contradiction.
+/// Tests all limits except load, which is not a hard rule. Returns the first contradiction, or
+/// `None`. `active` contains the indices of the constraints to test, from which `draft` must have
+/// been made.
 pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
     let confined = Confined::new(draft);
     let quotas = Quota::all(problem, active);
@@ -133,12 +135,14 @@ impl Confined {
         Self { within }
     }
 
-    /// Returns the sum that must be in a set of blocks.
+    /// Returns the sum that must be in the set of blocks with this index. `own` contains the sum of
+    /// the vertices confined to each set.
     fn needed(&self, set: usize, own: &[i64]) -> i64 {
         self.within[set].iter().map(|&s| own[s as usize]).sum()
     }
 
-    /// Returns a clash if some blocks must hold more than their limit.
+    /// Returns a clash if some blocks must hold more of the quantity than their limit. `own`
+    /// contains the sum of the vertices confined to each set.
     fn over(&self, draft: &Draft, quota: &Quota, own: &[i64]) -> Option<Clash> {
         let too_full = |&set: &usize| {
             let room = quota.room(&draft.sets[set]);
@@ -163,7 +167,8 @@ impl Confined {
         Some(Clash::OverLimit(quota.of, blocks.collect()))
     }
 
-    /// Returns a group that is too large for every place that it is allowed in.
+    /// Returns the lowest root of the groups in `met` that are too large for every place that they
+    /// are allowed in. `sizes` contains the size of each group, by root.
     fn large(&self, draft: &Draft, quota: &Quota, met: &[u32], sizes: &[i64]) -> Option<u32> {
         let roomiest = |set: &Vec<u32>| {
             let rooms = set.iter();
@@ -176,7 +181,8 @@ impl Confined {
     }
 }
 
-/// Returns a clash if a place requires more vertices than are allowed in it.
+/// Returns a clash if a place of a `Count` constraint requires more vertices than are allowed in
+/// it. Returns `None` for any other quota.
 fn under(draft: &Draft, problem: &Problem<'_>, quota: &Quota, own: &[i64]) -> Option<Clash> {
     let Quantity::Vertices(index) = quota.of else {
         return None;

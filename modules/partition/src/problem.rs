@@ -124,7 +124,8 @@ impl<'a> Problem<'a> {
     ///
     /// It is the share of the block in proportion to its speed, rounded up to a multiple of the
     /// greatest common divisor of all loads, plus the tolerance. Because of this rounding, the
-    /// bounds do not depend on the unit of the loads. The sum is rounded down to an integer.
+    /// bounds do not depend on the unit of the loads. The sum is rounded down to an integer. No
+    /// bound exceeds a quarter of the largest `u64`.
     ///
     /// # Panics
     ///
@@ -182,8 +183,8 @@ impl<'a> Problem<'a> {
     ///
     /// Also if the imbalance is not from 0 to 1000, if the lists of the previous mapping do not
     /// have one entry per vertex, or if it names a block that does not exist. Also if the traffic
-    /// times the largest distance exceeds 2^60. Weights of preferences and costs of migration count
-    /// as traffic here.
+    /// times the largest distance exceeds 2^60. Costs of migration count as traffic here. So does
+    /// the weight of a preference, once for each of its vertices.
     pub fn check(&self) -> Result<(), Error> {
         if !(0.0..=1000.0).contains(&self.imbalance) {
             return Err(Error::input(format!(

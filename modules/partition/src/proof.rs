@@ -13,11 +13,12 @@ use crate::tuning::proofs::LOADS;
 use crate::tuning::small::NETWORK;
 use crate::watch::Watch;
 
-/// Returns true if it is proved that no mapping has a smaller largest load relative to the speeds.
+/// Returns true if it is proved that no mapping has a smaller largest load relative to the speeds
+/// than a mapping with these `loads` of the blocks.
 ///
-/// If `bounded` is given, its load bounds must also admit all mappings with the same largest load,
-/// so that a bound on their cost holds. Returns false if the limits on vertices, nodes or time are
-/// reached, or the proof is cancelled.
+/// Also returns false if `bounded` is given and its load bounds exclude mappings with the same
+/// largest load. A bound on the cost within `bounded` would then not hold for these. Returns false
+/// if the limits on vertices, nodes or time are reached, or the proof is cancelled.
 pub(crate) fn least_load(
     (inst, bounded): (&Instance, Option<&Instance>),
     machine: &Machine,
@@ -60,9 +61,10 @@ pub(crate) fn least_load(
     branch::feasible(&inst.with_load_bounds(&bounds), limit) == Fit::Never
 }
 
-/// Returns a bound on the cost of all mappings within the original load bounds or with loads up to
-/// `loads`. The bounds of the instance were lowered to make the largest load small. Mappings that
-/// they exclude may cost less.
+/// Returns a lower bound on the cost of all mappings in which each block has at most its original
+/// load bound or its load in `loads`, whichever is larger. `enough` and `effort` limit the search
+/// as in [`bound::lower_bound`]. The bounds of the instance were lowered to make the largest load
+/// small. Mappings that they exclude may cost less.
 pub(crate) fn least_cost(
     inst: &Instance,
     problem: &Problem<'_>,
@@ -76,8 +78,10 @@ pub(crate) fn least_cost(
     bound::lower_bound(&inst.with_load_bounds(&bounds), enough, effort)
 }
 
-/// Returns true if it is proved that no mapping has less traffic at its busiest host. All traffic
-/// between hosts, counted at both ends, is divided among the hosts.
+/// Returns true if it is proved that no mapping has less traffic than `bottleneck` at its busiest
+/// host. That is always so for 0. For any other value, returns false if this is not proved, and
+/// always with preferences or a previous mapping. All traffic between hosts, counted at both ends,
+/// is divided among the hosts.
 pub(crate) fn least_bottleneck(inst: &Instance, problem: &Problem<'_>, bottleneck: u64) -> bool {
     if bottleneck == 0 {
         return true;

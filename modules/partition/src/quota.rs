@@ -57,7 +57,7 @@ impl Quota {
         quotas
     }
 
-    /// Returns a quota without limits.
+    /// Returns a quota without limits for `k` blocks, in which each block is a place.
     fn free(of: Quantity, k: usize) -> Self {
         Self {
             of,
@@ -98,7 +98,8 @@ impl Quota {
         })
     }
 
-    /// Returns the quotas of memory that blocks share. Places that overlap are in different quotas.
+    /// Returns the quotas of memory that blocks share, or none if vertices have no memory sizes.
+    /// Places that overlap are in different quotas.
     fn shared(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
         let mut quotas: Vec<Self> = Vec::new();
         if !problem.graph.has_memory() {

@@ -89,7 +89,8 @@ pub fn decimals_of(value: f64) -> u32 {
     (after - exponent).max(0) as u32
 }
 
-/// Returns the greatest common divisor of two numbers that are not negative.
+/// Returns the greatest common divisor of two numbers that are not negative. If one of them is 0,
+/// returns the other.
 pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -43,7 +43,8 @@ struct Forced {
 }
 
 impl Forced {
-    /// Returns the bound of the block. `other` is the bound of a block without forced load.
+    /// Returns the bound of the block: its load plus the tolerance. `other` is the bound that the
+    /// block would have without forced load.
     fn bound(self, other: i64) -> i64 {
         self.load
             + if self.alone {
@@ -71,10 +72,11 @@ struct Heavy {
 }
 
 impl Shares {
-    /// Sets aside all load that exceeds the share of a block.
+    /// Sets aside all load that exceeds the share of a block. `imbalance` is the tolerance as a
+    /// fraction.
     ///
     /// With `lowers` there is no tolerance, for the objective of a small largest load. `held` fixes
-    /// some blocks to the loads that they have in a mapping.
+    /// the marked blocks to the loads that they have in the given mapping.
     pub(crate) fn new(
         inst: &Instance,
         imbalance: f64,
@@ -129,7 +131,7 @@ impl Shares {
         }
     }
 
-    /// Returns the original bounds.
+    /// Returns shares with the original bounds, without load set aside and without a tolerance.
     pub(crate) fn plain(inst: &Instance) -> Self {
         Self {
             base: (0..inst.k()).map(|b| inst.load_bound(b).max(1)).collect(),
@@ -140,7 +142,7 @@ impl Shares {
         }
     }
 
-    /// Returns the original bounds, with a tolerance when they are raised.
+    /// Returns shares with the original bounds, to which a tolerance is added when they are raised.
     pub(crate) fn even(inst: &Instance, tolerance: f64) -> Self {
         Self {
             tolerance,
@@ -160,7 +162,8 @@ impl Shares {
         self.within(inst, &bounds)
     }
 
-    /// Returns the instance with these bounds. Heavy vertices get loads that fill them.
+    /// Returns the instance with these bounds. Heavy vertices get loads that nearly fill the bounds
+    /// of their blocks, and are confined to the blocks open to them.
     fn within(&self, inst: &Instance, bounds: &[i64]) -> Instance {
         let loads = self.heavy.iter().map(|heavy| {
             let (load, bound) = (inst.load(heavy.vertex), bounds[heavy.block as usize]);
@@ -191,7 +194,8 @@ impl Shares {
         self.within(inst, &bounds)
     }
 
-    /// Returns the greatest common divisor of the loads of all vertices that are not heavy.
+    /// Returns the greatest common divisor of the loads of all vertices that are not heavy, or 0 if
+    /// these have no load.
     fn step(&self, inst: &Instance) -> i64 {
         let heavy = self.marks(inst);
         let light = (0..inst.len() as u32).filter(|&v| !heavy[v as usize]);
@@ -244,8 +248,9 @@ impl Shares {
         (0..k).map(factor).fold(0.0, f64::max)
     }
 
-    /// Returns the least factor at which whole loads fit, if all loads are multiples of a number. 1
-    /// if they fit within the bounds as they are.
+    /// Returns about the least factor at which whole loads fit, if all loads are multiples of a
+    /// number above 1. Returns 1 if they fit within the bounds as they are, or if there is no such
+    /// number. Heavy vertices and their blocks do not count.
     pub(crate) fn indivisible(&self, inst: &Instance) -> f64 {
         let step = self.step(inst);
         if step < 2 {
@@ -277,8 +282,9 @@ impl Shares {
         high
     }
 
-    /// Returns the blocks that a mapping fills above their share by more than the heaviest vertex.
-    /// Rules or limits other than load force this load into them. Returns `None` if there are no
+    /// Marks the blocks that a mapping fills above their share by more than the load of the
+    /// heaviest vertex that is not set aside. Rules or limits other than load force this load into
+    /// them. Blocks that have forced load already are marked too. Returns `None` if there are no
     /// new such blocks, or if the factor raises no bound by more than that.
     pub(crate) fn overfull(
         &self,
@@ -298,7 +304,7 @@ impl Shares {
     }
 
     /// Returns the largest factor by which a block may exceed its original bound, because of heavy
-    /// vertices or raised bounds.
+    /// vertices or the bounds of `raised`. It is at least 1.
     pub(crate) fn excess(&self, inst: &Instance, raised: &Instance) -> f64 {
         let wanted = |b: usize| inst.load_bound(b).max(1) as f64;
         let blocks = (0..inst.k()).map(|b| raised.load_bound(b) as f64 / wanted(b));

@@ -229,8 +229,11 @@ pub(crate) mod large {
     impl Effort {
         /// Returns the effort for networks that are dominated by hubs and contract poorly. Small
         /// levels represent such a network badly and cost much. So there are fewer attempts there,
-        /// and more searches on all levels. Slack gains less at the most expensive cuts than at
-        /// later ones.
+        /// and more searches between pairs of parts on all levels.
+        ///
+        /// There are no local searches among all parts. V-cycles also run if most vertices are at a
+        /// boundary, but at most one. The most expensive cuts get half of their share of the slack,
+        /// because slack gains less there than at later cuts.
         pub(crate) fn hub_dominated(&self) -> Self {
             Self {
                 attempts: self.attempts.map(|a| a.div_ceil(3).min(4)),

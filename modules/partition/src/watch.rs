@@ -36,7 +36,8 @@ impl Watch {
         Some(f64::from_bits(self.best.load(Ordering::Relaxed))).filter(|b| !b.is_nan())
     }
 
-    /// Returns a watch with the same `cancelled`. The progress of its search is not visible in
+    /// Returns a new watch with the same `cancelled`, but without a mapping, and with the default
+    /// base (0) and unit (1). A search that uses this watch does not change [`best`](Self::best) of
     /// `self`.
     pub(crate) fn hidden(&self) -> Self {
         Self::new(Arc::clone(&self.cancelled))
@@ -52,12 +53,13 @@ impl Watch {
 
     /// Sets the number of units of the objective that make 1 in the result of [`best`](Self::best).
     /// The default is 1. The unit holds for mappings that are found later, so set it before the
-    /// search.
+    /// search. The unit is not checked. It should be positive and finite.
     pub fn set_unit(&self, unit: f64) {
         self.unit.store(unit.to_bits(), Ordering::Relaxed);
     }
 
-    /// Records the cost of a better mapping. Adds the base, and divides by the unit.
+    /// Replaces the objective of the best mapping by `cost` plus the base, divided by the unit.
+    /// Does not check that the mapping is better than the previous one.
     pub(crate) fn found(&self, cost: i64) {
         let whole = cost as f64 + self.base.load(Ordering::Relaxed) as f64;
         let unit = f64::from_bits(self.unit.load(Ordering::Relaxed));

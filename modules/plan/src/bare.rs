@@ -92,17 +92,18 @@ const PART: u32 = 50;
 const LARGE: usize = 1_000_000;
 const METIS_DIVISOR: u32 = 20;
 
-/// Maps a graph, and also returns warnings.
+/// Maps a graph onto blocks, and also returns warnings. Without hosts, all blocks are equal.
 ///
 /// Blocks until the search and the strategies for comparison have ended. If the options have a
 /// watch, sets its unit. Diagnostics have no positions, because the graph has no source text. There
 /// are warnings about the number of blocks, a raised balance limit, and a search that was not
 /// completed.
 ///
-/// # Errors [`codes::INFEASIBLE`] if no partition within the balance limit was found and the
-/// request is strict, or if the caller's own strategy reports a conflict. [`codes::SOLVER`] if a
-/// solver or the caller's own strategy fails. [`codes::WEIGHTS`] if the engine refuses its input,
-/// such as an invalid imbalance, or weights or distances that are too large.
+/// # Errors
+/// [`codes::INFEASIBLE`] if no partition within the balance limit was found and the request is
+/// strict, or if the caller's own strategy reports a conflict. [`codes::SOLVER`] if a solver or the
+/// caller's own strategy fails. [`codes::WEIGHTS`] if the engine refuses its input, such as an
+/// invalid imbalance, or weights or distances that are too large.
 ///
 /// # Panics
 /// Panics if the caller's own strategy panics.

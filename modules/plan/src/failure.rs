@@ -14,15 +14,19 @@ use std::collections::BTreeMap;
 /// Largest number of positions of a conflict that are shown.
 const SHOWN: usize = 12;
 
-/// Returns the diagnostic for an error of the engine other than a conflict, for a mapping.
+/// Returns the diagnostic for an error of the engine other than a conflict, if the result was to be
+/// a mapping of a network. The code is as in [`of_engine`].
 pub(crate) fn of_mapping(error: &Error) -> Diagnostic {
     let help =
         "check `load=`, `mem=` and `traffic=` of the graph and the distances of the platform";
     of_engine(error, "mapping", help)
 }
 
-/// Returns the diagnostic for an error of the engine other than a conflict. `what` is the result
-/// that was to be computed. `help` is used if the engine refuses its input.
+/// Returns the diagnostic for an error of the engine other than a conflict.
+///
+/// The code is [`codes::SOLVER`] if a solver or the caller's own strategy failed, and
+/// [`codes::WEIGHTS`] for any other error. `what` is the result that was to be computed, such as
+/// "mapping". `help` is used only with [`codes::WEIGHTS`].
 pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
     let (code, message, help) = match error {
         Error::Solver(said) => (
@@ -46,11 +50,12 @@ pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
     Diagnostic::error(code, message).help(help)
 }
 
-/// Returns the strategy with a name, from those in `own` or from the engine.
+/// Returns a copy of the strategy with a name. A strategy in `own` takes precedence over one of the
+/// engine. Names are case-sensitive.
 ///
-/// # Errors [`codes::UNKNOWN_STRATEGY`] if the name is unknown, or if the strategy is not compiled
-/// in. For an unknown name, the diagnostic suggests the nearest name, or lists all names if none is
-/// near.
+/// # Errors
+/// [`codes::UNKNOWN_STRATEGY`] if the name is unknown, or if the strategy is not compiled in. For
+/// an unknown name, the diagnostic suggests the nearest name, or lists all names if none is near.
 #[allow(clippy::result_large_err)] // Called once per plan.
 pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
     if let Some(strategy) = own.iter().find(|s| s.name == name) {
@@ -78,11 +83,12 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
 /// Returns the number of blocks and the warnings about it.
 ///
 /// The number is `asked` if it is given, otherwise the number of slots, and 1 if neither is given.
-/// It is at least 1, but not more than `most`, which may be 0. The names of blocks and of their
-/// contents are for messages. `idle` is a note that says why more than `most` blocks are of no use.
+/// It is at least 1, but not more than `most`, which may be 0. The pair of strings names blocks and
+/// their contents in messages, in the plural. `idle` is a note that says why more than `most`
+/// blocks are of no use.
 ///
-/// There is a warning if `asked` is larger than `most`, and another if the number is larger than
-/// the number of slots.
+/// There is a warning if `asked` (or 1 if it is 0) is larger than `most`. There is another warning
+/// if the returned number is larger than the number of slots.
 pub(crate) fn count(
     asked: Option<usize>,
     slots: Option<usize>,
@@ -205,7 +211,9 @@ impl Reporter<'_> {
         })
     }
 
-    /// Replaces vertices and blocks in a text of the engine by processes and OS processes.
+    /// Replaces the words of the engine in a text by those of the user. "vertex 3" and "block 3"
+    /// become the name of that process or OS process if it exists. Otherwise only the words
+    /// "vertex", "vertices", "block" and "blocks" are replaced.
     fn translate(&self, reason: &str) -> String {
         let mut said: Vec<String> = Vec::new();
         let mut words = reason.split(' ').peekable();
@@ -235,7 +243,9 @@ impl Reporter<'_> {
         self.numbers.network.process_name(process(v))
     }
 
-    /// Formats the names of processes: "`a`, `b` and 3 more".
+    /// Formats the names of the processes of some vertices: "`a`, `b` and `c`". Of more than four,
+    /// only the first three are named: "`a`, `b`, `c` and 3 more". Panics if a vertex does not
+    /// exist.
     pub(crate) fn names(&self, vertices: &[u32]) -> String {
         let shown = if vertices.len() > 4 {
             3
@@ -251,7 +261,9 @@ impl Reporter<'_> {
         listed(&names)
     }
 
-    /// Formats the numbers of OS processes: "OS processes 0, 2-4 and 7".
+    /// Formats the numbers of the OS processes of some blocks: "OS processes 0, 2-4 and 7". The
+    /// numbers ascend without duplicates. One number gives "OS process 3", and none gives "no OS
+    /// process". Panics if a block does not exist.
     pub(crate) fn os_processes(&self, blocks: &[u32]) -> String {
         let os_process_of = &self.numbers.placement.os_process_of;
         let numbers = blocks.iter().map(|&b| os_process_of[b as usize].index());
@@ -270,8 +282,8 @@ impl Reporter<'_> {
         }
     }
 
-    /// Returns the host of these OS processes, in backticks. There must be at least one, and all
-    /// must be on one host.
+    /// Returns the name of the host of the first of some blocks, in backticks. All blocks should be
+    /// on one host. Panics if there is no block.
     fn host(&self, blocks: &[u32]) -> String {
         let placement = &self.numbers.placement;
         format!(
@@ -280,9 +292,11 @@ impl Reporter<'_> {
         )
     }
 
-    /// Returns the name of a host, in backticks, if these are all OS processes on that host.
+    /// Returns the name of a host, in backticks, if `blocks` are all blocks on that host, each
+    /// once.
+    ///
     /// Returns `None` otherwise. Also returns `None` if the host has only one OS process, or if all
-    /// OS processes are on it. There must be at least one block.
+    /// OS processes are on it. Panics if `blocks` is empty.
     fn whole_host(&self, blocks: &[u32]) -> Option<String> {
         let placement = &self.numbers.placement;
         let host = placement.slot(blocks[0]).host;
@@ -295,7 +309,13 @@ impl Reporter<'_> {
         (whole && here > 1 && here < placement.slots.len()).then(|| self.host(blocks))
     }
 
-    /// Formats where a rule holds: "in each OS process", "on one of `node1`, `node2`".
+    /// Formats where a rule holds. A place is the list of its blocks, and `which` is "each" or
+    /// "one".
+    ///
+    /// If a place has several blocks, all places are shown as hosts: "on `node1`", "on one of
+    /// `node1`, `node2`", or for more than four "on one of 7 hosts". Otherwise all places are shown
+    /// as OS processes: "in OS process 3", "in one of OS processes 2-4", or "in one OS process" if
+    /// these are all.
     fn there(&self, which: &str, places: &[Vec<u32>]) -> String {
         if places.iter().any(|p| p.len() > 1) {
             let hosts: Vec<String> = places.iter().take(4).map(|p| self.host(p)).collect();
@@ -315,7 +335,9 @@ impl Reporter<'_> {
         }
     }
 
-    /// Describes the constraints that were written at one position.
+    /// Describes the constraints that were written at one position, separated by semicolons. Pins
+    /// come first, and those to the same blocks are described together. Of more than three
+    /// descriptions, only the first two and the number of the others are shown.
     fn describe(&self, constraints: &[&Constraint]) -> String {
         let mut pinned: Vec<(&[u32], Vec<u32>)> = Vec::new();
         let mut said = Vec::new();
@@ -383,7 +405,7 @@ pub(crate) fn process(vertex: u32) -> ProcessId {
     ProcessId::from_index(vertex as usize)
 }
 
-/// Formats a list: "a, b and c".
+/// Formats a list: "a, b and c". One item is returned unchanged, and no item gives an empty text.
 fn listed(all: &[String]) -> String {
     match all {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
@@ -391,7 +413,8 @@ fn listed(all: &[String]) -> String {
     }
 }
 
-/// Formats a number of bytes: "64G" as rules write it if that is exact, otherwise in bytes.
+/// Formats a number of bytes with the largest of the units T, G, M and K (powers of 1024) that
+/// divides it, such as "64G". Without such a unit, and for 0, the result is like "1000 bytes".
 fn size(bytes: u64) -> String {
     let unit = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
     let exact = unit

@@ -87,10 +87,12 @@ pub(crate) enum OsProcessSet {
     OsProcess(u32, u32, Span),
 }
 
-/// Reads one rule. `word` is one of [`RULES`], and `source` contains the rest of the rule.
+/// Reads one rule. `word` is one of [`RULES`], and `source` contains the rest of the rule. The span
+/// of the rule is the text of `source` without white space around it.
 ///
-/// # Errors [`codes::BAD_RULE`] for a syntax error, with its position in `source`. Also if `word`
-/// is not one of [`RULES`], or if text follows the rule.
+/// # Errors
+/// [`codes::BAD_RULE`] for a syntax error, with its position in `source`. Also if `word` is not one
+/// of [`RULES`], or if text follows the rule.
 pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
     Reader::new(source.text(), source.base()).rule(word)
 }
@@ -98,7 +100,8 @@ pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
 /// Reads a list of places from `text`, which is at `span` of a source. Each place gets this span.
 ///
 /// # Errors
-/// [`codes::BAD_RULE`] at `span` if the text is not a list of places.
+/// [`codes::BAD_RULE`] at `span` if the text is not a list of places, also for a descending range
+/// or a number of more than 32 bits.
 pub(crate) fn places(text: &str, span: Span) -> Result<Vec<OsProcessSet>, Box<Diagnostic>> {
     let help = "write hosts or OS processes, such as `node*` or `0-3`; `*` means all hosts";
     let mut reader = Reader::new(text, 0);
@@ -115,8 +118,9 @@ pub(crate) fn places(text: &str, span: Span) -> Result<Vec<OsProcessSet>, Box<Di
     Ok(places)
 }
 
-/// Reads a file of rules, one per line. Skips blank lines and comments. For each line that is not
-/// valid, adds an error ([`codes::BAD_RULE`]) to `out`.
+/// Reads a file of rules, one per line, and returns the valid ones in the order of the lines. Skips
+/// blank lines and comments. For each line that is not valid, adds an error ([`codes::BAD_RULE`])
+/// to `out`.
 pub fn rules(source: &Source, out: &mut Diagnostics) -> Vec<Rule> {
     let mut rules = Vec::new();
     let mut base = source.base();
@@ -135,8 +139,9 @@ pub fn rules(source: &Source, out: &mut Diagnostics) -> Vec<Rule> {
     rules
 }
 
-/// Returns the index at which the comment of a line starts, or the length of the line. A `#` in
-/// quotes does not start a comment.
+/// Returns the byte index at which the comment of a line starts, or the length of the line if it
+/// has none. A `#` in double quotes does not start a comment. A quote that is not closed extends to
+/// the end of the line.
 fn comment(line: &str) -> usize {
     let mut quoted = false;
     let start = line.char_indices().find(|&(_, c)| {
@@ -180,7 +185,8 @@ impl<'a> Reader<'a> {
         Span::new(self.base + start as u32, self.base + self.at as u32)
     }
 
-    /// Skips white space, and consumes a character if it is next. Returns true if it was.
+    /// Skips white space. If `sign` is the next character, also consumes it and returns true.
+    /// Otherwise returns false.
     fn sign(&mut self, sign: char) -> bool {
         self.blank();
         let there = self.rest().starts_with(sign);
@@ -188,7 +194,8 @@ impl<'a> Reader<'a> {
         there
     }
 
-    /// Consumes the text before the first character for which `ends` is true.
+    /// Consumes and returns the text before the first character for which `ends` is true. Without
+    /// such a character, this is the rest of the text.
     fn take(&mut self, ends: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let text = &rest[..rest.find(ends).unwrap_or(rest.len())];
@@ -196,7 +203,8 @@ impl<'a> Reader<'a> {
         text
     }
 
-    /// Consumes the rest of the text, without white space around it.
+    /// Consumes the rest of the text. Returns it without white space around it, and its position.
+    /// If only white space is left, both are empty.
     fn last(&mut self) -> (&'a str, Span) {
         self.blank();
         let start = self.at;
@@ -204,7 +212,9 @@ impl<'a> Reader<'a> {
         (&self.text[start..self.at], self.span(start))
     }
 
-    /// Returns a diagnostic at the next character that is not white space, and consumes it.
+    /// Skips white space, and consumes one character. Returns the error ([`codes::BAD_RULE`]) at
+    /// that character, or with an empty position if the text has ended. `label` is the text at the
+    /// position.
     fn error_here(&mut self, label: &str) -> BoxedDiagnostic {
         self.blank();
         let start = self.at;
@@ -212,7 +222,12 @@ impl<'a> Reader<'a> {
         bad(self.span(start), label, self.help)
     }
 
-    /// Reads the rest of a rule. `word` has already been consumed if it was part of the text.
+    /// Reads the rest of a rule whose first word is `word`. If `word` is part of the text, the
+    /// caller has already consumed it. The span of the rule is the whole text without white space
+    /// around it.
+    ///
+    /// Returns an error ([`codes::BAD_RULE`]) if `word` is not one of [`RULES`], for a syntax
+    /// error, or if text follows the rule.
     fn rule(mut self, word: &str) -> Result<Rule, BoxedDiagnostic> {
         self.help = match word {
             "pin" => "write the rule as `pin WHAT=WHERE`, such as `worker*=node1` or `manager=0`",
@@ -266,7 +281,8 @@ impl<'a> Reader<'a> {
         Ok(Rule { kind, span })
     }
 
-    /// Reads `=` and the value after it.
+    /// Reads `=` and the value after it, for which it calls `value`. Returns an error if there is
+    /// no `=`, or the error of `value`.
     fn equals<T>(
         &mut self,
         value: fn(&mut Self) -> Result<T, BoxedDiagnostic>,
@@ -277,7 +293,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads `@` and the places after it, or returns an empty list if there is no `@`.
+    /// Reads `@` and the places after it, or returns an empty list if there is no `@`. Returns the
+    /// error of an invalid place.
     fn at_places(&mut self) -> Result<Vec<OsProcessSet>, BoxedDiagnostic> {
         match self.sign('@') {
             true => self.places(),
@@ -285,7 +302,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a list with commas between its elements.
+    /// Reads a list of at least one element, with commas between the elements. Calls `one` for each
+    /// element, and returns its first error.
     fn list<T>(
         &mut self,
         one: impl Fn(&mut Self) -> Result<T, BoxedDiagnostic>,
@@ -339,7 +357,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Consumes one of `words` and the colon after it, and returns the value of the word. Returns
-    /// `None`, and consumes only white space, if neither of `words` with a colon is next.
+    /// `None`, and consumes only white space, if none of `words` with a colon is next. White space
+    /// before the colon is allowed.
     fn prefix<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
         self.blank();
         for (word, value) in words {
@@ -352,7 +371,10 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Reads a name, either in quotes or up to white space or a character of the syntax.
+    /// Reads a name. It is either in double quotes, or it extends to white space, to one of `=`,
+    /// `,`, `@`, `:` and `"`, or to the end.
+    ///
+    /// Returns an error if a quote is not closed, or if a name without quotes is empty.
     fn name(&mut self) -> Result<Pattern, BoxedDiagnostic> {
         self.blank();
         let start = self.at;
@@ -374,8 +396,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a number or a range, and returns its minimum and maximum. A missing minimum is 0, and
-    /// a missing maximum is the largest `u32`.
+    /// Reads a number (`2`) or a range (`2-4`, `2-` or `-4`), and returns its minimum and maximum,
+    /// which are equal for a number. A missing minimum is 0, and a missing maximum is the largest
+    /// `u32`.
+    ///
+    /// Returns an error if there is no number, if a number is too large, or if the minimum is
+    /// larger than the maximum.
     fn count(&mut self) -> Result<(u32, u32), BoxedDiagnostic> {
         self.blank();
         let start = self.at;

@@ -22,7 +22,8 @@ pub(crate) fn is_called(network: &Network, module: &Module, called: &Pattern) ->
     called.matches(name) || called.matches(kind) || called.matches(without_cluster(name))
 }
 
-/// Returns a module's name without the prefix that Graphviz requires.
+/// Returns a module's name without the prefix `cluster` or `cluster_`, which Graphviz requires. The
+/// case of the prefix is ignored. A name without the prefix is returned unchanged.
 fn without_cluster(name: &str) -> &str {
     match declared::without_cluster(name) {
         Some(rest) => rest.strip_prefix('_').unwrap_or(rest),
@@ -30,7 +31,9 @@ fn without_cluster(name: &str) -> &str {
     }
 }
 
-/// Returns the diagnostic for a name without a match, with a hint at similar names.
+/// Returns the error ([`codes::NOBODY`]) for a name that matches nothing, with a hint at similar
+/// names. `of` says what the name should be. If no name is similar, the hint lists up to
+/// [`MOST_LISTED`] of the existing names.
 pub(crate) fn no_match(network: &Network, of: NameKind, name: &Pattern) -> Diagnostic {
     let kinds = || network.kinds.values().map(|k| network.name(k.name));
     let modules = || network.modules.values();
@@ -104,10 +107,12 @@ pub(crate) fn no_match(network: &Network, of: NameKind, name: &Pattern) -> Diagn
     }
 }
 
-/// Returns a shorter pattern that matches a known name, and that name.
+/// Returns a shorter pattern that matches a known name, and the first such name.
 ///
-/// The pattern is the longest part of the stem that begins a known name, and `*`. The result is
-/// `None` if that part is at most half of the stem, or if the name has no special character.
+/// The stem of `name` is its text before the first special character. The pattern is the longest
+/// beginning of the stem with which a known name begins, and `*`. The result is `None` if that
+/// beginning is at most half of the stem, if `name` has no special character or is in quotes, or if
+/// `known` is empty.
 fn matching<'a>(name: &Pattern, known: &[&'a str]) -> Option<(String, &'a str)> {
     let stem = name.stem()?;
     let common = |other: &&str| {

@@ -16,12 +16,14 @@ pub(crate) struct Pattern {
 const FOREIGN: [char; 10] = ['[', ']', '{', '}', '(', ')', '^', '$', '|', '\\'];
 
 impl Pattern {
-    /// Returns true if the pattern contains a wildcard.
+    /// Returns true if the text contains `*` or `?` and is not in quotes.
     pub(crate) fn is_open(&self) -> bool {
         !self.literal && self.text.contains(['*', '?'])
     }
 
-    /// Returns true if the text looks like a pattern of another language.
+    /// Returns true if the text looks like a pattern of another language: it is not in quotes and
+    /// contains a special character of shell patterns or regular expressions other than `*` and
+    /// `?`.
     pub(crate) fn has_foreign_signs(&self) -> bool {
         !self.literal && self.text.contains(FOREIGN)
     }
@@ -42,9 +44,10 @@ impl Pattern {
     }
 }
 
-/// Returns true if the pattern matches the whole name.
+/// Returns true if the pattern matches the whole name. `*` matches any number of characters, also
+/// none. `?` matches one character, and any other character matches itself.
 ///
-/// The search returns to the last star only, so the cost is at most the product of both lengths.
+/// The search returns to the last star only, so the time is at most the product of both lengths.
 fn glob(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
     let mut retry = None;

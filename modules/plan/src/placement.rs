@@ -28,7 +28,11 @@ pub(crate) struct Placement<'a> {
 }
 
 impl<'a> Placement<'a> {
-    /// Creates the slots and blocks of `n` OS processes.
+    /// Assigns slots of the platform to `n` OS processes, and numbers their blocks.
+    ///
+    /// Slots are used in the order of the hostfile, again from the first if `n` is larger than
+    /// their number. `named` is true if launchers know the names of the hosts. `processes` is the
+    /// number of processes of the network.
     pub(crate) fn of(platform: &'a Platform, n: usize, named: bool, processes: usize) -> Self {
         let slots = platform.slots_for(n);
         let mut os_process_of: Vec<OsProcessId> = (0..n).map(OsProcessId::from_index).collect();
@@ -50,12 +54,12 @@ impl<'a> Placement<'a> {
         }
     }
 
-    /// Returns all blocks.
+    /// Returns the numbers of all blocks, ascending from 0.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = u32> + use<> {
         0..self.slots.len() as u32
     }
 
-    /// Returns the slot of a block's OS process.
+    /// Returns the slot of a block's OS process. Panics if there is no such block.
     pub(crate) fn slot(&self, block: u32) -> &Slot {
         &self.slots[self.os_process_of[block as usize].index()]
     }
@@ -64,7 +68,9 @@ impl<'a> Placement<'a> {
         format!("OS process {}", self.os_process_of[block as usize])
     }
 
-    /// Returns the host and the cores of each OS process.
+    /// Returns the host and the cores of each OS process, in the order of OS processes. The host is
+    /// `None` if launchers do not know its name. There is one core, or none if the cores are
+    /// unknown.
     pub(crate) fn bindings<T: FromIterator<Binding>>(&self) -> T {
         let binding = |slot: &Slot| Binding {
             host: self.named.then(|| self.platform[slot.host].name.clone()),
@@ -73,7 +79,8 @@ impl<'a> Placement<'a> {
         self.slots.iter().map(binding).collect()
     }
 
-    /// Returns the names of the used hosts, in the order of their first OS processes.
+    /// Returns the names of the used hosts, each once, in the order of their first OS processes.
+    /// The names are returned even if launchers do not know them.
     pub(crate) fn hosts(&self) -> Vec<String> {
         let mut seen = vec![false; self.platform.hosts().len()];
         let hosts = self.slots.iter().map(|slot| slot.host);
@@ -81,11 +88,14 @@ impl<'a> Placement<'a> {
         first.map(|h| self.platform[h].name.clone()).collect()
     }
 
-    /// Returns the memory limits of blocks, and those of hosts with the positions of their rules.
+    /// Returns memory limits in bytes: one for each single block, and constraints for hosts with
+    /// the positions of their rules.
     ///
-    /// The platform or a rule sets a limit. If several rules set it, the last one applies. The
-    /// limit of a host from the platform has the position [`Span::NONE`]. For a place that does not
-    /// exist, adds a diagnostic to `found`, and ignores the place.
+    /// Only a rule limits a single block. The limit of a block without such a rule is `None`. A
+    /// rule or the platform limits a host. If several rules limit the same block or host, the last
+    /// one applies. It replaces the platform's limit of a host, which has the position
+    /// [`Span::NONE`]. Hosts without a block have no constraint. For a place that does not exist,
+    /// adds a diagnostic to `found`, and ignores the place.
     pub(crate) fn memory(
         &self,
         rules: &[Rule],
@@ -120,8 +130,8 @@ impl<'a> Placement<'a> {
         (own, hosts.collect())
     }
 
-    /// Groups blocks by host, in the order of the hosts. Omits hosts without one of the
-    /// blocks.
+    /// Groups blocks by host, in the order of the hosts. Omits hosts without one of the blocks. The
+    /// blocks of each host keep their order.
     fn by_host(&self, blocks: impl IntoIterator<Item = u32>) -> Vec<Vec<u32>> {
         let mut there = vec![Vec::new(); self.platform.hosts().len()];
         for block in blocks {
@@ -131,16 +141,17 @@ impl<'a> Placement<'a> {
         there
     }
 
-    /// Returns each OS process as a place.
+    /// Returns each OS process as a place: a list that contains only its block. Blocks ascend.
     pub(crate) fn alone(&self) -> Vec<Vec<u32>> {
         self.blocks().map(|block| vec![block]).collect()
     }
 
     /// Returns lists of places. A place is a host or an OS process, as the list of its blocks.
     ///
-    /// The hosts among `places` form one list without overlaps, and the OS processes form another.
-    /// If `places` is empty, the only list is `all`. Returns `None`, with a diagnostic in `found`,
-    /// if a place does not exist.
+    /// The hosts among `places` form one list without overlaps, and the OS processes form another,
+    /// sorted by their numbers. If `places` is empty, the only list is `all`. Returns `None`, with
+    /// a diagnostic in `found`, if a place does not exist or a host has no block. If hosts are
+    /// named although launchers do not know their names, that diagnostic is only a warning.
     pub(crate) fn each(
         &self,
         places: &[OsProcessSet],
@@ -165,8 +176,11 @@ impl<'a> Placement<'a> {
         Some(lists)
     }
 
-    /// Returns the blocks at some places, ascending. Returns `None`, with a diagnostic in `found`,
-    /// if a place does not exist.
+    /// Returns the blocks at any of some places, ascending without duplicates.
+    ///
+    /// Returns `None` at the first place that does not exist or has no block, with a diagnostic in
+    /// `found`. It is a warning for a host if launchers do not know the names of the hosts, and
+    /// otherwise an error.
     pub(crate) fn at<'w>(
         &self,
         places: impl IntoIterator<Item = &'w OsProcessSet>,
@@ -195,7 +209,8 @@ impl<'a> Placement<'a> {
     /// messages.
     ///
     /// Returns `None`, with a diagnostic in `found`, if there are no such blocks. The diagnostic is
-    /// a warning if the hosts have no names, and otherwise an error.
+    /// a warning if launchers do not know the names of the hosts, and otherwise an error
+    /// ([`codes::UNKNOWN_HOST`]).
     pub(crate) fn on(
         &self,
         name: &Pattern,

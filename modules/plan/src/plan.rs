@@ -117,7 +117,8 @@ pub struct Other {
 }
 
 /// Checks a request without a search. Returns diagnostics for names that do not exist in its rules
-/// and in the constraints of the graph.
+/// and in the constraints of the graph. Also returns errors in the syntax of places in these
+/// constraints, and a warning for each host that is named although hosts have no names.
 ///
 /// If the numbers of the request, the weights or the distances are invalid, returns only the errors
 /// about these. Does not check the previous mapping, and does not warn about the number of OS
@@ -136,7 +137,9 @@ pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> 
     found
 }
 
-/// Returns the number of OS processes, and the warnings about it.
+/// Returns the number of OS processes, and the warnings about it. The number is that of the
+/// request, or otherwise the number of slots. It is at least 1, but not more than the number of
+/// processes.
 fn os_processes(
     network: &Verified,
     platform: &Platform,
@@ -152,10 +155,12 @@ fn os_processes(
 }
 
 /// Converts network and platform into the numbers of the engine. Also returns the memory limits of
-/// hosts. Adds diagnostics about the places of memory rules to `found`.
+/// hosts. Adds diagnostics about the places of memory rules to `found`. `n` is the number of OS
+/// processes.
 ///
-/// # Errors [`codes::WEIGHTS`] if a number of the request is invalid, or if weights or distances
-/// are too large.
+/// # Errors
+/// [`codes::WEIGHTS`] if a number of the request is invalid, if weights or distances are too large,
+/// or if there is no OS process.
 fn numbers<'a>(
     network: &'a Verified,
     platform: &'a Platform,
@@ -179,7 +184,8 @@ fn numbers<'a>(
     Ok((numbers, hosts))
 }
 
-/// Checks that the imbalance, the traffic of preferred modules and the price of moves are valid.
+/// Checks that the imbalance, the traffic of preferred modules and the price of moves are valid:
+/// the imbalance from 0 to 1000, and the others finite and at least 0.
 ///
 /// # Errors
 /// [`codes::WEIGHTS`] for the first number that is not in its range.
@@ -214,10 +220,11 @@ fn check_request(request: &Request<'_>) -> Result<(), Diagnostics> {
 /// watch, sets its unit.
 ///
 /// # Errors
-/// - [`codes::WEIGHTS`] if a number of the request is invalid, or if weights or distances are too
-///   large for the engine.
+/// - [`codes::WEIGHTS`] if a number of the request is invalid, if weights or distances are too
+///   large for the engine, or if the network has no processes.
 /// - [`codes::NOBODY`], [`codes::UNKNOWN_HOST`] and [`codes::NO_OS_PROCESS`] for names that do not
-///   exist. All of these are returned together, with the warnings.
+///   exist. [`codes::BAD_RULE`] if the places of a constraint of the graph cannot be read. All of
+///   these are returned together, with the warnings.
 /// - [`codes::PREVIOUS`] if the previous mapping is for another network.
 /// - [`codes::INFEASIBLE`] if no mapping was found that keeps the rules. If the request is strict,
 ///   also if none was found that keeps the balance limit.
@@ -346,7 +353,8 @@ pub fn plan(
 }
 
 /// Returns true if a mapping leaves no block empty, or if another mapping was found that leaves
-/// none empty and keeps all constraints and capacities. The balance limit is ignored.
+/// none empty and keeps all constraints and capacities. The balance limit is ignored. A result of
+/// false does not prove that there is no such mapping.
 fn is_fillable(problem: &Problem<'_>, block_of: &[u32]) -> bool {
     let blocks = 0..problem.machine.len() as u32;
     let mut empty = vec![true; blocks.len()];
@@ -367,7 +375,8 @@ fn is_fillable(problem: &Problem<'_>, block_of: &[u32]) -> bool {
     })
 }
 
-/// Returns the results of the simple strategies for the same problem.
+/// Returns the results of the simple strategies for the same problem. A strategy that fails is
+/// omitted. Blocks until all have ended.
 fn others(
     problem: &Problem<'_>,
     options: &Options,
@@ -396,9 +405,12 @@ fn others(
     others.collect()
 }
 
-/// Returns the load of each OS process relative to its even share, and its largest allowed load in
-/// the units of the graph. `limits` contains the allowed load of each block in the units of the
-/// engine. All results are 0 if there is no load.
+/// Returns two values for each OS process: its load relative to its even share, and its largest
+/// allowed load in the units of the graph.
+///
+/// `loads` contains the load of each OS process in the units of the graph. `limits` contains the
+/// allowed load of each block in the units of the engine. All results are 0 if there is no load.
+/// Panics if `loads` has fewer entries than there are OS processes.
 fn shares(
     loads: &[f64],
     limits: &[u64],
@@ -419,8 +431,8 @@ fn shares(
 
 impl Plan {
     /// Replaces a rounded cost by the exact one, and corrects the lower bound and the gap by the
-    /// rounding error. The mapping then no longer counts as proved to be optimal. `pulls` is the
-    /// cost of preferences and moves.
+    /// rounding error. The mapping then no longer counts as proved to be optimal. `distances`
+    /// contains the distance of each class, and `pulls` is the cost of preferences and moves.
     fn correct(&mut self, distances: &[f64; Class::ALL.len()], pulls: f64) {
         let error = self.rounded.cost;
         let costs = self
@@ -435,8 +447,9 @@ impl Plan {
     }
 }
 
-/// Returns the traffic by class of distance: in total, and for each OS process. Classes without
-/// traffic are omitted, except [`Class::Collocated`].
+/// Returns the traffic by class of distance, closest first: in total, and for each OS process a row
+/// with the same classes. Classes without traffic are omitted, except [`Class::Collocated`]. A
+/// channel between two OS processes counts in both rows.
 fn traffic_by_class(mapped: &Mapped, slots: &[Slot]) -> (Vec<(Class, f64)>, Vec<Vec<f64>>) {
     const NONE: [f64; Class::ALL.len()] = [0.0; Class::ALL.len()];
     let (network, mapping) = (mapped.network(), mapped.mapping());

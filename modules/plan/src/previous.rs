@@ -75,8 +75,10 @@ impl Previous {
     /// Returns the block of the current machine in which each process was. The block is `None` for
     /// a new process, and for a process whose OS process no longer exists.
     ///
-    /// # Errors [`codes::PREVIOUS`] if the number of processes differs from the network, if an OS
-    /// process does not exist in `bindings`, or if no process has a previous OS process.
+    /// # Errors
+    /// [`codes::PREVIOUS`] if the number of processes differs from the network, or if an OS process
+    /// does not exist in `bindings`. Also if the network has processes, but none of them had an OS
+    /// process.
     pub(crate) fn previous_blocks(
         &self,
         numbers: &Numbers<'_>,
@@ -102,8 +104,9 @@ impl Previous {
 }
 
 impl Since {
-    /// Compares the previous block of each process (`was`) with its current one (`is`). `price` is
-    /// the cost of the moves.
+    /// Compares the previous block of each process (`was`, `None` if it had none) with its current
+    /// one (`is`). `price` is the cost of the moves in units of the engine. Panics if one of them
+    /// has no entry for a process with a channel.
     pub(crate) fn of(numbers: &Numbers<'_>, was: &[Option<u32>], is: &[u32], price: u64) -> Since {
         let Numbers {
             network,

@@ -7,8 +7,11 @@ use graphmap_kpn::source::Span;
 use graphmap_partition::{Constraint, Problem, Solution};
 use std::collections::BTreeMap;
 
-/// Returns the warning that the balance limit was raised. `what` names the result (a mapping), and
-/// `block` its parts (an OS process).
+/// Returns the warning ([`codes::IMBALANCE`]) that the balance limit was raised. It says how far
+/// the fullest block is above its share, and whether that is proved to be unavoidable.
+///
+/// `imbalance` is the requested limit, where 0.03 is 3%. `what` names the result ("mapping"), and
+/// `block` one of its parts ("OS process").
 pub(crate) fn raised(
     solution: &Solution,
     imbalance: f64,
@@ -31,7 +34,8 @@ pub(crate) fn raised(
 }
 
 impl Reporter<'_> {
-    /// Adds the reason to the warning: the heavy process, group or rule, the OS processes whose
+    /// Adds the reason and a help text to the warning. The reason is a heavy process, or a group
+    /// that must be together, and otherwise only the limits. Notes name the OS processes whose
     /// limit was raised, and the limit of the others.
     pub(crate) fn why_raised(
         &self,
@@ -123,7 +127,8 @@ impl Reporter<'_> {
     }
 
     /// Returns the heaviest group of processes that rules keep together, and the position of the
-    /// first rule about this group. Returns `None` if no rule keeps processes together.
+    /// first rule about this group. Returns `None` if no rule keeps processes together. Of equally
+    /// heavy groups, returns the one whose rule comes first.
     fn heaviest_group(&self, problem: &Problem<'_>) -> Option<(Span, Vec<u32>)> {
         let group = problem.groups();
         let mut loads = vec![0; group.len()];
@@ -141,7 +146,11 @@ impl Reporter<'_> {
     }
 
     /// Returns a note on the OS processes that heavy processes occupy and on the limits of the
-    /// others. Returns `None` if no process is that heavy and all limits were treated alike.
+    /// others.
+    ///
+    /// `raised` contains the blocks whose limit was raised, and `others` the other blocks.
+    /// `largest` formats the limits of some blocks. Returns `None` if no process is that heavy, and
+    /// `raised` or `others` is empty.
     fn note_on_heavy(
         &self,
         problem: &Problem<'_>,
@@ -194,7 +203,8 @@ impl Reporter<'_> {
     }
 }
 
-/// Formats a limit of loads with enough digits to distinguish it from 0.
+/// Formats a limit of loads with two decimals, and with more below 0.1, to show three digits of it.
+/// The maximum is 12 decimals, also for 0.
 fn limit(most: f64) -> String {
     let places = if most < 0.1 {
         2.0 - most.log10().floor()

@@ -26,7 +26,8 @@ pub(crate) struct Rules<'a> {
 }
 
 /// Returns an upper bound on the sum of preferences and prices of moves at distance 1, and the
-/// single values. The unit is traffic.
+/// single values. The unit is traffic. Prices of moves count only if the request has a previous
+/// mapping.
 pub(crate) fn extra_weights(network: &Verified, request: &Request<'_>) -> ExtraWeights {
     let mut extra_weights = ExtraWeights::default();
     let all = network.processes.len();
@@ -62,7 +63,8 @@ pub(crate) fn extra_weights(network: &Verified, request: &Request<'_>) -> ExtraW
     extra_weights
 }
 
-/// Returns the maximum nesting depth of modules, from 0.
+/// Returns the maximum nesting depth of modules. It is 0 if no module is inside another, or if
+/// there are no modules.
 fn deepest(network: &Verified) -> usize {
     let mut depth: Vec<usize> = Vec::with_capacity(network.modules.len());
     for module in network.modules.values() {
@@ -72,8 +74,12 @@ fn deepest(network: &Verified) -> usize {
 }
 
 impl<'a> Rules<'a> {
-    /// Collects all constraints. `hosts` are the memory limits of hosts. Leaves out rules with
-    /// names that do not exist, and adds a diagnostic for each such name to `found`.
+    /// Collects all constraints: of the graph, of its modules, of the rules, and then `hosts`, the
+    /// memory limits of hosts. Also sets the prices of moves.
+    ///
+    /// Leaves out a rule or a constraint of the graph with a name or place that does not exist, and
+    /// adds a diagnostic to `found`. Only rules about modules (`whole` and `prefer`) still apply to
+    /// the other names in them.
     pub(crate) fn of(
         numbers: &'a Numbers<'a>,
         request: &Request<'_>,
@@ -173,7 +179,9 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Adds constraints for all innermost modules, as the request specifies.
+    /// Adds a constraint for each module with at least two processes directly in it, as the request
+    /// specifies: they must be together, or they should be. Processes in nested modules count only
+    /// for the innermost one. Adds nothing for [`Modules::Ignore`].
     fn of_modules(&mut self, modules: Modules) {
         if modules == Modules::Ignore {
             return;
@@ -207,8 +215,8 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Adds constraints that no two vertices are in the same place of a list, one for each list. If
-    /// a list is empty, its places are the OS processes.
+    /// Adds constraints that no two of `vertices` are in the same place of a list, one for each
+    /// list. If a list is empty, its places are the OS processes.
     fn apart(&mut self, vertices: Vec<u32>, there: Vec<Vec<Vec<u32>>>, span: Span) {
         for places in there {
             let vertices = vertices.clone();
@@ -242,7 +250,11 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Adds the constraints of a rule of the request.
+    /// Applies a rule of the request: adds its constraints, or sets the prices of moves. Memory
+    /// rules are ignored here, because they belong to the machine.
+    ///
+    /// If a name or place of the rule does not exist, adds a diagnostic to `found` and leaves the
+    /// rule out. A rule about modules still applies to the modules that exist.
     fn add(&mut self, rule: &Rule, found: &mut Diagnostics) {
         let (network, placement) = (self.numbers.network, &self.numbers.placement);
         let span = rule.span;
@@ -336,8 +348,8 @@ impl<'a> Rules<'a> {
         self.members(names)
     }
 
-    /// Returns the processes of each module whose name or kind matches, including processes of
-    /// nested modules. Modules without processes are omitted.
+    /// Returns the processes, ascending, of each module whose name or kind matches, including
+    /// processes of nested modules. Modules without processes are omitted.
     fn members(&self, names: &[Pattern]) -> Vec<Vec<u32>> {
         let network = self.numbers.network;
         // `around` contains, for each matching module, the index of the next matching module around

@@ -54,7 +54,8 @@ pub(crate) struct ExtraWeights {
 }
 
 impl ExtraWeights {
-    /// Adds the same traffic for each of `processes` processes.
+    /// Adds the same traffic for each of `processes` processes to the sum, and once to the single
+    /// values.
     pub(crate) fn add(&mut self, traffic: f64, processes: usize) {
         self.total += traffic * processes as f64;
         self.values.push(traffic);
@@ -143,10 +144,11 @@ impl Weights {
     }
 }
 
-/// Returns the factor that converts distances into integers.
+/// Returns the factor that converts distances of the platform into integers.
 ///
 /// This is the smallest power of ten that makes all distances whole. If the largest distance would
-/// exceed 10^9, the smallest positive one becomes 1,000, or less if necessary.
+/// become 10^9 or more, the factor instead makes the smallest positive distance 1,000, or less so
+/// that the largest is at most 10^9. Distances are then not whole and must be rounded.
 pub(crate) fn distance_factor(platform: &Platform) -> f64 {
     let distances = platform.distances().as_array();
     let largest = distances[distances.len() - 1];
@@ -161,7 +163,9 @@ pub(crate) fn distance_factor(platform: &Platform) -> f64 {
 }
 
 /// Returns the load of each OS process relative to its share of `total`, which depends on its
-/// speed. The result is 0 if there is no load. `os_process_of` is the OS process of each block.
+/// speed. The result is 0 if `total` is 0. `loads` contains the load of each OS process, and
+/// `os_process_of` the OS process of each block. There must be an entry in `loads` for each OS
+/// process.
 pub(crate) fn shares(
     machine: &Machine,
     os_process_of: &[OsProcessId],
@@ -179,11 +183,12 @@ pub(crate) fn shares(
     shares
 }
 
-/// Returns the OS processes as a machine. `memory` is the memory limit of each block, and `unit`
-/// the number of engine units per unit of distance.
+/// Returns the OS processes as a machine. `memory` is the memory limit of each block in bytes, and
+/// `unit` the number of engine units per unit of distance.
 ///
 /// # Errors
-/// Those of [`Machine::new`]. They do not occur for distances that ascend.
+/// [`Error::Input`] if there is no OS process. Other errors of [`Machine::new`] do not occur,
+/// because the distances of a platform ascend.
 pub(crate) fn machine(
     placement: &Placement<'_>,
     memory: &[Option<u64>],
@@ -217,8 +222,10 @@ pub(crate) fn machine(
     Machine::new(&tree, collocated)?.listed(placement.block_of.clone())
 }
 
-/// Builds the tree of some neighbours: groups of hosts at the outermost level, then hosts, sockets
-/// and cache groups. At `level` 0, the blocks share a cache group.
+/// Builds the tree of adjacent slots and their blocks. `level` is the outermost level that can
+/// separate them: 4 for groups of hosts, 3 for hosts, 2 for sockets, 1 for cache groups. At `level`
+/// 0, they share a cache group. `distance` contains the distance at each level. A group of one
+/// member is replaced by that member.
 fn tree(placed: &[(&Slot, Block)], level: usize, distance: &[u32; 5]) -> Tree {
     let members: Vec<Tree> = match level.checked_sub(1) {
         None => placed.iter().map(|p| Tree::Block(p.1)).collect(),

@@ -22,7 +22,10 @@ impl Key {
         }
     }
 
-    /// Returns true if `value` can be written into any launch file without quotes.
+    /// Returns true if `value` can be written into any launch file without quotes. A port must be a
+    /// number from 1 to 65535. Any other value must not be empty, must not start with `-`, and may
+    /// contain only ASCII letters, digits, `-`, `.`, `_` and a few signs that depend on the
+    /// property.
     pub(crate) fn accepts(self, value: &str) -> bool {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         let all = |more: &str| value.chars().all(|c| plain(c) || more.contains(c));
@@ -46,7 +49,8 @@ impl Key {
     }
 }
 
-/// Returns the first property whose value cannot be written into a launch file.
+/// Returns the first property whose value cannot be written into a launch file, in the order user,
+/// port, interface, binding. Returns `None` if there is none. A missing value is valid.
 pub(crate) fn invalid_key(access: &Access) -> Option<Key> {
     let fits = |key: Key, value: &Option<String>| value.as_ref().is_none_or(|v| key.accepts(v));
     let all = [

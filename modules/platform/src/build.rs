@@ -40,7 +40,8 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Returns the host called `name` if an earlier line named it.
+    /// Returns the id of the host called `name`, or `None` if no call of [`add`](Self::add) has
+    /// created it.
     pub(crate) fn host_named(&self, name: &str) -> Option<HostId> {
         self.index.get(name).copied()
     }
@@ -50,10 +51,11 @@ impl<'a> Build<'a> {
         self.order.last().copied()
     }
 
-    /// Adds `count` slots to the host called `name`, and creates the host if it is new.
+    /// Adds `count` slots to the host called `name`, and returns its id. Creates the host if it is
+    /// new. `span` is the position of the line.
     ///
-    /// Returns `None` if the platform would exceed its limits. The first such call reports an
-    /// error.
+    /// Returns `None` and adds nothing if the platform would exceed [`MAX_HOSTS`] or [`MAX_CORES`].
+    /// Only the first such call reports an error.
     pub(crate) fn add(&mut self, name: &'a str, count: u32, span: Span) -> Option<HostId> {
         self.slots += u64::from(count);
         let new = !self.index.contains_key(name);
@@ -83,14 +85,16 @@ impl<'a> Build<'a> {
         Some(host)
     }
 
-    /// Records the user, port, interface or binding of a host. Reports an error for an invalid
-    /// value, and a warning for a second, different one.
+    /// Records the user, port, interface or binding of a host, which need not exist yet. For an
+    /// invalid value, reports an error and keeps the earlier value. If the value differs from an
+    /// earlier one, replaces it and reports a warning.
     pub(crate) fn set_access(&mut self, host: Word<'a>, key: Key, value: Word) {
         let access = self.access.entry(host.text).or_default();
         access.set(key, value, host, &mut self.report);
     }
 
-    /// Reports a word that belongs to another format, once for each format.
+    /// Reports an error about a word that belongs to the format `foreign`. Only the first such word
+    /// of each format is reported. `instead` is text to write in place of it in the own format.
     pub(crate) fn foreign(&mut self, word: Word, foreign: &Foreign, instead: Option<String>) {
         if self.foreign.contains(&foreign.format) {
             return;
@@ -115,7 +119,8 @@ impl<'a> Build<'a> {
     }
 
     /// Returns the platform if no error was reported, and `None` otherwise. A platform without
-    /// hosts is an error. Appends the diagnostics to `out`.
+    /// hosts is an error. Appends the diagnostics to `out`: the first 50, and a note with the
+    /// number of the others.
     pub(crate) fn finish(mut self, source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         if self.hosts.is_empty() && !self.report.failed() {
             self.report.push(no_host(source));

@@ -16,8 +16,9 @@ pub(crate) struct HostAccess {
 }
 
 impl HostAccess {
-    /// Sets a value. If it differs from an earlier one, it replaces that, as in launchers, and a
-    /// warning is reported.
+    /// Sets the value of a property of `host`. If the value differs from an earlier one, replaces
+    /// it, as launchers do, and reports a warning. For a value that launch files cannot contain,
+    /// reports an error and sets nothing.
     pub(crate) fn set(&mut self, key: Key, value: Word, host: Word, report: &mut Report) {
         if !key.accepts(value.text) {
             let what = format!("`{}` cannot be the {} of a host", value.shown(), key.name());
@@ -50,7 +51,7 @@ impl HostAccess {
         }
     }
 
-    /// Returns all values.
+    /// Returns all values, without their positions.
     pub(crate) fn access(self) -> Access {
         self.access
     }

@@ -81,10 +81,10 @@ impl HostsFormat {
 
     /// Detects the format of a text.
     ///
-    /// A text that starts with `<` is XML of hwloc. A text with a comment that only Open MPI
-    /// accepts is an Open MPI hostfile. Otherwise the first line that is specific to one format
-    /// decides. If there is no such line, the text is an MPICH hostfile. So in a text of names
-    /// alone, each line is a slot. Intel MPI is only detected by `ifhn=`.
+    /// A text whose first character, apart from white space, is `<` is XML of hwloc. A text with a
+    /// comment that only Open MPI accepts is an Open MPI hostfile. Otherwise the first line that is
+    /// specific to one format decides. If there is no such line, the text is an MPICH hostfile. So
+    /// in a text of names alone, each line is a slot. Intel MPI is only detected by `ifhn=`.
     pub fn detect(source: &Source) -> HostsFormat {
         let all = Word::all(source);
         if all.text.trim_start().starts_with('<') {
@@ -118,9 +118,11 @@ pub(crate) struct Foreign {
     pub(crate) what: &'static str,
 }
 
-/// Returns the format that a word belongs to, if the word is specific to one.
+/// Returns the format that a word belongs to and a description of the word. Returns `None` if the
+/// word is not specific to one format.
 ///
-/// `first` is true if the word is the first of its line.
+/// `first` is true if the word is the first of its line. There it is a host or a level, and after
+/// it a key. An IPv6 address, a path or a variable gives `None` there.
 pub(crate) fn foreign(word: Word, first: bool) -> Option<Foreign> {
     let key = word.text.split('=').next().unwrap_or("");
     let has = |list: &[&str]| list.contains(&key);

@@ -112,6 +112,7 @@ struct Allowed {
 }
 
 /// Returns true if a set contains a number. The set consists of words of 32 bits, lowest first.
+/// `None` is the set of all numbers.
 fn is_in(set: Option<&[u32]>, number: u64) -> bool {
     set.is_none_or(|words| {
         let word = usize::try_from(number / 32).ok().and_then(|i| words.get(i));
@@ -268,7 +269,9 @@ impl<'a, 'r> Reader<'a, 'r> {
         inside
     }
 
-    /// Sets the speeds of cores of several kinds, or warns that the speeds are unknown.
+    /// Sets the speeds of the cores of `host` relative to the fastest kind, if they are of at least
+    /// two kinds. If the capacity of a kind is unknown, warns instead and leaves all speeds at 1.
+    /// `root` is the topology.
     fn speeds(&mut self, root: Node, host: &mut Host) {
         let is = |name: &'static str| move |n: &Node| n.is_element() && n.tag_name().name() == name;
         let nodes: Vec<Node> = root.children().filter(is("cpukind")).collect();
@@ -329,11 +332,11 @@ impl<'a, 'r> Reader<'a, 'r> {
             .whole(attribute, self.report)
     }
 
-    /// Reads a set of numbers in hwloc's format: words of 32 bits in hexadecimal, highest first.
-    /// The result has the lowest word first.
+    /// Reads the set of numbers in an attribute in hwloc's format: words of 32 bits in hexadecimal,
+    /// highest first. The result has the lowest word first.
     ///
-    /// Returns `None` if all numbers are in the set, if there is no such attribute, and with an
-    /// error if the attribute is not a set.
+    /// Returns `None` if all numbers are in the set, or if there is no such attribute. Also returns
+    /// `None`, and reports an error, if the attribute is not a set.
     fn mask(&mut self, node: Node, attribute: &str) -> Option<Vec<u32>> {
         let found = node.attribute_node(attribute)?;
         let text = found.value();

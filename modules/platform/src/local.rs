@@ -15,9 +15,11 @@ use std::path::Path;
 /// Reads the machine whose file system is at `root`, which is `/` except in tests.
 ///
 /// Facts that Linux does not provide are omitted. If Linux lists no caches, each core is a cache
-/// group. Returns `None`, with an error ([`codes::LOCAL`]) in `out`, if the list of hardware
-/// threads that are online cannot be read, if this OS process may use none of them, or if the name
-/// of the machine is not valid for a host.
+/// group. Without a host name, the name is `localhost`.
+///
+/// Returns `None`, with an error ([`codes::LOCAL`]) in `out`, in three cases: the list of hardware
+/// threads that are online cannot be read or is invalid, this OS process may use none of them, or
+/// the name of the machine is not valid for a host.
 pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
     let cpu = root.join("sys/devices/system/cpu");
     let list = match std::fs::read_to_string(cpu.join("online")) {
@@ -104,8 +106,8 @@ pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
     }
 }
 
-/// Converts capacities into speeds relative to the fastest core. If the capacity of a core is
-/// unknown, the speed of all cores is 1.
+/// Replaces the capacity in the field `speed` of each core by the speed relative to the fastest
+/// core. A capacity of 0 is unknown. If any capacity is unknown, the speed of all cores becomes 1.
 fn relative_speeds<'c>(groups: impl Iterator<Item = &'c mut BTreeMap<u32, Core>>) {
     let mut cores: Vec<&mut Core> = groups.flat_map(|group| group.values_mut()).collect();
     let most = cores.iter().map(|core| core.speed).fold(0.0, f64::max);
@@ -126,8 +128,9 @@ fn text(path: &Path) -> Option<String> {
         .map(|s| s.trim().to_string())
 }
 
-/// Returns the first hardware thread that shares the outermost cache, or `None` if no cache is
-/// listed.
+/// Returns the lowest hardware thread that shares the outermost cache of a hardware thread. `dir`
+/// is the folder `cache` of that thread. Returns `None` if it lists no cache whose hardware threads
+/// are known.
 fn last_cache(dir: &Path) -> Option<u32> {
     let mut last: Option<(u32, u32)> = None;
     // A thread has a handful of caches. The bound limits the time that an unusual file system
@@ -151,8 +154,9 @@ fn last_cache(dir: &Path) -> Option<u32> {
     last.map(|(_, first)| first)
 }
 
-/// Parses a list of numbers as Linux writes it, such as `0-3,8`, and sorts it. Returns `None` if
-/// the text is not such a list, is empty, or has more than [`MAX_CORES`] numbers.
+/// Parses a list of numbers as Linux writes it, such as `0-3,8`. Returns the numbers ascending and
+/// each once. Returns `None` if the text is not such a list, is empty, contains a descending range,
+/// or lists more than [`MAX_CORES`] numbers.
 fn numbers(list: &str) -> Option<Vec<u32>> {
     let mut all = Vec::new();
     for piece in list.trim().split(',') {
@@ -168,8 +172,8 @@ fn numbers(list: &str) -> Option<Vec<u32>> {
     Some(all)
 }
 
-/// Returns the bytes of memory from the line `MemTotal:  123 kB`, or `None` if there is no such
-/// line.
+/// Returns the bytes of memory from the line `MemTotal:  123 kB`. Returns `None` if there is no
+/// such line, if it has another form, or if the number of bytes exceeds 64 bits.
 fn memory(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -171,9 +171,10 @@ impl Platform {
     /// Numbers the groups of hosts from 0, in the order of their first hosts. Joins consecutive
     /// runs of one host, and drops runs without slots.
     ///
-    /// # Errors Errors of [`new`](Platform::new). Otherwise [`BadPlatform::Order`] for the first
-    /// host of which `order` has more or fewer slots than the host, or for a run of a host that
-    /// does not exist.
+    /// # Errors
+    /// Errors of [`new`](Platform::new). Otherwise [`BadPlatform::Order`] for the first host of
+    /// which `order` has more or fewer slots than the host, or for a run of a host that does not
+    /// exist.
     pub fn with_order(mut hosts: Vec<Host>, mut order: Vec<Run>) -> Result<Platform, BadPlatform> {
         if hosts.is_empty() {
             return Err(BadPlatform::Empty);
@@ -232,8 +233,10 @@ impl Platform {
     /// Gives each host without sockets the sockets of `node`, and its memory if unknown. The slots
     /// do not change.
     ///
-    /// # Errors [`BadPlatform::TooLarge`] if there are too many cores. [`BadPlatform::BadHost`] if
-    /// the sockets of `node` are invalid. Does not fail if all hosts have sockets.
+    /// # Errors
+    /// [`BadPlatform::TooLarge`] if there are too many cores. [`BadPlatform::BadHost`] if a socket
+    /// of `node` has no cores or a core without a positive speed. Does not fail if all hosts have
+    /// sockets.
     pub fn with_node(mut self, node: &Host) -> Result<Platform, BadPlatform> {
         for host in self.hosts.iter_mut().filter(|h| h.sockets.is_empty()) {
             host.sockets = node.sockets.clone();

@@ -41,8 +41,8 @@ pub fn print(platform: &Platform) -> String {
     })
 }
 
-/// Writes the slots in the order of OS processes. `more` returns the text after the number of
-/// slots.
+/// Writes one line `name:slots` for each run of slots of one host, in the order of OS processes.
+/// `more` returns the text after the number of slots.
 pub(crate) fn print_colon(platform: &Platform, more: impl Fn(&Host) -> String) -> String {
     let mut text = String::new();
     for run in platform.order() {
@@ -52,7 +52,11 @@ pub(crate) fn print_colon(platform: &Platform, more: impl Fn(&Host) -> String) -
     text
 }
 
-/// Reads lines of the form `name:slots key=value`, which MPICH and Intel MPI share.
+/// Reads lines of the form `name:slots key=value`, which MPICH and Intel MPI share. `keys` are the
+/// keys that `format` allows.
+///
+/// Returns `None` if there was at least one error. Adds the diagnostics to `out`: the first 50, and
+/// a note with the number of the others.
 pub(crate) fn read_colon(
     source: &Source,
     format: HostsFormat,

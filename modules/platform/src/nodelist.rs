@@ -44,8 +44,8 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     build.finish(source, out)
 }
 
-/// Warns of `node1,4`, which some schedulers write for four slots of a host. Here it names two
-/// hosts.
+/// Warns of a word such as `node1,4`, in which only a number follows the only comma. Some
+/// schedulers write it for four slots of a host. Here it names two hosts.
 fn number_as_host(word: Word, report: &mut Report) {
     let digits = |w: Word| !w.text.is_empty() && w.text.bytes().all(|b| b.is_ascii_digit());
     let Some((host, number)) = word.cut(',').filter(|(h, n)| !digits(*h) && digits(*n)) else {
@@ -75,8 +75,9 @@ pub fn expand(source: &Source, out: &mut Diagnostics) -> Option<Vec<(String, Spa
     names.filter(|_| !failed)
 }
 
-/// Returns the hosts of a list. Reports an error if the list names a host twice. Returns `None` if
-/// `report` contains an error, also an earlier one.
+/// Returns the hosts of a list in order, each with its position. Reports an error for each invalid
+/// name or bracket, and for each host that is named again. Returns `None` if `report` contains an
+/// error, also an earlier one.
 pub(crate) fn expand_all(list: Word, report: &mut Report) -> Option<Vec<(String, Span)>> {
     let mut names = Vec::new();
     list.words()
@@ -101,7 +102,8 @@ fn unique(names: &[(String, Span)], report: &mut Report) {
     }
 }
 
-/// Appends the hosts of one word, which is a list with commas.
+/// Appends the hosts of one word, which is a list with commas, to `names`. Empty entries are
+/// skipped. For brackets that do not match, reports an error and skips the rest of the word.
 fn expand_word(word: Word, names: &mut Vec<(String, Span)>, report: &mut Report) {
     let mut rest = word;
     loop {
@@ -147,7 +149,9 @@ fn unbalanced(at: Word, what: &str, report: &mut Report) {
     );
 }
 
-/// Appends the hosts of one entry, whose brackets must be balanced and not nested.
+/// Appends the hosts of one entry, whose brackets must be balanced and not nested, to `names`. If
+/// the entry is invalid, a name is too long, or there are too many hosts, reports an error and
+/// appends nothing. Panics if a bracket is not closed.
 fn expand_entry(entry: Word, names: &mut Vec<(String, Span)>, report: &mut Report) {
     let mut made = vec![String::new()];
     let mut rest = entry;
@@ -199,7 +203,8 @@ fn expand_entry(entry: Word, names: &mut Vec<(String, Span)>, report: &mut Repor
     names.extend(whole);
 }
 
-/// Returns true if a text beside a bracket can be part of a name. Otherwise reports an error.
+/// Returns true if a text beside a bracket can be part of a name, as an empty text can. Otherwise
+/// reports an error and returns false.
 fn name_part(part: Word, report: &mut Report) -> bool {
     part.text
         .chars()
@@ -216,8 +221,12 @@ fn too_many(entry: Word, report: &mut Report) {
     );
 }
 
-/// Returns the numbers of a bracket, as they appear in names. Reports an error and returns `None`
-/// if the text is not a list of numbers and ascending ranges, or names too many hosts.
+/// Returns the numbers of a bracket in its order, as they appear in names. The first number of a
+/// range determines their width.
+///
+/// Reports an error and returns `None` in these cases: the text is not a list of numbers and
+/// ascending ranges, a number exceeds 32 bits or is written with more than 20 digits, or there are
+/// too many hosts.
 fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
     let mut numbers = Vec::new();
     for piece in inside.pieces(',') {

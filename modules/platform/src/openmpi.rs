@@ -72,7 +72,8 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     build.finish(source, out)
 }
 
-/// Sets the maximum number of slots of each host. Reports a maximum below the number of slots.
+/// Sets the maximum number of slots of each host for which a line gives one. Reports an error for a
+/// maximum below the number of slots. Panics if a host is not in `named`.
 fn limits(build: &mut Build, named: &Named) {
     for at in 0..build.hosts.len() {
         let host = &mut build.hosts[at];
@@ -94,7 +95,8 @@ fn limits(build: &mut Build, named: &Named) {
     }
 }
 
-/// Warns once about all hosts whose number of slots is not given.
+/// Warns once about all hosts whose number of slots is not given. Does nothing if there are none.
+/// Panics if a host is not in `named`.
 fn assumed(build: &mut Build, named: &Named) {
     let assumed = |host: &&crate::Host| named[host.name.as_str()].assumed;
     let hosts: Vec<&crate::Host> = build.hosts.iter().filter(assumed).collect();
@@ -254,7 +256,8 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
     build.add(name, 1, at);
 }
 
-/// Splits a line into words. Each `=` is a separate word.
+/// Splits a line into words. Each `=` is a separate word, except in the first word, which is not
+/// split.
 fn parts<'a>(line: Word<'a>) -> Vec<Word<'a>> {
     let mut parts = Vec::new();
     for (i, word) in line.words().enumerate() {

@@ -7,7 +7,9 @@ use crate::{codes, hwloc, intel, mpich, nodelist, openmpi, synthetic};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::Source;
 
-/// Returns one error for a file of another kind, because each of its lines would cause several.
+/// Returns one error ([`codes::NO_HOST`]) for a file of another kind, because each of its lines
+/// would cause several. The kinds are a mapping, other JSON, a graph, options of `mpiexec`, and an
+/// Open MPI rankfile. Returns `None` for any other text.
 fn misplaced(source: &Source) -> Option<Diagnostic> {
     let mut text = source.text().trim_start();
     // Launch files begin with a comment that describes them.

@@ -29,7 +29,8 @@ impl Report {
     }
 
     /// Appends the first 50 diagnostics to `out`, and a note with the number of the others. Returns
-    /// the platform if none of them is an error, also counting those that are not kept.
+    /// `made` if no diagnostic is an error, also counting those that are not kept. Otherwise
+    /// returns `None`.
     pub(crate) fn finish(self, made: Option<Platform>, out: &mut Diagnostics) -> Option<Platform> {
         let failed = self.errors;
         let last = self.diagnostics.iter().next_back().map(|d| d.code);

@@ -98,7 +98,8 @@ pub fn read(
 }
 
 /// Returns the suffix of the variables of each component. If the job is not heterogeneous, the only
-/// suffix is empty.
+/// suffix is the empty text. Adds the variable with the number of components to `sources`. Reports
+/// an error if that number is invalid, or if variables are missing for some components.
 fn components(
     variables: &BTreeMap<String, String>,
     sources: &mut SourceMap,
@@ -150,7 +151,8 @@ struct Component {
     memory: Option<u64>,
 }
 
-/// Reads one component. Returns `None` if `report` contains an error.
+/// Reads the component whose variables have the given suffix, and adds these variables to
+/// `sources`. Returns `None` if `report` then contains an error, also an earlier one.
 fn component(
     variables: &BTreeMap<String, String>,
     suffix: &str,
@@ -230,8 +232,8 @@ impl Variable {
         all.to(all.text.trim_end().len())
     }
 
-    /// Returns one number per host. Reports an error and returns `None` if the value is not a list
-    /// of counts, or does not have one for each of `hosts`.
+    /// Returns one number per host. `hosts` is the number of hosts, if known. Reports an error and
+    /// returns `None` if the value is not a list of counts, or does not have `hosts` counts.
     fn per_host(&self, hosts: Option<usize>, report: &mut Report) -> Option<Vec<u32>> {
         let word = self.word();
         let list = repeated(word, "tasks", report, |w, r| w.count("tasks", r))?;

@@ -68,7 +68,9 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     report.finish(made, out)
 }
 
-/// Checks the version of a platform's text. Returns true if the text must not be read.
+/// Checks the first option `graphmap=` of a platform's text, which gives its version. Returns true,
+/// and reports an error, if the version is not a number or not supported. Returns false if the text
+/// can be read, also without the option.
 fn other_version(source: &Source, report: &mut Report) -> bool {
     let lines = Word::all(source).lines();
     let words = lines.flat_map(|line| line.words().collect::<Vec<_>>());
@@ -187,7 +189,10 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
     }
 }
 
-/// Reads one value per host, or one for all. Returns `None` without the option. Also returns
+/// Reads an option with one value for each host, or one value for all. The result then has one
+/// value too. `item` reads a value, and `of` names the option.
+///
+/// Returns `None` without the option or if `hosts`, the number of hosts, is unknown. Also returns
 /// `None`, with an error in `report`, if the option has an invalid value or another number of
 /// values.
 fn per_host<T: Clone>(
@@ -277,8 +282,10 @@ fn read_levels(levels: Option<Word>, names: Option<usize>, report: &mut Report) 
     Some(tree)
 }
 
-/// Returns one count for each element of the next outer level, from a list that may be shorter.
-/// Reports an error and returns `None` if the length of the list fits no outer level.
+/// Returns one count of elements of `level` for each element of the next outer level. `list`
+/// contains one count for all, or one for each element of any outer level; elements inside that
+/// element then have equal counts. Reports an error and returns `None` if the length of the list
+/// fits no outer level.
 fn spread(
     tree: &Tree,
     level: usize,
@@ -431,7 +438,8 @@ fn build(tree: &Tree) -> Vec<Host> {
     hosts
 }
 
-/// Reports words that are not part of this format but may belong to another.
+/// Reports one error about words of a line that are not part of this format: the first that belongs
+/// to another format, or otherwise the first word. Panics if there are no words.
 fn report_foreign_words(words: &[Word], report: &mut Report) {
     let foreign_word = words
         .iter()

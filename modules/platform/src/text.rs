@@ -34,7 +34,7 @@ impl<'a> Word<'a> {
         Span::new(self.start, self.start + self.text.len() as u32)
     }
 
-    /// Returns the text from byte `at`, which must be a boundary of a character.
+    /// Returns the text from byte `at` on. Panics if `at` is beyond the end or inside a character.
     pub(crate) fn from(self, at: usize) -> Word<'a> {
         Word {
             text: &self.text[at..],
@@ -42,7 +42,7 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Returns the text before byte `at`, which must be a boundary of a character.
+    /// Returns the text before byte `at`. Panics if `at` is beyond the end or inside a character.
     pub(crate) fn to(self, at: usize) -> Word<'a> {
         Word {
             text: &self.text[..at],
@@ -50,13 +50,15 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Returns the text before and after the first `mark`, or `None` if there is no `mark`.
+    /// Returns the text before and after the first `mark`, or `None` if there is no `mark`. The
+    /// `mark` is in neither text.
     pub(crate) fn cut(self, mark: char) -> Option<(Word<'a>, Word<'a>)> {
         let at = self.text.find(mark)?;
         Some((self.to(at), self.from(at + mark.len_utf8())))
     }
 
-    /// Returns the pieces between `mark`s.
+    /// Returns the pieces between `mark`s, without the `mark`s. A piece can be empty, and a text
+    /// without `mark` is one piece.
     pub(crate) fn pieces(self, mark: char) -> impl Iterator<Item = Word<'a>> {
         let mut rest = Some(self);
         std::iter::from_fn(move || {
@@ -67,7 +69,8 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// Returns the words, which white space separates.
+    /// Returns the words of the text, in order. White space, including line breaks, separates
+    /// words.
     pub(crate) fn words(self) -> impl Iterator<Item = Word<'a>> {
         let mut rest = self;
         std::iter::from_fn(move || {
@@ -80,15 +83,16 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// Returns the lines up to a `#`, without blank ones.
+    /// Returns the lines of the text, each up to a `#`. Omits lines that are then blank. Lines can
+    /// begin and end with white space.
     pub(crate) fn lines(self) -> impl Iterator<Item = Word<'a>> {
         let bare = |line: Word<'a>| line.cut('#').map_or(line, |(before, _)| before);
         let lines = self.pieces('\n').map(bare);
         lines.filter(|line| !line.text.trim().is_empty())
     }
 
-    /// Returns the lines of an Open MPI hostfile that are not blank, and the first `/*` that is not
-    /// closed.
+    /// Returns the lines of an Open MPI hostfile that are not blank, without comments, and the
+    /// first `/*` that is not closed, if any. The text after it is not read.
     ///
     /// A comment is `#` or `//` up to the end of the line, or `/* ... */`. As in Open MPI 4 and 5,
     /// the last form ends the line in which it starts.
@@ -130,7 +134,8 @@ impl<'a> Word<'a> {
         (lines, None)
     }
 
-    /// Parses a count of at least one, or reports an error. `of` names the counted objects.
+    /// Parses a count of at least one. Reports an error and returns `None` if the text is not a
+    /// number of decimal digits, is zero, or exceeds 32 bits. `of` names the counted objects.
     pub(crate) fn count(self, of: &str, report: &mut Report) -> Option<u32> {
         let value = self.count_or_zero(of, report)?;
         if value == 0 {
@@ -146,7 +151,8 @@ impl<'a> Word<'a> {
         Some(value)
     }
 
-    /// Parses a count that may be zero, or reports an error.
+    /// Parses a count that may be zero. Reports an error and returns `None` if the text is not a
+    /// number of decimal digits or exceeds 32 bits. `of` names the counted objects.
     pub(crate) fn count_or_zero(self, of: &str, report: &mut Report) -> Option<u32> {
         let value = self.whole(&format!("number of {of}"), report)?;
         u32::try_from(value).ok().or_else(|| {
@@ -155,7 +161,8 @@ impl<'a> Word<'a> {
         })
     }
 
-    /// Parses an integer of at least 0, or reports an error. `of` names the number.
+    /// Parses an integer of at least 0. Reports an error and returns `None` if the text does not
+    /// consist of decimal digits or exceeds 64 bits. `of` names the number.
     pub(crate) fn whole(self, of: &str, report: &mut Report) -> Option<u64> {
         if self.text.is_empty() || !self.text.bytes().all(|b| b.is_ascii_digit()) {
             self.not_a_number(of, report);
@@ -168,7 +175,9 @@ impl<'a> Word<'a> {
         value
     }
 
-    /// Parses a decimal number that is positive or, if `zero` is true, at least 0.
+    /// Parses a finite decimal number, such as `0.5` or `1e3`, that is positive or, if `zero` is
+    /// true, at least 0. Reports an error and returns `None` for any other text. `of` names the
+    /// number.
     pub(crate) fn real(self, of: &str, zero: bool, report: &mut Report) -> Option<f64> {
         let plain = |b: u8| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'E' | b'+' | b'-');
         let value = self.text.parse::<f64>().ok();
@@ -187,7 +196,9 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Parses a number of bytes. A unit such as `K`, `GiB` or `MB` may follow.
+    /// Parses a number of bytes. A unit such as `K`, `GiB` or `MB` may follow. Reports an error and
+    /// returns `None` if the text is not such a number, or if the result exceeds 64 bits. `of`
+    /// names the number.
     pub(crate) fn bytes(self, of: &str, report: &mut Report) -> Option<u64> {
         let (number, unit) = size::split(self.text);
         let value = self.to(number.len()).whole(of, report)?;
@@ -199,7 +210,8 @@ impl<'a> Word<'a> {
     }
 
     /// Returns the text if launchers accept it as the name of a host. Otherwise reports an error,
-    /// and returns `None`.
+    /// and returns `None`. A name has 1 to [`MAX_NAME`] ASCII letters, digits, `-`, `.` and `_`,
+    /// and does not start with `-` or `.`.
     pub(crate) fn host_name(self, report: &mut Report) -> Option<&'a str> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         let Some(wrong) = self.text.find(|c| !fits(c)) else {
@@ -275,7 +287,8 @@ impl<'a> Word<'a> {
         );
     }
 
-    /// Returns the text for messages, escaped and shortened to 60 characters.
+    /// Returns the text for messages, escaped and shortened to 60 characters before the escapes.
+    /// Appends `...` if it was longer.
     pub(crate) fn shown(self) -> String {
         let mut shown = String::new();
         for c in self.text.chars().take(60) {
@@ -311,7 +324,8 @@ impl<'a> Word<'a> {
     }
 }
 
-/// Returns true if a word is an IPv6 address. Brackets, a user and a port are allowed.
+/// Returns true if a word is an IPv6 address. Brackets, a user and a port are allowed. The port is
+/// allowed only after brackets.
 pub(crate) fn is_address(word: &str) -> bool {
     let word = word.split_once('@').map_or(word, |(_, host)| host);
     let inside = word
@@ -323,8 +337,10 @@ pub(crate) fn is_address(word: &str) -> bool {
 }
 
 /// Reads a list such as `2(x3),1`, in which `(xK)` repeats the item before it K times. `item` reads
-/// an item. Reports errors and returns `None` if an item or a number of repetitions is wrong, or if
-/// the list has more than [`MAX_CORES`] items.
+/// an item or reports an error, and `of` names the items in messages.
+///
+/// Reports errors and returns `None` if an item or a number of repetitions is wrong, or if the list
+/// has more than [`MAX_CORES`] items. Repetitions are at least 1. An empty text is one empty item.
 pub(crate) fn repeated<'a, T: Clone>(
     list: Word<'a>,
     of: &str,
@@ -365,8 +381,8 @@ pub(crate) fn repeated<'a, T: Clone>(
     good.then_some(all)
 }
 
-/// Writes a list that [`repeated`] reads. If all items are equal, only one is written. An empty
-/// list gives an empty text.
+/// Writes a list that [`repeated`] reads. If all items are equal, only one is written, without
+/// their number. An empty list gives an empty text.
 pub(crate) fn print_repeated<T: PartialEq>(list: &[T], show: impl Fn(&T) -> String) -> String {
     let runs: Vec<&[T]> = list.chunk_by(|a, b| a == b).collect();
     if let [only] = runs[..] {

@@ -35,10 +35,10 @@ const GRACE: Duration = Duration::from_secs(3);
 /// executable has ended. Its whole process group is then killed.
 ///
 /// # Errors
-/// Returns an error if the executable cannot be started, exceeds its time limit, is interrupted,
-/// exits with a failure, or writes a reply that is too long or is not UTF-8. If it has started, the
-/// error contains the end of its standard error. A run that is ended early takes up to [`GRACE`]
-/// longer.
+/// Returns an error in these cases: the executable cannot be started, exceeds its time limit, is
+/// interrupted, or exits with a failure. Also if its reply is too long or is not UTF-8, or if
+/// standard output is still open after the process group was killed. Most errors after the start
+/// contain the end of its standard error. A run that is ended early takes up to [`GRACE`] longer.
 pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnostics> {
     let who = format!("`{}`", plugin.path.display());
     let failed = |what: &str, error: io::Error| {
@@ -112,6 +112,10 @@ fn start(plugin: &External) -> io::Result<Child> {
 }
 
 /// Starts separate threads that write the request and read the output, so that none blocks another.
+///
+/// Returns two receivers. The first receives standard output when it has ended, or only its first
+/// `longest + 1` bytes if there are more. The second receives at least the last [`LAST_WORDS`]
+/// bytes of standard error, or all of it, when it has ended. Errors of writing are ignored.
 fn converse(
     child: &mut Child,
     request: Vec<u8>,
@@ -207,7 +211,8 @@ fn has_ended(child: &Child) -> io::Result<bool> {
     Ok(waitid(WaitId::Pid(pid(child)?), options)?.is_some())
 }
 
-/// Sends TERM to the child and blocks until it has exited, at most for [`GRACE`].
+/// Sends TERM to the child and blocks until it has exited, at most for [`GRACE`]. Returns at once
+/// if TERM cannot be sent.
 fn terminate(child: &Child) {
     let start = Instant::now();
     let sent = pid(child).and_then(|pid| {
@@ -243,7 +248,8 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Adds the end of the executable's standard error to a diagnostic.
+/// Adds the last [`LINES`] lines of the executable's standard error to a diagnostic, as a note.
+/// Adds nothing if `stderr` is empty. Bytes that are not UTF-8 are replaced.
 fn with_last_words(diagnostic: Diagnostic, stderr: &[u8]) -> Diagnostic {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().collect();

@@ -71,8 +71,8 @@ pub(crate) struct Reply {
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// Parses a reply. `known` contains the texts to which its spans refer. The span of a diagnostic is
-/// ignored if it is not in these texts.
+/// Parses the reply `text` of an executable. `known` contains the texts to which its spans refer.
+/// The span of a diagnostic is ignored if it is not in these texts.
 ///
 /// # Errors
 /// Returns the error if the reply does not conform to the protocol, or its version is unsupported.
@@ -150,11 +150,12 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
     Ok(network)
 }
 
-/// Returns the path of a file of a reply. An empty `file` is the path `output` itself.
+/// Returns the path of a file of a reply, which is relative to the folder of `output`. An empty
+/// `file` is the path `output` itself.
 ///
 /// # Errors
-/// Returns an error if the file is outside the folder of the output, or if the output is standard
-/// output (`-`), which has no folder.
+/// Returns an error if `file` is absolute or contains `.` at its start or `..`, or if the output is
+/// standard output (`-`), which has no folder. An empty `file` is never an error.
 pub(crate) fn output_path(
     plugin: &External,
     output: &Path,
@@ -183,7 +184,7 @@ pub(crate) fn output_path(
     })
 }
 
-/// Returns the error for an invalid reply.
+/// Returns the error for an invalid reply. `why` says in which way it is invalid.
 pub(crate) fn bad(plugin: &External, why: &str) -> Diagnostic {
     let who = plugin.path.display();
     Diagnostic::error(BAD_REPLY, format!("the reply of `{who}` is invalid: {why}"))

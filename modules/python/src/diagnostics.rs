@@ -17,13 +17,13 @@ pyo3::create_exception!(
      `str` shows each diagnostic with its source lines; `diagnostics` has the diagnostics as objects."
 );
 
-/// Returns the exception for the error of a stage.
+/// Returns the exception (`GraphmapError`) for the error of a stage, with its diagnostics.
 pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
     exception(py, error.into_report())
 }
 
-/// Returns the exception for a report with at least one error. If its attribute `diagnostics`
-/// cannot be set, returns the exception of that failure.
+/// Returns the exception (`GraphmapError`) for a report with at least one error. If its attribute
+/// `diagnostics` cannot be set, returns the exception of that failure.
 pub(crate) fn exception(py: Python<'_>, report: Report) -> PyErr {
     let exception = GraphmapError::new_err(report.to_string().trim_end().to_owned());
     let found = all(py, &Arc::new(report));
@@ -31,7 +31,8 @@ pub(crate) fn exception(py: Python<'_>, report: Report) -> PyErr {
     set.map_or_else(|failed| failed, |()| exception)
 }
 
-/// Returns all diagnostics of a report.
+/// Returns all diagnostics of a report in its order. Returns the exception of Python if no tuple
+/// can be made of them.
 pub(crate) fn all<'py>(py: Python<'py>, report: &Arc<Report>) -> PyResult<Bound<'py, PyTuple>> {
     let found = report.diagnostics().iter().enumerate();
     let found: Vec<Diagnostic> = found

@@ -21,7 +21,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// Returns the files of the named emitter, or of the emitter for `path` if `emitter` is `None`.
-    /// Writes no files. Other Python threads run meanwhile.
+    /// Writes no files. Blocks until they are made. Other Python threads run meanwhile.
     ///
     /// # Errors
     /// `GraphmapError` if the emitter does not exist or fails. Also the errors of [`run_detached`].

@@ -145,7 +145,8 @@ impl Reader<'_> {
     /// `found` for each invalid attribute, and for each name that occurs again.
     ///
     /// # Errors
-    /// The exception of Python, if a node or its attributes cannot be read.
+    /// The exception of Python, if a node or its attributes cannot be read. `ValueError` if the
+    /// name of a node is not Unicode text.
     fn nodes<'py>(&mut self, graph: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let index = PyDict::new(graph.py());
         let mut names: HashMap<String, usize> = HashMap::new();
@@ -240,7 +241,7 @@ impl Reader<'_> {
     }
 
     /// Returns the network as declared by the nodes and edges that were read. The network is not
-    /// checked.
+    /// checked. Unnamed ports get names, and processes without a kind get one.
     fn builder(mut self, name: &str) -> Builder {
         let names = self.nodes.iter().map(|node| node.name.as_str());
         let said = self.nodes.iter().map(|node| match &node.kind {
@@ -298,8 +299,9 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the module of a path such as `a/b`, and creates it with the modules around it if needed.
-/// Returns `None` for an empty path.
+/// Returns the module of a path such as `a/b`, and creates it with the modules around it if `known`
+/// does not contain them. Adds created modules to `known`. Empty parts of the path are ignored.
+/// Returns `None` if no part is left.
 fn module_of(
     graph: &mut Builder,
     known: &mut HashMap<String, Module>,
@@ -324,7 +326,8 @@ fn module_of(
     module
 }
 
-/// Returns the name of a node.
+/// Returns the name of a node, `str(node)`. Returns the exception of Python if `str` or `repr`
+/// fails, and `ValueError` if the name is not Unicode text.
 fn text_of(node: &Bound<'_, PyAny>) -> PyResult<String> {
     let text = node.str()?;
     text.extract::<String>().or_else(|_| {

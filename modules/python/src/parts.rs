@@ -19,7 +19,8 @@ pub(crate) struct Part<I> {
 }
 
 impl<I> Part<I> {
-    /// Returns the parts of a network with these ids.
+    /// Returns the parts of a network with these ids, in the order of the ids. `part` makes a
+    /// Python object of each.
     pub(crate) fn all<T>(
         network: &Verified,
         ids: impl Iterator<Item = I>,
@@ -268,7 +269,9 @@ impl Module {
     }
 }
 
-/// Returns the kind of the bundle that a channel is a member of, at either end.
+/// Returns the kind of the bundle that a channel is a member of, at the end of the writer or
+/// otherwise of the reader. Returns `None` if it is not a member of a bundle. Panics if the channel
+/// is not in the network.
 pub(crate) fn bundle(network: &Verified, channel: ChannelId) -> Option<BundleKind> {
     let channel = &network.channels[channel];
     let of = |port: PortId| match network.ports[port].join {

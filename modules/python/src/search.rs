@@ -104,7 +104,8 @@ impl Search {
 
     /// Returns the hosts of the search. A string with `=` or a line break is a description, and any
     /// other value is the path of a file. Without `hosts`, returns one host with a placeholder
-    /// name, which launchers do not get.
+    /// name, which launchers do not get, and one slot for each requested OS process [default: 1],
+    /// but at most one for each process.
     ///
     /// # Errors
     /// `GraphmapError` if the description is invalid or the file cannot be read. `TypeError` if

@@ -5,7 +5,8 @@ use pyo3::prelude::*;
 /// Maximum number of characters of a value in a message.
 const SHOWN: usize = 60;
 
-/// Returns the `repr` of a value, shortened. If `repr` fails, returns the type of the value.
+/// Returns the `repr` of a value, shortened. If `repr` fails, returns the type of the value, such
+/// as "a value of Node".
 pub(crate) fn shown(value: &Bound<'_, PyAny>) -> String {
     if let Ok(text) = value.repr() {
         return shortened(&text.to_string_lossy());

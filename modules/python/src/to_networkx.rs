@@ -53,7 +53,7 @@ pub(crate) fn graph<'py>(py: Python<'py>, network: &Verified) -> PyResult<Bound<
 }
 
 /// Returns the names of a module and of the modules around it, from the outside to the inside:
-/// `a/b`.
+/// `a/b`. Panics if the module is not in the network.
 fn path(network: &Verified, module: ModuleId) -> String {
     let parents = std::iter::successors(Some(module), |id| network.modules[*id].parent);
     let names = parents.map(|id| network.name(network.modules[id].name));

@@ -16,8 +16,8 @@ const END: Duration = Duration::from_secs(2);
 const STACK: usize = 8 << 20;
 
 /// Runs `work` in another thread, and blocks until its result is available. Other Python threads
-/// run meanwhile. If a signal handler raises an exception, abandons the work, because the work may
-/// block forever on a pipe without a writer.
+/// run meanwhile. If a signal handler raises an exception, abandons the work, which then continues
+/// in its thread, because the work may block forever on a pipe without a writer.
 ///
 /// # Errors
 /// The exception of the signal handler, or `OSError` if no thread can be started.
@@ -31,15 +31,15 @@ pub(crate) fn run_detached<T: Send + 'static>(
     run(py, work, None::<fn()>)
 }
 
-/// Runs `work` as [`run_detached`] does. If a signal handler raises an exception, calls `end`,
-/// which should make the work end, and waits for the work, but at most for [`END`]. The result of
-/// the work is then lost.
+/// Runs `work` in another thread, and blocks until its result is available. Other Python threads
+/// run meanwhile. If a signal handler raises an exception, calls `end`, which should make the work
+/// end, and waits for the work, but at most for [`END`]. The result of the work is then lost.
 ///
 /// # Errors
-/// As for [`run_detached`].
+/// The exception of the signal handler, or `OSError` if no thread can be started.
 ///
 /// # Panics
-/// As [`run_detached`].
+/// With the panic of `work`, unless a signal handler has raised an exception before.
 pub(crate) fn run_until_signal<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
@@ -83,7 +83,8 @@ fn run<T: Send + 'static>(
 }
 
 /// Waits for a result, at most for `time`, without the interpreter attached, so that other Python
-/// threads run. Returns the receiver again, and the result or the reason why there is none.
+/// threads run. Returns the receiver again, and the result. Instead of a result, there is an error
+/// after `time`, or if the sender was dropped.
 fn received<T: Send>(
     py: Python<'_>,
     wait: Receiver<T>,

@@ -29,7 +29,8 @@ pub(crate) struct BitVector {
 }
 
 impl BitVector {
-    /// Creates the directory for the given bits. Bits after the end must be 0.
+    /// Creates the directory for `bits` bits, at most 2^32. `words` must contain exactly the words
+    /// that the bits need, lowest bit first. Bits after the end must be 0.
     pub(crate) fn new(words: Vec<u64>, bits: u64) -> Self {
         debug_assert_eq!(words.len(), words_for(bits));
         let blocks = bits.div_ceil(BLOCK) as usize;
@@ -68,13 +69,15 @@ impl BitVector {
         &self.words
     }
 
-    /// Returns true if the bit at `place`, which must be below the length, is set.
+    /// Returns true if the bit at `place` is set. If `place` is not below the length, returns false
+    /// or panics.
     #[inline]
     pub(crate) fn get(&self, place: u64) -> bool {
         self.words[(place / 64) as usize] >> (place % 64) & 1 == 1
     }
 
-    /// Returns the number of set bits before a position, which must be at most the length.
+    /// Returns the number of set bits before a position, which must be at most the length. Panics
+    /// at a position beyond the last block.
     #[inline]
     pub(crate) fn rank(&self, place: u64) -> u64 {
         let block = (place / BLOCK) as usize;
@@ -90,7 +93,7 @@ impl BitVector {
     }
 
     /// Returns the position of the set bit with the given index. There must be more set bits than
-    /// `index`.
+    /// `index`. Otherwise the function panics, or the result is arbitrary.
     #[inline]
     pub(crate) fn select(&self, index: u64) -> u64 {
         let sample = (index / SAMPLE) as usize;
@@ -123,7 +126,8 @@ impl BitVector {
     }
 
     /// Returns the position of the unset bit with the given index. There must be more unset bits
-    /// than `index`. Searches all blocks by bisection, because unset bits have no samples.
+    /// than `index`. Otherwise the function panics, or the result is beyond the end. Searches all
+    /// blocks by bisection, because unset bits have no samples.
     pub(crate) fn select_unset(&self, index: u64) -> u64 {
         let unset = |block: usize| block as u64 * BLOCK - u64::from(self.ranks[block]);
         let (mut low, mut high) = (0, self.ranks.len() - 2);
@@ -152,7 +156,8 @@ impl BitVector {
         size_of_val(&*self.words) + size_of_val(&*self.ranks) + size_of_val(&*self.samples)
     }
 
-    /// Returns the size in bytes for `bits` bits of which `ones` are set.
+    /// Returns the size on the heap in bytes for `bits` bits of which `ones` are set, with the
+    /// directory.
     pub(crate) fn bytes_for(bits: u64, ones: u64) -> usize {
         let directory = bits.div_ceil(BLOCK) + 1 + ones.div_ceil(SAMPLE) + 1;
         words_for(bits) * 8 + directory as usize * 4

@@ -2,12 +2,13 @@
 
 use crate::error::Error;
 
-/// Returns the number of words for the given number of bits.
+/// Returns the number of words of 64 bits for the given number of bits.
 pub(crate) fn words_for(bits: u64) -> usize {
     bits.div_ceil(64) as usize
 }
 
-/// Returns the eight bytes from an index on in little-endian order, or `None` beyond the end.
+/// Returns the eight bytes from index `from` on as a little-endian number, or `None` if there are
+/// fewer than eight.
 #[inline(always)]
 pub(crate) fn eight(bytes: &[u8], from: usize) -> Option<u64> {
     let eight = bytes.get(from..from.checked_add(8)?)?;
@@ -19,8 +20,9 @@ pub(crate) fn width_of(value: u64) -> u32 {
     (64 - value.leading_zeros()).max(1)
 }
 
-/// Returns the position of the set bit with the given index. The word must have more than `index`
-/// set bits.
+/// Returns the position of the set bit with the given index. Positions and indices begin at 0, with
+/// the lowest bit. The word must have more than `index` set bits. Otherwise the result is
+/// arbitrary.
 ///
 /// Constant time: one multiplication sums the set bits of the bytes (S. Vigna, *Broadword
 /// implementation of rank/select queries*, WEA 2008), which determines the byte. A table gives the
@@ -91,7 +93,8 @@ impl Packed {
         Packed::of(vec![0; Packed::bytes_for(width, len)], width, len)
     }
 
-    /// Packs the values of an iterator, each of at most `width` bits.
+    /// Packs `len` integers of `width` bits from an iterator, which must not return more of them,
+    /// or integers of more bits. If it returns fewer, the others are zero.
     pub(crate) fn collect(width: u32, len: u64, values: impl IntoIterator<Item = u32>) -> Self {
         let mut packed = Packed::zeros(width, len);
         for (index, value) in values.into_iter().enumerate() {
@@ -100,7 +103,8 @@ impl Packed {
         packed
     }
 
-    /// Writes an integer at an index that holds zero. Constant time.
+    /// Writes an integer at an index that holds zero. The index must be below the length, and the
+    /// integer must not have more bits than the width. Constant time.
     pub(crate) fn set(&mut self, index: u64, value: u32) {
         debug_assert!(index < self.len && value & !self.mask == 0);
         let bit = index * u64::from(self.width);
@@ -111,7 +115,8 @@ impl Packed {
         }
     }
 
-    /// Returns the integer at an index, which must be below the length. Constant time.
+    /// Returns the integer at an index, which must be below the length. Otherwise the result is
+    /// arbitrary, or the function panics. Constant time.
     #[inline]
     pub(crate) fn get(&self, index: u64) -> u32 {
         self.checked_get(index).expect("an integer there is")
@@ -136,7 +141,7 @@ impl Packed {
         self.width
     }
 
-    /// Returns an iterator over the integers.
+    /// Returns an iterator over the integers. They are in the order of their indices.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.len).map(|index| self.get(index))
     }

@@ -75,21 +75,23 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`Error::Duplicate`] if a rank occurs twice. [`Error::Unsuitable`] if the prescribed
-    /// representation cannot represent the ranks.
+    /// [`Error::Duplicate`] if a rank occurs twice. [`Error::BeyondRanks`] if there are more than
+    /// 2^32 ranks. [`Error::Unsuitable`] if the prescribed representation cannot represent the
+    /// ranks, for some representations also if a rank occurs twice.
     pub fn slice(&self, ranks: &[u32]) -> Result<RankMap, Error> {
         self.iter(ranks.iter().copied())
     }
 
     /// Builds a map of the ranks of an iterator, in that order. The iterator is cloned for each
-    /// walk, and each clone must return the same ranks.
+    /// walk, and each clone must return the same ranks. Otherwise the map is wrong, or the method
+    /// panics.
     ///
     /// Cost: `O(n)` if they ascend, without an array of the members; otherwise `O(n log n)`.
     /// Source: Mir Taheri 2011 (3.4 and 3.5).
     ///
     /// # Errors
     ///
-    /// As [`Builder::slice`]. [`Error::BeyondRanks`] if there are more than 2^32 ranks.
+    /// As [`Builder::slice`].
     pub fn iter<I>(&self, ranks: I) -> Result<RankMap, Error>
     where
         I: IntoIterator<Item = u32>,
@@ -103,10 +105,10 @@ impl Builder {
         })
     }
 
-    /// Builds a map of ranges with strides, one after the other.
+    /// Builds a map of ranges with strides, one after the other. Empty ranges have no effect.
     ///
-    /// Cost: `O(r log r)` for `r` ranges. Source: Chaarawi and Gabriel 2008,
-    /// Mir Taheri 2011 (4.1.1).
+    /// Cost: `O(r log r)` for `r` ranges. Source: Chaarawi and Gabriel 2008, Mir Taheri 2011
+    /// (4.1.1).
     ///
     /// # Errors
     ///
@@ -135,19 +137,21 @@ impl Builder {
         self.within(f64::INFINITY, each)
     }
 
-    /// Builds the lightest form of the given ranks, with a weight of at most `most`.
+    /// Builds the lightest form of the given ranks, with a weight of at most `most`. `each` is
+    /// called several times, and must give the same ranks each time.
     ///
     /// # Errors
     ///
     /// [`Error::Duplicate`] if a rank occurs twice. [`Error::BeyondRanks`] if there are more than
     /// 2^32 ranks. [`Error::Unsuitable`] if no form has such a weight, or if the prescribed
-    /// representation cannot represent the ranks.
+    /// representation cannot represent the ranks, for some representations also if a rank occurs
+    /// twice.
     pub(crate) fn within(&self, most: f64, each: Source<'_>) -> Result<RankMap, Error> {
         self.among(most, each, true)
     }
 
-    /// Does the same as [`Builder::within`], but excludes the forms that need an array of all
-    /// members if the ranks do not ascend.
+    /// Does the same as [`Builder::within`], with the same errors, but excludes the forms that need
+    /// an array of all members if the ranks do not ascend.
     pub(crate) fn unlisted(&self, most: f64, each: Source<'_>) -> Result<RankMap, Error> {
         self.among(most, each, false)
     }
@@ -269,9 +273,14 @@ impl Builder {
 }
 
 impl Builder {
-    /// Returns the decision diagram if it is prescribed, or if it weighs less than all other
-    /// choices and at most `most`. Otherwise, and if the ranks are empty or do not ascend, returns
-    /// `None`. Its size is known only by building it, so building stops as soon as it is too large.
+    /// Returns the decision diagram if it is prescribed, or if it weighs at most as much as the
+    /// lightest of `choices` and at most `most`. Its size is known only by building it, so building
+    /// stops as soon as it is too large.
+    ///
+    /// Returns `None` if the ranks are empty or do not ascend. Unless the diagram is prescribed,
+    /// also returns `None` in these cases: another representation is prescribed, the ranks have a
+    /// closed form or fewer than [`FEW_RANGES`] ranges, or the diagram takes more than four times
+    /// the bytes of the smallest choice.
     fn diagram(
         &self,
         survey: &Survey,
@@ -301,7 +310,9 @@ impl Builder {
         (of_diagram(&found).bytes <= most).then_some(found)
     }
 
-    /// Builds a permutation of a set, in the given representation of permutations.
+    /// Builds a set and a permutation of it, in the given representation of permutations. The
+    /// permutation alone is the result if the set is an identity. `ranks` calls back with `len`
+    /// ranks.
     ///
     /// # Errors
     ///
@@ -394,7 +405,7 @@ fn runs(survey: &Survey, each: Source<'_>, asked: bool) -> Result<RankMap, Error
     Ok(RankMap::of(Form::Runs(Arc::new(runs))))
 }
 
-/// Calls `give` with the longest runs of consecutive ranks, in the order of the sequence.
+/// Calls `give` with the longest runs of consecutive ascending ranks, in the order of the sequence.
 fn ranges(each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     let mut current = Progression::EMPTY;
     let mut add = |piece: Progression| {
@@ -420,7 +431,8 @@ fn ranges(each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     }
 }
 
-/// Calls `give` with the ranges below `end` that the ascending ranks do not contain.
+/// Calls `give` with the ranks below `end` that the sequence does not contain, as ascending ranges.
+/// The ranks of the sequence must ascend and be below `end`.
 fn gaps(end: u64, each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     let mut next = 0;
     ranges(each, &mut |range| {
@@ -435,8 +447,8 @@ fn gaps(end: u64, each: Source<'_>, give: &mut dyn FnMut(Progression)) {
     }
 }
 
-/// Surveys the ranks up to the largest member that the sequence does not contain. Returns `None` if
-/// they are not fewer than the members, if the ranks do not ascend, or if they are a progression.
+/// Surveys the ranks below the largest member that are not members. Returns `None` if they are at
+/// least as many as the members, if the members do not ascend, or if the members are a progression.
 fn complement_of(survey: &Survey, each: Source<'_>) -> Option<Survey> {
     let end = u64::from(survey.max) + 1;
     let closed = matches!(
@@ -456,7 +468,8 @@ impl RankMap {
     ///
     /// # Errors
     ///
-    /// [`Error::Duplicate`] if a rank occurs twice.
+    /// [`Error::Duplicate`] if a rank occurs twice. [`Error::BeyondRanks`] if there are more than
+    /// 2^32 ranks.
     pub fn from_slice(ranks: &[u32]) -> Result<Self, Error> {
         Builder::new().slice(ranks)
     }

@@ -36,7 +36,9 @@ impl Default for Strategy {
 }
 
 impl Strategy {
-    /// Returns the weight of a form. The form with the least weight is chosen.
+    /// Returns the weight of a form. The form with the least weight is chosen. The weight is the
+    /// natural logarithm of the bytes, of the mean time of SELECT and RANK, or a weighted sum of
+    /// both.
     ///
     /// Cost: constant time. Source: Mir Taheri 2011 (3.8.1 to 3.8.3).
     pub fn weight(&self, estimate: &Estimate) -> f64 {
@@ -52,7 +54,8 @@ impl Strategy {
 
 impl Strategy {
     /// Returns the largest size in bytes at which a form with these times weighs at most `weight`.
-    /// If the strategy ignores sizes, returns infinity, or 0 if the times alone weigh more.
+    /// If the strategy ignores sizes, returns infinity, or 0 if the times alone weigh more than
+    /// `weight`.
     pub(crate) fn most_bytes(&self, weight: f64, (select, rank): time::Time) -> f64 {
         let time = ((select + rank) / 2.0).ln();
         match self {
@@ -79,7 +82,8 @@ pub struct Estimate {
     pub rank: f64,
 }
 
-/// Returns the size of the counters of an `Arc`, the form behind them, and the map itself.
+/// Returns the size in bytes of a map whose form is a `T` behind an `Arc`, without the heap storage
+/// of the form: the map, the counters of the `Arc`, and the `T`.
 fn around<T>() -> usize {
     size_of::<RankMap>() + 2 * size_of::<usize>() + size_of::<T>()
 }
@@ -147,7 +151,8 @@ fn list(survey: &Survey) -> Estimate {
     estimate(Representation::List, around::<List>() + bytes, time)
 }
 
-/// Estimates permutations of a set. Only the size and extent of the set are known.
+/// Estimates the three forms of a map that is a permutation of a set: shortcuts, inverse and
+/// wavelet tree. Only the size and extent of the set are known.
 fn permutations(survey: &Survey) -> [Estimate; 3] {
     let (len, end) = (survey.len, u64::from(survey.max) + 1);
     let bits = end - u64::from(survey.min);
@@ -223,7 +228,7 @@ fn sets(survey: &Survey) -> Vec<Estimate> {
 }
 
 /// Estimates a complement from the survey of the missing ranks. The missing ranks have the form
-/// that is best by the default strategy.
+/// that is best by the default strategy. Returns `None` if they have no estimate.
 fn without(complement: &Survey) -> Option<Estimate> {
     let weight = |estimate: &Estimate| Strategy::default().weight(estimate);
     let of = estimates(complement, None);
@@ -233,7 +238,7 @@ fn without(complement: &Survey) -> Option<Estimate> {
     Some(estimate(Representation::Complement, bytes, time))
 }
 
-/// Returns the size of a decision diagram in bytes, without its nodes and words.
+/// Returns the size of a map that is a decision diagram in bytes, without its nodes and words.
 pub(crate) fn around_diagram() -> usize {
     around::<Diagram>()
 }
@@ -316,21 +321,23 @@ pub(crate) mod time {
     pub(crate) const SHORTCUTS: Time = (6.2, 60.0);
     pub(crate) const INVERSE: Time = (6.2, 4.3);
 
-    /// Estimates one RANK of a bitmap for each level of the tree. SELECT needs a binary search for
-    /// each level.
+    /// Estimates the times of a wavelet tree of `sequences` ascending sequences. RANK takes one
+    /// RANK of a bitmap for each level of the tree, and SELECT a binary search for each level.
     pub(crate) fn wavelet(sequences: u64) -> Time {
         let levels = (sequences.max(1) as f64).log2();
         (1.0 + 51.0 * levels, 3.8 + 13.5 * levels)
     }
 
-    /// Estimates unions of faces of a hypercube (`benches/rankmap/run D`). There is at most one
-    /// node for each halving, and nodes with equal halves are omitted.
+    /// Estimates the times of a decision diagram with `height` halvings from the whole range to
+    /// words. They were measured for unions of faces of a hypercube (`benches/rankmap/run D`). A
+    /// look-up visits at most one node for each halving.
     pub(crate) fn diagram(height: u32) -> Time {
         let height = f64::from(height);
         (14.0 + 6.0 * height, 6.0 + 2.6 * height)
     }
 
-    /// Estimates a visit of each chunk, then a search in the ranges or words of one chunk.
+    /// Estimates the times of a roaring bitmap: a visit of each chunk, then a search in the ranges
+    /// or words of one chunk.
     #[cfg(feature = "roaring")]
     pub(crate) fn roaring(chunks: u64) -> Time {
         let chunks = chunks as f64;
@@ -346,8 +353,9 @@ pub(crate) mod time {
         (4.4 + 4.7 * halvings, 3.3 + 5.0 * halvings)
     }
 
-    /// Estimates a binary search, with another access for each step if an order is stored. Short
-    /// lists fit in the nearest cache.
+    /// Estimates the times of a list of `len` ranks. SELECT is one access. RANK is a binary search,
+    /// with another access for each step if an order is stored (`ordered`). Short lists fit in the
+    /// nearest cache.
     pub(crate) fn list(len: u64, ordered: bool) -> Time {
         let halvings = (len as f64).log2();
         let rank = match ordered {

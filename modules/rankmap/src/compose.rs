@@ -20,8 +20,8 @@ impl Builder {
     /// The result, a group of a group, is stored relative to `outer` and shares its storage if the
     /// strategy prefers that.
     ///
-    /// Cost: constant time for closed forms, otherwise up to one walk through the progressions of
-    /// the result. Source: Mir Taheri 2011 (3.5 and 3.6) for sets and permutations apart, this
+    /// Cost: constant time for closed forms, otherwise up to a few walks through the progressions
+    /// of the result. Source: Mir Taheri 2011 (3.5 and 3.6) for sets and permutations apart, this
     /// crate for maps relative to a parent.
     ///
     /// # Errors
@@ -35,7 +35,8 @@ impl Builder {
         Ok(self.join(outer, inner))
     }
 
-    /// Composes maps as [`Builder::compose`] does. All members of `inner` must be ranks of `outer`.
+    /// Composes maps as [`Builder::compose`] does, but cannot fail. All members of `inner` must be
+    /// ranks of `outer`; otherwise the result is arbitrary, or the method panics.
     pub(crate) fn join(&self, outer: &RankMap, inner: &RankMap) -> RankMap {
         if let Some(closed) = join_closed(outer, inner) {
             return closed;
@@ -74,8 +75,8 @@ impl Builder {
         })
     }
 
-    /// Returns the same map in a lighter form if there is one and the search is short, otherwise
-    /// the map itself.
+    /// Returns the same map in a lighter form, if one exists. Otherwise, and if the map has more
+    /// than [`WORTH`] progressions, returns the map itself.
     pub(crate) fn shorter(&self, map: RankMap) -> RankMap {
         if map.pieces() > WORTH {
             return map;
@@ -84,8 +85,8 @@ impl Builder {
         self.within(most, &|give| map.all(give)).unwrap_or(map)
     }
 
-    /// Returns the ranks below `end` that `of` does not contain. The map must ascend, with all
-    /// members below `end`.
+    /// Returns the ranks below `end` that `of` does not contain, in ascending order. `of` must
+    /// ascend, with all members below `end`, which must be at most 2^32.
     pub(crate) fn rest(&self, of: &RankMap, end: u64) -> RankMap {
         if let Some(closed) = rest_closed(of, end) {
             return closed;
@@ -112,7 +113,9 @@ impl Builder {
         }
     }
 
-    /// Returns the concatenation of disjoint maps.
+    /// Returns the members of all maps, one map after the other. The maps must be disjoint. The
+    /// result is one form if that is lighter or if there are more than [`PARTS`] maps, and
+    /// otherwise a concatenation.
     pub(crate) fn concatenate(&self, parts: &[RankMap]) -> RankMap {
         let mut flat: Vec<RankMap> = Vec::new();
         for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -204,7 +207,7 @@ fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
 }
 
 /// Returns the complement of an ascending map below `end` if the complement is known in constant
-/// time, otherwise `None`.
+/// time, otherwise `None`. All members must be below `end`.
 fn rest_closed(of: &RankMap, end: u64) -> Option<RankMap> {
     let all = RankMap::identity(end);
     if of.is_empty() {
@@ -247,7 +250,8 @@ fn rest_closed(of: &RankMap, end: u64) -> Option<RankMap> {
 }
 
 impl RankMap {
-    /// Returns the depth to which maps are nested: 0 for a form without parts.
+    /// Returns the depth to which complements, compositions and concatenations are nested: 0 for a
+    /// form without parts.
     fn depth(&self) -> usize {
         match &self.form {
             Form::Complement(complement) => 1 + complement.of.depth(),
@@ -259,7 +263,7 @@ impl RankMap {
         }
     }
 
-    /// Returns the depth to which complements are nested.
+    /// Returns the depth to which complements are nested: 0 if the map and its parts contain none.
     pub(crate) fn complements(&self) -> usize {
         match &self.form {
             Form::Complement(complement) => 1 + complement.of.complements(),
@@ -285,8 +289,9 @@ impl RankMap {
             }
     }
 
-    /// Returns the largest world rank, or `None` if there are no members. Costs one SELECT if
-    /// [`RankMap::knows_max`] returns true, otherwise a walk through the progressions.
+    /// Returns the largest world rank, or `None` if there are no members. Costs at most one SELECT
+    /// for each part if [`RankMap::knows_max`] returns true, otherwise a walk through the
+    /// progressions.
     pub(crate) fn max(&self) -> Option<u32> {
         if self.is_ascending() {
             return self.last();
@@ -332,8 +337,9 @@ impl RankMap {
     /// Returns the world ranks below `end` that this group does not contain, in ascending order. An
     /// `end` above 2^32 counts as 2^32.
     ///
-    /// Cost: constant time if the result is a single range, or if the map is stored as a
-    /// complement, otherwise a walk through the progressions. Source: Mir Taheri 2011 (4.1) for the
+    /// Cost: constant time if the map is a progression whose complement has a closed form, or if it
+    /// is stored as a complement below the same `end`. Otherwise walks through the progressions,
+    /// after [`RankMap::to_set`] if the map does not ascend. Source: Mir Taheri 2011 (4.1) for the
     /// complement of a set.
     ///
     /// # Errors

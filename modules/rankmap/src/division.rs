@@ -13,14 +13,14 @@ impl Divisor {
     /// Divisor with which all functions except [`Divisor::divide`] return 0.
     pub(crate) const NEVER: Divisor = Divisor { reciprocal: 0 };
 
-    /// Creates a divisor, which must be at least 1.
+    /// Creates a divisor. Panics if `divisor` is 0.
     pub(crate) fn new(divisor: u32) -> Self {
         // For divisor 1, the reciprocal wraps to 0. `divide` checks for 0.
         let reciprocal = (u64::MAX / u64::from(divisor)).wrapping_add(1);
         Divisor { reciprocal }
     }
 
-    /// Returns the quotient. Constant time.
+    /// Returns `number` divided by the divisor, rounded down. Constant time.
     #[inline]
     pub(crate) fn divide(self, number: u32) -> u32 {
         if self.reciprocal == 0 {
@@ -29,23 +29,24 @@ impl Divisor {
         self.divide_by_more(number)
     }
 
-    /// Returns the quotient. The divisor must not be 1.
+    /// Returns `number` divided by the divisor, rounded down. The divisor must not be 1, for which
+    /// the result is 0.
     #[inline]
     pub(crate) fn divide_by_more(self, number: u32) -> u32 {
         self.divide_and_rest(number).0
     }
 
-    /// Returns the quotient, and the scaled remainder that [`Divisor::rest_of`] describes. Divisor
-    /// 1 is not supported. Comparing the scaled remainder with a limit needs no further
-    /// multiplication.
+    /// Returns the quotient, and the scaled remainder that [`Divisor::rest_of`] describes. Both are
+    /// 0 for divisor 1, which is not supported. Comparing the scaled remainder with a limit needs
+    /// no further multiplication.
     #[inline]
     pub(crate) fn divide_and_rest(self, number: u32) -> (u32, u64) {
         let product = u128::from(self.reciprocal) * u128::from(number);
         ((product >> 64) as u32, product as u64)
     }
 
-    /// Returns the scaled remainder, as [`Divisor::divide_and_rest`] does, with half of a
-    /// multiplication.
+    /// Returns the scaled remainder of `number`, as [`Divisor::divide_and_rest`] does, with half of
+    /// a multiplication.
     #[inline]
     pub(crate) fn rest(self, number: u32) -> u64 {
         self.reciprocal.wrapping_mul(u64::from(number))

@@ -189,7 +189,8 @@ impl RankMap {
         }
     }
 
-    /// Returns the same members in ascending order, or `None` if that requires sorting the members.
+    /// Returns the same members in ascending order, or `None` if that would require sorting the
+    /// single members.
     fn sorted(&self) -> Option<RankMap> {
         if self.is_ascending() {
             return Some(self.clone());
@@ -261,7 +262,8 @@ impl RankMap {
 }
 
 impl Builder {
-    /// Returns the first world rank of `a` that `b` contains, or `None` if there is none.
+    /// Returns the first world rank of `a`, in the order of `a`, that `b` contains, or `None` if
+    /// there is none.
     pub(crate) fn common(&self, a: &RankMap, b: &RankMap) -> Option<u32> {
         positions(self, a, b).first().map(|rank| a.at(rank))
     }
@@ -276,7 +278,8 @@ impl PartialEq for RankMap {
 
 impl Eq for RankMap {}
 
-/// Returns true if two maps of the same length have the same members in the same order.
+/// Returns true if two maps have the same members in the same order. The maps must have the same
+/// length. Otherwise the result is arbitrary, or the function panics.
 fn follows(a: &RankMap, b: &RankMap) -> bool {
     let len = a.len();
     // A sample is checked first, because most maps that differ do so in many ranks.
@@ -361,7 +364,7 @@ fn combined(builder: &Builder, with: Combination, a: &RankMap, b: &RankMap) -> O
     })
 }
 
-/// Returns the ranks, within `a`, of the members that are also in `b`. The result ascends.
+/// Returns the group ranks in `a` of the members of `a` that are also in `b`. The result ascends.
 fn positions(builder: &Builder, a: &RankMap, b: &RankMap) -> RankMap {
     if a.is_empty() || b.is_empty() {
         return RankMap::empty();
@@ -413,8 +416,8 @@ fn positions(builder: &Builder, a: &RankMap, b: &RankMap) -> RankMap {
     }
 }
 
-/// Gives the ranks, within `a`, of the members that are also in the ascending map `set`. Suits an
-/// `a` of few progressions.
+/// Gives the group ranks in `a` of the members of `a` that are also in `set`, in ascending order.
+/// `set` must ascend. This is fast if `a` has few progressions.
 fn by_pieces(a: &RankMap, set: &RankMap, give: &mut dyn FnMut(Progression)) {
     let mut offset = 0;
     a.all(&mut |piece| {
@@ -445,7 +448,8 @@ fn by_pieces(a: &RankMap, set: &RankMap, give: &mut dyn FnMut(Progression)) {
     });
 }
 
-/// Gives the ranks, within `a`, of the common members of two ascending maps.
+/// Gives the group ranks in `a` of the members of `a` that are also in `b`, in ascending order.
+/// Both maps must ascend.
 fn merged(a: &RankMap, b: &RankMap, give: &mut dyn FnMut(Progression)) {
     let mut others = b.iter();
     let mut other = others.next();

@@ -142,7 +142,8 @@ impl Concatenation {
         &self.parts
     }
 
-    /// Returns the size on the heap in bytes, without the parts themselves.
+    /// Returns the size on the heap in bytes of the arrays of parts and ranks, without the heap
+    /// storage of the parts.
     pub(crate) fn bytes(&self) -> usize {
         self.parts.capacity() * size_of::<RankMap>() + self.first.capacity() * 4
     }

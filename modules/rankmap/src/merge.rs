@@ -33,7 +33,7 @@ pub(crate) fn merge_ascending(sets: &[RankMap], give: &mut dyn FnMut(Progression
 
 impl Builder {
     /// Returns the concatenation of disjoint ascending maps as their union and a wavelet tree on
-    /// runs, or `None` if that weighs more than `most`.
+    /// runs, or `None` if that weighs more than `most` or the concatenation ascends.
     ///
     /// The cost is `O(n k log k)` for `k` maps. Only the result is stored.
     pub(crate) fn merged(&self, parts: &[RankMap], most: f64) -> Option<RankMap> {

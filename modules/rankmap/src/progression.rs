@@ -47,12 +47,13 @@ impl Progression {
     }
 
     /// Returns the ranks from `start` up to `end` (exclusive). Returns no terms if `end` is not
-    /// above `start`.
+    /// above `start`. `end` must be at most 2^32.
     pub(crate) fn between(start: u64, end: u64) -> Self {
         Progression::valid(start as u32, 1, end.saturating_sub(start))
     }
 
-    /// Creates a progression whose terms are known to be ranks.
+    /// Creates a progression whose terms are known to be ranks, which is not checked. `step` must
+    /// not be 0 if there are several terms.
     pub(crate) fn valid(start: u32, step: i64, len: u64) -> Self {
         match len {
             0 => Progression::EMPTY,
@@ -93,24 +94,28 @@ impl Progression {
         self.len == 0
     }
 
-    /// Returns the term at an index, without a check of the length.
+    /// Returns the term at an index, without a check of the length. The result is arbitrary if
+    /// there is no such term.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.start
             .wrapping_add(index.wrapping_mul(self.step as u32))
     }
 
-    /// Returns the last term. There must be at least one.
+    /// Returns the last term. There must be at least one. Otherwise the function panics, or the
+    /// result is arbitrary.
     pub(crate) fn last(&self) -> u32 {
         self.at((self.len - 1) as u32)
     }
 
-    /// Returns the smallest term. There must be at least one.
+    /// Returns the smallest term. There must be at least one. Otherwise the function panics, or the
+    /// result is arbitrary.
     pub(crate) fn min(&self) -> u32 {
         self.start.min(self.last())
     }
 
-    /// Returns the largest term. There must be at least one.
+    /// Returns the largest term. There must be at least one. Otherwise the function panics, or the
+    /// result is arbitrary.
     pub(crate) fn max(&self) -> u32 {
         self.start.max(self.last())
     }
@@ -138,7 +143,8 @@ impl Progression {
         (u64::from(index) < self.len).then_some(index)
     }
 
-    /// Returns the number of terms below a number. The progression must ascend.
+    /// Returns the number of terms below a number. The progression must ascend. The number need not
+    /// be a rank.
     pub(crate) fn below(&self, rank: u64) -> u64 {
         let distance = rank.saturating_sub(u64::from(self.start));
         distance.div_ceil(self.step as u64).min(self.len)
@@ -171,7 +177,7 @@ impl Progression {
     }
 
     /// Returns the common terms of two ascending progressions, in ascending order (Chinese
-    /// remainder theorem).
+    /// remainder theorem). The result is empty if there are none.
     pub(crate) fn common(&self, other: &Self) -> Self {
         if self.is_empty() || other.is_empty() {
             return Progression::EMPTY;
@@ -203,8 +209,8 @@ impl Progression {
     }
 }
 
-/// Returns the greatest common divisor of `a` and `b`, and the inverse of `a / gcd` modulo
-/// `b / gcd`.
+/// Returns the greatest common divisor of `a` and `b`, which must be positive. Also returns the
+/// inverse of `a / gcd` modulo `b / gcd`, which is at least 0.
 fn gcd_and_inverse(a: i128, b: i128) -> (i128, i128) {
     let (mut r, mut next) = (a, b);
     let (mut s, mut next_s) = (1, 0);
@@ -272,7 +278,7 @@ impl Grouping {
         }
     }
 
-    /// Gives the remaining ranks.
+    /// Gives the remaining ranks, and forgets them.
     pub(crate) fn finish(&mut self, give: &mut dyn FnMut(Progression)) {
         let rest = std::mem::replace(&mut self.current, Progression::EMPTY);
         if rest.len == 2 && rest.step.abs() != 1 {

@@ -23,10 +23,12 @@ pub struct Choice {
 }
 
 impl RankMap {
-    /// Returns a group for each colour, in ascending order of colour (`MPI_Comm_split`).
+    /// Returns each colour that a member has and the group of its members, in ascending order of
+    /// colour (`MPI_Comm_split`). A group has its members in ascending order of key. Members
+    /// without a colour are in no group.
     ///
-    /// `choice` is called with ranks of this group, several times for each rank. It must always
-    /// return the same value for the same rank.
+    /// `choice` is called with each rank of this group (from 0 to `len() - 1`), usually several
+    /// times. It must always return the same value for the same rank.
     ///
     /// During the split, the progressions of each colour are stored. If these take as much space as
     /// the members, the gaps between the members of each colour are stored instead, in one or two
@@ -52,7 +54,8 @@ impl RankMap {
     ///
     /// # Errors
     ///
-    /// An error is possible only if `choice` returns different values for the same rank.
+    /// An error is possible only if `choice` returns different values for the same rank. Even then,
+    /// an error is not guaranteed: the groups may be wrong instead.
     pub fn split(&self, choice: impl Fn(u32) -> Choice) -> Result<Vec<(u32, RankMap)>, Error> {
         let builder = Builder::new();
         let made = |part: RankMap, ascends: bool| {
@@ -83,8 +86,10 @@ impl RankMap {
         parts.collect()
     }
 
-    /// Returns the progressions of each colour and whether its keys ascend, or `None` if the
-    /// progressions take more space than the members.
+    /// Returns, in ascending order of colour: each colour, its ranks as ascending progressions, and
+    /// true if no key is smaller than the key before it. Returns `None` if the progressions and the
+    /// table of the colours take more space than two bytes a member plus [`HELD`]. That is checked
+    /// only after every 4096 members.
     fn in_progressions(
         &self,
         choice: impl Fn(u32) -> Choice,

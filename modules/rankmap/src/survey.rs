@@ -30,8 +30,8 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// Walks through the given ranks once, and returns their properties. Without ranks, `min` is
-    /// `u32::MAX` and `max` is 0.
+    /// Calls `each` once, and returns the properties of the ranks that it gives as progressions.
+    /// Without ranks, `min` is `u32::MAX` and `max` is 0.
     pub(crate) fn of(each: impl FnOnce(&mut dyn FnMut(Progression))) -> Survey {
         let mut walk = Walk::new();
         let mut grouping = Grouping::new();
@@ -115,8 +115,10 @@ impl Walk {
         }
     }
 
-    /// Adds a piece to the blocks, after `before` ranks. The blocks of a sequence matter only if it
-    /// does not ascend, so its ascending beginning is not counted.
+    /// Adds a piece to the blocks of [`BLOCK`] ranks. `before` is the number of ranks before the
+    /// piece. Adds the width of each block that the piece completes to `frames`. The blocks of a
+    /// sequence matter only if it does not ascend, so this is not called for its ascending
+    /// beginning.
     fn frame(&mut self, before: u64, piece: Progression) {
         let mut from = 0;
         while from < piece.len() {
@@ -164,8 +166,11 @@ impl Odometer {
         }
     }
 
-    /// Takes ranks from `rank` on, at distance `step`. Returns how many of `left` it has taken, at
-    /// least one. A rank that is not the predicted one begins the next axis, or sets `failed`.
+    /// Takes ranks from `rank` on, at distance `step`, of which `left` are given. Returns how many
+    /// it has taken: at least one. The caller must add that number to `len`. The second rank of all
+    /// determines the stride of the first axis. A later rank that is not the predicted one begins
+    /// the next axis. That rank sets `failed` instead if the number of ranks so far is not a
+    /// multiple of `weight`, or if 32 axes are complete.
     fn follow(&mut self, rank: i64, step: i64, left: u64) -> u64 {
         let Some(stride) = self.stride else {
             self.stride = Some(rank - self.start);

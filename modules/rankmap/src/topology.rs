@@ -31,7 +31,8 @@ impl Cartesian {
     ///
     /// # Errors
     ///
-    /// [`Error::BeyondRanks`] if the grid has more than 2^32 ranks.
+    /// [`Error::BeyondRanks`] if the grid has more than 2^32 ranks, or if the product of the sides
+    /// before a side of 0 does not fit into 64 bits.
     pub fn new(sides: &[u32]) -> Result<Self, Error> {
         let ranks = sides
             .iter()
@@ -44,7 +45,9 @@ impl Cartesian {
         }
     }
 
-    /// Returns the distance in ranks of one step along each coordinate.
+    /// Returns the distance in ranks of one step along each coordinate, in the order of the sides.
+    /// In a grid with a side of 0, the product of the other sides may overflow, which panics in
+    /// debug builds.
     fn strides(&self) -> Vec<i64> {
         let mut strides = vec![1; self.sides.len()];
         for k in (1..self.sides.len()).rev() {
@@ -75,8 +78,8 @@ impl Cartesian {
         }
     }
 
-    /// Returns the members with the fixed coordinates: a row, a plane or a face (`MPI_Cart_sub`).
-    /// `None` leaves a coordinate free.
+    /// Returns the members with the fixed coordinates, in ascending order: a row, a plane or a face
+    /// (`MPI_Cart_sub`). `fixed` has a value for each side. `None` leaves a coordinate free.
     ///
     /// Cost: constant time. Source: MPI 4.1 (8.5.7), Havlak and Kennedy 1991.
     ///
@@ -97,7 +100,9 @@ impl Cartesian {
     /// Returns the members whose coordinates are in the given windows.
     ///
     /// A window is a first coordinate and a length, for each side. A window that reaches beyond the
-    /// side continues at coordinate 0, as on a torus. The members are in the order of the windows.
+    /// side continues at coordinate 0, as on a torus. The members are in row-major order of the
+    /// positions in the windows, so they do not ascend if a window continues at 0. A window of
+    /// length 0 makes the result empty.
     ///
     /// Cost: constant time. Source: Havlak and Kennedy 1991, this crate for a torus.
     ///
@@ -117,15 +122,15 @@ impl Cartesian {
         self.of(0, &axes)
     }
 
-    /// Returns all ranks with the coordinates in another order, the slowest first. `[1, 0]`
-    /// transposes a matrix.
+    /// Returns all ranks of the grid, enumerated with the coordinates in another order. `order`
+    /// contains the indices of the sides, the slowest first. `[1, 0]` transposes a matrix.
     ///
     /// Cost: constant time. Source: Havlak and Kennedy 1991, Mir Taheri 2011 (4.2.1.1) for the
     /// transpose.
     ///
     /// # Errors
     ///
-    /// [`Error::Topology`] if `order` is not a permutation of the sides.
+    /// [`Error::Topology`] if `order` is not a permutation of the indices of the sides.
     pub fn reordered(&self, order: &[usize]) -> Result<RankMap, Error> {
         self.fits(order)?;
         let mut seen = vec![false; order.len()];
@@ -141,7 +146,8 @@ impl Cartesian {
     }
 
     /// Returns the permutation that maps each rank to the rank at distance `by` along each
-    /// coordinate of the torus, as `MPI_Cart_shift` does.
+    /// coordinate of the torus, as `MPI_Cart_shift` does. A distance may be negative, or longer
+    /// than its side.
     ///
     /// Cost: constant time. Source: MPI 4.1 (8.5.6), this crate for the form.
     ///
@@ -161,20 +167,25 @@ impl Cartesian {
 }
 
 impl RankMap {
-    /// Returns a regular section that begins at `start`. The first axis is the slowest.
+    /// Returns a regular section: the ranks that are the sum of `start` and one offset of each
+    /// axis. The first axis is the slowest. The section is empty if an axis has no coordinates, and
+    /// the rank `start` alone if there are no axes.
     ///
     /// Cost: constant time. Source: Havlak and Kennedy 1991.
     ///
     /// # Errors
     ///
-    /// [`Error::BeyondRanks`] if a member is not a rank. [`Error::Topology`] if an axis is longer
-    /// than its torus, or if a stride is not larger than the reach of all smaller strides together.
+    /// [`Error::BeyondRanks`] if a member is not a rank, or another position of an axis that wraps,
+    /// or if there are more than 2^32 members. [`Error::Topology`] if an axis is longer than its
+    /// torus or begins outside it, or if a stride is not larger than the reach of all smaller
+    /// strides together. An empty section is never an error.
     pub fn grid(start: u32, axes: &[Axis]) -> Result<RankMap, Error> {
         Grid::closed(i64::from(start), axes, u64::MAX).map(RankMap::closed)
     }
 
     /// Returns a face of a hypercube: the ranks in which the bits of `fixed` have the values that
-    /// they have in `at`. With `free` other dimensions, the face has `2^free` ranks.
+    /// they have in `at`. With `free` other dimensions, the face has `2^free` ranks, in ascending
+    /// order.
     ///
     /// Cost: constant time. Source: Mir Taheri 2011 (5.2.4) for the class, Havlak and Kennedy 1991
     /// for the form.
@@ -194,11 +205,12 @@ impl RankMap {
         Grid::closed(i64::from(at), &axes, 1 << 32).map(RankMap::closed)
     }
 
-    /// Returns the ranks of the owner with the number `owner`, if `len` ranks are distributed in
-    /// blocks of `block` ranks to `owners` owners in turn. This is the block-cyclic distribution of
-    /// High Performance Fortran and ScaLAPACK.
+    /// Returns, in ascending order, the ranks of the owner with the number `owner` (from 0), if
+    /// `len` ranks are distributed in blocks of `block` ranks to `owners` owners in turn. This is
+    /// the block-cyclic distribution of High Performance Fortran and ScaLAPACK.
     ///
-    /// Cost: constant time. Source: High Performance Fortran, ScaLAPACK, Havlak and Kennedy 1991.
+    /// Cost: constant time, unless the last block would reach beyond the largest rank. Source: High
+    /// Performance Fortran, ScaLAPACK, Havlak and Kennedy 1991.
     ///
     /// # Errors
     ///
@@ -249,8 +261,8 @@ impl RankMap {
     ///
     /// # Errors
     ///
-    /// [`Error::BeyondRanks`] if `len` exceeds 2^32. [`Error::Topology`] if `block` or `owners` is
-    /// zero.
+    /// [`Error::BeyondRanks`] if `len` exceeds 2^32, or is 2^32 with one owner and blocks of one
+    /// rank. [`Error::Topology`] if `block` or `owners` is zero.
     pub fn block_cyclic_order(len: u64, owners: u32, block: u32) -> Result<RankMap, Error> {
         let round = u64::from(owners) * u64::from(block);
         if round > 0 && len.is_multiple_of(round) && len <= 1 << 32 {

@@ -39,7 +39,8 @@ impl RankMap {
         writer.bytes
     }
 
-    /// Decodes a map. The bytes may be arbitrary, because the content is validated.
+    /// Decodes the result of [`RankMap::to_bytes`]. The bytes may be arbitrary, because the content
+    /// is validated.
     ///
     /// Cost: linear in the number of bytes; `O(n log n)` for packed arrays that do not ascend.
     /// Parts of a concatenation are checked for common members, and the largest member of a group
@@ -47,8 +48,9 @@ impl RankMap {
     ///
     /// # Errors
     ///
-    /// [`Error::Malformed`] if the bytes do not encode a map, or if these checks would walk through
-    /// more than 2^26 progressions in total. Other errors if the encoded map is invalid.
+    /// [`Error::Malformed`] if the bytes do not encode a map, if bytes follow the map, or if these
+    /// checks would walk through more than 2^26 progressions in total. [`Error::Duplicate`],
+    /// [`Error::BeyondRanks`] or another error if the encoded map is invalid.
     pub fn from_bytes(bytes: &[u8]) -> Result<RankMap, Error> {
         let mut reader = Reader::new(bytes);
         if reader.byte()? != VERSION {
@@ -94,7 +96,8 @@ impl Writer {
         self.bytes.extend_from_slice(high);
     }
 
-    /// Writes the blocks of a permutation: the least number and the width of each, then all bits.
+    /// Writes a byte 1 and the blocks of a permutation: the least number and the width of each,
+    /// then all bits. Writes nothing if the permutation is not stored in blocks.
     fn frames(&mut self, images: &Images) {
         let Some((frames, bytes)) = images.frames() else {
             return;

@@ -45,9 +45,10 @@ pub(crate) fn processes_have_ended() {
 /// True when this OS process has joined the run for which it was started.
 static JOINED: AtomicBool = AtomicBool::new(false);
 
-/// Returns the control page, if this OS process was started as one of several of a run. Returns
-/// `None` otherwise, also in a program that such an OS process has started and that has inherited
-/// the environment variable.
+/// Returns the control page, if this OS process was started as one of several of a run. From then
+/// on, the kernel kills this OS process when the OS process that started it ends. Returns `None`
+/// otherwise, also in a program that such an OS process has started and that has inherited the
+/// environment variable.
 ///
 /// # Errors
 /// Returns [`RunError::Options`] if the environment variable is invalid. Also returns it on a
@@ -99,8 +100,9 @@ pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     Ok(Some(Arc::new(control)))
 }
 
-/// Parses the value of [`VARIABLE`]: five numbers and the key. Returns `None` if it is malformed or
-/// out of range.
+/// Parses the value of [`VARIABLE`]: the five numbers in its order, and the key. Returns `None` if
+/// it is malformed. Also returns `None` if the number of this OS process is not below the number of
+/// all, or if the schedulers of all are 0 or more than [`MAX_SCHEDULERS`].
 fn numbers(value: &OsStr) -> Option<([u32; 5], u64)> {
     let (numbers, key) = value.to_str()?.rsplit_once(' ')?;
     let numbers: Result<Vec<u32>, _> = numbers.split(' ').map(str::parse).collect();
@@ -129,12 +131,14 @@ pub(crate) struct ChildProcesses {
     finished: Arc<Mutex<bool>>,
 }
 
-/// Starts the other OS processes, each with `each` schedulers.
+/// Starts the other OS processes of a run of `count` OS processes, each with `each` schedulers, and
+/// the threads that wait for their ends. Also registers an exit handler in this OS process. `table`
+/// is the digest of the network, with which each OS process compares its own.
 ///
-/// If there are `streams`, the standard output and standard error of OS process `i` are those at
-/// index `i - 1`. `report` is called if the run fails and the first OS process does not end it
-/// within a time limit, or if code in the first OS process calls `exit` during the run. `report`
-/// prints the error and returns the exit code, with which the first OS process then ends.
+/// If `streams` is not empty, the standard output and standard error of OS process `i` are the
+/// files at index `i - 1`. `report` is called if the run fails and the first OS process does not
+/// end it within a time limit, or if code in the first OS process calls `exit` during the run.
+/// `report` prints the error and returns the exit code, with which the first OS process then ends.
 ///
 /// The thread that runs the network must call this, because the kernel kills the other OS processes
 /// when that thread ends.
@@ -234,7 +238,10 @@ pub(crate) fn start(
 
 impl ChildProcesses {
     /// Spawns a thread for each child that waits for its end, and a thread that waits for a failure
-    /// of the run.
+    /// of the run. If a child ends before it is done, its thread makes the run fail. After a
+    /// failure, the other thread gives the first OS process [`GRACE`], or [`WRITING`] if its
+    /// processes have ended. Then it kills the children. If the first OS process has not finished
+    /// by then, the thread calls `report` and exits.
     ///
     /// # Errors
     /// Returns [`RunError::Lost`] if a thread cannot be started. The children are then killed.
@@ -294,8 +301,9 @@ impl ChildProcesses {
         kill(&self.children);
     }
 
-    /// Waits until the other OS processes have ended. If the run has failed, kills those that do
-    /// not end within [`GRACE`]. Called when the first one has finished.
+    /// Blocks until the other OS processes have ended. If the run has failed, kills those that do
+    /// not end within [`GRACE`] (1.5 s). Called when the first one has finished. From then on, an
+    /// exit of the first one no longer ends the run.
     pub(crate) fn finish(self) {
         lock(&BY_EXIT).take();
         *lock(&self.finished) = true;
@@ -333,8 +341,9 @@ struct ByExit {
     report: fn(RunError) -> Exit,
 }
 
-/// Exit handler of the first OS process. If a process calls `exit` during the run, the run ends as
-/// if an OS process were lost.
+/// Exit handler of the first OS process. If one of its processes calls `exit` during the run, kills
+/// the other OS processes, reports the error, and ends at once with the exit code of that error.
+/// Does nothing if no run is active.
 extern "C" fn at_exit() {
     let Some(ByExit { children, report }) = lock(&BY_EXIT).take() else {
         return;

@@ -73,10 +73,12 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
 }
 
 /// Runs the network over the link that the options name, and writes its results. Returns the exit
-/// code. The reason of a failed run has then been printed. Returns only in the first OS process.
+/// code. The reason of a failed run has then been printed. Returns only in the first OS process,
+/// and exits in the others.
 ///
 /// # Errors
-/// Returns the error of a run that cannot begin, which is not printed yet.
+/// Returns the error of a run that cannot begin, which is not printed yet. This is always
+/// [`RunError::Options`] for [`Link::Mpi`], because a launcher must start such a run.
 fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> {
     match options.link {
         Link::Threads => {
@@ -88,10 +90,11 @@ fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> 
     }
 }
 
-/// Runs the network in this OS process alone, and writes its results. Returns the exit code.
+/// Runs the network in this OS process alone, and writes its results. Returns the exit code. Errors
+/// of the run itself are printed.
 ///
 /// # Errors
-/// As for [`run_to_end`].
+/// Returns the error of a run that cannot begin, as [`run_to_end`] does. It is not printed.
 fn run_alone(network: impl Into<Arc<Network>>, options: &Options) -> Result<Exit, RunError> {
     let network = network.into();
     let name = network.name().to_string();
@@ -103,7 +106,8 @@ fn run_alone(network: impl Into<Arc<Network>>, options: &Options) -> Result<Exit
 const WRITING: Duration = Duration::from_secs(60);
 
 /// Reports the outcome of a finished run, and returns the exit code. After a success, writes the
-/// output files and the statistics. After a failure, prints the reason first, then writes the
+/// output files and the statistics, and prints each error in doing so. The exit code is then that
+/// of the last error, or [`Exit::Ok`]. After a failure, prints the reason first, then writes the
 /// trace.
 fn conclude(name: &str, over: EndedRun, options: &Options) -> Exit {
     let EndedRun { result, trace } = over;
@@ -134,7 +138,8 @@ fn conclude(name: &str, over: EndedRun, options: &Options) -> Exit {
 /// Set when the reason of a failed run has been printed.
 static IS_REPORTED: AtomicBool = AtomicBool::new(false);
 
-/// Writes the trace of a failed run within [`WRITING`]. Prints an error if that is not possible.
+/// Writes the trace of a failed run. Blocks for at most [`WRITING`] (60 s). Prints an error if the
+/// trace cannot be written within that time.
 fn write_soon(name: &str, trace: Unwritten) {
     let file = trace.trace().file().to_path_buf();
     let written = within(WRITING, move || trace.write()).unwrap_or_else(|| {
@@ -147,7 +152,8 @@ fn write_soon(name: &str, trace: Unwritten) {
     }
 }
 
-/// Prints which parts of a run its trace lacks.
+/// Takes the notice about missing events out of the trace, and prints it. Has no effect if the run
+/// was not traced or no events are missing.
 fn print_trace_notice(name: &str, options: &Options) {
     let notice = options.trace.as_ref().and_then(Trace::take_notice);
     if let Some(notice) = notice {
@@ -167,7 +173,8 @@ fn launched() -> Option<Launched> {
     launcher::find(|name| env::var_os(name))
 }
 
-/// Builds the network, and completes the options for its run.
+/// Calls `network`, and completes the options: the state of the run can be queried, and a notice is
+/// printed when the run is quiet.
 ///
 /// # Errors
 /// Returns [`RunError::Wiring`] if the function that describes the network panics.
@@ -188,8 +195,8 @@ fn begin(
     Ok((network, options))
 }
 
-/// Checks that the mapping was made for this network, if the options contain its digest. In another
-/// network, the same ranks may be other processes.
+/// Checks that the mapping was made for this network, if the options contain the digest of the
+/// mapping's network. In another network, the same ranks may be other processes.
 ///
 /// # Errors
 /// Returns [`RunError::Options`] if the digest of this network differs.
@@ -211,9 +218,10 @@ fn placed(network: &Network, options: &Options) -> Result<(), RunError> {
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Runs a network as [`main`] does, in a program that a launcher may start several times. In that
-/// case, `connect` joins the OS processes, and each of them runs its part. If the run then fails,
-/// this ends all OS processes and does not return, except in OS process 0 when all others know that
-/// the run is over. Intended for crates that implement a link.
+/// case, `connect` joins the OS processes, and each of them runs its part. If `connect` fails,
+/// returns the exit code of a wrong option without a run. If this run fails later, this ends all OS
+/// processes and does not return, except in OS process 0 when all others know that the run is over.
+/// Without a launcher, `connect` is not called. Intended for crates that implement a link.
 pub fn main_over(
     network: impl FnOnce() -> Network,
     connect: impl FnOnce(Started) -> Result<Rc<dyn Job>, NotJoined>,
@@ -312,8 +320,9 @@ fn failed(error: &RunError) -> Exit {
 /// Time limit for the message of [`failed_soon`]. Standard error may be a pipe that is not read.
 const WORDS: Duration = Duration::from_millis(500);
 
-/// Prints the reason as [`failed`] does, unless one was printed, and blocks for at most [`WORDS`].
-/// It is for the thread that ends a run while OS process 0 is busy.
+/// Prints the reason of a failure, unless a reason was printed before. Blocks for at most
+/// [`WORDS`]. Returns the exit code of `error`. It is for the thread that ends a run while OS
+/// process 0 is busy.
 fn failed_soon(error: RunError) -> Exit {
     if !IS_REPORTED.load(Ordering::SeqCst) {
         let text = format!("error: {}", visible(&error.to_string()));
@@ -322,8 +331,9 @@ fn failed_soon(error: RunError) -> Exit {
     error.exit()
 }
 
-/// Returns the exit code of the program, which is not 0 if something printed could not be written.
-/// Prints the error about that, unless it was printed before.
+/// Returns the exit code of the program: `exit`, or another than 0 if `exit` is 0 and something
+/// printed could not be written. Prints the error about that, unless it was printed before or the
+/// cause is a closed output pipe.
 fn finish(exit: Exit) -> Exit {
     let Some(why) = panics::unwritten() else {
         return exit;
@@ -343,8 +353,8 @@ fn finish(exit: Exit) -> Exit {
 static IS_OUTPUT_ERROR_REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Spawns the thread that prints the state of the run when a signal asks for it. The thread also
-/// prints the names of processes that do not let others run. Does nothing if the options have no
-/// [`Running`].
+/// prints the names of processes that do not let others run. `shared` is the request counter of OS
+/// processes that share memory. Does nothing if the options have no [`Running`].
 fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
     let Some(running) = options.running.clone() else {
         return;
@@ -366,7 +376,8 @@ fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
     signals::listen(shared, report, check);
 }
 
-/// Spawns the thread of [`listen`] in each of the OS processes that share memory.
+/// Spawns the thread of [`listen`] in each of the OS processes that share memory. Never frees the
+/// control page.
 fn listen_among(name: &str, options: &Options, control: &Arc<ControlPage>) {
     // The page is never freed, because a signal may come until the program ends. `KEPT` refers to
     // it for leak detectors: the handler has only a pointer into the shared memory.
@@ -381,7 +392,9 @@ fn listen_among(name: &str, options: &Options, control: &Arc<ControlPage>) {
 /// only one OS process, runs the network in this one.
 ///
 /// # Errors
-/// As for [`run_as_linked`].
+/// Returns the error of a run that cannot begin, which is not printed yet: the placement or the
+/// number of cores is invalid, an output file cannot be written, or an OS process cannot be started
+/// or cannot join.
 fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
     let name = network.name().to_string();
     let network = Arc::new(network);

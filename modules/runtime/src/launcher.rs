@@ -71,8 +71,9 @@ pub(crate) struct Launched {
 }
 
 /// Returns a value if this is one of several copies, according to the environment variables that
-/// `get` returns. Returns `None` otherwise. If only [`PMIX_RANK`] is set, copy 0 also gets `None`,
-/// because it cannot know whether there are others.
+/// `get` returns. Returns `None` otherwise. Variables of cluster launchers count only if no MPI
+/// launcher has set the number of copies, and [`PMIX_RANK`] only if neither has. With only
+/// [`PMIX_RANK`], copy 0 also gets `None`, because it cannot know whether there are others.
 ///
 /// The variables of one MPI launcher may be left in the environment of a program that another one
 /// has started. So one variable with several copies is enough.

@@ -107,14 +107,15 @@ impl Local {
         (Output::new(writer), Input::new(reader))
     }
 
-    /// Creates a flow-controlled channel and returns its two ends.
+    /// Creates a flow-controlled channel and returns its two ends. A capacity of 0 is changed to 1,
+    /// and one above 2^30 - 1 to 2^30 - 1.
     ///
     /// A [`FlowShare`](crate::FlowShare) is created from several writing ends, and a
     /// [`FlowSelect`](crate::FlowSelect) from several reading ends. A channel cannot belong to
     /// both.
     ///
     /// # Panics
-    /// Panics as [`Local::channel`] does.
+    /// Panics if there are already 2^31 - 3 channels or more, because this creates three channels.
     pub fn flow_channel<T: 'static>(&mut self, capacity: u32) -> (FlowOutput<T>, FlowInput<T>) {
         let (output, input) = self.channel(capacity);
         let (to_reader, from_writer) = self.channel(CONTROLS);
@@ -128,7 +129,7 @@ impl Local {
     /// Adds a process and returns its rank. Its name is `process` and the rank.
     ///
     /// # Panics
-    /// Panics if there are already 2^28 - 2 processes.
+    /// Panics if there are already 2^28 - 3 processes.
     pub fn spawn<F, How>(&mut self, process: F) -> usize
     where
         F: Future + 'static,
@@ -147,7 +148,7 @@ impl Local {
     /// Adds a process with a name and returns its rank.
     ///
     /// # Panics
-    /// Panics as [`Local::spawn`] does.
+    /// Panics if there are already 2^28 - 3 processes.
     pub fn spawn_named<F, How>(&mut self, name: &str, process: F) -> usize
     where
         F: Future + 'static,

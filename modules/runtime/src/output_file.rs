@@ -88,7 +88,8 @@ fn standard(file: &Path) -> Option<File> {
     })
 }
 
-/// Returns the path to which the links at `file` lead, so that a link is not replaced.
+/// Returns the path to which the links at `file` lead, so that a link is not replaced. Returns
+/// `file` itself if it is not a link. Follows at most 40 links.
 fn target(file: &Path) -> PathBuf {
     let mut target = file.to_path_buf();
     // Linux follows at most 40 links.

@@ -64,8 +64,8 @@ pub(crate) fn say(text: &str) -> Result<(), RunError> {
 }
 
 /// Writes the files of a run that has ended without an error. Returns the errors of all files that
-/// cannot be written, each as [`RunError::File`]. Streams come last, because a write to a pipe may
-/// block forever.
+/// cannot be written, each as [`RunError::File`], in the order of writing: statistics, profile,
+/// trace. Streams come after the other files, because a write to a pipe may block forever.
 pub(crate) fn write(
     report: &Report,
     options: &Options,

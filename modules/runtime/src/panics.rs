@@ -42,12 +42,13 @@ fn why_unwritten(message: &str) -> Option<&str> {
         .find_map(|start| message.strip_prefix(start))
 }
 
-/// Returns the reason of the first failed print, if there was one.
+/// Returns the reason of the first failed print since [`set_hook`], or `None` if no print has
+/// failed.
 pub(crate) fn unwritten() -> Option<String> {
     lock(&UNWRITTEN).clone()
 }
 
-/// Returns true if a process of a run panics, because this thread is inside a run. Then the run
+/// Returns true if this thread is inside a run, so that its panic is one of a process. Then the run
 /// fails with that panic. A panic of another thread is not reported elsewhere, so the hook must
 /// print it.
 fn is_of_process() -> bool {
@@ -74,7 +75,8 @@ pub(crate) fn of_output(error: RunError) -> RunError {
 
 const UNPRINTED: &str = "cannot write the output of the processes: ";
 
-/// Returns the error that the output of the processes cannot be written.
+/// Returns the [`RunError::File`] that the output of the processes cannot be written, for the
+/// reason `why`.
 pub(crate) fn cannot_print(why: &str) -> RunError {
     RunError::File(format!("{UNPRINTED}{why}"))
 }

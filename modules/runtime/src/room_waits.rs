@@ -17,7 +17,8 @@ pub(crate) struct RoomWaits {
 }
 
 /// Returns the waits at channels whose capacity is below [`ADVISED`] and that are not on a cycle.
-/// Returns `None` if there are no such waits, or if they were not measured.
+/// Returns `None` if there are no such waits, if they were not measured, or if the ends of these
+/// channels are unknown.
 ///
 /// On a cycle, for example of processes in lock step, a process writes in response to what it
 /// reads. So a larger capacity does not avoid the waits there.

@@ -54,7 +54,7 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
 }
 
 /// Connects the scheduler to the layer above it, which handles messages between ranks (feature
-/// `mpi`).
+/// `mpi`). Does nothing without that feature.
 fn set_upper_layer(scheduler: &Scheduler) {
     #[cfg(feature = "mpi")]
     scheduler.upper_layer.set(graphmap_mpi_core::upper_layer);
@@ -96,10 +96,12 @@ pub(crate) fn run_to_end(network: Arc<Network>, options: &Options) -> Result<End
     })
 }
 
-/// Runs a network in this OS process alone.
+/// Runs a network in this OS process alone. Blocks until the run has ended. Does not write the
+/// trace.
 ///
 /// # Errors
-/// As for [`run`], except for errors of the trace.
+/// Returns the error of the run, as [`run`] does, but none of the trace. This is also an invalid
+/// description of the network, and more processes than this thread can run.
 fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunError> {
     let start = Instant::now();
     network.check()?;
@@ -170,8 +172,9 @@ impl<'a> Part<'a> {
     }
 
     /// Builds the processes of a scheduler on this thread and runs them until the whole run ends.
-    /// If they cannot be built, the run ends with [`RunError::Wiring`]. Returns the result of
-    /// `end`, which gets the scheduler and its statistics.
+    /// If they cannot be built, the run ends with [`RunError::Wiring`]. In any case, calls `end`
+    /// with the scheduler and its statistics, and returns the result. `index` counts the schedulers
+    /// of this OS process.
     fn run_scheduler<R>(
         &self,
         index: usize,
@@ -226,11 +229,13 @@ impl Transport {
         }
     }
 
-    /// Returns the control pages of the schedulers of this OS process, if they share memory, and
-    /// the link of the first scheduler.
+    /// Returns the control pages of the schedulers of this OS process, and the link of the first
+    /// scheduler. For a job, there are no control pages. With shared memory, permits the other OS
+    /// processes to read the memory of this one, unless the options exclude single copies.
     ///
     /// # Safety
-    /// The same as for [`run_among`].
+    /// With shared memory, this must be called at most once in an OS process, with the control page
+    /// that this OS process has joined.
     unsafe fn connect(&self, options: &Options) -> (Vec<Arc<ControlPage>>, AnyLink) {
         match self {
             Transport::SharedMemory(control) => {
@@ -248,7 +253,9 @@ impl Transport {
         }
     }
 
-    /// Returns the data about the other OS processes that the schedulers need.
+    /// Returns the data about the other OS processes that the schedulers need. `controls` is the
+    /// result of [`Transport::connect`]. `apart` is true if no two schedulers of the run share a
+    /// core.
     fn among(&self, controls: &[Arc<ControlPage>], apart: bool) -> Among {
         let (me, count) = self.index_and_count();
         let doorbell = |control: &Arc<ControlPage>| Arc::clone(control) as Arc<dyn Doorbell>;
@@ -273,8 +280,10 @@ impl Transport {
 /// and writes the trace. The reports of the others contain no statistics.
 ///
 /// # Errors
-/// As for [`run`], also if another OS process fails or is lost. If several OS processes fail,
-/// returns the first error.
+/// Returns the errors of [`run`], also if another OS process fails or is lost: a process fails, the
+/// network is blocked, channels exceed the memory limit, the description of the network or an
+/// option is invalid, or the trace cannot be written. If several OS processes fail, returns the
+/// first error.
 pub fn run_over(
     network: impl Into<Arc<Network>>,
     options: &Options,
@@ -308,13 +317,15 @@ pub(crate) unsafe fn run_among(
     EndedRun { result, trace }
 }
 
-/// Does the work of [`run_among`], except the trace.
+/// Runs the part of a network that belongs to this OS process, as [`run_among`] does, without the
+/// trace. Blocks until the whole run has ended.
 ///
 /// # Errors
 /// Returns the error of the run, which is the first one of all OS processes.
 ///
 /// # Safety
-/// The same as for [`run_among`].
+/// With shared memory, this must be called at most once in an OS process, with the control page
+/// that this OS process has joined.
 unsafe fn run_part(
     network: Arc<Network>,
     options: &Options,
@@ -436,7 +447,7 @@ fn join<R>(thread: ScopedJoinHandle<'_, R>) -> R {
 /// shares the numbers of that run.
 ///
 /// # Errors
-/// Returns [`RunError::Options`] if it has not.
+/// Returns [`RunError::Options`] if fewer than `processes` numbers are free.
 fn has_room(processes: usize) -> Result<(), RunError> {
     let room = current::room();
     if processes <= room {
@@ -451,7 +462,8 @@ fn has_room(processes: usize) -> Result<(), RunError> {
 /// run has ended. If the run cannot begin, drops the processes.
 ///
 /// # Errors
-/// As for [`Local::run`](crate::Local::run).
+/// Returns the error of the run, as [`Local::run`](crate::Local::run) does: also if the trace
+/// cannot be written, or if this thread cannot run that many processes.
 pub(crate) fn local(
     directory: &Arc<dyn Directory>,
     tasks: Vec<NonNull<TaskHeader>>,

@@ -19,7 +19,8 @@ static QUESTIONS: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 /// How often a run is checked for processes that do not let others run.
 const CHECK: Duration = Duration::from_secs(2);
 
-/// Increments the counter and wakes the threads that wait for it. Both calls are async-signal-safe.
+/// Increments the counter of requests and wakes the threads that wait for it. Has no effect before
+/// [`handle`] or [`listen`] is called. Async-signal-safe.
 extern "C" fn count(_signal: c_int) {
     // SAFETY: the pointer is null, or points to a counter that lives until the program ends,
     // because `handle` and `listen` store `'static` references.
@@ -52,6 +53,8 @@ fn handle_by(signal: c_int, handler: extern "C" fn(c_int)) {
 /// may get only one report.
 ///
 /// `shared` counts the requests to all OS processes that share memory, so each of them answers.
+/// Without `shared`, only the requests to this OS process count. If the thread cannot be spawned,
+/// no request is answered.
 pub(crate) fn listen(
     shared: Option<&'static AtomicU32>,
     report: impl Fn() + Send + 'static,

@@ -262,8 +262,9 @@ const RESTLESS: f64 = 2000.0;
 impl Report {
     /// Returns advice on how to make the next run faster.
     ///
-    /// Returns `None` if the run had only one scheduler, or if no scheduler went to sleep more than
-    /// 2,000 times per second.
+    /// Returns `None` if the run had only one scheduler (schedulers that share a thread count as
+    /// one), or if none went to sleep more than 2,000 times per second. A run of less than 10 ms
+    /// counts as one of 10 ms.
     pub fn advice(&self) -> Option<String> {
         advice(&self.schedulers, self.room.as_ref(), self.elapsed)
     }

@@ -1,7 +1,7 @@
 //! Text for a terminal. Names come from a graph file and may contain any character.
 
 /// Escapes the characters that a terminal would interpret and not show: control characters, also
-/// those beyond ASCII, and characters that change the direction of text.
+/// those beyond ASCII, and characters that change the direction of text. Newlines and tabs stay.
 pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

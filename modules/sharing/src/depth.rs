@@ -123,7 +123,8 @@ impl Level {
     }
 }
 
-/// Returns whether a token after a brace starts a new statement or item.
+/// Returns whether a token after a brace starts a new statement or item. This is true for a
+/// literal, for `#` and `'`, and for a word except `else` and `as`.
 fn begins(token: &TokenTree) -> bool {
     match token {
         TokenTree::Ident(name) => name != "else" && name != "as",

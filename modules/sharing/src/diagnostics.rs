@@ -17,7 +17,9 @@ const ATTRIBUTE: &str = "or attach it to the world, which each rank has separate
 const MEANT: &str = "if all ranks share it on purpose, such as a total count, keep it and use \
                      `--allow`";
 
-/// Reports a static. Returns `None` if ranks can safely share it.
+/// Reports a static. Returns `None` if ranks can safely share it: values of its type are known not
+/// to change, it is not `static mut`, it is not initialized lazily or declared in another language,
+/// and it is not a thread-local with a computed initial value.
 pub(crate) fn of_static(one: &Static, types: &Types<'_>, span: Span) -> Option<Diagnostic> {
     let name = &one.name;
     let warning = |code: Code, message: String, because: &str| {

@@ -204,7 +204,8 @@ const BUILDERS: &[&str] = &[
     "nvcc",
 ];
 
-/// Returns whether a path in a build script leads into one of [`BUILDERS`].
+/// Returns whether a path in a build script leads into one of [`BUILDERS`], as `cc::Build` does. A
+/// path of a single name does not.
 pub(crate) fn is_builder(path: &str) -> bool {
     let first = path.split("::").next();
     first.is_some_and(|first| path.contains("::") && BUILDERS.contains(&first))

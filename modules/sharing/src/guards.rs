@@ -88,9 +88,10 @@ const OF_MPI: &[&str] = &[
     "world",
 ];
 
-/// Returns the locks of a block that are held across waits, each with the first wait. Leaves out
-/// the locks in blocks, functions and closures inside the block. A guard in a variable is taken to
-/// live until a statement passes the variable to a call.
+/// Returns the locks of a block that are held across waits, each with the first wait, in the order
+/// of the statements. There is at most one for each statement. Leaves out the locks in blocks,
+/// functions and closures inside the block. A guard in a variable is taken to live until a
+/// statement passes the variable to a call.
 pub(crate) fn held(block: &Block) -> Vec<Held> {
     let mut held = Vec::new();
     for (at, statement) in block.stmts.iter().enumerate() {
@@ -133,7 +134,8 @@ fn bound(pattern: &Pat, names: &mut Vec<String>) {
     }
 }
 
-/// Returns whether a statement is a call with one of the names as an argument, as `drop(name)` is.
+/// Returns whether a statement is a function or method call with one of the names as an argument,
+/// as `drop(name)` is. A name within a larger argument does not count.
 fn moves(statement: &Stmt, names: &[String]) -> bool {
     let arguments = match statement {
         Stmt::Expr(Expr::Call(call), _) => &call.args,
@@ -151,7 +153,8 @@ fn is_lock(call: &ExprMethodCall) -> bool {
 }
 
 /// Returns the position of the lock call if the value of the expression is its guard, or a tuple
-/// with its guard. Otherwise returns `None`.
+/// with its guard. The guard may pass through `?`, `unwrap`, `expect`, `unwrap_or_else`,
+/// parentheses, or a `match` with an arm that is only a name. Otherwise returns `None`.
 fn guard(expression: &Expr) -> Option<Span> {
     match expression {
         Expr::MethodCall(call) if is_lock(call) => Some(call.method.span()),

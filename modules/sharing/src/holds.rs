@@ -106,8 +106,8 @@ pub(crate) fn is_spawn(name: &str) -> bool {
     name == "spawn" || name.starts_with("spawn_")
 }
 
-/// Returns the variable that `for` iterates over: `from`, `&from`, `from.iter()`. Returns `None`
-/// for other expressions.
+/// Returns the variable that `for` iterates over, also within references and calls: `from`,
+/// `&from`, `from.iter()`, `from.into_iter()`. Returns `None` for other expressions.
 pub(crate) fn variable_of(expression: &Expr) -> Option<String> {
     match expression {
         Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
@@ -120,8 +120,8 @@ pub(crate) fn variable_of(expression: &Expr) -> Option<String> {
     }
 }
 
-/// Returns the effect of a function of Rust's or C's libraries, by its full path. Returns `None` if
-/// no effect is known.
+/// Returns the effect of a function of Rust's or C's libraries or of a well-known crate, by its
+/// full path. Returns `None` if no effect is known.
 pub(crate) fn reach_of(path: &str) -> Option<Reach> {
     let holds = is_function(path).then_some(Reach::Thread);
     reach::of(path).or_else(|| foreign::of_path(path)).or(holds)

@@ -158,7 +158,9 @@ impl<'a> Types<'a> {
     }
 
     /// Returns the mutability of a type. A name of the package prevails over the same name of
-    /// Rust's libraries. A type with an unknown name is `Unknown`.
+    /// Rust's libraries. A type with an unknown name is `Unknown`. A name that a glob import may
+    /// take from Rust's libraries is `Plain`, unless it is the name of a type there that changes or
+    /// is initialized once.
     pub(crate) fn judge(&self, shape: &Shape) -> Mutability {
         self.judge_within(shape, &[], &mut BTreeSet::new())
     }
@@ -230,7 +232,7 @@ fn is_shared(name: &str) -> bool {
     CHANGES.contains(&name) || MADE_ONCE.contains(&name) || is_atomic(name)
 }
 
-/// Returns whether a name has the form of `AtomicUsize`.
+/// Returns whether a name has the form of `AtomicUsize`: `Atomic` and then an ASCII capital letter.
 fn is_atomic(name: &str) -> bool {
     name.strip_prefix("Atomic")
         .is_some_and(|of| of.starts_with(|c: char| c.is_ascii_uppercase()))

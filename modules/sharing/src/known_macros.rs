@@ -65,7 +65,7 @@ fn declarations(
 }
 
 /// Parses `#[..] pub static ref NAME: Type =`, where attributes, visibility and `ref` are optional.
-/// Returns the name and the type.
+/// Returns the name and the type, or an error if the input does not begin in this way.
 fn head(input: ParseStream<'_>) -> syn::Result<(Ident, Type)> {
     input.call(Attribute::parse_outer)?;
     input.parse::<Visibility>()?;
@@ -131,12 +131,13 @@ const HARMLESS: &[&str] = &[
     "stringify",
 ];
 
-/// Returns whether a macro only evaluates the expressions in it.
+/// Returns whether a macro is known to only evaluate the expressions in it, by its name without
+/// path.
 pub(crate) fn is_expression(name: &str) -> bool {
     EXPRESSIONS.contains(&name)
 }
 
-/// Returns whether a macro contains no code to check.
+/// Returns whether a macro is known to contain no code to check, by its name without path.
 pub(crate) fn is_harmless(name: &str) -> bool {
     HARMLESS.contains(&name)
 }

@@ -96,9 +96,10 @@ impl Counts {
 /// Checks all files of a package for state that ranks share, and returns the counts.
 ///
 /// Checks the files that the `mod` declarations of the package's crates lead to, and the build
-/// script for code of other languages. Diagnostics are added to `found`, and the files to
-/// `sources`. `shown` returns the name of a file in diagnostics. A file that cannot be read, or is
-/// not valid Rust, is reported as an error in `found`, and the other files are still checked.
+/// script for code of other languages. Test code is checked only in the project's own packages.
+/// Diagnostics are added to `found`, and the files to `sources`. `shown` returns the name of a file
+/// in diagnostics. A file that cannot be read, or is not valid Rust, is reported as an error in
+/// `found`, and the other files are still checked.
 pub fn check(
     package: &Package,
     shown: &dyn Fn(&Path) -> String,
@@ -199,8 +200,9 @@ pub fn check(
     counts
 }
 
-/// Reads and parses one file, and adds it to `sources` with the name `shown`. Test code counts if
-/// `tests` is true. `included` is true for a file that is `include!`d.
+/// Reads and parses one file, and adds it to `sources` with the name `shown`. Returns its facts and
+/// the added source. Test code counts if `tests` is true. `included` is true for a file that is
+/// `include!`d.
 ///
 /// # Errors
 /// A diagnostic with [`codes::NO_SOURCE`] if the file cannot be read, is not a regular file, or is

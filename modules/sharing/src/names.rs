@@ -106,7 +106,8 @@ impl Names {
     }
 
     /// Returns the full paths that `path` stands for in a scope, by explicit `use` declarations.
-    /// Without such a declaration, returns `path` itself.
+    /// There are several if a name is declared more than once. The search ends after
+    /// [`MOST_FOLLOWED`] steps. Without such a declaration, returns `path` itself.
     pub(crate) fn meant(&self, scope_id: ScopeId, path: &[String]) -> Vec<Vec<String>> {
         let mut found = Found::default();
         self.seek(scope_id, path, &mut found);
@@ -189,7 +190,9 @@ impl Names {
         scope_id
     }
 
-    /// Returns all full paths that `path` may stand for, joined with `::`.
+    /// Returns all full paths that `path` may stand for, joined with `::`, with `std` instead of a
+    /// leading `core` or `alloc`. The paths by glob imports come before the result of
+    /// [`meant`](Self::meant).
     pub(crate) fn paths(&self, scope_id: ScopeId, path: &[String]) -> Vec<String> {
         let all = self.by_globs(scope_id, path);
         let all = all.into_iter().chain(self.meant(scope_id, path));
@@ -205,12 +208,12 @@ struct Found {
     followed: usize,
 }
 
-/// Returns whether a path leads into `std`, `core` or `alloc`.
+/// Returns whether a path of at least two names begins with `std`, `core` or `alloc`.
 pub(crate) fn is_rusts(path: &[String]) -> bool {
     path.len() > 1 && ["std", "core", "alloc"].contains(&&*path[0])
 }
 
-/// Joins a path with `::`, with `std` instead of `core` and `alloc`.
+/// Joins a path with `::`. A leading `core` or `alloc` becomes `std`.
 fn joined(path: &[String]) -> String {
     let mut parts: Vec<&str> = path.iter().map(|part| &**part).collect();
     if let Some(first) = parts.first_mut()

@@ -105,8 +105,9 @@ struct Kind {
 }
 
 impl Dependency {
-    /// Returns whether the dependency is linked into a program that runs. Dev-dependencies count
-    /// for the project's own packages, because their tests run too.
+    /// Returns whether the dependency is linked into a program that runs. `own` is true for a
+    /// dependency of one of the project's own packages: their dev-dependencies count, because their
+    /// tests run too. Build dependencies never count.
     fn is_linked(&self, own: bool) -> bool {
         let linked = |kind: &Kind| match kind.kind.as_deref() {
             None => true,
@@ -121,7 +122,8 @@ impl Project {
     /// Reads a project from the output of `cargo metadata --format-version 1`.
     ///
     /// # Errors
-    /// Returns an error if `json` is not such output, or if no package of the project uses `mpi`.
+    /// Returns [`NoRanks::Unreadable`] if `json` is not such output or lacks the dependency graph,
+    /// and [`NoRanks::WithoutMpi`] if no package of the project uses `mpi`.
     pub fn from_metadata(json: &[u8]) -> Result<Project, NoRanks> {
         let unreadable = |why: &dyn fmt::Display| NoRanks::Unreadable(why.to_string());
         let metadata: Metadata = serde_json::from_slice(json).map_err(|why| unreadable(&why))?;

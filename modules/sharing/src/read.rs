@@ -40,8 +40,8 @@ impl fmt::Display for NotRead {
 /// text may be an expression or statements.
 ///
 /// # Errors
-/// Returns an error if the text is not valid Rust, if it nests too deeply, or if no thread can be
-/// started.
+/// Returns [`NotRead::NotRust`] if the text is not valid Rust, [`NotRead::TooDeep`] if it nests too
+/// deeply, and [`NotRead::NoThread`] if no thread can be started.
 pub(crate) fn read(text: &str, tests: bool, included: bool) -> Result<Facts, NotRead> {
     // A separate thread has a stack that suffices for [`DEEPEST`].
     std::thread::scope(|scope| {
@@ -79,7 +79,8 @@ fn read_here(text: &str, tests: bool, included: bool) -> Result<Facts, NotRead> 
     }
 }
 
-/// Returns the byte offset of the first token, after a byte order mark and a `#!` line.
+/// Returns the byte offset at which the Rust code begins: after byte order marks and a `#!` line,
+/// if there are any. A line that begins with `#![` is an attribute and belongs to the code.
 fn begin(text: &str) -> usize {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     let rest = &text[mark..];

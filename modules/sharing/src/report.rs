@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// Version of the format of [`report`].
 pub const PROTOCOL: u32 = 1;
 
-/// Checks a project and returns the result as one JSON object. `metadata` is the output of
-/// `cargo metadata` for the project. The fields are:
+/// Checks a project, for which it reads the project's files, and returns the result as one JSON
+/// object. `metadata` is the output of `cargo metadata` for the project. The fields are:
 ///
 /// - `protocol`: [`PROTOCOL`].
 /// - `no_ranks`: the reason why there is nothing to check. In this case, the only other field is
@@ -106,7 +106,7 @@ fn shown(manifest: &Path) -> impl Fn(&Path) -> String + use<> {
 }
 
 /// Returns the table of the counts, and the number of the packages that were not checked, or their
-/// names if `list` is true.
+/// names if `list` is true. Counts of 0 are omitted.
 fn as_text(checked: &[(&Package, Counts)], others: &[String], list: bool) -> String {
     let mut text = String::new();
     for (package, counts) in checked {

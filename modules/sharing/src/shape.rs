@@ -7,8 +7,8 @@ use syn::{GenericArgument, PathArguments, Type};
 /// Maximum nesting of a type that is examined.
 const DEEPEST: usize = 64;
 
-/// Returns the structure of a type, whose names are resolved in a scope. A type that nests too
-/// deeply, or whose form is unknown, has an opaque part.
+/// Returns the structure of a type, whose names are resolved in a scope. Parts that nest too
+/// deeply, trait objects, types of macros and unknown forms are opaque.
 pub(crate) fn of(ty: &Type, names: &Names, scope_id: ScopeId) -> Shape {
     at(ty, (names, scope_id), DEEPEST)
 }

@@ -28,7 +28,8 @@ pub(crate) struct Wanted {
 }
 
 impl Tree {
-    /// Adds the root file of a crate.
+    /// Adds the root file of a crate, which [`next`](Self::next) returns before the files that were
+    /// added earlier.
     pub(crate) fn add_root(&mut self, root: &Path) {
         self.todo.push(Wanted {
             candidates: vec![root.to_owned()],
@@ -57,8 +58,9 @@ impl Tree {
         }
     }
 
-    /// Returns the next file with its path, or `None` if all files were returned. A missing file is
-    /// returned with its first candidate path, unless it is conditional.
+    /// Returns the next file with its path, or `None` if all files were returned. Skips a file that
+    /// was returned before, even by another path. A missing file is returned with its first
+    /// candidate path, unless it is conditional.
     pub(crate) fn next(&mut self) -> Option<(PathBuf, Wanted)> {
         loop {
             let wanted = self.todo.pop()?;

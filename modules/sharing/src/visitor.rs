@@ -120,7 +120,8 @@ impl Visitor {
         self.facts
     }
 
-    /// Records the declaration of a foreign function if it affects the OS process or the thread.
+    /// Records the declaration of a foreign function if it affects the OS process or the thread. A
+    /// function that is known to be harmless is not recorded.
     ///
     /// # Errors
     /// Returns the name of the function if its effects are unknown.
@@ -540,8 +541,8 @@ impl<'ast> Visit<'ast> for Visitor {
     }
 }
 
-/// Returns a declaration of an `extern` block without `safe` and `unsafe`, which `syn` may not
-/// parse.
+/// Returns a declaration of an `extern` block without the words `safe` and `unsafe`, which `syn`
+/// may not parse. Words inside brackets stay.
 fn without_safety(tokens: &TokenStream) -> TokenStream {
     let is_safety = |token: &TokenTree| match token {
         TokenTree::Ident(word) => word == "safe" || word == "unsafe",

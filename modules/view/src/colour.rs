@@ -7,9 +7,9 @@ use std::fmt;
 pub struct Colour(pub [u8; 3]);
 
 impl Colour {
-    /// Returns a light fill colour for the `index`-th OS process. Hues differ by the golden angle,
-    /// so that neighbours are distinct and the number of colours is unlimited. Black text is
-    /// readable on all of them.
+    /// Returns a light fill colour for OS process `index`. Hues differ by the golden angle, so that
+    /// neighbours are distinct and the number of colours is unlimited. Black text is readable on
+    /// all of them.
     pub fn of(index: usize) -> Colour {
         let hue = (index as f64 * 137.507_764 + 210.0) % 360.0;
         let lightness = [0.80, 0.70, 0.88][index / 12 % 3];

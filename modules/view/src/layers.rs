@@ -28,7 +28,8 @@ const PASS: f64 = 6.0;
 /// Number of times that the layers are ordered.
 const SWEEPS: usize = 8;
 
-/// Places items that edges join. Ignores an edge from an item to itself.
+/// Places items that edges join, so that edges lead to the right, except those that close a cycle.
+/// Ignores an edge from an item to itself.
 ///
 /// `sizes` has the size of each item. `edges` are pairs of indices of items. The time is nearly
 /// linear in items and edges. If edges would pass through more than about ten layers on average,
@@ -111,7 +112,9 @@ pub(crate) fn layout(sizes: &[Size], edges: &[(usize, usize)]) -> Layout {
     }
 }
 
-/// Returns the edges by the item that they leave, as ranges of one list.
+/// Groups the edges by the item that they leave. Returns two lists: the indices of the edges that
+/// leave item `i` are the elements from `first[i]` to `first[i + 1]` (exclusive) of the second
+/// list, where `first` is the first list. The first list has one element more than there are items.
 fn leaving(items: usize, edges: &[(usize, usize)]) -> (Vec<usize>, Vec<usize>) {
     let mut start = vec![0; items + 1];
     for &(a, _) in edges {
@@ -129,8 +132,10 @@ fn leaving(items: usize, edges: &[(usize, usize)]) -> (Vec<usize>, Vec<usize>) {
     (start, list)
 }
 
-/// Returns for each edge whether it closes a cycle. Without these edges, the graph has no cycles.
-/// Visits sources first, so that the start of the network is on the left.
+/// Returns for each edge whether it closes a cycle in a depth-first search. Without these edges,
+/// and without edges from an item to itself, the graph has no cycles. An edge from an item to
+/// itself gets false. The search visits sources first, so that the start of the network is on the
+/// left.
 fn back_edges(items: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let (start, list) = leaving(items, edges);
     let mut entered = vec![0usize; items];
@@ -171,8 +176,10 @@ fn back_edges(items: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     back
 }
 
-/// Returns the layer of each item, which is the length of the longest path to it. Items without
-/// incoming edges are placed next to their nearest successor.
+/// Returns the layer of each item, which is the number of edges on the longest path to it. Items
+/// without incoming edges are placed one layer before their nearest successor, or in layer 0 if
+/// they have none. The edges must have no cycles, except edges from an item to itself, which are
+/// ignored.
 fn layers(items: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let (start, list) = leaving(items, edges);
     let mut waits = vec![0usize; items];
@@ -209,7 +216,8 @@ fn layers(items: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     layer
 }
 
-/// Returns the vertices of each layer, ordered by the mean position of their neighbours.
+/// Returns the vertices of each layer, ordered by the mean position of their neighbours. `layer_of`
+/// has the layer of each vertex. `pairs` are the edges, as indices of vertices, from left to right.
 fn ordered(layer_of: &[usize], pairs: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let count = layer_of.iter().max().map_or(0, |last| last + 1);
     let mut order = vec![Vec::new(); count];

@@ -23,7 +23,8 @@ const MOST_LABELS: usize = 40;
 /// Maximum number of letters of a label.
 const LONGEST: usize = 32;
 
-/// Returns the SVG document of a picture. Labels longer than 32 letters are shortened.
+/// Returns the SVG document of a picture. Labels of nodes longer than 32 letters are shortened. If
+/// there are more than 40 edges, none has a label.
 ///
 /// # Panics
 /// Panics if an index in the picture is out of range.
@@ -83,7 +84,8 @@ fn node_size(node: &Node) -> Size {
     }
 }
 
-/// Lays out each scope separately, the inner ones first. Then puts inner scopes into outer ones.
+/// Returns the positions of all elements. Lays out each scope separately, the inner ones first.
+/// Then puts inner scopes into outer ones. The parent of a group must precede it.
 fn plan(picture: &Picture) -> Plan {
     let root = picture.groups.len();
     let mut scopes: Vec<Scope> = (0..=root).map(|_| Scope::default()).collect();
@@ -274,7 +276,8 @@ fn draw_node(out: &mut String, frame: &Frame, node: &Node) -> std::fmt::Result {
     text(out, x, y, "text-anchor=\"middle\"", &label(node))
 }
 
-/// Returns a curve from box to box through the points between, and its middle.
+/// Returns a curve from box to box through the points `way`, as the data of an SVG path, and the
+/// position of its label near its middle. `back` is true if the curve leads to the left.
 fn curve(from: &Frame, way: &[(f64, f64)], to: &Frame, back: bool) -> (String, (f64, f64)) {
     // Edges in opposite directions are separate lines.
     let side = |frame: &Frame, right: bool| {
@@ -307,7 +310,8 @@ fn curve(from: &Frame, way: &[(f64, f64)], to: &Frame, back: bool) -> (String, (
     (path, ((a.0 + b.0) / 2.0, (a.1 + b.1) / 2.0))
 }
 
-/// Returns a curve above a box from the box to itself, and the position of its label.
+/// Returns a curve above a box from the box to itself, as the data of an SVG path, and the position
+/// of its label.
 fn round(frame: &Frame) -> (String, (f64, f64)) {
     let (x, y) = (frame.x + frame.size.width / 2.0, frame.y);
     let path = format!(

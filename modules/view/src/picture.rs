@@ -240,7 +240,8 @@ impl Picture {
     }
 
     /// Returns the picture as text. Each line lists the successors of a node over edges with the
-    /// same label. Nodes without outgoing edges have no line, and groups are not shown.
+    /// same label. A node without a label (the environment) is written as `NULL`. Nodes without
+    /// outgoing edges have no line, and groups are not shown.
     ///
     /// # Panics
     /// Panics if an edge has an index that is out of range.

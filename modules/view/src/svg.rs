@@ -70,7 +70,8 @@ struct Frame {
     height: f64,
 }
 
-/// Places boxes in rows, host by host. The picture is about as wide as it is high.
+/// Places boxes in rows, host by host. The picture is about as wide as it is high. Returns the
+/// frames of the hosts and of the OS processes, and the width and the height of the picture.
 fn layout(scene: &Scene) -> (Vec<Frame>, Vec<Frame>, f64, f64) {
     let most = scene
         .os_processes
@@ -271,7 +272,9 @@ fn arcs(
     Ok(())
 }
 
-/// Writes a text at a position. `style` has attributes in XML, and `content` is escaped.
+/// Writes a text at a position, which is rounded to whole numbers. `style` has attributes in XML,
+/// and `content` is escaped. Returns an error only if writing to `out` fails, which a String never
+/// does.
 pub(crate) fn text(
     out: &mut String,
     x: f64,
@@ -287,8 +290,8 @@ pub(crate) fn text(
     )
 }
 
-/// Escapes a text for the content of an XML element. Control characters become U+FFFD. Quotes are
-/// not escaped.
+/// Escapes a text for the content of an XML element. Control characters, also newlines and tabs,
+/// become U+FFFD. Quotes are not escaped.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -43,7 +43,9 @@ struct Left {
 }
 
 impl Budget {
-    /// Resets the numbers of steps and values for a rendering of `seen`, in proportion to its size.
+    /// Resets the budget for a rendering of `seen`: the number of steps, and the number of values
+    /// that can be passed to a partial. Both grow with the number of values in `seen`, from a
+    /// minimum for small ones.
     pub(crate) fn renew(&self, seen: &Json) {
         let seen = values(seen);
         let steps = MOST_STEPS.saturating_add(STEPS_A_VALUE.saturating_mul(seen));
@@ -64,7 +66,8 @@ impl Budget {
         }
     }
 
-    /// Spends the cost of a copy of the data for a partial.
+    /// Spends the cost of a copy of the data for a partial. Returns an error if the budget does not
+    /// suffice, or if the copy has more values than can be passed to a partial.
     fn copy(&self, copy: &Json) -> Result<(), RenderError> {
         let values = values(copy);
         self.spend(INCLUDE + values)?;
@@ -75,7 +78,8 @@ impl Budget {
     }
 
     /// Spends the cost of a template or block. Called for its first element, `spend ELEMENTS
-    /// WHOLE`.
+    /// WHOLE`. If `WHOLE` is true, also spends the cost of the copy that a partial has of its data.
+    /// Returns an error if the budget does not suffice.
     fn begin(&self, helper: &Helper<'_>, render: &RenderContext<'_, '_>) -> HelperResult {
         let elements = helper.param(0).and_then(|p| p.value().as_u64());
         self.spend(elements.unwrap_or(1))?;
@@ -100,7 +104,8 @@ impl Budget {
         engine.register_helper(SPEND, Box::new(spend));
     }
 
-    /// Wraps a helper so that it spends the budget in proportion to its output.
+    /// Wraps a helper so that it spends the budget in proportion to its output. The wrapped helper
+    /// returns an error if the budget does not suffice.
     pub(crate) fn of<H: HelperDef + Send + Sync + 'static>(
         &self,
         helper: H,
@@ -143,7 +148,8 @@ fn count_block(template: &mut Template, whole: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the number of values in a value. A long text counts as several values.
+/// Returns the number of values in a value, including itself. A text counts as one value, and one
+/// more for each 16 bytes. Names of fields do not count.
 fn values(value: &Json) -> u64 {
     match value {
         Json::Array(list) => 1 + list.iter().map(values).sum::<u64>(),

@@ -52,7 +52,8 @@ pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// Returns the packages of the registry on which a bundled package depends.
+/// Returns the names of the packages of the registry on which a bundled package depends. Optional
+/// dependencies are left out. The list is empty for a package that is not bundled.
 pub(crate) fn dependencies(package: &str) -> Vec<String> {
     let path = format!("{package}/Cargo.toml");
     let manifest = files().find(|(there, _)| *there == path);

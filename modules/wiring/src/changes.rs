@@ -15,7 +15,9 @@ pub(crate) enum Change {
 }
 
 impl Signature {
-    /// Returns the differences between this signature and the current kind.
+    /// Returns the differences between this signature and the current kind. Ports with the same
+    /// name are compared by their word and Rust type. New and changed ports come first, in the
+    /// order of the kind, and then the removed ports.
     pub(crate) fn changes(&self, now: &KindModel) -> Vec<Change> {
         let mut changes = Vec::new();
         for (i, port) in now.ports.iter().enumerate() {

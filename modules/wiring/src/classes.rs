@@ -125,7 +125,7 @@ pub(crate) fn classes(network: &Network) -> Vec<Class> {
         .collect()
 }
 
-/// Returns the number of each process within its kind.
+/// Returns the number of each process within its kind, from 0, by the index of the process.
 fn indices_in_kinds(network: &Network) -> Vec<u32> {
     let mut index = vec![0; network.processes.len()];
     for kind in network.kinds.values() {
@@ -136,7 +136,7 @@ fn indices_in_kinds(network: &Network) -> Vec<u32> {
     index
 }
 
-/// Returns the number of each port among the ports of its kind.
+/// Returns the number of each port among the ports of its kind, from 0, by the index of the port.
 fn ports_in_kinds(network: &Network) -> Vec<u32> {
     let mut index = vec![0; network.ports.len()];
     for kind in network.kinds.values() {
@@ -151,7 +151,8 @@ fn ports_in_kinds(network: &Network) -> Vec<u32> {
     index
 }
 
-/// Returns the number of each channel in the bundles at its two ends, 0 without a bundle.
+/// Returns the number of each channel in the bundles at its writing and at its reading end, from 0.
+/// The number is 0 without a bundle.
 fn slots(network: &Network) -> Vec<(u32, u32)> {
     let mut slots = vec![(0, 0); network.channels.len()];
     for (id, bundle) in network.bundles.iter() {

@@ -215,9 +215,9 @@ impl Model {
         Types::of(network).errors
     }
 
-    /// Returns one note if some channels have a type and others have none, and otherwise `None`. A
-    /// channel without a type carries a placeholder type, which is rarely intended in a graph that
-    /// has types.
+    /// Returns one note if some channels have a type and others have none. Returns `None` if all
+    /// channels have a type, or none has. A channel without a type carries a placeholder type,
+    /// which is rarely intended in a graph that has types.
     pub fn partly_typed(network: &Network) -> Option<Diagnostic> {
         let channels = network.channels.values();
         let mut untyped = channels.filter(|channel| channel.ty.is_none());
@@ -297,7 +297,8 @@ impl TypeModel {
         }
     }
 
-    /// Returns an initial definition of the type for `types.rs`.
+    /// Returns an initial definition of the type for `types.rs`: a unit struct, or an alias of
+    /// `u64` for the type of channels without `type=`.
     pub fn stub(&self) -> String {
         match self.untyped {
             true => format!("pub type {} = u64;", self.name),
@@ -500,7 +501,9 @@ fn ports(
     kind.ports.iter().map(port).collect()
 }
 
-/// Returns the word for a port in the code.
+/// Returns the word for a port in the code: the name of its bundle, or `input` or `output` without
+/// one. For a flow-controlled port it is `flow_select`, `flow_share`, `flow_input` or
+/// `flow_output`.
 fn word(port: &KindPort) -> &'static str {
     match (port.flow, port.bundle, port.direction) {
         (None, Some(bundle), _) => bundle.name(),
@@ -514,7 +517,7 @@ fn word(port: &KindPort) -> &'static str {
     }
 }
 
-/// Returns the model of a class of channels.
+/// Returns the model of a class of channels. `kinds` are the models of all kinds, by their index.
 fn channel_class(
     network: &Network,
     kinds: &[KindModel],

@@ -72,8 +72,9 @@ pub(crate) fn compare(
     doubts
 }
 
-/// Returns one warning for all files of functions without a kind, or `None` if there are no such
-/// files or the folder of the functions cannot be read.
+/// Returns one warning for all Rust files in the folder of the functions whose name is not the
+/// function of a kind, or `None` if there are no such files or the folder of the functions cannot
+/// be read.
 fn functions_without_kind(
     root: &Path,
     model: &Model,
@@ -154,7 +155,8 @@ fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec
 /// Maximum number of names in a list.
 const MOST_LISTED: usize = 8;
 
-/// Returns `a, b and c`, or `a, b, .. and 7 more`.
+/// Returns `a`, `a and b`, or `a, b and c`. Names after the eighth are only counted: `a, b, .. and
+/// 7 more`. Without names, the text is empty.
 fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(MOST_LISTED);
     let mut names: Vec<String> = names.take(MOST_LISTED).collect();

@@ -28,6 +28,9 @@ pub struct SkeletonEmitter {
 }
 
 /// Returns an emitter for each built-in family.
+///
+/// # Panics
+/// Panics if `families.toml` of the built-in families is invalid.
 pub fn built_in(built_in: &'static BuiltIn) -> impl Iterator<Item = SkeletonEmitter> {
     let families = family::built_in(built_in).into_iter();
     families.map(move |family| SkeletonEmitter { family, built_in })
@@ -73,7 +76,8 @@ impl Emitter for SkeletonEmitter {
 /// Checks that the target of a family supports all features of a network.
 ///
 /// # Errors
-/// Returns an error for each use of a feature that the target lacks.
+/// Returns an error for each use of a feature that the target lacks. A repeated declaration of
+/// flow-controlled channels is reported once.
 pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diagnostics> {
     let emitter = &family.emitter;
     let mut diagnostics = Diagnostics::new();
@@ -220,7 +224,7 @@ impl Emitter for ModelEmitter {
 /// was rendered from.
 ///
 /// Uses the skeleton that the graph names. Without one, uses the skeleton for the structure of the
-/// network, or `explicit` if the family has none for it.
+/// network. If the family has no skeleton for the structure, found or named, uses `explicit`.
 ///
 /// # Errors
 /// Returns an error if the skeleton does not exist, if the network does not have the requested
@@ -242,8 +246,8 @@ pub fn render(
     Ok((code, model))
 }
 
-/// Returns errors if a network names a skeleton with which no family can wire it, and otherwise
-/// `None`. The errors are those of the family for Rust.
+/// Returns errors if a network names a skeleton with which no family can wire it. Returns `None` if
+/// a family can, or if the network names no skeleton. The errors are those of the family for Rust.
 pub fn wrong_skeleton(network: &Network, skeletons: &Skeletons) -> Option<Diagnostics> {
     network.skeleton.as_ref()?;
     let families = skeletons.names().filter_map(|name| name.split_once('/'));

@@ -145,7 +145,7 @@ struct Entry {
     project: Vec<ProjectFile>,
 }
 
-/// Returns the built-in families, by name.
+/// Returns the built-in families, sorted by name.
 ///
 /// # Panics
 /// If `families.toml` of the built-in families is invalid. A test parses graphmap's file.
@@ -207,7 +207,8 @@ pub fn of_folder(
     Err(placed)
 }
 
-/// Parses a `families.toml`. An error has the range in the text.
+/// Parses a `families.toml`, and returns its families, sorted by name. An error has a message and
+/// its byte range in the text.
 fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
     let entries: BTreeMap<Spanned<String>, Entry> = toml::from_str(text).map_err(|error| {
         let position = error.span().unwrap_or(0..0);
@@ -232,7 +233,8 @@ fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
     Ok(families.collect())
 }
 
-/// Returns the errors in the families of a user's folder.
+/// Returns the errors in the families of a user's folder: invalid names, names that are in use, and
+/// emitters that two of them share. Panics if the built-in `families.toml` is invalid.
 fn check(families: &[Family], built_in: &BuiltIn) -> Vec<Diagnostic> {
     let built_in = self::built_in(built_in);
     let mut diagnostics = Vec::new();

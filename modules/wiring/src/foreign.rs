@@ -14,6 +14,7 @@ use std::path::{Component, Path, PathBuf};
 impl Family {
     /// Returns all files of a project, by their path in its folder. Files that belong to the user
     /// are written only if they do not exist, so writing the files again updates the project.
+    /// Warnings, such as of ignored attributes, are added to `diagnostics`.
     ///
     /// # Errors
     /// Returns an error if the family has no projects, if its target lacks a feature, or if a
@@ -79,7 +80,8 @@ impl Family {
     /// Returns the folder of the project of this family for a graph, or `None` if there is none.
     /// The folder is next to the graph and has the same name, or it contains the graph. A project
     /// is recognised by its generated files: all must exist, and the first must contain the name of
-    /// the graph file. Files for each kind and paths that are templates are not considered.
+    /// the graph file. Files of the user, files for each kind and paths that are templates are not
+    /// considered. Without other files in the family's list, the result is `None`.
     pub fn project_of(&self, graph: &Path) -> Option<PathBuf> {
         let fixed =
             |file: &&ProjectFile| !file.once && file.each.is_none() && !file.path.contains("{{");

@@ -41,7 +41,9 @@ pub(crate) fn register(engine: &mut Handlebars<'_>, budget: &Budget) {
     engine.register_helper("rows", budget.of(Rows));
 }
 
-/// Escapes a text so that it is one line of a comment in any language and cannot end the comment.
+/// Changes a text so that it is one line of a comment in any language and cannot end the comment.
+/// Escapes control characters and direction marks, and puts spaces into `*/` and `/*` and after a
+/// backslash at the end.
 pub(crate) fn comment(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for c in text.chars() {
@@ -64,8 +66,9 @@ pub(crate) fn comment(text: &str) -> String {
     result
 }
 
-/// Returns the helper `{{string value indent}}`, which writes a literal. A long literal has several
-/// lines.
+/// Returns the helper `{{string value indent}}`, which writes a literal by `quote`. A long literal
+/// has several lines, indented by `indent` spaces (at most 100, by default 0). The helper returns
+/// an error if there is no value.
 fn quoted(quote: fn(&str, usize) -> String) -> impl HelperDef + Send + Sync {
     move |helper: &Helper<'_>,
           _: &Handlebars<'_>,
@@ -111,7 +114,8 @@ fn literal<T>(
     text
 }
 
-/// Returns a Rust string literal.
+/// Returns a Rust string literal. A long literal has several lines: all lines but the first begin
+/// with `indent` spaces, which do not belong to the text.
 pub(crate) fn rust_string(text: &str, indent: usize) -> String {
     let joint = format!("\\\n{}", " ".repeat(indent));
     let escape = |c: char, text: &mut String| match c {
@@ -141,7 +145,8 @@ fn toml_string(text: &str) -> String {
     string
 }
 
-/// Returns a C string literal. The compiler joins adjacent literals.
+/// Returns a C string literal of the bytes of the text. A long literal is written as adjacent
+/// literals, which the compiler joins: all lines but the first begin with `indent` spaces.
 fn c_string(text: &str, indent: usize) -> String {
     let joint = format!("\"\n{}\"", " ".repeat(indent));
     let escape = |b: u8, text: &mut String| match b {
@@ -197,9 +202,12 @@ impl HelperDef for Rows {
 
 /// Implements the helper `{{#layout indent=8 open="Ports {" close="}" width=18}}`.
 ///
-/// Each line of the block is an item. Writes the items on one line between `open` and `close` if
-/// they fit in `width`. Otherwise writes each item on its own line, as rustfmt does. The tags must
-/// be on lines of their own.
+/// Each line of the block is an item (see [`items`]). Writes the items on one line between `open`
+/// and `close` if their text fits in `width` and the line in 100 characters. Otherwise writes each
+/// item on its own line, as rustfmt does. If no item is longer than ten characters, the items share
+/// lines instead. The tags must be on lines of their own. Without `indent` it is 0, and without
+/// `width` it is 60. Returns an error if `open` or `close` is missing, or if the block cannot be
+/// rendered.
 fn lay_out<'reg, 'rc>(
     helper: &Helper<'rc>,
     registry: &'reg Handlebars<'reg>,
@@ -239,8 +247,8 @@ fn lay_out<'reg, 'rc>(
     Ok(())
 }
 
-/// Returns the items of a block. Each line is an item, unless a string or bracket is open at its
-/// end.
+/// Returns the items of a block, without white space around them. Each line that is not blank is an
+/// item. If a string or bracket is open at the end of a line, its item continues on the next line.
 fn items(block: &str) -> Vec<String> {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     let mut items = vec![String::new()];

@@ -14,13 +14,14 @@ const TYPES_IN_FOLDER: &str = "src/types/mod.rs";
 /// the current wiring.
 pub(crate) const FITTING: &str = "target/graphmap/wiring.rs";
 
-/// Returns the file of a function in a project's folder.
+/// Returns the path of the file of a function in a project's folder: `src/processes/FUNCTION.rs`.
+/// Does not check that it exists.
 pub(crate) fn function_file(root: &Path, function: &str) -> PathBuf {
     root.join("src/processes").join(format!("{function}.rs"))
 }
 
-/// Returns the file of the types in a project's folder. If it does not exist yet, returns the path
-/// at which to create it.
+/// Returns the path of the file of the types in a project's folder. This is `src/types/mod.rs` if
+/// only that file exists, and otherwise `src/types.rs`, which may not exist yet.
 pub(crate) fn types_file(root: &Path) -> PathBuf {
     let (file, in_folder) = (root.join(TYPES), root.join(TYPES_IN_FOLDER));
     match !file.exists() && in_folder.exists() {

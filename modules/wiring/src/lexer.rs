@@ -85,7 +85,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Skips a block comment. Block comments can be nested.
+    /// Skips a block comment. Block comments can be nested. A comment that is not closed ends with
+    /// the text.
     fn skip_comment(&mut self) {
         let bytes = self.rest.as_bytes();
         let (mut at, mut depth) = (2, 1);
@@ -126,7 +127,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Reads a literal up to the quote that it begins with. A backslash escapes the next byte.
+    /// Reads a literal up to the next quote of the kind that it begins with, or to the end of the
+    /// text. A backslash escapes the next byte.
     fn string(&mut self) -> Token<'a> {
         let bytes = self.rest.as_bytes();
         let mut at = 1;
@@ -139,7 +141,8 @@ impl<'a> Tokens<'a> {
         Token::Literal
     }
 
-    /// Reads a character or a lifetime: `'a'` or `'a`.
+    /// Reads a character literal or a lifetime, which begins with a quote: `'a'` or `'a`. Returns
+    /// the kind of the token.
     fn quote(&mut self) -> Token<'a> {
         let mut behind = self.rest[1..].chars();
         match (behind.next(), behind.next()) {

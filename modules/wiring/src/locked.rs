@@ -9,12 +9,16 @@ use std::collections::HashSet;
 /// Lock file of graphmap, as Cargo writes it.
 static LOCK: &str = include_str!("../copied/Cargo.lock");
 
-/// Returns the lock file of a project with entries for these packages and their dependencies.
-/// `lock` is empty if the file does not exist.
+/// Returns the lock file of a project, with entries for `packages` and their dependencies after the
+/// text `lock`. An empty `lock` means that the file does not exist. The header of graphmap's own
+/// lock file then replaces it. `packages` are names without versions.
 ///
-/// Returns `None` if the lock file has one of the packages already. Cargo has then resolved the
-/// project, and may have removed entries that the project does not use. Also returns `None` if
-/// there is nothing to add.
+/// Copies the entries from graphmap's own lock file. Skips packages without an entry there, and
+/// dependencies that `lock` already has.
+///
+/// Returns `None` if `lock` has one of `packages` already. Cargo has then resolved the project, and
+/// may have removed entries that the project does not use. Also returns `None` if there is nothing
+/// to add.
 pub(crate) fn completed(lock: &str, packages: &[String]) -> Option<String> {
     let names = lock.lines().filter_map(|line| line.strip_prefix("name = "));
     let mut present: HashSet<&str> = names.map(|name| name.trim_matches('"')).collect();
@@ -44,7 +48,8 @@ pub(crate) fn completed(lock: &str, packages: &[String]) -> Option<String> {
 }
 
 /// Returns the entry of a package in the lock file of graphmap, or `None` if it has none. `package`
-/// is the name, followed by a space and the version if the lock file has several versions.
+/// is the name, followed by a space and the version if the lock file has several versions. Given
+/// only a name, returns the first entry of that name.
 fn entry(package: &str) -> Option<&'static str> {
     let start = match package.split_once(' ') {
         Some((name, version)) => format!("name = \"{name}\"\nversion = \"{version}\"\n"),

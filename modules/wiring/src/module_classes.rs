@@ -31,7 +31,8 @@ pub(crate) struct ModuleClasses {
 }
 
 impl ModuleClasses {
-    /// Assigns modules to classes. Linear in the number of modules.
+    /// Assigns modules to classes: one class for each kind at each depth, outer classes first.
+    /// Numbers the modules from 1 in the order of the classes. Linear in the number of modules.
     pub(crate) fn of(network: &Network) -> ModuleClasses {
         let mut depths: Vec<usize> = Vec::with_capacity(network.modules.len());
         let mut of: FxHashMap<(usize, Symbol), usize> = FxHashMap::default();
@@ -65,8 +66,8 @@ impl ModuleClasses {
         module.map_or(0, |module| self.numbers[module.index()])
     }
 
-    /// Returns the innermost module of each process of a kind, as a sequence. Empty if no process
-    /// is in a module.
+    /// Returns the number of the innermost module of each process of a kind, as a sequence. The
+    /// number is 0 for a process in no module. Returns an empty text if no process is in a module.
     pub(crate) fn around(&self, network: &Network, kind: &Kind) -> String {
         let members = kind.members.iter();
         let numbers = members.map(|&process| self.number(network.processes[process].module));
@@ -77,7 +78,7 @@ impl ModuleClasses {
         }
     }
 
-    /// Returns the classes as data for skeletons.
+    /// Returns the classes as data for skeletons, outer classes first.
     pub(crate) fn into_models(self, network: &Network) -> Vec<ModuleClassModel> {
         let model = |(kind, members): &(Symbol, Vec<ModuleId>)| {
             let modules = || members.iter().map(|&id| &network.modules[id]);

@@ -30,8 +30,13 @@ pub struct NamePart {
 /// Maximum number of first texts. Names with more are a list.
 const MOST_BASES: usize = 16;
 
-/// Returns the names of the processes of a kind, or of modules. `count` is the number of names.
-/// Linear in `count`.
+/// Returns the model of the names of the processes of a kind, or of modules. `names` must yield
+/// `count` names, the same ones at each call. Linear in `count`.
+///
+/// The result is a list if there are fewer than two names, or if [`name_parts`] yields `None` or no
+/// part for a name. It is also a list if the names differ in the number of their parts, or in a
+/// text after the first. First texts may differ, but if there are more than 16 of them, or more
+/// than half of `count`, the result is a list.
 pub(crate) fn names<'a, I: Iterator<Item = &'a str>>(
     count: usize,
     names: impl Fn() -> I,
@@ -108,8 +113,10 @@ pub(crate) fn names<'a, I: Iterator<Item = &'a str>>(
     }
 }
 
-/// Splits a name after each of its numbers. Yields `None` for a part that is not a text with a
-/// plain number, such as `a` or `a01`, or with a number of at least 2^32.
+/// Splits a name after each of its numbers, and yields the text before each number with that
+/// number. The text may be empty. Yields `None` for a part without a number, such as `a`, with a
+/// leading zero, such as `a01`, or with a number of at least 2^32. Yields nothing for an empty
+/// name.
 fn name_parts(name: &str) -> impl Iterator<Item = Option<(&str, u32)>> {
     let mut rest = name;
     std::iter::from_fn(move || {

@@ -46,8 +46,9 @@ pub struct PayloadError {
 ///
 /// # Errors
 /// Returns the first error if the text is not a type that a channel can carry: a syntax error, a
-/// reference, a type of another language, a wrong number of parameters, or a type that is nested
-/// more than 32 deep. Whether a type of `types.rs` or at a path exists is not checked.
+/// reference or pointer, a type of another language, a keyword, `str`, a path into a module of the
+/// generated code, a wrong number of type parameters, or a type that is nested more than 32 deep.
+/// Whether a type of `types.rs` or at a path exists is not checked.
 pub fn parse(text: &str) -> Result<Payload, PayloadError> {
     let mut parser = Parser {
         text,
@@ -68,9 +69,12 @@ pub fn parse(text: &str) -> Result<Payload, PayloadError> {
 /// Maximum length of a text for which a Rust type is suggested. No practical type is longer.
 const LONGEST: usize = 200;
 
-/// Returns the whole text with the type at `start` replaced by a Rust type. Also replaces other
-/// foreign types in it. Returns `None` if the Rust type has another structure, or if the result is
-/// not a type.
+/// Returns the whole text with the type `said` at byte `start` replaced by the type `rust`. Also
+/// replaces other foreign types in the text. A `rust` that ends in `<..>` or `<.., ..>` replaces
+/// only the name before the type arguments.
+///
+/// Returns `None` if `said` is not written so at `start`, or if `rust` has another structure. Also
+/// returns `None` if a result is longer than 200 bytes, or is still not a type.
 fn instead(text: &str, start: usize, said: &str, rust: &str) -> Option<String> {
     let after = text[start..].strip_prefix(said)?;
     let generic = rust.strip_suffix("<..>").or(rust.strip_suffix("<.., ..>"));
@@ -213,8 +217,8 @@ impl<'a> Parser<'a> {
         Ok(word)
     }
 
-    /// Returns the error that a type belongs to another language. Its position is the start of the
-    /// type.
+    /// Moves back to `start`, and returns the error that the type `said` there belongs to another
+    /// language. Its position is `start`. `rust` is the corresponding type.
     fn foreign(&mut self, start: usize, said: &str, rust: &str) -> PayloadError {
         self.at = start;
         let mut error = self.error(format!("`{said}` is `{rust}` in Rust"));
@@ -298,7 +302,9 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Parses `<A, B>` if it is there. Returns the number of arguments.
+    /// Parses `<A, B>` if it is there, and appends it to the Rust type. Returns the number of
+    /// arguments, which is 0 if the next character is not `<`. Returns the error of an argument, or
+    /// an error if `>` is missing or the list is empty.
     fn arguments(&mut self, depth: usize) -> Result<usize, PayloadError> {
         if !self.eat("<") {
             return Ok(0);

@@ -12,13 +12,14 @@ pub struct Pointed<'t> {
 }
 
 impl<'t> Pointed<'t> {
-    /// Returns the text at the position. It is empty if the range is not in the text.
+    /// Returns the text at the position. It is empty if the range is not in the text, or does not
+    /// begin and end between characters.
     pub(crate) fn words(&self) -> &'t str {
         self.text.get(self.range.clone()).unwrap_or("")
     }
 
-    /// Returns the lines that contain the position, and the offset of their start. Returns an empty
-    /// text and 0 if the range is not in the text.
+    /// Returns the lines that contain the position, and the byte offset of their start. The last
+    /// line is without its line end. Returns an empty text and 0 if the range is not in the text.
     pub(crate) fn lines(&self) -> (&'t str, usize) {
         let (Some(before), Some(after)) = (
             self.text.get(..self.range.start),
@@ -33,7 +34,8 @@ impl<'t> Pointed<'t> {
         (&self.text[start..end], start)
     }
 
-    /// Returns true if an occurrence of `part` in these lines contains or touches the position.
+    /// Returns true if an occurrence of `part` in the lines of the position shares a byte with the
+    /// range. An empty range counts as the byte after it.
     pub(crate) fn is_in(&self, part: &str) -> bool {
         let (lines, start) = self.lines();
         lines.match_indices(part).any(|(at, _)| {

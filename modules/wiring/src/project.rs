@@ -53,7 +53,8 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    /// Returns the path of a bundled package, relative to the project.
+    /// Returns the path of the bundled package `name`, relative to the project. For
+    /// [`Runtime::Path`], the packages other than the runtime are in folders next to the runtime.
     pub(crate) fn package(&self, name: &str) -> String {
         match self {
             Runtime::Linked(folder) => format!("{folder}/{name}"),
@@ -96,7 +97,8 @@ pub struct NewProject<'a> {
     pub alone: bool,
 }
 
-/// Returns all files of a new project, by their path in its folder.
+/// Returns all files of a new project, by their path in its folder, without writing them. Adds
+/// warnings to `diagnostics`.
 ///
 /// # Errors
 /// As for [`render`]. Also returns an error for each kind whose name is too long for a file, or if
@@ -143,8 +145,12 @@ pub fn create(
     Ok(files)
 }
 
-/// Adds the files that depend on the graph: the wiring, and the user's files that do not exist yet.
-/// `root` is the folder of the project, `types` the file of its types.
+/// Adds the files that depend on the graph to `files`: the wiring, and stubs of the user's files,
+/// which are written only if they do not exist. `root` is the folder of the project, `types` the
+/// file of its types. Returns the model of the wiring.
+///
+/// # Errors
+/// As for [`create`].
 fn generate(
     network: &Network,
     skeletons: &Skeletons,
@@ -195,7 +201,7 @@ pub fn name_too_long(name: &str) -> Option<Diagnostic> {
 /// Checks that files can be named after the kinds.
 ///
 /// # Errors
-/// Returns an error for each kind whose name is too long.
+/// Returns an error for each kind whose function has a name longer than 200 bytes.
 pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnostics> {
     let mut found = Diagnostics::new();
     for (now, kind) in model.kinds.iter().zip(network.kinds.values()) {
@@ -219,8 +225,9 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
     }
 }
 
-/// Returns true if a project needs a bundled package. All projects need the runtime. A project of
-/// `ranks` also needs the API of rsmpi, and one with the `link` needs the link over MPI.
+/// Returns true if a project needs the bundled package `package`. Only a project of ranks (`ranks`)
+/// needs the packages of the API of rsmpi. Only one with the link over MPI (`link`) needs that
+/// link. All projects need the other packages, such as the runtime.
 fn is_needed(package: &str, ranks: bool, link: bool) -> bool {
     match package {
         bundled::MPI | bundled::MPI_DERIVE | bundled::FIBER => ranks,
@@ -229,7 +236,8 @@ fn is_needed(package: &str, ranks: bool, link: bool) -> bool {
     }
 }
 
-/// Adds copies of the sources that a project needs.
+/// Adds copies of the bundled packages that a project needs to `files`, in the folder `.graphmap`
+/// of the project `root`. `ranks` and `link` select the packages, as for [`is_needed`].
 pub(crate) fn copy_sources(root: &Path, ranks: bool, link: bool, files: &mut Files) {
     for (path, text) in bundled::files() {
         let package = path.split('/').next().unwrap_or_default();
@@ -239,8 +247,12 @@ pub(crate) fn copy_sources(root: &Path, ranks: bool, link: bool, files: &mut Fil
     }
 }
 
-/// Adds the lock file of a project with the entries that it lacks. `lock` is its text, empty if the
-/// file does not exist or cannot be read. An existing file is not changed in that case.
+/// Adds the lock file of the project `root` to `files`, with entries for the packages that the
+/// bundled sources depend on. `ranks` and `link` select the sources, as for [`is_needed`]. `lock`
+/// is the text of the lock file. Adds nothing if [`locked::completed`] returns `None`.
+///
+/// `lock` is empty if the file does not exist or cannot be read. The added file is then written
+/// only if no file exists.
 pub(crate) fn complete_lock(root: &Path, lock: &str, ranks: bool, link: bool, files: &mut Files) {
     let needed = bundled::PACKAGES.into_iter();
     let needed = needed.filter(|package| is_needed(package, ranks, link));
@@ -253,7 +265,10 @@ pub(crate) fn complete_lock(root: &Path, lock: &str, ranks: bool, link: bool, fi
     }
 }
 
-/// Returns a name that Cargo accepts for a package.
+/// Returns a name that Cargo accepts for a package. Replaces all characters except ASCII letters,
+/// digits, `_` and `-` by `-`, and removes `-` at both ends. Adds `network-` in front of a name
+/// that does not begin with a letter. Adds `-network` to a keyword of Rust, and to a reserved name
+/// such as `std` or `graphmap-runtime`. An empty name becomes `network`.
 pub(crate) fn package_name(name: &str) -> String {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut package: String = name
@@ -445,10 +460,12 @@ impl Project {
         files
     }
 
-    /// Returns the completed lock file if it lacks packages that the runtime depends on. Returns no
-    /// file if nothing is missing, if the project does not depend on the runtime by a path, or if
-    /// it is in a workspace, because Cargo maintains the lock file there. A lock file that cannot
-    /// be read is not changed, and Cargo reports it.
+    /// Returns the lock file with entries for the packages that the runtime depends on. Reads the
+    /// present lock file. A lock file that cannot be read is not changed, and Cargo reports it.
+    ///
+    /// Returns no file if the lock file has one of these packages already, because Cargo maintains
+    /// the others then. Also returns no file if the project is not a workspace of its own, or if
+    /// both [`Project::sources`] and [`Project::runtime`] are `None`.
     pub fn lock(&self) -> Files {
         let mut files = Files::new();
         let has_runtime = self.sources.is_some() || self.runtime.is_some();
@@ -471,10 +488,13 @@ impl Project {
 
     /// Returns the generated files for the current graph, stubs for new kinds, and possible errors
     /// in the user's own files. [`crate::rustc`] explains compiler messages about these files by
-    /// the graph.
+    /// the graph. Adds warnings to `diagnostics`. Reads files of the project, but does not write
+    /// them.
     ///
-    /// A project of ranks has no wiring, so that only its lock file and copied sources are
-    /// returned.
+    /// The files include the completed lock file, and the sources if the project has a copy of
+    /// them. They also include the present wiring as the file [`Project::fitting`], if a function
+    /// may be outdated and that file does not exist. A project of ranks has no wiring, so that only
+    /// its lock file and copied sources are returned.
     ///
     /// # Errors
     /// As for [`create`].
@@ -516,7 +536,8 @@ impl Project {
     }
 }
 
-/// Returns the dependency on the runtime, in any table of a manifest and under any name.
+/// Returns the first dependency on the runtime that has a `path`, in any table of a manifest and
+/// under any name. Returns `None` if there is none.
 fn runtime_dependency(table: &toml::Table) -> Option<&toml::Table> {
     table.iter().find_map(|(key, value)| {
         let value = value.as_table()?;
@@ -528,8 +549,10 @@ fn runtime_dependency(table: &toml::Table) -> Option<&toml::Table> {
     })
 }
 
-/// Returns the dependencies that members of the workspace above a project can inherit, and the
-/// folder of the workspace. Returns `None` if the project is a workspace of its own or is in none.
+/// Returns the folder of the workspace above a project, and the dependencies that its members can
+/// inherit. `root` is the folder of the project, `manifest` its manifest. Returns `None` if the
+/// project is a workspace of its own or is in none, or if the workspace states no such
+/// dependencies.
 fn inherited_dependencies(root: &Path, manifest: &toml::Table) -> Option<(PathBuf, toml::Table)> {
     if manifest.contains_key("workspace") {
         return None;
@@ -542,9 +565,10 @@ fn inherited_dependencies(root: &Path, manifest: &toml::Table) -> Option<(PathBu
     Some((folder, dependencies.clone()))
 }
 
-/// Returns the nearest folder above another that contains the manifest of a workspace, and the
-/// manifest. The folder is an absolute path. Returns `None` if there is none. Manifests that cannot
-/// be read are skipped.
+/// Returns the nearest folder above `folder` that contains the manifest of a workspace, and the
+/// manifest. `folder` itself is not searched. The result is an absolute path. Returns `None` if
+/// there is none, or if `folder` cannot be made absolute. Manifests that cannot be read are
+/// skipped.
 pub fn workspace_above(folder: &Path) -> Option<(PathBuf, toml::Table)> {
     let absolute = std::path::absolute(folder).ok()?;
     let workspace = |folder: &Path| {
@@ -560,13 +584,15 @@ fn is_old(path: &str) -> bool {
     path.trim_start_matches("./").starts_with(OLD_FOLDER)
 }
 
-/// Returns the part of a path that ends with the folder of the bundled sources, if it has one.
+/// Returns the path without its last name, if the rest ends with the folder of the bundled sources,
+/// `.graphmap`. Otherwise returns `None`.
 fn linked_at(path: &str) -> Option<&str> {
     let (folder, _) = path.rsplit_once('/')?;
     (Path::new(folder).file_name()? == bundled::FOLDER).then_some(folder)
 }
 
-/// Returns true if the folder of the sources is a copy of them, not a link to one.
+/// Returns true if the folder of the sources is a copy of them. Returns false for a link, and for a
+/// folder without the manifest of the runtime.
 fn is_copy(sources: &Path) -> bool {
     let is_folder = sources.symlink_metadata().is_ok_and(|found| found.is_dir());
     is_folder && sources.join(bundled::RUNTIME).join("Cargo.toml").is_file()

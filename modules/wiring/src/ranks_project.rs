@@ -19,8 +19,10 @@ use graphmap_kpn::source::Span;
 use serde_json::json;
 use std::path::Path;
 
-/// Returns all files of a new project of ranks, by their path in its folder. Its `mpi` comes from
-/// the source `runtime`. With `link`, `mpiexec` can start it as several OS processes of one run.
+/// Returns all files of a new project of ranks, by their path in its folder. Characters of `name`
+/// that Cargo does not accept are replaced. The project uses the package `mpi` of the bundled
+/// sources, which `runtime` locates. With `link`, `mpiexec` can start it as several OS processes of
+/// one run.
 ///
 /// # Errors
 /// Returns an error if a skeleton cannot be rendered.

@@ -22,9 +22,12 @@ pub use crate::pointed::Pointed;
 /// Path of the modules of the functions in the wiring.
 const FUNCTIONS: &str = "crate::processes::";
 
-/// Returns the function that the wiring passes to the runtime at a position, a byte offset. An
-/// error at this position is an error of the function, which the user must fix. Returns `None` if
-/// the wiring passes no function there, or if the position is not in the text.
+/// Returns the function that the wiring passes to the runtime at a position: the first one that the
+/// text names at or after the byte offset `at`. An error at this position is an error of the
+/// function, which the user must fix.
+///
+/// Returns `None` if `at` is neither at a path `crate::processes::..` nor after `= net.` in its
+/// line. Also returns `None` if no function follows, or if the position is not in the text.
 pub fn handed_function(wiring: &str, at: usize) -> Option<&str> {
     let (before, from_here) = (wiring.get(..at)?, wiring.get(at..)?);
     let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
@@ -69,16 +72,20 @@ pub struct Explainer<'a> {
 }
 
 impl<'a> Explainer<'a> {
-    /// Returns an explainer for the project whose wiring was made from this network.
+    /// Creates an explainer for the project whose wiring was made from `network`. If no wiring can
+    /// be made from `network`, the explainer returns all messages unchanged.
     pub fn new(network: &'a Network) -> Explainer<'a> {
         let structure = Structure::of(network);
         let model = Model::new(network, structure, &mut Diagnostics::new()).ok();
         Explainer { network, model }
     }
 
-    /// Adds the parts of the graph that a compiler message concerns. `diagnostic` contains the
-    /// message, which ends with the compiler's code if it has one (`no field .. (E0609)`). `file`
-    /// and `at` are its position.
+    /// Returns the diagnostic with the parts of the graph that a compiler message concerns.
+    /// Replaces the message, the code and the help if the graph explains the error better. Returns
+    /// it unchanged if the graph has no part in it, or if no wiring can be made from the network.
+    ///
+    /// `diagnostic` contains the message, which ends with the compiler's code if it has one (`no
+    /// field .. (E0609)`). `file` and `at` are its position.
     pub fn explain(&self, diagnostic: Diagnostic, file: &Path, at: &Pointed<'_>) -> Diagnostic {
         let Some(model) = &self.model else {
             return diagnostic;
@@ -175,7 +182,9 @@ impl<'a> Explainer<'a> {
     }
 
     /// Reports a type that the compiler rejects in the wiring. The position is where the graph
-    /// names the type, or requires a trait that the type lacks.
+    /// names the type, or requires a trait that the type lacks. The type is the longest type of a
+    /// port that the code at the position contains. Without one, it is the type that the message
+    /// quotes. Returns `None` if there is no such type, or if the graph has no position for it.
     fn refused_type(
         &self,
         model: &Model,
@@ -227,7 +236,8 @@ impl<'a> Explainer<'a> {
         ))
     }
 
-    /// Returns a channel of a type that has initial tokens.
+    /// Returns the position of the first channel that has the type `ty` and initial tokens, and a
+    /// label for it. Returns `None` if there is no such channel.
     fn filled(&self, ty: Option<Symbol>) -> Option<(Span, String)> {
         let mut channels = self.network.channels.values();
         let channel = channels
@@ -235,8 +245,8 @@ impl<'a> Explainer<'a> {
         Some((channel.span, "this channel has `initial=`".to_owned()))
     }
 
-    /// Reports a type of the project that is not defined, with the line that defines it. The report
-    /// is the same for each use of the type.
+    /// Reports a type of the project that `types.rs` does not define, with the line that defines
+    /// it. The report is the same for each use of the type. Returns `None` for all other messages.
     fn missing_type(&self, model: &Model, diagnostic: &Diagnostic) -> Option<Diagnostic> {
         let (text, number) = with_number(&diagnostic.message);
         if !matches!(number, "E0412" | "E0425" | "E0432" | "E0433") {
@@ -268,7 +278,9 @@ impl<'a> Explainer<'a> {
         Some(reported)
     }
 
-    /// Reports a function that does not fit its kind, at the function.
+    /// Reports a function that does not fit its kind, at the function. `kind` is the index of the
+    /// kind, `pointed` the code at the position of the message. Returns `None` if `pointed` does
+    /// not declare the function, and for messages about other errors.
     fn misfit(
         &self,
         model: &Model,
@@ -324,7 +336,8 @@ impl<'a> Explainer<'a> {
     }
 
     /// Adds the port that a message or its line names. If the message names the struct of the
-    /// ports, adds all of them. Otherwise adds a process of the kind.
+    /// ports, adds its first four ports. Otherwise, or if the struct has no ports, adds a process
+    /// of the kind. `index` is the index of the kind in the model.
     fn with_ports(
         &self,
         model: &Model,
@@ -367,7 +380,8 @@ impl<'a> Explainer<'a> {
         })
     }
 
-    /// Returns the first port whose tokens have a type of the project.
+    /// Returns the position of the first port whose tokens contain the project's type `ty`, and a
+    /// label for it. Returns `None` if there is no such port.
     fn port_of_type(&self, model: &Model, ty: &str) -> Option<(Span, String)> {
         model.kinds.iter().enumerate().find_map(|(index, shown)| {
             let of_type = |port: &PortModel| {
@@ -381,7 +395,8 @@ impl<'a> Explainer<'a> {
     }
 }
 
-/// Returns true if a bound is required because of the return type of a function.
+/// Returns true if a note of the message says that a bound is required to implement `Outcome`. This
+/// is the bound on the return type of a function.
 fn implements_outcome(diagnostic: &Diagnostic) -> bool {
     let mut notes = diagnostic.notes.iter();
     notes.any(|note| note.contains("to implement `Outcome"))
@@ -399,7 +414,8 @@ fn short(ty: &str) -> String {
     short
 }
 
-/// Replaces the help if the message shows a common omission, such as a missing `.await`.
+/// Replaces the help if the message shows a common error, such as a missing `.await` or feature.
+/// Otherwise returns the diagnostic unchanged. `pointed` is the code at its position.
 fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
     let labels = diagnostic.primary.iter().chain(&diagnostic.secondary);
     let labels = labels.map(|label| &label.text);
@@ -447,7 +463,10 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
     diagnostic
 }
 
-/// Returns a diagnostic in terms of the graph. The position in the code becomes secondary.
+/// Returns a diagnostic in terms of the graph. Replaces the code, the message and the help, and
+/// keeps only the compiler's message as a note. `position` becomes the primary label, and the
+/// position in the code becomes the only secondary one. Without `position`, the labels do not
+/// change.
 fn rephrased(
     mut diagnostic: Diagnostic,
     (code, message): (graphmap_kpn::diagnostic::Code, String),
@@ -466,7 +485,9 @@ fn rephrased(
     diagnostic
 }
 
-/// Splits a message into its text and the compiler's code at its end.
+/// Splits a message into its text and the compiler's error code at its end, without parentheses.
+/// The code is empty if the message does not end with one, such as `(E0609)`. The name of a lint
+/// is not a code.
 fn with_number(message: &str) -> (&str, &str) {
     let parts = message.rsplit_once(" (").and_then(|(text, number)| {
         let number = number.strip_suffix(')')?;
@@ -475,7 +496,7 @@ fn with_number(message: &str) -> (&str, &str) {
     parts.unwrap_or((message, ""))
 }
 
-/// Returns the parts of a message that the compiler quotes.
+/// Yields the parts of a message between backquotes, in order.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

@@ -24,7 +24,7 @@ struct Run {
     dimensions: Vec<(i64, u64)>,
 }
 
-/// Encodes values as a short text. Linear in the number of values.
+/// Encodes values as a short text, which is empty without values. Linear in the number of values.
 ///
 /// Finds runs greedily: first arithmetic progressions, then progressions of equal progressions,
 /// until no more can be joined.
@@ -55,7 +55,8 @@ pub fn encode(values: &[u32]) -> String {
     text
 }
 
-/// Splits the values into arithmetic progressions, each as long as possible.
+/// Splits the values into arithmetic progressions from left to right, each as long as possible.
+/// Only a pair gives up its second value if a progression of at least three values begins there.
 fn progressions(values: &[u32]) -> Vec<Run> {
     let value = |i: usize| i64::from(values[i]);
     let length = |from: usize| {
@@ -93,8 +94,8 @@ fn progressions(values: &[u32]) -> Vec<Run> {
     runs
 }
 
-/// Joins adjacent runs that differ only in their starts, if the starts are equally spaced. Joins
-/// two runs only if they have several dimensions or more than two values.
+/// Joins adjacent runs that differ only in their starts, if the starts are equally spaced. Does not
+/// join single values, two pairs, or runs that have 8 dimensions already.
 fn joined(runs: Vec<Run>) -> Vec<Run> {
     let mut result: Vec<Run> = Vec::with_capacity(runs.len());
     let mut from = 0;

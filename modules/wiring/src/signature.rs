@@ -41,7 +41,8 @@ pub(crate) fn print(kind: &str, ports: &[PortSignature]) -> String {
     line
 }
 
-/// Returns the signatures in a generated file. Skips all other lines.
+/// Returns the signatures in a generated file, in order. Skips all other lines, and comments that
+/// are not a valid signature.
 pub(crate) fn read(code: &str) -> Vec<Signature> {
     code.lines()
         .filter_map(|line| parse(line.strip_prefix("// ")?))

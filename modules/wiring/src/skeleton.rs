@@ -48,7 +48,8 @@ impl Skeletons {
     /// Compiles the built-in skeletons.
     ///
     /// # Panics
-    /// Panics if one of them cannot be compiled. A test compiles the skeletons of graphmap.
+    /// Panics if one of them cannot be used: for the errors of [`Skeletons::with_folder`] about
+    /// templates. A test compiles the skeletons of graphmap.
     pub fn built_in(built_in: &BuiltIn) -> Skeletons {
         Skeletons::collect(built_in, Vec::new())
             .unwrap_or_else(|diagnostics| panic!("{diagnostics:?}"))
@@ -57,8 +58,10 @@ impl Skeletons {
     /// Compiles the built-in skeletons and the skeletons of a folder. The folder takes precedence.
     ///
     /// # Errors
-    /// Returns an error for each file or folder that cannot be read. If there are none, returns all
-    /// other errors: invalid templates, and partials that include each other in a cycle.
+    /// Returns an error for each file or folder that cannot be read, for folders that nest too
+    /// deep, and for too many files. If there are none, returns all other errors. They are invalid
+    /// templates, partials with a block, an inline definition or a computed name, and partials that
+    /// include each other in a cycle.
     pub fn with_folder(built_in: &BuiltIn, folder: &Path) -> Result<Skeletons, Diagnostics> {
         let mut diagnostics = Diagnostics::new();
         let users = folder::read(folder, &mut diagnostics);
@@ -68,8 +71,9 @@ impl Skeletons {
         Skeletons::collect(built_in, users)
     }
 
-    /// Returns the files that [`Skeletons::with_folder`] reads. Skips folders that cannot be read,
-    /// so that the result is empty for a folder that does not exist.
+    /// Returns the files that [`Skeletons::with_folder`] reads, in an order that does not depend on
+    /// the system. Skips folders that cannot be read, so that the result is empty for a folder that
+    /// does not exist.
     pub fn files_of(folder: &Path) -> Vec<PathBuf> {
         let found = folder::list(folder, &mut Diagnostics::new());
         found.into_iter().map(|found| found.path).collect()
@@ -144,7 +148,7 @@ impl Skeletons {
         })
     }
 
-    /// Returns the names of all skeletons, sorted.
+    /// Returns the names of all skeletons, in ascending order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
@@ -154,9 +158,9 @@ impl Skeletons {
         self.names.contains(name)
     }
 
-    /// Returns the skeletons of a family that wire a network, such as `chain` for `rust/chain`. A
-    /// name that begins with an underscore, or is in a folder of the family, is a partial and not
-    /// in the result. The result is empty for an unknown family.
+    /// Returns the skeletons of a family that wire a network, such as `chain` for `rust/chain`, in
+    /// ascending order. A name that begins with an underscore, or is in a folder of the family, is
+    /// a partial and not in the result. The result is empty for an unknown family.
     pub fn family<'a>(&'a self, family: &'a str) -> impl Iterator<Item = &'a str> {
         self.names().filter_map(move |name| {
             let rest = name.strip_prefix(family)?.strip_prefix('/')?;
@@ -164,8 +168,8 @@ impl Skeletons {
         })
     }
 
-    /// Returns the error that a family has no skeleton with a name. `span` is the position that
-    /// requests it.
+    /// Returns the error that a family has no skeleton `name` that wires a network. `span` is the
+    /// position that requests it. The caller has checked that there is none.
     pub fn missing(&self, family: &str, name: &str, span: Span) -> Diagnostic {
         let known: Vec<&str> = self.family(family).collect();
         let message = format!("unknown skeleton `{name}` in the family `{family}`");
@@ -223,7 +227,7 @@ impl Skeletons {
     /// # Errors
     /// Returns an error if no skeleton has this name, if rendering fails, or if it takes too many
     /// steps or its output is too long. The message about a failed rendering contains the template,
-    /// line and column.
+    /// and its line and column if they are known.
     pub fn render<T: Serialize>(&self, name: &str, data: &T) -> Result<String, Diagnostics> {
         if !self.has(name) {
             let (family, rest) = name.split_once('/').unwrap_or(("", name));
@@ -253,7 +257,8 @@ impl Skeletons {
 }
 
 impl Skeletons {
-    /// Renders a template within the budget.
+    /// Renders a template within the budget. Returns an error if the data cannot be serialized, if
+    /// rendering fails, or if it exceeds the budget.
     fn run<T: Serialize>(&self, template: &Template, data: &T) -> Result<String, RenderError> {
         let context = Context::wraps(data)?;
         self.budget.renew(context.data());
@@ -276,8 +281,9 @@ fn compile(name: &str, text: &str) -> Result<Template, String> {
     })
 }
 
-/// Returns the line where blocks, or parentheses, brackets and braces within a tag, nest too deep.
-/// Lines count from 1. Returns `None` if there is no such line.
+/// Returns the first line where blocks, or parentheses, brackets and braces within a tag, nest more
+/// than about 100 deep. Lines count from 1. The check is not exact, because it does not parse
+/// comments and texts. Returns `None` if there is no such line.
 fn too_deep(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut line, mut blocks, mut parentheses, mut inside) = (1, 0usize, 0usize, false);
@@ -309,10 +315,10 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// Collects the names of the partials that a template includes.
+/// Adds the names of the partials that a template includes to `uses`, also from its blocks.
 ///
 /// # Errors
-/// Returns an error if the template has a partial with a block, an inline partial, or a partial
+/// Returns the message of the first error: a partial with a block, an inline partial, or a partial
 /// whose name is not literal.
 fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), String> {
     for element in &template.elements {

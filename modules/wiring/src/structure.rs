@@ -75,7 +75,8 @@ impl Structure {
     }
 
     /// Returns true if all processes, or the processes of the largest kind, form a tree that is not
-    /// a chain. Their numbers can have any order.
+    /// a chain. Their numbers can have any order, including the one that [`Structure::of`]
+    /// requires.
     pub fn is_tree_out_of_order(network: &Network) -> bool {
         let units = [of_kind(network), of_all(network)];
         let mut units = units.into_iter().flatten();
@@ -127,8 +128,8 @@ struct Units {
 
 const NO_UNIT: u32 = u32::MAX;
 
-/// Returns the processes of the kind with the most processes. In a tie, returns the first kind.
-/// Returns `None` if there are no kinds.
+/// Returns the processes of the kind with the most processes as units, in the order of the kind. In
+/// a tie, uses the first kind. Returns `None` if there are no kinds.
 fn of_kind(network: &Network) -> Option<Units> {
     let kind = network
         .kinds
@@ -147,9 +148,10 @@ fn of_kind(network: &Network) -> Option<Units> {
     })
 }
 
-/// Returns the largest set of modules with the same kind and parent. In a tie, returns the first
-/// set. Returns `None` if there are no modules, or if process `i` of a kind is in a module of the
-/// set other than module `i`.
+/// Returns the largest set of modules with the same kind and parent as units. A process belongs to
+/// the unit that it is in at any depth. In a tie, uses the set whose first module comes first.
+/// Returns `None` if there are no modules, or if process `i` of a kind is in a module of the set
+/// other than module `i`.
 fn of_modules(network: &Network) -> Option<Units> {
     let key = |module: ModuleId| {
         let module = &network.modules[module];
@@ -281,7 +283,8 @@ impl Units {
         })
     }
 
-    /// Returns true if the units form a tree that is not a chain. Any unit can be the root.
+    /// Returns true if the units form a tree that is not a chain, which has at least four units.
+    /// Any unit can be the root.
     fn is_any_tree(&self, network: &Network) -> bool {
         let mut pairs: Vec<(usize, usize)> = self.pairs(network).collect();
         pairs.sort_unstable();

@@ -42,7 +42,7 @@ impl Graph {
         Span::new(start, start + text.len() as u32)
     }
 
-    /// Adds a module with the declarations of `inside`.
+    /// Adds a module, and in it the declarations that `inside` makes.
     pub fn module(&mut self, name: &str, kind: &str, inside: impl FnOnce(&mut Graph)) {
         let span = self.line(&format!("subgraph {name} {{ module={kind};"));
         let module = ModuleDecl {
@@ -58,7 +58,7 @@ impl Graph {
         self.text.push_str("  }\n");
     }
 
-    /// Adds a node of a split process.
+    /// Adds a node of the split process `process`. Panics if `name` is `NULL`.
     pub fn split_node(&mut self, name: &str, process: &str) -> &mut Graph {
         let node = self.node(name).expect("not the environment");
         let kind = self.declared.names.intern(kind_of_name(process));
@@ -68,7 +68,8 @@ impl Graph {
         self
     }
 
-    /// Adds a node. `NULL` is the environment.
+    /// Returns the node of this name, and adds it to the current module if it is new. Returns
+    /// `None` for `NULL`, the environment.
     pub fn node(&mut self, name: &str) -> Option<NodeId> {
         if name == "NULL" {
             return None;
@@ -96,7 +97,8 @@ impl Graph {
         Some(id)
     }
 
-    /// Adds a channel between `node.port` and `node.port`. The default ports are `out` and `in`.
+    /// Adds a channel between `node.port` and `node.port`, and the nodes that do not exist. The
+    /// default ports are `out` and `in`.
     pub fn channel(&mut self, from: &str, to: &str) -> &mut Graph {
         let mut end = |text: &str, port: &str| {
             let (node, port) = text.split_once('.').unwrap_or((text, port));
@@ -120,7 +122,7 @@ impl Graph {
         self
     }
 
-    /// Sets the kind of a node.
+    /// Sets the kind of a node, which is added if it does not exist. Panics if `name` is `NULL`.
     pub fn kind(&mut self, name: &str, kind: &str) -> &mut Graph {
         let node = self.node(name).expect("no environment");
         self.declared.nodes[node].kind = self.declared.names.intern(kind);
@@ -131,21 +133,23 @@ impl Graph {
         self.declared.channels.last_mut().expect("after a channel")
     }
 
-    /// Sets the payload type of the last channel.
+    /// Sets the payload type of the last channel. Panics if there is no channel.
     pub fn ty(&mut self, ty: &str) -> &mut Graph {
         let ty = self.declared.names.intern(ty);
         self.last().ty = Some(ty);
         self
     }
 
-    /// Sets the capacity and the initial tokens of the last channel.
+    /// Sets the capacity and the number of initial tokens of the last channel. A capacity of 0
+    /// means the default. Panics if there is no channel.
     pub fn holds(&mut self, capacity: u32, initial: u32) -> &mut Graph {
         self.last().capacity = std::num::NonZeroU32::new(capacity);
         self.last().initial = initial;
         self
     }
 
-    /// Makes the last channel a member of a bundle.
+    /// Makes the last channel a member of a bundle, and resets its other extra attributes. Panics
+    /// if there is no channel.
     pub fn bundle(&mut self, kind: BundleKind) -> &mut Graph {
         let span = self.last().span;
         let extra = self.declared.add_extra(ChannelExtra {
@@ -157,7 +161,7 @@ impl Graph {
         self
     }
 
-    /// Makes the last channel flow-controlled.
+    /// Makes the last channel flow-controlled. Panics if there is no channel.
     pub fn flow(&mut self, flow: Flow) -> &mut Graph {
         let last = self.declared.channels.last();
         let old = self.declared.extra(last.expect("after a channel"));
@@ -174,12 +178,12 @@ impl Graph {
         self
     }
 
-    /// Returns the text so far.
+    /// Returns the text of the graph so far, with its closing brace.
     pub fn text(&self) -> String {
         format!("{}}}\n", self.text)
     }
 
-    /// Returns the verified network.
+    /// Returns the verified network. Panics if the graph has errors.
     pub fn network(mut self) -> Verified {
         self.text.push_str("}\n");
         self.declared.sources.add(self.file, self.text).unwrap();
@@ -191,7 +195,7 @@ impl Graph {
             .0
     }
 
-    /// Returns the network mapped onto one OS process.
+    /// Returns the network mapped onto one OS process. Panics if the graph has errors.
     pub fn mapped(self) -> Mapped {
         let network = self.network();
         let mapping = Mapping::stack(network.processes.len(), 1);
@@ -200,7 +204,7 @@ impl Graph {
 }
 
 /// Returns the farm of the thesis: a manager of two nodes, and `inTask`, `outTask`, `doTask`,
-/// `outResult`, `inResult` in each module.
+/// `outResult`, `inResult` in each module. `modules` must be at least 1.
 pub fn farm(modules: usize) -> Graph {
     let mut g = Graph::new("farm");
     g.split_node("managerPut", "manager")
@@ -238,7 +242,8 @@ pub fn farm(modules: usize) -> Graph {
     g
 }
 
-/// Returns a grid of cells. Each is joined to its neighbours in both directions.
+/// Returns a grid of cells. Each is joined to its neighbours in both directions, and at the border
+/// to the environment.
 pub fn grid(rows: usize, columns: usize) -> Graph {
     let mut g = Graph::new("stencil");
     let cell = |r: usize, c: usize| format!("cell{}_{}", r + 1, c + 1);
@@ -283,7 +288,7 @@ pub fn grid(rows: usize, columns: usize) -> Graph {
 }
 
 /// Returns a tree in the order of a heap. A node gathers from its children and writes to its
-/// parent.
+/// parent. Panics if `arity` is 0 and there are several nodes.
 pub fn tree(nodes: usize, arity: usize) -> Graph {
     let mut g = Graph::new("sum");
     let name = |i: usize| match i {
@@ -316,7 +321,7 @@ pub fn pool(workers: usize) -> Graph {
     g
 }
 
-/// Returns a source, a row of filters, and a sink.
+/// Returns a source, a row of `filters` filters (at least 1), and a sink.
 pub fn chain(filters: usize) -> Graph {
     let mut g = Graph::new("sieve");
     g.channel("source", "filter1").ty("u64").holds(16, 0);
@@ -331,7 +336,9 @@ pub fn chain(filters: usize) -> Graph {
     g
 }
 
-/// Returns a random network of one kind. All its ports are bundles.
+/// Returns a pseudorandom network of one kind. All its ports are bundles. The network has
+/// `channels` channels, but at least one for each process. Panics if `processes` is 0 and
+/// `channels` is not.
 pub fn random(processes: u64, channels: u64) -> Graph {
     let mut g = Graph::new("random");
     let mut state = 42u64;

@@ -6,9 +6,9 @@ use crate::lexer::{Token, tokens};
 use crate::pointed::Pointed;
 use graphmap_kpn::diagnostic::Diagnostic;
 
-/// Returns the error about a field that `payload!` does not list. The compiler message concerns the
-/// patterns that the macro generates. `text` and `number` are its text and code. Returns `None` for
-/// all other messages.
+/// Returns the error about fields that `payload!` does not list. The compiler's message, at `at`,
+/// concerns the patterns that the macro generates. `text` and `number` are its text and code.
+/// Returns `None` for all other messages, and if `diagnostic` has no primary label.
 pub(crate) fn unlisted(
     diagnostic: &Diagnostic,
     text: &str,
@@ -60,8 +60,8 @@ pub(crate) fn unlisted(
     )
 }
 
-/// Returns the named fields of a struct in a text. The result is empty if the struct is missing or
-/// has no named fields.
+/// Returns the named fields of the first struct `name` in a text, in order. The result is empty if
+/// the struct is missing or has no named fields.
 fn fields_of<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
     let mut tokens = tokens(text);
     let mut before = None;

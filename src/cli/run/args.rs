@@ -120,13 +120,15 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Returns true if the program is built with optimisation.
+    /// Returns true if the program is built with optimisation: with `--release`, or without
+    /// `--dev`.
     pub(crate) fn optimised(&self) -> bool {
         self.release || !self.dev
     }
 
-    /// Returns the variables of the program that the options set, without the variables that depend
-    /// on how it is started.
+    /// Returns the environment variables of the program that the options set, with their values.
+    /// Does not include the variables that depend on how the program is started. Paths are
+    /// absolute.
     pub(crate) fn variables(&self) -> Vec<(&'static str, OsString)> {
         let number = |value: Option<u64>| value.map(|number| number.to_string().into());
         let file = |path: &Option<PathBuf>| {

@@ -47,8 +47,11 @@ impl Agent<'_> {
         )
     }
 
-    /// Runs a script in a shell on a host. The host comes before its port, as in the calls of Open
-    /// MPI, so that any agent that works for a launcher works here.
+    /// Runs a script in a shell on a host, with `input` on its standard input, and returns its
+    /// output, also if it fails. Blocks until it ends. Returns an error if the agent cannot be run.
+    ///
+    /// The host comes before its port, as in the calls of Open MPI, so that any agent that works
+    /// for a launcher works here.
     fn ask(&self, host: &Remote<'_>, script: &str, input: Stdio) -> io::Result<Output> {
         let mut command = supervisor::command(self.program().as_ref(), Bound::Program)?;
         if self.0.is_none() {
@@ -80,7 +83,8 @@ impl<'a> Remote<'a> {
         }
     }
 
-    /// Returns the arguments that name the host to an agent.
+    /// Returns the arguments that name the host to an agent: the login, then `-p` and the port if
+    /// there is one.
     fn words(&self) -> Vec<String> {
         let port = self.port.map(|port| ["-p".to_owned(), port.to_string()]);
         let words = port.into_iter().flatten();
@@ -96,12 +100,13 @@ enum Copied {
     Failed(String, String),
 }
 
-/// Copies a program to all hosts of a mapping except this one. Blocks until all copies have ended.
+/// Copies a program to all hosts of a mapping except this one. Hosts that have it are skipped.
+/// `agent` is the program to call instead of ssh. Blocks until all copies have ended.
 ///
 /// # Errors
 /// Reports an error for each host to which the program cannot be copied, and returns
-/// [`Exit::Usage`]. Also returns it for Slurm, and if the program cannot be read. Returns the exit
-/// status of the signal if a signal interrupted the copies.
+/// [`Exit::Usage`]. Also returns it if the launcher is Slurm, and if the program cannot be read.
+/// Returns the exit status of the signal if a signal interrupted the copies.
 pub(super) fn to_hosts(
     session: &mut Session<'_>,
     (mapping, platform): (&Mapping, &Platform),
@@ -184,7 +189,8 @@ pub(super) fn to_hosts(
     }
 }
 
-/// Copies the program to one host. `own` is the checksum of the program here.
+/// Copies the program to one host, unless that has an executable file with the same checksum. `own`
+/// is the checksum of the program here. Blocks until the agent ends.
 ///
 /// # Errors
 /// Returns an error if the agent cannot be run or the program cannot be opened. If the agent exits
@@ -223,14 +229,16 @@ fn copy(agent: &Agent<'_>, host: &Remote<'_>, program: &Path, own: &str) -> io::
     Ok(Copied::Failed(last_words(&sent), help))
 }
 
-/// Returns the last line that a program printed on standard error, or its status.
+/// Returns the last line that a program printed on standard error and that is not blank, or its
+/// exit status if there is none.
 fn last_words(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned())
 }
 
-/// Returns the checksum of the program here, in the format of the reply of a host.
+/// Returns the checksum of the program here, in the format of the reply of a host. Returns an error
+/// if the program cannot be opened, or if `cksum` cannot be run or fails.
 fn checksum(program: &Path) -> io::Result<String> {
     let mut command = supervisor::command("cksum".as_ref(), Bound::Program)?;
     let output = command.stdin(File::open(program)?).output()?;
@@ -246,8 +254,9 @@ pub(super) fn this_host() -> String {
     name.nodename().to_string_lossy().into_owned()
 }
 
-/// Returns true if a name is the name of this host. `node1` matches `node1.cluster`, whichever of
-/// them the system reports.
+/// Returns true if `name` is `localhost`, a loopback address, or the name `here` of this host. If
+/// one of them is without a domain, only the first parts are compared: `node1` matches
+/// `node1.cluster`.
 pub(super) fn is_here(name: &str, here: &str) -> bool {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let is_whole = name.contains('.') && here.contains('.');

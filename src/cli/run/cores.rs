@@ -66,8 +66,8 @@ pub(super) fn check(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<()>
     session.fail(Exit::Usage, error.with_note(note).help(help))
 }
 
-/// Returns the cores that a thread of this program cannot be bound to. `None` if that cannot be
-/// tested.
+/// Returns those of `cores` that a thread of this program cannot be bound to. Returns `None` if
+/// that cannot be tested.
 fn missing(cores: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
     use rustix::thread::{CpuSet, sched_setaffinity};
     // Tested in a thread of its own, because a binding lasts until its thread ends.

@@ -36,8 +36,11 @@ const SCRIPT: &str = "mpiexec.sh";
 /// Maximum length of the variable with the placement, in bytes. The limit of Linux is 128 KiB.
 const MOST: usize = 100_000;
 
-/// Adds options about the program and its placement for launch files. If the placement is too long
-/// for a variable, it is written to a file in `folder`, which all hosts must be able to read.
+/// Adds options about the program and its placement for launch files. Options about the program are
+/// added only for a project with the link over MPI, and the options that exist stay.
+///
+/// If the placement is too long for a variable, it is added to `files` as a file in `folder`, which
+/// all hosts must be able to read.
 pub(crate) fn describe(
     options: &mut BTreeMap<String, String>,
     project: Option<&Project>,
@@ -83,10 +86,12 @@ pub(crate) fn describe(
     files.generated(file, placement);
 }
 
-/// Adds variables by which Open MPI kills OS processes at once, unless the environment has one of
-/// them. One name is for Open MPI 4, the other for 5. When one OS process is lost, the others have
-/// no cleanup to do. By default, Open MPI gives them a second, and the job lasts three or four
-/// seconds longer.
+/// Adds variables by which Open MPI kills OS processes at once. Does nothing for other launchers,
+/// or if the environment has one of these variables. Options that exist stay. One name is for Open
+/// MPI 4, the other for 5.
+///
+/// When one OS process is lost, the others have no cleanup to do. By default, Open MPI gives them a
+/// second, and the job lasts three or four seconds longer.
 fn add_launcher_variables(options: &mut BTreeMap<String, String>) {
     const TIMEOUTS: [&str; 2] = [
         "OMPI_MCA_odls_base_sigkill_timeout",
@@ -108,7 +113,12 @@ pub(crate) fn project_of(file: &Path) -> Option<Project> {
 }
 
 /// Builds and runs the program under a launcher. `project_of_ranks` is the project if the command
-/// line names that and not a graph.
+/// line names that and not a graph. Blocks until the program ends. With `--dry-run`, `--no-run` or
+/// `--no-build`, writes the launch files but does not run the program.
+///
+/// # Errors
+/// Reports the diagnostics and returns the exit status if a check, the mapping, the build or the
+/// start of the program fails.
 pub(super) fn run(
     args: &RunArgs,
     project_of_ranks: Option<Project>,
@@ -204,7 +214,10 @@ fn is_reported(project: &Project, mapped: &Mapped) -> bool {
     is_here && project.sources.is_some()
 }
 
-/// Runs a job to its end, and returns its exit status.
+/// Runs a job to its end, and returns its exit status. Blocks until the launcher ends.
+///
+/// # Errors
+/// As for [`Job::ended`].
 fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
     let script = job.folder().join(SCRIPT);
     session.flush();
@@ -222,6 +235,10 @@ fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
 
 /// Returns the mapped network, with the mapping of the command line (`--mapping`) or a new one,
 /// whose search may take long.
+///
+/// # Errors
+/// Reports the diagnostics and returns the exit status if the mapping cannot be read or does not
+/// fit, or as for [`Session::plan`].
 fn mapped(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -243,7 +260,8 @@ fn mapped(
     Ok(session.plan(&network, platform, how, false)?.mapped)
 }
 
-/// Returns the options of the mapping if the command line has no mapping.
+/// Returns the options of the mapping. Without `--strategy`, the strategy is `auto` for a graph,
+/// and blocks of consecutive ranks otherwise.
 fn how(args: &RunArgs, has_graph: bool) -> MappingArgs {
     let usual = if has_graph { "auto" } else { ranks::IN_BLOCKS };
     let strategy = args.strategy.as_deref().unwrap_or(usual);
@@ -255,7 +273,8 @@ fn how(args: &RunArgs, has_graph: bool) -> MappingArgs {
     }
 }
 
-/// Returns an absolute path, which is valid in any working directory.
+/// Returns an absolute path, which is valid in any working directory. Returns `path` itself if the
+/// current folder is unknown.
 fn absolute(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     path.display().to_string()
@@ -265,7 +284,8 @@ fn absolute(path: &Path) -> String {
 ///
 /// # Errors
 /// Reports the diagnostics and returns [`Exit::Usage`] if an argument is not UTF-8, and
-/// [`Exit::Plugin`] if an emitter fails.
+/// [`Exit::Plugin`] if an emitter fails. Returns the status of [`Session::unless_denied`] if a
+/// level makes a warning an error.
 fn launch_files(
     args: &RunArgs,
     session: &mut Session<'_>,

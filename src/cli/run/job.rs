@@ -36,7 +36,8 @@ pub(super) struct Job {
 /// Name of the file in the folder of a run that is locked during the run.
 const LOCK: &str = "lock";
 
-/// Removes the folders of runs that were killed, which are not locked.
+/// Removes the folders of runs in `within` that were killed, which are not locked. Errors are
+/// ignored.
 fn remove_left(within: &Path) {
     for run in fs::read_dir(within).into_iter().flatten().flatten() {
         let folder = run.path();
@@ -71,9 +72,11 @@ enum Seen {
 }
 
 impl Job {
-    /// Creates the folder, inside `within`. `is_reported` says that OS process 0 runs on this host
-    /// and writes the [sign](Job::sign). Then an empty sign means that OS process 0 has not
-    /// started. Removes the folders of runs that were killed.
+    /// Creates the folder, inside `within`, and locks a file in it until the job is dropped.
+    /// Signals do not end graphmap in that time. Also removes the folders of runs that were killed.
+    ///
+    /// `is_reported` says that OS process 0 runs on this host and writes the [sign](Job::sign).
+    /// Then an empty sign means that OS process 0 has not started.
     ///
     /// # Errors
     /// Returns the error of the operating system if the folder or a file in it cannot be created.
@@ -86,8 +89,8 @@ impl Job {
             let folder = within.join(format!("run-{number}"));
             match fs::create_dir(&folder) {
                 Ok(()) => {
-                    // The file gets its name when it is locked, so that `remove_left` of another run
-                    // never finds it unlocked.
+                    // The file gets its name when it is locked, so that `remove_left` of another
+                    // run never finds it unlocked.
                     let unnamed = folder.join("new-lock");
                     let lock = File::create(&unnamed)?;
                     try_lock(&lock);
@@ -129,7 +132,8 @@ impl Job {
         }
     }
 
-    /// Converts the outcome of the launcher to the outcome of the command.
+    /// Converts the outcome of the launcher to the outcome of the command. If the reader of the
+    /// output has closed the pipe, the exit code 141 (128 plus SIGPIPE) is not an error.
     ///
     /// # Errors
     /// Reports an error and returns the exit status if the exit code is the launcher's and not the
@@ -164,7 +168,8 @@ impl Drop for Job {
 }
 
 /// Explains an exit code that is the launcher's and not the program's. Returns the event, a note,
-/// and the code to exit with. Returns `None` if the code may be the program's.
+/// and the code to exit with. Returns `None` if the code may be the program's, or is above 128 but
+/// not for a known signal.
 fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
     match (code, seen) {
         (0, Seen::Missing | Seen::Begun | Seen::Joined) => Some((

@@ -31,7 +31,8 @@ const WORDS: [(&str, &str); 4] = [
 const FOR_ROOT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
 
 /// Checks that the script will find its launcher, and that the launcher starts programs for the
-/// current user. `options` may set variables for the launcher. Unknown launchers are not checked.
+/// current user. Runs the launcher with `--version`, and blocks until it ends. `options` may set
+/// variables for the launcher. Unknown launchers are not checked.
 ///
 /// # Errors
 /// Reports an error and returns [`Exit::Usage`] if the launcher does not exist or belongs to
@@ -93,7 +94,12 @@ pub(super) fn check(
     }
 }
 
-/// Checks that Open MPI starts programs for the current user.
+/// Checks that Open MPI starts programs for the current user. `told` is the launcher for the
+/// message.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] for root, unless both variables that permit it have
+/// the value `1`. They are read from `options`, or otherwise from the environment.
 fn starts_for(
     session: &mut Session<'_>,
     told: &str,
@@ -128,7 +134,8 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Returns the path of a program, as a shell would find it, or `None` if it does not exist.
+/// Returns the path of a program, as a shell would find it: on PATH for a single name, and
+/// otherwise the file itself. Returns `None` if it does not exist.
 fn find_program(name: &Path) -> Option<PathBuf> {
     match name.components().count() {
         1 => graphmap_plugin::find("", name.to_str()?),
@@ -136,8 +143,9 @@ fn find_program(name: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Returns the MPI of a launcher, or `None` if its version text states none or it cannot be run.
-/// Runs the launcher with `--version`. A program with an unusual name is not run.
+/// Returns the MPI of a launcher, from its output with `--version`. Blocks until the launcher ends.
+/// Returns `None` if that output names no MPI or the launcher cannot be run. A program with an
+/// unusual name is not run, and the result is also `None`.
 fn family(launcher: &Path) -> Option<&'static str> {
     let name = launcher.file_name()?.to_str()?;
     if !["mpiexec", "mpirun", "orterun", "prterun"]

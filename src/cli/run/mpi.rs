@@ -69,8 +69,13 @@ impl Mpi {
         session.fail(Exit::Usage, error)
     }
 
-    /// Returns the MPI of [`PLAIN`], which may belong to any MPI. If its header does not show
-    /// which, the requested launcher is assumed.
+    /// Returns the MPI of [`PLAIN`], which may belong to any MPI. `own` is the launcher that its
+    /// header shows, and `asked` the requested one. Without `own`, the requested launcher is
+    /// assumed, or that of MPICH.
+    ///
+    /// # Errors
+    /// Reports an error and returns [`Exit::Usage`] if the compiler builds for another MPI than the
+    /// requested one.
     fn of_plain(
         session: &mut Session<'_>,
         own: Option<&'static str>,
@@ -100,6 +105,10 @@ impl Mpi {
 
     /// Returns the MPI of the compiler that the environment names. Its header shows the MPI,
     /// because its name may be any.
+    ///
+    /// # Errors
+    /// Reports an error and returns [`Exit::Usage`] if the compiler is not on PATH or cannot be
+    /// run, or if its header is of an unknown MPI.
     fn of_variable(session: &mut Session<'_>, compiler: String) -> Outcome<Mpi> {
         let path = match compiler.contains(std::path::is_separator) {
             true => Some(PathBuf::from(&compiler)),
@@ -131,14 +140,15 @@ impl Mpi {
         }
     }
 
-    /// Returns the MPI of a launcher if no program is built.
+    /// Returns the MPI with the usual compiler of a launcher. Does not check that it is installed.
     pub(super) fn of_launcher(launcher: &str) -> Mpi {
         let mpi = NAMED.iter().find(|(of, _)| *of == launcher);
         Mpi::new(launcher, mpi.map_or(PLAIN, |(_, compiler)| compiler))
     }
 
-    /// Returns the target folder of builds for this MPI. Cargo does not notice another MPI, and
-    /// several MPIs may have one launcher.
+    /// Returns the target folder of builds for this MPI, in the folder of the project. Cargo does
+    /// not notice another MPI, and several MPIs may have one launcher. The name therefore contains
+    /// the launcher, and the compiler if the environment names an unusual one.
     pub(super) fn target(&self, project: &Project) -> PathBuf {
         let mut name = format!("target/mpi-{}", self.launcher);
         let mpi = (&*self.launcher, &*self.compiler);
@@ -151,14 +161,16 @@ impl Mpi {
         project.root.join(name)
     }
 
-    /// Returns the path of the program that is built for this MPI.
+    /// Returns the path of the program that is built for this MPI. The program need not exist.
+    /// `release` means with optimisation.
     pub(super) fn program(&self, project: &Project, release: bool) -> PathBuf {
         let profile = if release { "release" } else { "debug" };
         self.target(project).join(profile).join(&project.package)
     }
 
     /// Returns the launcher beside the compiler that the environment names, because the first one
-    /// on PATH may have another version. `None` if the environment also names a launcher.
+    /// on PATH may have another version. Returns `None` if the environment names no compiler or
+    /// also names a launcher (`MPIEXEC`), or if there is no launcher beside the compiler.
     pub(super) fn mpiexec(&self) -> Option<PathBuf> {
         if std::env::var_os("MPIEXEC").is_some() {
             return None;
@@ -171,10 +183,12 @@ impl Mpi {
     }
 }
 
-/// Returns the launcher of the MPI whose header a compiler includes.
+/// Returns the launcher of the MPI whose header a compiler includes. Blocks until the compiler
+/// ends.
 ///
 /// # Errors
-/// Returns the reason if the compiler cannot be run, or if its header is of an unknown MPI.
+/// Returns the reason if the compiler cannot be run, or if it fails or its header is of an unknown
+/// MPI.
 fn launcher_of(compiler: &Path) -> Result<&'static str, String> {
     let mut command = Command::new(compiler);
     command.args(["-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"]);

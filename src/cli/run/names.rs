@@ -138,7 +138,8 @@ enum Way {
     Other,
 }
 
-/// Returns the route in the configuration of ssh. `ssh -G` prints it without a connection.
+/// Returns the route in the configuration of ssh. `ssh -G` prints it without a connection. If that
+/// prints no route, it is a direct one to `name`. Returns an error if ssh cannot be run.
 fn configured(name: &str) -> io::Result<Way> {
     let mut command = supervisor::command("ssh".as_ref(), Bound::Program)?;
     command.args(["-G", name]).stdin(Stdio::null());

@@ -26,8 +26,8 @@ struct Output {
     opening: Opening<'static>,
 }
 
-/// Returns the files that the program will write. The environment applies if the command line has
-/// no option.
+/// Returns the files that the program will write: profile, trace and statistics. The environment
+/// applies if the command line has no option.
 fn outputs(args: &RunArgs) -> Vec<Output> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let or_set =
@@ -47,8 +47,8 @@ fn outputs(args: &RunArgs) -> Vec<Output> {
     .collect()
 }
 
-/// Refuses a run whose program would overwrite an input, or write to one file twice. The program
-/// cannot check this.
+/// Refuses a run whose program would overwrite an input, or write its profile and its trace to one
+/// file. The two are compared only if options name both. The program cannot check this.
 ///
 /// # Errors
 /// Reports an error and returns `Exit::Usage` for such a run.
@@ -93,7 +93,9 @@ pub(super) fn check_in(
     Ok(())
 }
 
-/// Returns the files among `outputs` that a build of the project reads.
+/// Returns the files among `outputs` that a build of the project in `root` reads. Examines at most
+/// 200,000 entries of its folders, and skips build results and hidden folders except `.cargo` and
+/// `.graphmap`.
 fn sources(root: &Path, outputs: &[Output]) -> Vec<PathBuf> {
     let of = |output: &Output| Identity::of_output(&output.path);
     let wanted: HashSet<Identity> = outputs.iter().map(of).collect();

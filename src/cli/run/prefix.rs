@@ -41,7 +41,8 @@ pub(super) struct Prefixed {
 }
 
 impl Prefixed {
-    /// Redirects the output of the command, which starts `count` OS processes, to pipes.
+    /// Redirects the output of the command, which starts `count` OS processes, to pipes. Starts two
+    /// threads for each OS process, which print the lines.
     ///
     /// # Errors
     /// Returns an error if there are not enough file descriptors or threads.
@@ -104,7 +105,9 @@ impl Prefixed {
     }
 }
 
-/// Spawns a thread that prints the lines of a pipe. The thread drops `alive` after the last line.
+/// Spawns a thread that prints the lines of a pipe to the stream with the index `stream`. The
+/// thread drops `alive` after the last line, or after an error, which it stores in `output`.
+/// Returns an error if the thread cannot be spawned.
 fn print_lines(
     reader: PipeReader,
     os_process: usize,
@@ -131,7 +134,7 @@ fn print_lines(
 }
 
 /// Reads to the end, and writes whole lines with the prefix. The last line gets a newline if it has
-/// none. A line of more than [`LONGEST`] bytes is written in parts.
+/// none. A line of more than [`LONGEST`] bytes is written in parts, each as a line with the prefix.
 ///
 /// # Errors
 /// Returns the first error of reading or writing.

@@ -86,7 +86,9 @@ pub(crate) fn passed_mapping(
     })
 }
 
-/// Returns the mapping of a file for a run. Its number of OS processes must be the requested one.
+/// Returns the mapping of a file for a run. Its number of OS processes must be that of `-n`, if
+/// `-n` is set. Without a graph (`has_graph`), a mapping that was made for another network is not
+/// reported.
 ///
 /// # Errors
 /// As for [`Session::mapping_file`], and [`Exit::Usage`] if `-n` states another number.
@@ -123,11 +125,12 @@ pub(crate) fn mapping_of_file(
 const BROKEN_PIPE: i32 = 13;
 
 /// Converts the outcome of a program to the exit status. Other exit codes than 0 and 6 stay as they
-/// are, modulo 256.
+/// are, modulo 256. If a signal asked graphmap to end, returns its status without an error. The
+/// same holds for SIGPIPE if the reader of the output has closed the pipe.
 ///
 /// # Errors
-/// Reports an error and returns the exit status if a signal ended the program, or [`Exit::Usage`]
-/// if the program cannot be run.
+/// Reports an error and returns the exit status if another signal ended the program, or
+/// [`Exit::Usage`] if the program cannot be run.
 pub(crate) fn ended(
     session: &mut Session<'_>,
     program: &Path,

@@ -17,13 +17,14 @@ use graphmap_wiring::doubts::Doubt;
 use graphmap_wiring::project::{Project, RANKS_GRAPH, Regenerated};
 use std::path::{Path, PathBuf};
 
-/// Returns the project of the graph, or `ranks_project`, after updating its generated files, and
-/// the doubts about the user's code, which may no longer fit the graph.
+/// Returns the project of the graph, or `ranks_project`, after updating its generated files. Also
+/// returns the doubts about the user's code, which may no longer fit the graph.
 ///
 /// # Errors
 /// Reports the diagnostics and returns [`Exit::Usage`] if there is no project, or if it cannot be
 /// read, linked or written. Returns [`Exit::Plugin`] if its wiring cannot be made, and
-/// [`Exit::Graph`] if a level made a diagnostic an error.
+/// [`Exit::Graph`] if a level made a diagnostic an error. Also fails as [`skeletons::read`] and
+/// [`outputs::check_in`] do.
 pub(crate) fn find_project(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -133,7 +134,8 @@ pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T
     session.fail(Exit::Usage, error.help(help))
 }
 
-/// Returns true if `graphmap import` wrote the graph file from a profile.
+/// Returns true if `graphmap import` wrote the graph file from a profile. The text is the one that
+/// the session has read. Returns false if it has not read the file.
 fn is_of_ranks(session: &Session<'_>, file: &Path) -> bool {
     let name = Session::display(file);
     let mut sources = session.sources.sources();
@@ -141,8 +143,9 @@ fn is_of_ranks(session: &Session<'_>, file: &Path) -> bool {
     source.is_some_and(|source| source.text().starts_with(GENERATED_FROM_PROFILE))
 }
 
-/// Returns the projects of ranks without a graph file in the folder of `file` and in its
-/// subfolders, in order of name.
+/// Returns the projects of ranks whose graph file does not exist, in the folder of `file` and in
+/// its direct subfolders. The project in the folder itself comes first, the others follow in order
+/// of name.
 fn projects_of_ranks(file: &Path) -> Vec<Project> {
     let folder = match file.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -162,7 +165,8 @@ fn projects_of_ranks(file: &Path) -> Vec<Project> {
         .collect()
 }
 
-/// Checks that `mpiexec` can start the program of a project as several OS processes of one run.
+/// Checks that the manifest lets `mpiexec` start the program of a project as several OS processes
+/// of one run.
 ///
 /// # Errors
 /// Reports an error and returns [`Exit::Usage`] if the project has no MPI link, or replaces
@@ -209,7 +213,8 @@ pub(crate) fn link_lines(diagnostic: Diagnostic, project: &Project) -> Diagnosti
         ))
 }
 
-/// Reports doubts about the user's code that no build will check.
+/// Reports doubts about the user's code that no build will check. Doubts that only the compiler can
+/// confirm get a help with the command for that.
 pub(crate) fn unasked(args: &RunArgs, session: &mut Session<'_>, doubts: Vec<Doubt>) {
     let asks = format!(
         "check with the compiler: `graphmap run {} --no-run`",

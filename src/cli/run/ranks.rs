@@ -91,19 +91,20 @@ pub(super) fn target(session: &mut Session<'_>, how: &MappingArgs) -> Outcome<Ta
     Ok(Target { platform, hardware })
 }
 
-/// Returns the number of OS processes: that of `-n`, or the number of slots.
+/// Returns the number of OS processes: that of `-n`, or the number of slots, at most `u32::MAX`.
 pub(super) fn os_processes(args: &RunArgs, platform: &Platform) -> u32 {
     let slots = || u32::try_from(platform.slot_count()).unwrap_or(u32::MAX);
     args.os_processes.map_or_else(slots, |said| said.get())
 }
 
 /// Returns the number of ranks without a graph. It is the first argument of the program, otherwise
-/// the number in the mapping, otherwise the number of OS processes. Returns `None` if the command
-/// line states none of these, and only the program knows the number.
+/// the number of processes in the mapping of `--mapping`. Otherwise it is the number of OS
+/// processes, if `--hosts`, `-n` or `--strategy` is set. Returns `None` if only the program knows
+/// the number.
 ///
 /// # Errors
 /// Reports an error and returns [`Exit::Usage`] if the first argument is not a number from 1 to the
-/// limit. Also fails if the mapping cannot be read.
+/// limit. Also fails as [`Session::processes_of_mapping`] does.
 pub(super) fn count(
     args: &RunArgs,
     session: &mut Session<'_>,
@@ -130,12 +131,12 @@ pub(super) fn count(
     Ok(is_said.then(|| os_processes(args, platform)))
 }
 
-/// Returns the number of ranks as an argument for the program. Returns `None` if the project is not
-/// of ranks, if the command line states the number, or if it is unknown. A graph determines its
-/// number of ranks. `known_ranks` is the number without a graph.
+/// Returns the number of ranks as an argument for the program. A graph determines its number of
+/// ranks. `known_ranks` is the number without a graph. Returns `None` if the project is not of
+/// ranks, if the program has arguments already, or if the number is unknown.
 ///
 /// # Errors
-/// Reports an error and returns [`Exit::Usage`] if the command line and the graph state different
+/// Reports an error and returns [`Exit::Usage`] if the first argument and the graph state different
 /// numbers.
 pub(super) fn rank_argument(
     args: &RunArgs,

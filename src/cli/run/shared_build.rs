@@ -34,11 +34,12 @@ pub(crate) struct SharedBuild {
 }
 
 /// Returns the shared folder for a project, and locks it for this name of a project until the
-/// result is dropped. Does not wait for the lock. Returns `None` if the project is not built there.
-/// Possible reasons are:
+/// result is dropped. Does not wait for the lock. Runs `cargo clean` for another project of that
+/// name. Returns `None` if the project is not built there. Possible reasons are:
 ///
 /// * The user has selected a build folder.
-/// * The project has other local packages.
+/// * The project does not use a link to the sources, or its manifest cannot be read.
+/// * The project has other local packages, or is not a workspace of its own.
 /// * Another command is building a project of its name.
 /// * The file system does not record when folders are made.
 /// * The folder cannot be written or cleaned.
@@ -80,9 +81,9 @@ pub(crate) fn claim(
     })
 }
 
-/// Returns the path of a folder, the time of its creation, and its inode. The path alone is not
-/// enough: another folder with older files may be moved there, and Cargo would not compile them.
-/// Returns `None` if one of these is unknown.
+/// Returns the path of a folder, the time of its creation, and its inode, as one text. The path
+/// alone is not enough: another folder with older files may be moved there, and Cargo would not
+/// compile them. Returns `None` if one of these is unknown.
 fn identity(folder: &Path) -> Option<Vec<u8>> {
     let folder = folder.canonicalize().ok()?;
     let metadata = folder.metadata().ok()?;
@@ -92,7 +93,8 @@ fn identity(folder: &Path) -> Option<Vec<u8>> {
     Some(identity)
 }
 
-/// Removes the compiled units of the package. Returns true if this succeeds.
+/// Removes the compiled units of the package of a project from the build folder `folder`. Blocks
+/// until Cargo ends. Returns false if Cargo cannot be run or fails.
 fn clean(
     session: &mut Session<'_>,
     manifest: &Path,
@@ -130,7 +132,7 @@ fn is_alone(manifest: &toml::Table) -> bool {
             .all(|(_, value)| is_ours(value))
 }
 
-/// Returns true if all paths in a value lead to the sources of graphmap.
+/// Returns true if all paths in a value lead to the sources of graphmap. Arrays are not searched.
 fn is_ours(value: &toml::Value) -> bool {
     let toml::Value::Table(table) = value else {
         return true;

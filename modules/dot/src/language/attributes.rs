@@ -14,8 +14,9 @@ pub(crate) fn is_graphviz(element: Element, name: &str) -> bool {
     used_by(name).contains(letters(element))
 }
 
-/// Returns the names of the elements for which Graphviz has this attribute, with their articles.
-/// The result is empty if Graphviz does not have the attribute.
+/// Returns the names of the elements for which Graphviz has this attribute, with their articles:
+/// graph, subgraph, cluster, node, edge. The result is empty if Graphviz does not have the
+/// attribute.
 pub(crate) fn elements(name: &str) -> Vec<&'static str> {
     let used = used_by(name).chars();
     used.map(|letter| match letter {
@@ -28,8 +29,9 @@ pub(crate) fn elements(name: &str) -> Vec<&'static str> {
     .collect()
 }
 
-/// Returns Graphviz's attributes of an element for suggestions, without those that only programs
-/// write.
+/// Returns the names of Graphviz's attributes of an element for suggestions, in alphabetical order.
+/// Omits those that begin with `_`, which only programs write. For the graph, subgraphs and
+/// clusters, these are the attributes of all three.
 pub(crate) fn graphviz(element: Element) -> impl Iterator<Item = &'static str> {
     let fits = move |used: &str| used.contains(letters(element));
     let names = ATTRIBUTES.iter().filter(move |(_, used)| fits(used));

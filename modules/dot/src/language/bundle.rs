@@ -79,14 +79,18 @@ pub(super) struct Bundles {
 
 impl Bundles {
     /// Returns true if the node `number` is a bundle of which a member is repeated in another
-    /// statement.
+    /// statement than the first with members.
     pub(super) fn is_twice(&self, number: u32) -> bool {
         let draft = self.drafts.get(&number);
         draft.is_some_and(|draft| draft.twice.is_some())
     }
 
-    /// Adds an attribute to the draft of the node `number`, which is created if it does not exist.
-    /// Reports an invalid value, and a member with two values in one statement.
+    /// Adds an attribute to the draft of the node `number`. Creates the draft if the node has none.
+    /// The node becomes a bundle if the attribute is `bundle=` or a member, even with an invalid
+    /// value.
+    ///
+    /// Reports an invalid value, and a member with two different values in one statement. Of a
+    /// repeated member, the first value stays. `mention` is the position of the statement.
     pub(super) fn key(
         &mut self,
         reading: &mut Reading<'_>,

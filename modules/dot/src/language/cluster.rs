@@ -57,6 +57,7 @@ impl Tree {
     }
 
     /// Returns true if `inner` is `outer` or is inside it. `parent` returns the parent of a module.
+    /// Panics if the tree does not contain both modules.
     pub(super) fn nests(
         &self,
         inner: ModuleId,
@@ -96,7 +97,9 @@ impl Scopes {
         self.states.push(ScopeState::default());
     }
 
-    /// Marks a scope as having contents, and returns the innermost module around them.
+    /// Marks a scope as having contents, and returns the innermost module around them, which may be
+    /// the scope itself. Returns `None` if there is no such module. Panics if the scope has not
+    /// been opened.
     #[inline]
     pub(super) fn touch(&mut self, scope: u32) -> Option<ModuleId> {
         let state = &mut self.states[scope as usize];
@@ -104,8 +107,8 @@ impl Scopes {
         state.module
     }
 
-    /// Adds the scope `number`, which is a module if its name begins with `cluster`. Does nothing
-    /// if the scope is opened again.
+    /// Adds the scope `number`, which is a module if its name begins with `cluster`, in any case.
+    /// The scope around it then has contents. Has no effect if the scope is opened again.
     pub(super) fn open(
         &mut self,
         reading: &mut Reading<'_>,
@@ -132,7 +135,9 @@ impl Scopes {
         }
     }
 
-    /// Makes a module of a scope.
+    /// Makes a module of a scope, with the name `name`. Its kind is the name without `cluster`,
+    /// without `_` at its start and end, and without the number at its end. The kind is `cluster`
+    /// if only digits or no characters remain.
     fn make_module(&mut self, reading: &mut Reading<'_>, number: u32, name: &str) {
         let state = self.states[number as usize];
         let parent = state.module;
@@ -155,7 +160,9 @@ impl Scopes {
         state.own = true;
     }
 
-    /// Applies an attribute of a scope. Reports an attribute or a value that is not allowed.
+    /// Applies an attribute of a scope to the graph, or to the module that the scope is.
+    /// `cluster=true` makes a module of a subgraph. Reports an attribute or a value that is not
+    /// allowed.
     pub(super) fn attribute(
         &mut self,
         reading: &mut Reading<'_>,
@@ -261,7 +268,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Adds the codes of `allow="G0305,G0314"` and the like, each with its own position.
+    /// Adds the codes of `allow="G0305,G0314"` and the like, each with its own position. Reports a
+    /// list with an empty code, and adds none of it. Whether the codes exist is not checked.
     fn levels(&mut self, level: Level, attribute: &Attribute) {
         let Some(value) = self.read(attribute, |v| value::codes(v).map(str::to_owned)) else {
             return;

@@ -24,7 +24,8 @@ pub(super) struct Defaulted {
 }
 
 impl Defaulted {
-    /// Records the keys of the next edge.
+    /// Records the keys of the next edge, as a set of [`Key::bit`]. `edge` is its number, which
+    /// must ascend from call to call.
     #[inline]
     pub(super) fn push(&mut self, edge: usize, keys: u32) {
         if self.rows.last().map_or(0, |row| row.1) != keys {
@@ -32,8 +33,8 @@ impl Defaulted {
         }
     }
 
-    /// Returns the keys of an edge as a set of [`Key::bit`], which is 0 if it has none from
-    /// defaults.
+    /// Returns the keys that an edge has from defaults, as a set of [`Key::bit`]. The set is 0 if
+    /// there are none.
     pub(super) fn of(&self, edge: usize) -> u32 {
         let row = self.rows.partition_point(|row| row.0 as usize <= edge);
         row.checked_sub(1).map_or(0, |row| self.rows[row].1)
@@ -68,11 +69,12 @@ impl Pair<'_> {
 }
 
 impl Reading<'_> {
-    /// Combines the attributes of the edges of one channel, and returns the declaration of the
-    /// channel and its unusual attributes.
+    /// Combines the attributes of the one or two edges of one channel, and returns the declaration
+    /// of the channel and its unusual attributes.
     ///
-    /// The ends and the position are those of the first edge. `kind` is the kind of the bundle and
-    /// its position. Returns `None` if there are no edges. Reports contradictions.
+    /// The ends and the position are those of the first edge that is given. `kind` is the kind of
+    /// the bundle and its position. Returns `None` if no edge is given. Reports contradictions, and
+    /// still returns the channel.
     pub(super) fn both_edges(
         &mut self,
         [a, b]: [Option<&DrawnEdge>; 2],

@@ -34,7 +34,8 @@ pub(super) struct EdgeDraft {
 }
 
 impl EdgeDraft {
-    /// Adds one attribute of an edge.
+    /// Adds one attribute of an edge to this draft or to `unusual`. Reports an invalid value, and
+    /// `wrap=true` together with `beyond=NULL`.
     fn key(
         &mut self,
         reading: &mut Reading<'_>,
@@ -76,7 +77,8 @@ impl EdgeDraft {
     }
 
     /// Adds an attribute that the node of a bundle may also have, for its channels. Reports an
-    /// invalid value. Other keys are ignored.
+    /// invalid value. An invalid or empty value unsets an earlier one. In contrast, an empty
+    /// `type=` is reported, and the earlier type stays. Other keys are ignored.
     pub(super) fn channel_key(
         &mut self,
         reading: &mut Reading<'_>,
@@ -140,8 +142,9 @@ impl Before {
         }
     }
 
-    /// Returns the cached result of a list with the same text, with its spans moved to this list.
-    /// Returns `None` if there is none, or if it was read under other defaults.
+    /// Returns the cached result of a list with the same text. Spans that were inside the earlier
+    /// list are moved to this list. Returns `None` if the cache does not contain such a list, or if
+    /// it was read under other defaults.
     #[inline]
     fn find(&self, text: Text<'_>, list: Span) -> Option<EdgeDraft> {
         let (old, (number, mut draft)) = self.lists.get(text, list)?;
@@ -173,8 +176,9 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    /// Reads the attributes of a statement of edges, for [`Edges::channel`]. `defaults` are in
-    /// force.
+    /// Reads the attributes of a statement of edges, for the calls of [`Edges::channel`] that
+    /// follow. `defaults` are those in force. Reports attributes that are not allowed, invalid
+    /// values and contradictions.
     #[inline]
     pub(super) fn statement(
         &mut self,
@@ -272,7 +276,8 @@ impl Edges {
         draft
     }
 
-    /// Adds the channel of an edge of the current statement.
+    /// Adds the channel of an edge of the current statement, from `tail` to `head`. An end without
+    /// a port gets the port `out` or `in`. Reports an end with two different port names.
     #[inline]
     pub(super) fn channel(&mut self, reading: &mut Reading<'_>, tail: &End, head: &End) {
         let from = self.port(reading, tail, self.now.src, reading.known.out);
@@ -319,7 +324,7 @@ impl Edges {
         EndDecl { node, port }
     }
 
-    /// Returns the port of `node:port`, or `None` for a compass point.
+    /// Returns the port of `node:port`, or `None` if it is a compass point.
     #[inline]
     fn drawn_port(&mut self, reading: &mut Reading<'_>, port: Id) -> Option<Symbol> {
         if let Some((_, symbol)) = self.ports.get(reading.text, port.span) {
@@ -351,7 +356,8 @@ impl Reading<'_> {
 }
 
 /// Returns the port that Graphviz's `tailport=` or `headport=` names, without a compass point after
-/// it. Returns `None` if the value contains no port.
+/// it, and the span of the attribute. Returns `None` if the value names no port: if it is empty or
+/// only a compass point, or begins with a colon.
 fn graphviz_port(reading: &mut Reading<'_>, attribute: &Attribute) -> Option<(Symbol, Span)> {
     let value = reading.text.value(attribute.value);
     let port = value.split_once(':').map_or(&*value, |(port, _)| port);
@@ -359,7 +365,8 @@ fn graphviz_port(reading: &mut Reading<'_>, attribute: &Attribute) -> Option<(Sy
     is_name.then(|| (reading.out.names.intern(port), attribute.span()))
 }
 
-/// Returns true for a compass point, which only sets where the line ends in a picture.
+/// Returns true for a compass point in lower case, `c` or `_`, which only sets where the line ends
+/// in a picture.
 #[inline]
 fn is_compass(port: &str) -> bool {
     matches!(

@@ -29,7 +29,7 @@ pub(super) struct Explicit {
 }
 
 impl Explicit {
-    /// Records an attribute of an element.
+    /// Records an attribute of an element. Ignores a key without a [`Key::bit`].
     pub(super) fn note(&mut self, element: u32, key: Key, attribute: &Attribute) {
         let Some(bit) = key.bit() else {
             return;
@@ -47,13 +47,13 @@ impl Explicit {
         list.push((element, *attribute));
     }
 
-    /// Returns the first attribute for each pair of element and key, with the number of the
-    /// element, in the order of the text.
+    /// Returns the first recorded attribute for each pair of element and key, with the number of
+    /// the element, in the order of the calls of [`Explicit::note`].
     pub(super) fn attributes(&self) -> impl Iterator<Item = (u32, Attribute)> {
         self.first.iter().copied()
     }
 
-    /// Reports attributes with contradicting values.
+    /// Reports repeated attributes of one element whose value contradicts the first one.
     pub(super) fn finish(&self, reading: &mut Reading<'_>) {
         let key = |attribute: &Attribute| Key::of(&reading.text.value(attribute.name));
         let again = self.again.iter();
@@ -81,8 +81,8 @@ impl Explicit {
 }
 
 impl Reading<'_> {
-    /// Adds an attribute to a list, and returns true, if its key is new in the list. Otherwise
-    /// returns false, and reports the attribute if it contradicts the earlier one.
+    /// Adds an attribute to a list and returns true, if the list does not contain its key.
+    /// Otherwise returns false, and reports the attribute if it contradicts the earlier one.
     pub(super) fn list(&mut self, list: &mut List, key: Key, attribute: &Attribute) -> bool {
         let earlier = list.iter().find(|(k, _)| *k == key).map(|(_, a)| *a);
         match earlier {
@@ -92,7 +92,8 @@ impl Reading<'_> {
         earlier.is_none()
     }
 
-    /// Reports contradictions in the list of a default statement.
+    /// Reports contradictions in the list of one statement of defaults (`node [..]`, `edge [..]`).
+    /// Ignores attributes that `element` may not have, and members of bundles.
     pub(super) fn list_of_defaults(&mut self, element: Element, attributes: &[Attribute]) {
         let mut list = List::new();
         for attribute in attributes {
@@ -119,7 +120,8 @@ impl Reading<'_> {
         self.contradict(message, first.span(), again.span());
     }
 
-    /// Reports two positions that contradict each other.
+    /// Reports two positions that contradict each other. `message` says in what. `again` is the
+    /// later one.
     pub(super) fn contradict(&mut self, message: String, first: Span, again: Span) {
         self.report.push(
             Diagnostic::error(codes::CONTRADICTION, message)

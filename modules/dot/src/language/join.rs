@@ -28,8 +28,12 @@ struct BundleEnd {
 type DrawnEnds = (Vec<BundleEnd>, Vec<BundleEnd>);
 
 impl Reading<'_> {
-    /// Adds the channels of all bundles, and sorts all channels by position. Reports bundles that
-    /// cannot be joined. Such a bundle becomes a node again, with its edges as channels.
+    /// Adds the channels of all bundles. If there are bundles, all channels are then sorted by
+    /// position. Reports bundles that cannot be joined. Such a bundle becomes a node again, with
+    /// its edges as channels.
+    ///
+    /// Also reports attributes that only bundles may have, on nodes that are not bundles.
+    /// `defaulted` contains the keys that each edge has from defaults.
     pub(super) fn join_bundles(&mut self, bundles: Bundles, defaulted: &Defaulted) {
         let mut bundles: Vec<(u32, BundleDraft)> = bundles.drafts.into_iter().collect();
         bundles.sort_unstable_by_key(|(number, _)| *number);
@@ -65,11 +69,12 @@ impl Reading<'_> {
         self.out.channels.sort_by_key(|c| c.span.start);
     }
 
-    /// Adds the channels of one bundle. `ends` are the writers and readers that edges give. The
-    /// members of the bundle are added to them.
+    /// Adds the channels of the bundle `number`. `ends` are the writers and the readers that edges
+    /// give. The members of the bundle are added to them. `by_name` is the result of
+    /// [`Reading::nodes_by_name`].
     ///
-    /// Returns false, after a diagnostic, if the bundle is declared twice, if a member is wrong, or
-    /// if the writers and readers do not fit the kind.
+    /// Returns false, after a diagnostic, if a member is repeated in another statement, if a member
+    /// is wrong, or if the writers and readers do not fit the kind. No channels are added then.
     fn join(
         &mut self,
         number: u32,
@@ -95,10 +100,10 @@ impl Reading<'_> {
     }
 
     /// Removes the edges at bundles from the channels, and returns the writers and readers of each
-    /// bundle.
+    /// bundle, by the number of its node.
     ///
-    /// The second result contains bundles that are joined to each other. They get no more
-    /// diagnostics.
+    /// The second result contains bundles that are joined to each other. The edges between them are
+    /// reported, and stay channels. These bundles get no more diagnostics.
     fn drawn(&mut self, defaulted: &Defaulted) -> (HashMap<u32, DrawnEnds>, HashSet<u32>) {
         let mut drawn: HashMap<u32, DrawnEnds> = HashMap::new();
         let mut tangled = HashSet::new();
@@ -139,7 +144,8 @@ impl Reading<'_> {
         (drawn, tangled)
     }
 
-    /// Returns the node of each symbol, or `None` for symbols that are not names of nodes.
+    /// Returns a list with the node of each symbol, by its index. An entry is `None` if the symbol
+    /// is not the name of a node.
     fn nodes_by_name(&self) -> Vec<Option<NodeId>> {
         let mut by_name = vec![None; self.out.names.len()];
         for (id, node) in self.out.nodes.iter() {
@@ -148,8 +154,9 @@ impl Reading<'_> {
         by_name
     }
 
-    /// Returns the end of a member of a bundle. Returns `None`, after a report, if the member has
-    /// no process or its process does not exist.
+    /// Returns the end of a member of the bundle `bundle`. Returns `None`, after a report, if the
+    /// member has no process, or if its process does not exist or is a bundle. Also reports two
+    /// different names of its port, of which the one in the member's value wins.
     fn member_end(
         &mut self,
         bundle: u32,
@@ -294,8 +301,11 @@ impl Reading<'_> {
         );
     }
 
-    /// Adds the channels between the writers and readers of a bundle. Returns false, after a
-    /// report, if the kind is missing or does not fit.
+    /// Adds the channels between the writers and readers of a bundle.
+    ///
+    /// Returns false, after a report, if there are no writers or no readers, or more than the kind
+    /// permits. Also returns false if no kind is set for one writer and several readers. The
+    /// default for all other cases is `select`.
     fn join_bundle(
         &mut self,
         number: u32,

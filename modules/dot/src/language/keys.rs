@@ -70,7 +70,7 @@ impl Element {
     /// Number of variants.
     pub(crate) const COUNT: usize = 5;
 
-    /// Returns the name with its article.
+    /// Returns the name of the element with its article, such as `a node`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Element::Graph => "the graph",
@@ -165,7 +165,7 @@ const NUMBERED: &[(&str, OfNumber)] = &[
 
 impl Key {
     /// Returns the key of a name in either spelling, or `None` if the graph language has no such
-    /// name. Case matters.
+    /// name. Case matters. Any number that fits 32 bits may end the name of a member of a bundle.
     pub(crate) fn of(name: &str) -> Option<Key> {
         // Fast path: large graphs have several of these on every edge.
         match name {
@@ -233,20 +233,21 @@ impl Key {
         Some(1 << index)
     }
 
-    /// Returns true if an element may have this attribute.
+    /// Returns true if `element` may have this attribute.
     pub(crate) fn fits(self, element: Element) -> bool {
         use Key::{Capacity, Dst, Src, Traffic, Type};
         let common = matches!(self, Src | Dst | Type | Capacity | Traffic);
         (common && element == Element::Edge) || self.elements().contains(&element)
     }
 
-    /// Returns the elements that may have this attribute.
+    /// Returns the elements that may have this attribute. For members of bundles, this is a node.
     pub(crate) fn elements(self) -> &'static [Element] {
         let of_table = TABLE.iter().find(|(_, _, key, _)| *key == self);
         of_table.map_or(&[Element::Node], |(_, _, _, elements)| elements)
     }
 
-    /// Returns true for attributes of a bundle's channels or members.
+    /// Returns true for attributes of a bundle's channels or members. `bundle=` itself is not one
+    /// of them.
     pub(crate) fn is_of_bundle_node(self) -> bool {
         use Key::{
             Capacity, Flow, Initial, Reader, ReaderPort, Tag, Traffic, Type, Writer, WriterPort,
@@ -267,7 +268,7 @@ impl Key {
 }
 
 /// Returns the names that an element may have, for suggestions: the current ones, then the
-/// thesis's.
+/// thesis's. For a node, the names of members with the number 1 follow, in both spellings.
 pub(crate) fn names(element: Element) -> impl Iterator<Item = &'static str> {
     let fitting =
         move |(ours, thesis, _, elements): &(&'static str, &'static str, Key, &[Element])| {
@@ -292,8 +293,8 @@ pub(crate) fn names(element: Element) -> impl Iterator<Item = &'static str> {
         .chain(members)
 }
 
-/// Returns the current spelling and the key of a spelling of the thesis without a number. Returns
-/// `None` for all other names.
+/// Returns the current spelling and the key of a name in the spelling of the thesis. Returns `None`
+/// for all other names, also for those that end in a number.
 pub(crate) fn modern(name: &str) -> Option<(&'static str, Key)> {
     let row = TABLE.iter().find(|(_, thesis, _, _)| *thesis == name)?;
     (!name.is_empty()).then_some((row.0, row.2))

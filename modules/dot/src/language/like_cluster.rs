@@ -26,7 +26,8 @@ enum Like {
 }
 
 impl Reading<'_> {
-    /// Reports nodes with the name of a cluster or a module.
+    /// Reports nodes with the whole name of a cluster. Also reports nodes with another name of a
+    /// module, or with its kind, if only edges name them outside of such a module.
     pub(super) fn report_nodes_like_clusters(&mut self) {
         let clusters = self.names_of_modules();
         if clusters.is_empty() {
@@ -68,7 +69,8 @@ impl Reading<'_> {
         }
     }
 
-    /// Returns the names of modules, each with the first module that has it.
+    /// Returns the names and kinds of modules, each with a module that has it. The whole name of a
+    /// cluster takes precedence over other names.
     fn names_of_modules(&self) -> HashMap<Symbol, (Like, ModuleId)> {
         let names = &self.out.names;
         let mut all = HashMap::new();
@@ -95,8 +97,9 @@ impl Reading<'_> {
         all
     }
 
-    /// Returns true if a node is inside a module whose name or kind it has, or is in very many
-    /// modules.
+    /// Returns true if a node is inside a module of which it has the name or the kind. Also returns
+    /// true if it is in [`DEEPEST`] nested modules or more, of which the inner ones do not have its
+    /// name. `clusters` is the result of [`Reading::names_of_modules`].
     fn is_in_one(&self, node: &NodeDecl, clusters: &HashMap<Symbol, (Like, ModuleId)>) -> bool {
         let modules = &self.out.modules;
         let Some((_, called)) = clusters.get(&node.name) else {

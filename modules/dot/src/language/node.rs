@@ -51,7 +51,8 @@ impl Nodes {
         }
     }
 
-    /// Records that a node occurs at a position, inside `module` if there is one.
+    /// Records that a node occurs at a position, inside `module` if there is one. The node must
+    /// exist. The position is that of the attributes that follow.
     #[inline]
     pub(super) fn mention(
         &mut self,
@@ -68,7 +69,7 @@ impl Nodes {
     }
 
     /// Assigns a node to a module in which it occurs. The deepest such module wins. Records a node
-    /// in two modules that do not nest.
+    /// in two modules that do not nest, once. The environment is not assigned.
     fn put(
         &mut self,
         reading: &mut Reading<'_>,
@@ -146,7 +147,7 @@ impl Nodes {
     }
 
     /// Applies one attribute to the node `number`. Reports an invalid value, and an attribute on
-    /// the environment.
+    /// the environment. Neither of them is applied.
     pub(super) fn key(
         &mut self,
         reading: &mut Reading<'_>,
@@ -194,8 +195,9 @@ impl Nodes {
         }
     }
 
-    /// Derives the missing kinds, and reports nodes in two modules and nodes with the name of a
-    /// module.
+    /// Derives the kinds that no attribute sets, from the name of the process without the number at
+    /// its end. Reports nodes in two modules, except bundles that are declared twice, and nodes
+    /// with the name of a module.
     pub(super) fn finish(&self, reading: &mut Reading<'_>) {
         reading.report_nodes_like_clusters();
         // Most nodes have the same kind as the node before.
@@ -244,8 +246,8 @@ impl Nodes {
 }
 
 impl Reading<'_> {
-    /// Adds a node with default attributes and returns its number. Warns of `null` in other letters
-    /// than `NULL`.
+    /// Adds a node with default attributes and returns its number. The node is the environment if
+    /// `name` is `NULL`. Warns of `null` in other letters than `NULL`.
     pub(super) fn add_node(&mut self, name: Symbol, span: Span) -> u32 {
         let number = self.flags.len() as u32;
         self.out.nodes.push(NodeDecl {
@@ -274,7 +276,8 @@ impl Reading<'_> {
         number
     }
 
-    /// Returns true, after a diagnostic, if the node is the environment, which has no attributes.
+    /// Returns true, after a diagnostic about `attribute`, if the node `number` is the environment,
+    /// which has no attributes.
     fn is_of_environment(&mut self, number: u32, attribute: &Attribute) -> bool {
         let environment = self.flags[number as usize] & ENVIRONMENT != 0;
         if environment {
@@ -284,7 +287,8 @@ impl Reading<'_> {
         environment
     }
 
-    /// Removes the environment and the bundles from the nodes, and numbers the others again.
+    /// Removes the environment and the bundles from the nodes, and numbers the others again. Ends
+    /// of channels at removed nodes become `None`. Constraints on removed nodes are removed.
     pub(super) fn retain_processes(&mut self) {
         if self.flags.iter().all(|f| f & (ENVIRONMENT | BUNDLE) == 0) {
             return;

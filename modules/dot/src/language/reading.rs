@@ -72,8 +72,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the key of an attribute, or `None` if the element may not have it. Reports an
-    /// attribute that is misplaced or unknown. An attribute of Graphviz is not reported.
+    /// Returns the key of an attribute, or `None` if the element may not have it or if the graph
+    /// language does not have it. Reports an attribute that is misplaced or unknown, except an
+    /// attribute of Graphviz.
     pub(super) fn key(&mut self, element: Element, attribute: &Attribute) -> Option<Key> {
         let span = attribute.name.span;
         if let Some((_, key)) = self.keys[element as usize].get(self.text, span) {
@@ -117,8 +118,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Parses the value of an attribute like [`read`](Self::read), but returns `None` for an empty
-    /// value, which unsets a default, as in Graphviz.
+    /// Parses the value of an attribute like [`read`](Self::read). Returns `None` without a report
+    /// for an empty value, which unsets a default, as in Graphviz.
     pub(super) fn read_if_set<T>(
         &mut self,
         attribute: &Attribute,
@@ -130,7 +131,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the symbol of an attribute's value. Reports an empty value and returns `None`.
+    /// Returns the symbol of an attribute's value, which is added to the names. Returns `None`,
+    /// after a report, for an empty value.
     pub(super) fn symbol(&mut self, attribute: &Attribute) -> Option<Symbol> {
         let span = attribute.value.span;
         if let Some((_, symbol)) = self.symbols.get(self.text, span) {
@@ -146,7 +148,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Returns the id of the node with a number.
+/// Returns the id of the node with a number. Whether the node exists is not checked.
 pub(super) fn node_id(number: u32) -> NodeId {
     NodeId::from_index(number as usize)
 }

@@ -28,13 +28,13 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Returns the number of diagnostics so far, including discarded ones.
+    /// Returns the number of calls that reported something so far, including discarded diagnostics.
     pub(super) fn reported_count(&self) -> usize {
         self.reported_count
     }
 
-    /// Adds a diagnostic. Discards it if its code was reported at the same position, or
-    /// [`MOST_OF_A_CODE`] times.
+    /// Adds a diagnostic. Discards it if its code was reported at the same position, or at
+    /// [`MOST_OF_A_CODE`] other positions.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         self.reported_count += 1;
         if let Some(primary) = &diagnostic.primary
@@ -49,7 +49,8 @@ impl Report {
         }
     }
 
-    /// Adds all diagnostics to `diagnostics`, with notes about discarded ones.
+    /// Adds all diagnostics to `diagnostics`, in the order of the reports. Notes contain the number
+    /// of those of each code that were not kept, and of the occurrences of an unknown name.
     pub(super) fn finish(mut self, diagnostics: &mut Diagnostics) {
         for (index, count) in self.unknown.into_values() {
             if count > 1
@@ -72,8 +73,8 @@ impl Report {
     }
 
     /// Reports an attribute that neither the graph language nor Graphviz has for the element. Each
-    /// name is reported once for each sort of element. Does not report an attribute that Graphviz
-    /// has.
+    /// name is reported once for each sort of element, and then only counted. Does nothing for an
+    /// attribute that Graphviz has for the element.
     pub(super) fn unknown(&mut self, element: Element, name: &str, attribute: &Attribute) {
         if is_graphviz(element, name) {
             return;
@@ -150,7 +151,8 @@ impl Report {
         self.push(diagnostic);
     }
 
-    /// Reports an attribute that describes one node but is written as a default.
+    /// Reports an attribute that describes one node but is written as a default, or for several
+    /// nodes.
     pub(super) fn no_default(&mut self, name: &str, attribute: &Attribute) {
         self.push(
             Diagnostic::error(

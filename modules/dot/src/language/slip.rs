@@ -94,9 +94,13 @@ impl Reading<'_> {
     }
 }
 
-/// Returns the names that may be intended by a name: with two adjacent letters swapped, with one
-/// letter of a double one removed, or with one letter inserted. An `s` at the end is not inserted,
-/// because it makes a plural.
+/// Returns the names that may be intended by a name, of which some may occur twice. In each, two
+/// different adjacent letters are swapped, one letter of a double one is removed, or one letter
+/// from `a` to `z` is inserted.
+///
+/// A letter is inserted only before a letter or at the end. An `s` at the end is not inserted,
+/// because it makes a plural. The result is empty for a name of fewer than [`SHORTEST`] or more
+/// than 40 characters.
 fn neighbours(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut all = Vec::new();

@@ -15,16 +15,18 @@ use graphmap_kpn::names::Symbol;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
-/// Returns true if a process has at most one value of this key. It may be in several `colocate` and
-/// `separate` groups.
+/// Returns true for the keys that are compared between the nodes of a process, and of which a
+/// process has at most one value. Returns false for all others: a process may be in several
+/// `colocate` and `separate` groups.
 fn is_single(key: Key) -> bool {
     use Key::{Hold, Host, Load, Mem, OsProcess};
     matches!(key, Load | Mem | Host | OsProcess | Hold)
 }
 
 impl Explicit {
-    /// Reports contradicting values on nodes of one process, and copies an explicit load or memory
-    /// size to the other nodes, so that it overrides their defaults.
+    /// Reports contradicting values on nodes of one process. Copies an explicit load or memory size
+    /// to all nodes of the process, so that it overrides their defaults. Of several, the first one
+    /// counts.
     pub(super) fn join_split_processes(&self, reading: &mut Reading<'_>) {
         if reading.out.nodes.values().all(|n| n.process.is_none()) {
             return;
@@ -72,7 +74,8 @@ impl Explicit {
 }
 
 impl Reading<'_> {
-    /// Reports an attribute on two nodes of one process, unless the values mean the same.
+    /// Reports an attribute on two nodes of one process, unless the values mean the same or one is
+    /// invalid. `first` and `again` are the numbers of the nodes and their attributes.
     fn report_split_process(&mut self, key: Key, first: (u32, Attribute), again: (u32, Attribute)) {
         let [a, b] = [first.1.value, again.1.value].map(|value| self.text.value(value));
         if value::same(key, &a, &b) {

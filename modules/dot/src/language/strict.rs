@@ -12,8 +12,8 @@ use graphmap_kpn::source::Span;
 use hashbrown::HashMap;
 
 impl Reading<'_> {
-    /// Reports each edge between nodes that an earlier edge already joins. `strict` is the position
-    /// of the word.
+    /// Reports each edge between nodes that an earlier edge already joins in the same direction.
+    /// `strict` is the position of the word.
     ///
     /// Must be called before bundles are joined, while all nodes and edges are as drawn.
     pub(super) fn report_merged_edges(&mut self, strict: Span) {

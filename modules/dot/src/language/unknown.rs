@@ -27,8 +27,9 @@ const SYNONYMS: &[(Element, &str, &str, &str)] = &[
 const COST_OF_PROCESS: &str = "use `load=` for the cost of a process";
 const COST_OF_CHANNEL: &str = "use `traffic=` for the cost of a channel";
 
-/// Returns the warning about an attribute that neither the graph language nor Graphviz has for an
-/// element. It suggests a similar attribute if there is one.
+/// Returns the warning about an attribute that neither the graph language nor Graphviz has for
+/// `element`. It suggests a similar attribute if there is one. If Graphviz has the attribute for
+/// other elements, the warning names these. `span` is the position of the name.
 pub(super) fn unknown(element: Element, name: &str, span: Span) -> Diagnostic {
     let on = element.name();
     let synonym = SYNONYMS

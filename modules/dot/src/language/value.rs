@@ -30,7 +30,7 @@ impl Misfit {
     }
 }
 
-/// Checks a name, which must not be empty.
+/// Returns a name unchanged. It is a misfit if it is empty.
 pub(crate) fn name(value: &str) -> Result<&str, Misfit> {
     match value {
         "" => Err(Misfit::of("a name that is not empty")),
@@ -38,8 +38,8 @@ pub(crate) fn name(value: &str) -> Result<&str, Misfit> {
     }
 }
 
-/// Checks a list of codes of diagnostics, separated by commas. Whether the codes exist is not
-/// checked.
+/// Checks a list of codes of diagnostics, separated by commas, and returns it unchanged. It is a
+/// misfit if a code is empty or blank. Whether the codes exist is not checked.
 pub(crate) fn codes(value: &str) -> Result<&str, Misfit> {
     if value.split(',').any(|code| code.trim().is_empty()) {
         return Err(Misfit::of(
@@ -49,21 +49,25 @@ pub(crate) fn codes(value: &str) -> Result<&str, Misfit> {
     Ok(value)
 }
 
-/// Parses a whole number of 32 bits.
+/// Parses a whole number from 0 to [`u32::MAX`]. Any other value is a misfit.
 pub(crate) fn count(value: &str) -> Result<u32, Misfit> {
     value
         .parse()
         .map_err(|_| Misfit::of("a whole number from 0 to 4294967295"))
 }
 
-/// Parses the version of the graph language. The caller decides whether it is supported.
+/// Parses the version of the graph language, a whole number of 32 bits. Any other value is a
+/// misfit. The caller decides whether the version is supported.
 pub(crate) fn version(value: &str) -> Result<u32, Misfit> {
     count(value)
         .map_err(|_| Misfit::of("the version of the graph language, a whole number: `graphmap=1`"))
 }
 
 /// Parses a range into minimum and maximum: `4`, `1-4`, `1-` or `-4`. A missing minimum is 0, and a
-/// missing maximum is [`u32::MAX`]. The minimum must not exceed the maximum.
+/// missing maximum is [`u32::MAX`]. White space around the numbers is ignored.
+///
+/// It is a misfit if the minimum exceeds the maximum, if both are missing, or if one is not a
+/// number.
 pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
     let number = |text: &str, open: u32| match text.trim() {
         "" => Some(open),
@@ -80,7 +84,8 @@ pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
     ))
 }
 
-/// Parses a capacity: a whole number from 1.
+/// Parses a capacity: a whole number from 1 to [`u32::MAX`]. Any other value is a misfit, and for
+/// `0` it contains a hint.
 pub(crate) fn capacity(value: &str) -> Result<NonZeroU32, Misfit> {
     value.parse().map_err(|_| Misfit {
         expected: "a whole number from 1 to 4294967295",
@@ -89,20 +94,21 @@ pub(crate) fn capacity(value: &str) -> Result<NonZeroU32, Misfit> {
     })
 }
 
-/// Parses an MPI tag: a whole number that is not negative.
+/// Parses an MPI tag: a whole number from 0 to [`i32::MAX`]. Any other value is a misfit.
 pub(crate) fn tag(value: &str) -> Result<i32, Misfit> {
     let tag = value.parse().ok().filter(|tag| *tag >= 0);
     tag.ok_or(Misfit::of("a whole number from 0 to 2147483647"))
 }
 
-/// Parses a cost: a finite number of at least 0.
+/// Parses a cost: a finite number of at least 0. Any other value is a misfit.
 pub(crate) fn amount(value: &str) -> Result<f64, Misfit> {
     let number = value.parse::<f64>().ok();
     let number = number.filter(|n| n.is_finite() && *n >= 0.0);
     number.ok_or(Misfit::of("a finite number of at least 0"))
 }
 
-/// Parses a number of bytes, with an optional unit ([`size::split`]). It need not be whole.
+/// Parses a number of bytes, with an optional unit ([`size::split`]). It need not be whole. It is a
+/// misfit if it is not a number, is negative, or is not finite.
 pub(crate) fn bytes(value: &str) -> Result<f64, Misfit> {
     // Fast path: nearly all values are plain numbers.
     if let Ok(number) = value.parse::<u32>() {
@@ -156,7 +162,8 @@ fn one_at(value: &str) -> Option<At> {
     }
 }
 
-/// Parses `at=`: one word for each end of the channel, writer first, or one word for both.
+/// Parses `at=`: one word for each end of the channel, writer first, or one word for both. A word
+/// is `first`, `last`, `all`, `each` or a number from 1. Any other value is a misfit.
 pub(crate) fn at(value: &str) -> Result<(At, At), Misfit> {
     let both = match value.split_once(',') {
         None => one_at(value.trim()).map(|at| (at, at)),
@@ -171,8 +178,8 @@ pub(crate) fn at(value: &str) -> Result<(At, At), Misfit> {
     })
 }
 
-/// Parses `beyond=`: the target of steps past the last instance. The result is true, because `NULL`
-/// is the only value.
+/// Parses `beyond=`: the target of steps past the last instance. The result is true for `NULL`. Any
+/// other value is a misfit.
 pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
     match value {
         "NULL" => Ok(true),
@@ -180,7 +187,8 @@ pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
     }
 }
 
-/// Parses `step=`: the distance in each level of repetition, outermost first.
+/// Parses `step=`: the distance in each level of repetition, outermost first. It is a misfit unless
+/// it consists of whole numbers with commas between them.
 pub(crate) fn step(value: &str) -> Result<Vec<i32>, Misfit> {
     let steps: Result<Vec<i32>, _> = value.split(',').map(|s| s.trim().parse()).collect();
     steps.map_err(|_| Misfit::of("a whole number, or one for each level, such as `1` or `1,0`"))

@@ -7,10 +7,12 @@ use crate::token::TokenKind;
 use graphmap_kpn::source::Span;
 
 impl<E: Events> Parser<'_, '_, E> {
-    /// Parses one or more lists `[..]` into `attributes`. Continues in the list after an error.
+    /// Parses all lists `[..]` that follow each other into `attributes`, which is cleared first. If
+    /// none follows, `attributes` stays empty. Continues in the list after an error.
     ///
     /// # Errors
-    /// Returns [`Broken`] if a list seems to have ended without `]`, or after too many errors.
+    /// Returns [`Broken`], after a report, if a list seems to have ended without `]`, or after too
+    /// many errors.
     pub(super) fn attributes(&mut self) -> Read<()> {
         self.attributes.clear();
         while self.at(TokenKind::OpenBracket) {
@@ -29,7 +31,8 @@ impl<E: Events> Parser<'_, '_, E> {
         Ok(())
     }
 
-    /// Skips the broken attribute. Returns false if the list itself seems to have ended.
+    /// Skips the broken attribute, and the `,` or `;` after it. Returns false if the list itself
+    /// seems to have ended.
     fn recover_in_list(&mut self) -> bool {
         let mut progressed = false;
         if std::mem::take(&mut self.left_list) {
@@ -123,8 +126,8 @@ impl<E: Events> Parser<'_, '_, E> {
         Ok(())
     }
 
-    /// Reports a value that needs quotes. `word` follows the value directly, and is a part of it
-    /// unless an attribute begins there.
+    /// Reports a value that needs quotes, and skips the rest of it. `word` follows the value
+    /// directly, and is a part of it unless an attribute begins there.
     fn unquoted(&mut self, value: Span, word: Span) -> Broken {
         let mut whole = value.to(word);
         while self.here().start == whole.end && (self.is_id() || self.is_in_words()) {
@@ -135,7 +138,7 @@ impl<E: Events> Parser<'_, '_, E> {
     }
 
     /// Returns the value without quotes that ends where the current token begins. Returns `None` if
-    /// the last value does not end there or has quotes.
+    /// there is no attribute yet, or if the value of the last one does not end there or has quotes.
     fn value_before(&self) -> Option<Span> {
         let value = self.attributes.last()?.value.span;
         let touches = value.end == self.here().start;
@@ -143,14 +146,15 @@ impl<E: Events> Parser<'_, '_, E> {
         (touches && !quoted).then_some(value)
     }
 
-    /// Returns true if the current token often occurs in the middle of a word: `std::vec::Vec`,
-    /// `a-b`.
+    /// Returns true if the current token is a stray character, `+` or `:`, which often occur in the
+    /// middle of a word: `std::vec::Vec`, `a-b`.
     fn is_in_words(&self) -> bool {
         use TokenKind::{Colon, Plus, Stray};
         matches!(self.token.kind, Stray | Plus | Colon)
     }
 
-    /// Skips the end of a statement that was read as a part of a list.
+    /// Skips each `;` at the end of a statement that was read as a part of a list. Records that the
+    /// list has ended, so that parsing continues outside of it.
     fn leave_list(&mut self) -> Broken {
         while self.at(TokenKind::Semicolon) {
             self.advance();
@@ -161,8 +165,8 @@ impl<E: Events> Parser<'_, '_, E> {
     }
 }
 
-/// Returns true if a token cannot be in a list of attributes, because the `]` must be missing
-/// before it.
+/// Returns true if a token cannot be in a list of attributes, so that the `]` must be missing
+/// before it: a brace, an edge operator, a `[` or the end of the text.
 fn ends_list(kind: TokenKind) -> bool {
     use TokenKind::{Arrow, CloseBrace, End, Line, OpenBrace, OpenBracket};
     matches!(

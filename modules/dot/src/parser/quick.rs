@@ -10,8 +10,8 @@ use crate::scan::Scan;
 use graphmap_kpn::source::Span;
 
 impl<E: Events> Parser<'_, '_, E> {
-    /// Reads statements `a:p -> b:q [..];` while there are any. Returns false, at the same token,
-    /// if there are none.
+    /// Reads and reports plain statements `a:p -> b:q [..];` while there are any. Returns false, at
+    /// the same token, if there are none or if the graph is undirected.
     pub(super) fn quick_edges(&mut self) -> bool {
         if !self.directed {
             return false;
@@ -43,7 +43,7 @@ impl<E: Events> Parser<'_, '_, E> {
         true
     }
 
-    /// Continues with the token after `last`.
+    /// Continues with the token after the span `last`, which becomes the last token.
     fn go_on(&mut self, last: Span) {
         self.last = last;
         self.lexer.go_to(last.end - self.text.base());
@@ -61,7 +61,8 @@ struct Edge {
     last: Span,
 }
 
-/// Reads a statement and its attributes. Returns `None`, at any position in it, if it is not plain.
+/// Reads a statement and its attributes, which replace those in `attributes`. Returns `None` if it
+/// is not plain. The scan may then have stopped at any position in it.
 #[inline(always)]
 fn edge(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Edge> {
     let tail = node(scan)?;
@@ -96,6 +97,7 @@ fn edge(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Edge> {
 }
 
 /// Reads a name, and the ports that follow it directly. Returns `None` if one of them is not plain.
+/// The scan may then have stopped at any position in them.
 #[inline(always)]
 fn node(scan: &mut Scan<'_>) -> Option<NodeRef> {
     let mut node = NodeRef {
@@ -112,8 +114,9 @@ fn node(scan: &mut Scan<'_>) -> Option<NodeRef> {
     Some(node)
 }
 
-/// Reads a list, and returns the span of its closing bracket. Returns `None`, at any position in
-/// it, if the list is not plain. Its first attributes may then have been added.
+/// Reads a list from its `[`, adds its attributes, and returns the span of its closing bracket.
+/// Returns `None`, at any position in it, if the list is not plain. Its first attributes may then
+/// have been added.
 #[inline]
 fn list(scan: &mut Scan<'_>, attributes: &mut Vec<Attribute>) -> Option<Span> {
     scan.one();

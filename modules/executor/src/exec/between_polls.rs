@@ -46,7 +46,8 @@ impl LeaveNotice {
 }
 
 /// Sends a frame about an end that leaves, after the current poll if the end belongs to the current
-/// scheduler, and otherwise at once. No frame is sent after the run has ended or failed.
+/// scheduler, and otherwise at once. The same delay applies while processes are created. No frame
+/// is sent after the run has ended or failed.
 pub fn send_leave(remote: &Rc<Remote>, to: SchedulerId, kind: u32, channel: u32) {
     let leave = Box::new(LeaveNotice {
         remote: Rc::clone(remote),
@@ -68,8 +69,9 @@ pub fn send_leave(remote: &Rc<Remote>, to: SchedulerId, kind: u32, channel: u32)
 }
 
 impl Scheduler {
-    /// Does the work that the last poll deferred: wakes processes and sends frames. The work must
-    /// not wait until after the next poll, which may compute for a long time.
+    /// Does the work that the last poll deferred: wakes processes, closes ends of channels, drops
+    /// tokens and sends frames. The work must not wait until after the next poll, which may compute
+    /// for a long time.
     #[inline(always)]
     pub(super) fn flush_deferred(&self) {
         if self.deferred.is_pending() {
@@ -97,7 +99,8 @@ impl Scheduler {
     }
 
     /// Sends the frames that ports of the runs around this one have for other OS processes, as far
-    /// as there is space. Returns false if some are left. This scheduler must not sleep then.
+    /// as there is space. Returns false if some are left. This scheduler must not sleep then, and
+    /// the next call of [`Scheduler::flush_deferred`] tries again.
     #[cold]
     fn flush_around(&self) -> bool {
         let flushed = current::flush_around(self);
@@ -109,8 +112,9 @@ impl Scheduler {
 
     /// Exchanges frames with other OS processes on behalf of the runs around this one, before this
     /// scheduler sleeps. It does so if they have frames that do not fit into the link, or values to
-    /// drop when these have been sent. Then it waits briefly. Returns true if this scheduler must
-    /// not sleep yet.
+    /// drop when these have been sent. Returns true if this scheduler must not sleep yet. Before
+    /// that, blocks for [`SPACE_CHECK_INTERVAL`] if no process is ready. Returns false if there is
+    /// no run around this one.
     pub(super) fn wait_for_space_around(&self) -> bool {
         !self.outer.get().is_null() && self.waits_around()
     }
@@ -146,7 +150,7 @@ impl Scheduler {
     }
 
     /// Wakes and drops the foreign wakers that have accumulated. This is user code, so it runs here
-    /// and not while the scheduler changes its state.
+    /// and not while the scheduler changes its state. A panic in it ends the run.
     #[inline]
     pub(super) fn tidy(&self) {
         if self.hooks.has_released() {
@@ -189,15 +193,16 @@ impl Scheduler {
         true
     }
 
-    /// Returns kind and index of the process in whose name ends and tokens are left at present. The
-    /// contents of a token are left by the process that left the token, which may have ended by
-    /// then.
+    /// Returns kind and index of the process in whose name ends and tokens are left at present, or
+    /// `None` if there is none. The contents of a token are left by the process that left the
+    /// token, which may have ended by then.
     pub(super) fn leaves(&self) -> Option<(u32, u32)> {
         self.closings.left_by.get().or_else(|| self.running())
     }
 
     /// Closes the ends that processes have left, and drops the unread tokens that are queued.
-    /// Returns true if there was an end or a token.
+    /// Continues until none are left, because both run user code, which may leave more. Returns
+    /// true if there was an end or a token. A panic in it ends the run.
     pub(super) fn close_left(&self) -> bool {
         let mut any = false;
         loop {

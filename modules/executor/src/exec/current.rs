@@ -35,7 +35,7 @@ pub fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
 }
 
 /// Returns the first ids for a scheduler that is created now. A nested run continues the ids of the
-/// run around it.
+/// run around it. Outside of a run, ids begin at 0.
 #[inline]
 pub fn first_ids() -> FirstIds {
     with_current(Scheduler::next_ids).unwrap_or_default()
@@ -47,7 +47,8 @@ pub fn room() -> usize {
     (MOST - first_ids().process) as usize
 }
 
-/// Calls `f` with the scheduler of the process that is going to wait, and returns its result.
+/// Calls `f` with the scheduler of this thread, for the process that is going to wait, and returns
+/// the result of `f`.
 ///
 /// # Panics
 /// Panics if it is called outside of a run.
@@ -61,14 +62,15 @@ pub fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     with_current(f).unwrap_or_else(|| no_process())
 }
 
-/// Returns the id of the process that is being polled on this thread, or [`NO_ID`].
+/// Returns the id of the process that is being polled on this thread. Returns [`NO_ID`] if no
+/// process is being polled, also outside of a run.
 #[inline]
 pub fn running() -> u32 {
     with_current(|scheduler| scheduler.core.running.process()).unwrap_or(NO_ID)
 }
 
 /// Returns the name, rank and position of the process that is being polled on this thread. Returns
-/// `None` if no process is being polled.
+/// `None` if no process is being polled, also outside of a run.
 #[inline]
 pub fn running_process() -> Option<ProcessInfo> {
     let process = |scheduler: &Scheduler| {
@@ -85,14 +87,15 @@ pub fn wake(id: u32) {
 }
 
 /// Wakes a process or hook of the scheduler of this thread. The process is polled next, unless the
-/// order is shuffled. Has no effect outside of a run.
+/// order is shuffled or it has been woken before. Has no effect outside of a run.
 #[inline]
 pub fn wake_next(id: u32) {
     with_current(|scheduler| scheduler.wake_next(id));
 }
 
-/// Wakes a process or hook of the scheduler of this thread because a reader has left. The process
-/// is polled before all others, unless the order is shuffled.
+/// Wakes a process or hook of the scheduler of this thread because a reader has left. If `id` is a
+/// process, it is polled before all others as soon as a process has ended, unless the order is
+/// shuffled. Has no effect outside of a run.
 #[inline]
 pub fn wake_stopped(id: u32) {
     with_current(|scheduler| {
@@ -103,8 +106,9 @@ pub fn wake_stopped(id: u32) {
     });
 }
 
-/// Requests an early poll of the process that last waited to write to a reader that has left. This
-/// has an effect if the process has been woken and not been polled since.
+/// Requests an early poll of the process that last waited to write to a reader that has left. The
+/// process is then polled before all others as soon as a process has ended. This has an effect only
+/// if `id` has been woken and not been polled since, and the order is not shuffled.
 ///
 /// Otherwise a chain of processes that end one after the other would need a poll of all other
 /// processes for each link.
@@ -134,7 +138,7 @@ pub fn with_run<R>(run: u64, f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
 }
 
 /// Sends the waiting frames of the runs around the run of `scheduler`, because their schedulers do
-/// not run now. Returns true if no frame is left.
+/// not run now. Sends only as many as there is space for. Returns true if no frame is left.
 #[inline]
 pub fn flush_around(scheduler: &Scheduler) -> bool {
     let mut all = true;
@@ -187,8 +191,8 @@ pub fn forget(end: *const ()) {
 }
 
 /// Returns the id of the process that polls with this context, or the hook of its task. Returns
-/// `None` if the context has a foreign waker, such as the waker of a combinator, or belongs to
-/// another scheduler.
+/// `None` outside of a run. Also returns `None` if the context has a foreign waker, such as the
+/// waker of a combinator, or belongs to another scheduler.
 #[inline(always)]
 pub fn plain_waiter(context: &Context<'_>) -> Option<u32> {
     let scheduler = CURRENT.get();
@@ -201,8 +205,8 @@ pub fn plain_waiter(context: &Context<'_>) -> Option<u32> {
     Some(unsafe { (*core).running.id() })
 }
 
-/// Records the number of tokens that a channel of this thread carried, if the run is measured.
-/// Called when the channel is freed.
+/// Records the number of tokens that the channel `number` of this thread carried, if the run is
+/// measured. Called when the channel is freed. Has no effect outside of a run.
 #[inline]
 pub fn channel_is_gone(number: u32, tokens: u64) {
     with_current(|scheduler| {
@@ -214,7 +218,8 @@ pub fn channel_is_gone(number: u32, tokens: u64) {
 }
 
 /// Records that a reader left without reading all tokens that were written or were to be written.
-/// It is not recorded after the run has stopped, because then all processes leave.
+/// `number` returns the number of its channel, or `None` to record no channel. Has no effect
+/// outside of a run, or after the run has stopped, because then all processes leave.
 #[inline]
 pub fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
     with_current(|scheduler| {
@@ -244,7 +249,8 @@ pub unsafe fn close_later(run: u64, end: *const (), close: unsafe fn(*const ()))
     .unwrap_or(false)
 }
 
-/// Drops tokens that a reader has left unread, at once or at the latest after the current poll.
+/// Drops tokens that a reader has left unread, at once or at the latest after the current poll. A
+/// panic of a destructor that runs at once is passed on to the caller.
 ///
 /// Tokens of channels borrow nothing, because ends exist for `'static` types only. Therefore they
 /// may be dropped later.
@@ -261,7 +267,7 @@ pub fn drop_tokens<T>(tokens: Vec<T>) {
     }
 }
 
-/// Counts a wake-up sent to another scheduler.
+/// Counts a wake-up sent to another scheduler. Has no effect outside of a run.
 #[inline]
 pub fn count_sent() {
     with_current(|scheduler| scheduler.statistics.borrow_mut().sent += 1);
@@ -282,7 +288,7 @@ pub(crate) fn wake_if_here(core: &WakerCore, id: u32) -> bool {
 }
 
 /// Ends the run because the process `index` of a kind, on this thread, returned an error. The
-/// message contains the causes of the error.
+/// message contains up to 32 causes of the error. Has no effect outside of a run.
 #[cold]
 pub fn failed(kind: u32, index: u32, error: &dyn Error) {
     let mut message = error.to_string();
@@ -299,8 +305,8 @@ pub fn failed(kind: u32, index: u32, error: &dyn Error) {
 }
 
 /// Returns the upper layer of the scheduler of this thread, and the rank of the process that is
-/// running. Creates the layer if necessary. Returns `None` if no process is running, if the run has
-/// no such layer, or if the layer has another type.
+/// running. Creates the layer if necessary. Returns `None` outside of a run, if no process is
+/// running, if the run has no such layer, or if the layer has another type.
 pub fn upper_layer<F: UpperLayer>() -> Option<(Rc<F>, u32)> {
     let found = with_current(|scheduler| {
         let (kind, index) = scheduler.running()?;

@@ -47,8 +47,9 @@ use std::sync::atomic::Ordering;
 
 impl Scheduler {
     /// Takes part in a deadlock detection: reports the waits of the processes of this scheduler,
-    /// blocks until the decision, carries it out and returns it. The decision is never
-    /// [`Decision::ReportAll`], after which this function reports a second time.
+    /// and blocks until the decision. Grows the channels that are to grow, and returns the
+    /// decision. The decision is never [`Decision::ReportAll`], after which this function reports a
+    /// second time.
     #[cold]
     pub(super) fn detect_deadlock(&self) -> Decision {
         let mut decision = self.report_and_wait(self.report_waits());
@@ -69,7 +70,8 @@ impl Scheduler {
         decision
     }
 
-    /// Returns a report of the waits that have changed since the last call.
+    /// Returns a report of the waits that have changed, and of the processes that have ended, since
+    /// the last call. If no process of this scheduler remains, the report contains no waits.
     fn report_waits(&self) -> WaitReport {
         let ended = self.ended.take();
         self.reported.set(self.live.get() > 0);
@@ -116,8 +118,8 @@ impl Scheduler {
         report
     }
 
-    /// Returns the update for one side of a channel. Returns `None` if a bundle or another OS
-    /// process reports it.
+    /// Returns the update for one side of a channel, also if no process waits there. Returns `None`
+    /// if a bundle or another OS process reports this side.
     fn update(&self, side_state: SideState) -> Option<Update> {
         let SideState {
             number,
@@ -139,8 +141,8 @@ impl Scheduler {
     }
 
     /// Returns the wait at a side of a channel. Returns `None` if no process waits there, if a
-    /// bundle reports the wait, or if the process has ended. For an end of a channel between
-    /// schedulers, records that the wait was reported.
+    /// bundle reports the wait, or if the process has ended or is not on this scheduler. For an end
+    /// of a channel between schedulers, records that the wait was reported.
     fn wait(&self, side_state: SideState) -> Option<Wait> {
         let SideState {
             number,
@@ -235,7 +237,9 @@ impl Scheduler {
         self.detect_deadlock()
     }
 
-    /// Reports to the first scheduler, and blocks until it has decided. Returns the decision.
+    /// Reports to the scheduler that decides, and blocks until it has decided. Returns the
+    /// decision. With several OS processes, the first scheduler of the run decides, and the
+    /// decision is [`Decision::End`] if the run fails meanwhile.
     pub(super) fn report_and_wait(&self, report: WaitReport) -> Decision {
         match &self.remote {
             None => self.core.shared.report_and_wait(report),
@@ -244,7 +248,9 @@ impl Scheduler {
         }
     }
 
-    /// Reports a failure that is known here to all other OS processes, when the run is over.
+    /// Reports a failure that is known here to all other OS processes, when the run is over. Does
+    /// not report [`RunError::Blocked`] and [`RunError::Memory`], which the first scheduler
+    /// detects. Has no effect in a run of one OS process.
     pub(super) fn announce(&self) {
         let Some(remote) = &self.remote else { return };
         match self.core.shared.failure() {
@@ -321,8 +327,8 @@ impl Scheduler {
 }
 
 impl Scheduler {
-    /// Returns the calls in which processes of this scheduler wait, except for processes that have
-    /// been woken.
+    /// Returns the calls of the upper layer in which processes of this scheduler wait, except for
+    /// processes that have been woken. The result is empty if the layer has not been created.
     pub(super) fn calls(&self) -> Vec<WaitingCall> {
         let mut calls = Vec::new();
         let Some(layer) = self.upper_layer.created() else {
@@ -355,7 +361,8 @@ impl Scheduler {
 
 impl Shared {
     /// Adds the report of a scheduler, and blocks until all schedulers of this OS process have
-    /// reported. The last one decides for all. Returns the decision.
+    /// reported. The last one decides for all, which may end the run. Returns the decision. Only
+    /// for the last one does a decision to wait contain a duration.
     pub fn report_and_wait(&self, mut report: WaitReport) -> Decision {
         let mut detection = lock(&self.detection);
         detection.arrived += 1;
@@ -393,7 +400,8 @@ impl Shared {
         decision
     }
 
-    /// Decides from `report`, which joins the reports of all OS processes. May end the run.
+    /// Decides from `report`, which joins the reports of all OS processes. May end the run, and may
+    /// call the callback for quiescence.
     pub fn decide_for_all(&self, mut report: WaitReport) -> Decision {
         let mut detection = lock(&self.detection);
         for rank in std::mem::take(&mut report.ended) {
@@ -443,7 +451,9 @@ impl Shared {
         Decision::ReportAll
     }
 
-    /// Decides when all remaining processes are known, and the calls in which they wait.
+    /// Decides when all remaining processes are known, and the calls in which they wait. `ranks`
+    /// are these processes. `foreign` is true if something outside of the network may wake a
+    /// process.
     fn decide_by_all(
         &self,
         detection: &mut Detection,
@@ -482,14 +492,16 @@ impl Shared {
         Decision::Resume(grow.into())
     }
 
-    /// Decides to wait, because something outside of the network may wake a process.
+    /// Decides to wait, because something outside of the network may wake a process. The decision
+    /// contains the quiet period if there is a callback for quiescence.
     fn wait(&self, detection: &Detection) -> Decision {
         self.has_activity.store(false, Ordering::SeqCst);
         Decision::Wait(lock(&self.notice).is_some().then_some(detection.quiet))
     }
 
-    /// Reports a blocked network. This ends the run, unless something outside of the network may
-    /// wake a process.
+    /// Reports a blocked network. If `foreign` is false, this ends the run. Otherwise something
+    /// outside of the network may wake a process. Then the block is passed to the callback for
+    /// quiescence, if there is one, the quiet period grows, and the decision is to wait.
     fn report_block(&self, detection: &mut Detection, block: Block, foreign: bool) -> Decision {
         if !foreign {
             self.end(RunError::Blocked(block));

@@ -97,13 +97,14 @@ impl DeferredWakes {
         f()
     }
 
-    /// Defers the wake-up of the other side of an end. `way` is the entry: one for the channel that
-    /// was last read from, and one for the channel that was last written to. If another end is in
-    /// this entry, performs its wake-up now. Has no effect if this end is already there.
+    /// Defers the wake-up of the other side of an end. `way` is the entry, 0 or 1: one is for the
+    /// channel that was last read from, and one for the channel that was last written to. If
+    /// another end is in this entry, performs its wake-up now. Has no effect if this end is already
+    /// there. Panics if `way` is larger.
     ///
     /// # Safety
-    /// `notify` must be sound with `end`, and [`DeferredWakes::forget`] must be called before
-    /// `end` becomes invalid.
+    /// `notify` must be sound with `end`, and [`DeferredWakes::forget`] must be called before `end`
+    /// becomes invalid.
     #[inline]
     pub unsafe fn defer(&self, way: usize, end: *const (), notify: unsafe fn(*const ())) {
         let wake = &self.wakes[way];
@@ -125,13 +126,13 @@ impl DeferredWakes {
         self.some.set(true);
     }
 
-    /// Returns true if there is work to do.
+    /// Returns true if something was deferred or noted since the last [`DeferredWakes::flush`].
     #[inline(always)]
     pub fn is_pending(&self) -> bool {
         self.some.get()
     }
 
-    /// Performs the deferred wake-ups.
+    /// Performs the deferred wake-ups and removes them. No work is pending afterwards.
     #[inline]
     pub fn flush(&self) {
         self.some.set(false);
@@ -235,8 +236,9 @@ thread_local! {
 }
 
 impl TokenDrops {
-    /// Drops tokens that a reader has left unread, or queues them. `process` returns the process
-    /// that leaves them.
+    /// Drops tokens that a reader has left unread, and then the queued tokens. If [`DEEPEST`] drops
+    /// are in progress, only queues the tokens. `process` returns the process that leaves them, and
+    /// is called in this case only. A panic of a destructor is passed on.
     #[inline]
     pub(super) fn drop_or_queue<T>(
         &self,
@@ -254,7 +256,8 @@ impl TokenDrops {
         drop(tokens);
     }
 
-    /// Drops the queued tokens. A panic does not keep the remaining ones from being dropped.
+    /// Drops the queued tokens, those that were queued last first. A panic does not keep the
+    /// remaining ones from being dropped, and is passed on.
     fn drop_queued(&self) {
         while let Some(tokens) = self.pop() {
             let rest = Finally(|| self.drop_queued());

@@ -74,7 +74,8 @@ pub enum Decision {
 
 impl Decision {
     /// Returns the time at which the scheduler must request a report. Returns `None` if it need
-    /// not, because the decision is not [`Decision::Wait`] with a duration.
+    /// not, because the decision is not [`Decision::Wait`] with a duration, or if that time is too
+    /// far away.
     pub(super) fn report_at(&self) -> Option<Instant> {
         match self {
             Decision::Wait(quiet) => Instant::now().checked_add((*quiet)?),

@@ -48,7 +48,8 @@ impl Scheduler {
 
     /// Exchanges frames as [`Scheduler::exchange`] does, over the given connection. Also sends
     /// pending credit at intervals, and drops tokens that have been sent. Stops this scheduler's
-    /// run if the run is over in another OS process.
+    /// run if the run is over in another OS process. Returns true if a frame came. May call user
+    /// code.
     #[inline(never)]
     pub(super) fn exchange_with(&self, remote: &Remote) -> bool {
         remote.send_credit_at_times();
@@ -136,6 +137,8 @@ impl Scheduler {
     }
 
     /// Splits a frame into the bytes of a token and the index of the channel that gets the credit.
+    /// If the frame is too short for an index, ends the run with a failure and returns `None` for
+    /// it.
     #[inline]
     fn split_credit<'a>(&self, from: usize, bytes: &'a [u8]) -> (&'a [u8], Option<&'a [u8; 4]>) {
         if let Some((token, channel)) = bytes.split_last_chunk() {
@@ -147,7 +150,9 @@ impl Scheduler {
         (bytes, None)
     }
 
-    /// Delivers a token whose slices have been received. The last of its readers gets their memory.
+    /// Delivers a token whose slices have been received, to `reader` and the further readers that
+    /// were announced. The last of them gets the memory of the slices. If no slices have been
+    /// received, ends the run with a failure.
     #[cold]
     fn take_sliced(&self, remote: &Remote, from: usize, reader: u32) {
         let Some(slices) = remote.take_slices() else {
@@ -180,7 +185,8 @@ impl Scheduler {
         }
     }
 
-    /// Delivers a token, which is decoded by user code.
+    /// Delivers a token, which is decoded by user code. An invalid token or a panic ends the run
+    /// with a failure of the reader.
     #[inline]
     fn deliver(
         &self,
@@ -196,8 +202,8 @@ impl Scheduler {
         }
     }
 
-    /// Drops a token after its reader has read it. Its channel starts here. The destructor is user
-    /// code.
+    /// Drops a token after it has been sent or read. Its channel, with the number `channel`, starts
+    /// here. The destructor is user code. A panic in it ends the run with a failure of the writer.
     pub(super) fn drop_token(&self, channel: u32, token: Box<dyn Any>) {
         let Err(panic) = user_code::caught(|| drop(token)) else {
             return;
@@ -212,7 +218,8 @@ impl Scheduler {
         self.core.shared.fail(process, message);
     }
 
-    /// Fails the run at the reader, because a received token is invalid.
+    /// Ends the run with a failure of the reader, because a received token is invalid. `why`
+    /// completes the message.
     #[cold]
     fn fail_to_read(&self, reader: &dyn RemoteReader, why: &str) {
         let (directory, number) = (self.directory(), reader.number());
@@ -225,8 +232,9 @@ impl Scheduler {
         self.core.shared.fail(process, message);
     }
 
-    /// Blocks until a message that is not about a channel has come, and returns it. Returns `None`
-    /// if the run has failed and no such message is left.
+    /// Blocks until a message that is not about a channel has come, and removes and returns it.
+    /// Exchanges other frames meanwhile. Returns `None` if the run has failed and no such message
+    /// is left.
     pub(super) fn next_mail(&self, remote: &Remote) -> Option<Mail> {
         loop {
             self.exchange_with(remote);
@@ -252,9 +260,10 @@ const ALL: Duration = Duration::from_secs(10);
 const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 impl Scheduler {
-    /// Sends the statistics of this scheduler to the first one. The first scheduler gathers the
-    /// statistics of all. It returns them in order, or `None` if the run has failed or the
-    /// statistics of a scheduler are invalid. The others return an empty list.
+    /// Sends the statistics of this scheduler to the first one of the run. The first one gathers
+    /// those of all. It returns them in the order of the schedulers, or `None` if the run has
+    /// failed or the statistics of a scheduler are invalid. The others return an empty list. In a
+    /// traced run, recordings of other OS processes are added to the trace of the first.
     ///
     /// Blocks until all is sent or received. After a failure of the run, it blocks only if the run
     /// is traced, and for about 10 s at most.
@@ -318,8 +327,9 @@ impl Scheduler {
         all.into_iter().collect()
     }
 
-    /// Receives statistics after the run has failed. Returns when all schedulers that can still
-    /// send have sent, or when no frame comes any more.
+    /// Receives statistics after the run has failed, into the entries of `all`. Returns when all
+    /// schedulers that can still send have sent. Also returns after 1 s without a frame, and after
+    /// 10 s in any case. `came` decodes a message.
     fn gather_after_failure(
         &self,
         remote: &Remote,

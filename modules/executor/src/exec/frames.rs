@@ -131,8 +131,8 @@ impl RemoteWriter {
         self.word.store(word, Ordering::Relaxed);
     }
 
-    /// Ends a wait that has one of the marks. Returns the id to wake, or `None` if the word has
-    /// none of the marks or the writer has left.
+    /// Ends a wait that has one of the marks, [`ARMED`] or [`STOP`]. Returns the id to wake, or
+    /// `None` if the state word has none of the marks or the writer has left.
     fn wake(&self, marks: u32) -> Option<u32> {
         let word = self.word();
         if word & GONE != 0 || word & marks == 0 {
@@ -142,7 +142,8 @@ impl RemoteWriter {
         Some(word & ID)
     }
 
-    /// Adds credit, at most up to the capacity. Returns the id of the writer if it waits for space.
+    /// Adds credit for `tokens` tokens, at most up to the capacity. Ends a wait for space, and
+    /// returns the id to wake. Returns `None` if the writer does not wait for space or has left.
     pub fn credit(&self, tokens: u32) -> Option<u32> {
         let credits = self.credits.load(Ordering::Relaxed);
         // No valid reader gives more credit than the capacity.
@@ -153,8 +154,8 @@ impl RemoteWriter {
         self.wake(ARMED)
     }
 
-    /// Records that the reader has left. Returns the id of the writer if it waits for space or for
-    /// the reader to leave.
+    /// Records that the reader has left. Ends a wait for space or for the reader to leave, and
+    /// returns the id to wake. Returns `None` if there is no such wait.
     fn left(&self) -> Option<u32> {
         self.reader_left.store(1, Ordering::Relaxed);
         self.wake(ARMED | STOP)
@@ -358,8 +359,8 @@ impl Remote {
         deferred::note();
     }
 
-    /// Sends the credit that waits for a token. This must precede any other frame, so that frames
-    /// arrive in order.
+    /// Sends the credit that waits for a token, if there is any. This must precede any other frame,
+    /// so that frames arrive in order.
     #[inline]
     fn send_piggyback(&self) {
         if let Some(Piggyback { to, index, tokens }) = self.piggyback.take() {
@@ -381,13 +382,15 @@ impl Remote {
         (self.frames.get(), self.link.messages())
     }
 
-    /// Sends the further reading ends that get the next token to this scheduler.
+    /// Sends a list of further reading ends to a scheduler. They also get the next token that is
+    /// sent to this scheduler.
     pub fn send_also(&self, to: SchedulerId, readers: &[u32]) {
         let bytes: Vec<u8> = readers.iter().flat_map(|at| at.to_ne_bytes()).collect();
         self.send(to, ALSO, 0, 0, &bytes);
     }
 
-    /// Records the further reading ends of the next token.
+    /// Records the further reading ends of the next token from the scheduler `from`. `bytes` are
+    /// their indices, of four bytes each.
     pub(super) fn is_also_for(&self, from: usize, bytes: &[u8]) {
         let (numbers, _) = bytes.as_chunks();
         let readers = numbers.iter().map(|at| u32::from_ne_bytes(*at)).collect();
@@ -409,7 +412,8 @@ impl Remote {
         self.link.buffer()
     }
 
-    /// Sends a token.
+    /// Sends a token, whose encoding is `bytes`. Pending credit for the same scheduler goes with
+    /// it. Does not use credit of `writer`, which [`RemoteWriter::spend`] does.
     #[inline]
     pub fn send_token(&self, writer: &RemoteWriter, mut bytes: Vec<u8>) {
         let header = self.data(writer, |index| bytes.extend_from_slice(index));
@@ -417,7 +421,8 @@ impl Remote {
         deferred::note();
     }
 
-    /// Sends a token whose bytes are in several pieces.
+    /// Sends a token whose bytes are in several pieces. Copies them only if they cannot be sent at
+    /// once. Does not use credit of `writer`.
     pub fn send_gathered(&self, writer: &RemoteWriter, mut gather: Pieces<'_>) {
         let header = self.data(writer, |index| gather.add_last(index));
         let to = writer.peer.0 as usize;
@@ -429,8 +434,8 @@ impl Remote {
         deferred::note();
     }
 
-    /// Returns the maximum length in bytes of slices that are not copied until they are sent or
-    /// read. 0: all slices are copied.
+    /// Returns the maximum length in bytes of a slice of a token that [`Remote::send_sliced`]
+    /// sends. If it is 0, the link cannot send such tokens, and all slices are copied.
     #[inline]
     pub fn longest_slice(&self) -> usize {
         self.link.longest_slice()
@@ -455,14 +460,15 @@ impl Remote {
         deferred::note();
     }
 
-    /// Returns a token that has been sent completely, and its channel. Dropping it runs user code.
-    /// Returns `None` if there is none.
+    /// Removes and returns a token that has been sent completely, and its channel. Dropping it runs
+    /// user code. Returns `None` if there is none.
     #[inline]
     pub(super) fn take_sent(&self) -> Option<Exposed> {
         self.link.take_sent()
     }
 
-    /// Returns the slices of the token that was received last, or `None` if there are none.
+    /// Removes and returns the slices of the token that was received last, or returns `None` if
+    /// there are none.
     pub(super) fn take_slices(&self) -> Option<ReceivedSlices> {
         self.link.take_slices()
     }
@@ -516,20 +522,21 @@ impl Remote {
         self.exposed.borrow().len() > self.free.borrow().len()
     }
 
-    /// Returns true if values are kept that must be dropped here after they have been sent or read.
+    /// Returns true if tokens are kept that must be dropped here after they have been sent or read.
     pub(super) fn keeps_values(&self) -> bool {
         self.is_exposed() || self.link.keeps_values()
     }
 
-    /// Returns the exposed token with a number, which has been read, and its channel. Dropping it
-    /// runs user code. Returns `None` if no token has this number.
+    /// Removes and returns the exposed token with a number, which has been read, and its channel.
+    /// Dropping it runs user code. Returns `None` if no token has this number.
     pub(super) fn was_read(&self, number: u32) -> Option<Exposed> {
         let exposed = self.exposed.borrow_mut().get_mut(number as usize)?.take()?;
         self.free.borrow_mut().push(number);
         Some(exposed)
     }
 
-    /// Returns all tokens that are still kept, when the run is over. Dropping them runs user code.
+    /// Removes all tokens that are still kept, when the run is over, and returns an iterator over
+    /// them and their channels. Dropping them runs user code.
     pub(super) fn take_kept(&self) -> impl Iterator<Item = Exposed> {
         self.free.take();
         self.link.release_values();
@@ -542,8 +549,9 @@ impl Remote {
         self.link.memory_of(scheduler)
     }
 
-    /// Counts a token that was read. The credit is sent to the writer at once if it is at least
-    /// `at_once_from` tokens, and is pending otherwise.
+    /// Counts one token that was read. All credit of the channel is sent to the writer at once if
+    /// it is at least `at_once_from` tokens, and is pending otherwise. Credit that is sent at once
+    /// may still wait for a token to the same scheduler, until this scheduler flushes.
     pub fn give_credit(&self, credit: &Rc<PendingCredit>, at_once_from: u32) {
         credit.tokens.set(credit.tokens.get() + 1);
         if credit.tokens.get() >= at_once_from {
@@ -576,8 +584,8 @@ impl Remote {
         }
     }
 
-    /// Sends all pending credit at intervals. Otherwise a scheduler that never sleeps could keep
-    /// credit for which others wait.
+    /// Counts an exchange, and sends all pending credit in every sixteenth. Otherwise a scheduler
+    /// that never sleeps could keep credit for which others wait.
     #[inline]
     pub(super) fn send_credit_at_times(&self) {
         let count = self.unsent.get() + 1;
@@ -587,8 +595,9 @@ impl Remote {
         }
     }
 
-    /// Sends all pending credit. Required before this scheduler sleeps, because others may wait for
-    /// the credit.
+    /// Sends all pending credit. The last of it may stay to be sent with a token, until the next
+    /// frame, [`Remote::flush`] or [`Remote::sleep`]. Required before this scheduler sleeps,
+    /// because others may wait for the credit.
     pub(super) fn send_all_credit(&self) {
         for credit in self.pending.take() {
             credit.listed.set(false);
@@ -622,7 +631,12 @@ impl Remote {
         self.link.is_ready()
     }
 
-    /// Receives frames, as [`AnyLink::receive`].
+    /// Calls `take` with frames that have arrived completely, each with the scheduler that sent it,
+    /// and returns their number. At most `most` frames are taken (over shared memory: of each
+    /// scheduler).
+    ///
+    /// # Errors
+    /// Returns a message if the bytes that arrived are not a valid frame.
     #[inline]
     pub(super) fn receive(
         &self,
@@ -645,8 +659,9 @@ impl Remote {
         }
     }
 
-    /// Sends all credit, and blocks until a frame comes, the scheduler is woken, or `at_most` has
-    /// passed. Does not block if `stay` returns true.
+    /// Sends all credit, and blocks until a frame comes, the scheduler is woken, a deadlock
+    /// detection begins, the run is over, or `at_most` has passed. May return early. Does not block
+    /// if `stay` returns true. Without `at_most`, the time is not limited.
     pub(super) fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.send_all_credit();
         self.send_piggyback();

@@ -36,8 +36,9 @@ where
     NonNull::from(Box::leak(Box::new(Task { header, future }))).cast()
 }
 
-/// Polls a process, or drops it if `context` is `None`. Returns true if the process has ended and
-/// its memory has been freed. An error that the process returns ends the run.
+/// Polls a process, or drops it if `context` is `None`. Returns true if the process has ended or
+/// was dropped, and its memory has been freed. An error that the process returns ends the run. A
+/// panic is passed on.
 ///
 /// Backtraces end at this name, as they do where Rust itself calls a program. The frames further
 /// out belong to the executor and do not explain a panic.
@@ -92,6 +93,9 @@ pub(crate) unsafe fn waker(core: &WakerCore) -> Waker {
     unsafe { Waker::new((&raw const *core).cast(), &VTABLE) }
 }
 
+/// Returns a waker of the process or task that is being polled. Any thread may keep it, also after
+/// the run. It counts as a foreign waker until it is dropped.
+///
 /// # Safety
 /// `data` must be the pointer of a [`waker`].
 unsafe fn clone(data: *const ()) -> RawWaker {
@@ -108,6 +112,9 @@ unsafe fn clone(data: *const ()) -> RawWaker {
     raw
 }
 
+/// Wakes the process or task that the scheduler polls. If it is not the current scheduler of this
+/// thread, sends it the wake-up.
+///
 /// # Safety
 /// As for [`clone`].
 unsafe fn wake(data: *const ()) {

@@ -41,7 +41,8 @@ struct List {
 }
 
 impl ReadyList {
-    /// Creates a list of the members from 0 to `members - 1`, in order.
+    /// Creates a list of the members from 0 to `members - 1`, in order. All of them are in the
+    /// list.
     #[inline]
     pub(super) fn all(members: usize) -> Self {
         ReadyList(RefCell::new(List {
@@ -50,7 +51,8 @@ impl ReadyList {
         }))
     }
 
-    /// Increases the number of members to `members`. The new ones are not in the list.
+    /// Increases the number of members to `members`. The new ones are not in the list. Has no
+    /// effect if there are as many already.
     #[inline]
     pub(super) fn grow(&self, members: usize) {
         let mut list = self.0.borrow_mut();
@@ -97,8 +99,9 @@ pub(super) struct Woken {
 }
 
 impl Woken {
-    /// Records that a process polls the set. From now on `id` is woken: the process, or the hook of
-    /// the task that contains the set. Returns true if the same process polled the set before.
+    /// Records that a process polls the set. From now on `id` is woken when a task is to be polled:
+    /// the process, or the hook of the task that contains the set. Returns true if the process that
+    /// last polled the set was the same.
     #[inline]
     pub(super) fn set_poller(&self, process: u32, id: u32) -> bool {
         self.waiter.set(ARMED | id);
@@ -149,7 +152,8 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Creates a list of all members of a bundle, in order.
+    /// Creates a list of all members of a bundle, in order. All of them are in the list, and no
+    /// process waits.
     #[inline]
     pub fn new(members: usize, side: Side) -> Rc<Self> {
         Rc::new(Ready {
@@ -187,14 +191,15 @@ impl Ready {
     }
 
     /// Lists all members, and sets the numbers of their channels: `numbers` has one entry for each
-    /// member.
+    /// member. Members that are in the list already keep their position.
     #[inline]
     pub fn renew(&self, numbers: Vec<u32>) {
         (0..numbers.len() as u32).for_each(|member| self.push(member));
         self.numbers.replace(numbers);
     }
 
-    /// Adds a member to the wait, with the number of its channel.
+    /// Lists a member, and sets the number of its channel, so that a wait for it is reported. Does
+    /// not list a member that does not exist.
     #[inline]
     pub fn enter(&self, member: u32, number: u32) {
         if let Some(of) = self.numbers.borrow_mut().get_mut(member as usize) {
@@ -203,7 +208,8 @@ impl Ready {
         self.push(member);
     }
 
-    /// Removes a member from the wait, unless it [enters](Self::enter) again.
+    /// Removes the number of a member's channel, so that no wait for it is reported until it
+    /// [enters](Self::enter) again. The list is not changed.
     #[inline]
     pub fn leave(&self, member: u32) {
         if let Some(number) = self.numbers.borrow_mut().get_mut(member as usize) {
@@ -229,13 +235,13 @@ impl Ready {
         self.list.len() == 0
     }
 
-    /// Returns true if a process waits for the bundle.
+    /// Returns true if a process waits for the bundle, or for one member of it.
     #[inline]
     pub fn is_waited_for(&self) -> bool {
         self.waiter.get() & ARMED != 0
     }
 
-    /// Returns true if a wait for the bundle was reported.
+    /// Returns true if the last [`Ready::collect`] reported a wait for the bundle.
     #[inline]
     pub fn is_reported(&self) -> bool {
         !self.reported.borrow().is_empty()
@@ -329,7 +335,8 @@ impl Hooks {
         self.base + self.hooks.borrow().len() as u32
     }
 
-    /// Returns true if the id names a hook of this scheduler.
+    /// Returns true if the id or state word has the index of a hook of this scheduler, which may be
+    /// free. Whether it names a hook at all is not checked.
     #[inline]
     pub fn has(&self, id: u32) -> bool {
         (self.base..self.end()).contains(&(id & INDEX))
@@ -353,9 +360,10 @@ impl Hooks {
         HOOK | at
     }
 
-    /// Returns a hook for a foreign waker, in a poll of `process`. `word` is the state word of the
-    /// end of the channel. If it is armed with a foreign hook of the same owner, that hook is used
-    /// again.
+    /// Returns the id of a hook for a foreign waker, in a poll of `process`. `word` is the state
+    /// word of the end of the channel. If it is armed with a foreign hook of the same owner, that
+    /// hook is used again, and its previous waker is dropped later. May call user code, because it
+    /// clones the waker.
     ///
     /// # Panics
     /// Panics if all 2^28 - 1 indices are in use.
@@ -375,7 +383,7 @@ impl Hooks {
         self.add(new)
     }
 
-    /// Returns a new hook for a member of a bundle.
+    /// Returns the id of a new hook for a member of a bundle.
     ///
     /// # Panics
     /// Panics if all 2^28 - 1 indices are in use.
@@ -384,7 +392,7 @@ impl Hooks {
         self.add(Hook::Member(Rc::clone(ready), member))
     }
 
-    /// Returns a new hook for a task of a set.
+    /// Returns the id of a new hook for a task of a set.
     ///
     /// # Panics
     /// Panics if all 2^28 - 1 indices are in use.
@@ -393,8 +401,8 @@ impl Hooks {
         self.add(Hook::Task(Rc::clone(woken), task))
     }
 
-    /// Begins a wait for a bundle: `id` is woken when a member, or the member `only`, is put on the
-    /// list.
+    /// Begins a wait for a bundle: `id` is woken when the hook of a member fires. If `only` is
+    /// given, only the hook of this member counts.
     #[inline]
     pub fn wait(&self, ready: &Rc<Ready>, only: Option<u32>, id: u32) {
         ready.only.set(only);
@@ -402,7 +410,8 @@ impl Hooks {
         self.touch(ready);
     }
 
-    /// Ends the wait for the bundle. Returns the state word from before.
+    /// Ends the wait for the bundle, if there is one. Returns the state word of the waiter from
+    /// before.
     #[inline]
     pub fn turn_away(&self, ready: &Rc<Ready>) -> u32 {
         let word = ready.waiter.get();
@@ -429,14 +438,15 @@ impl Hooks {
         }
     }
 
-    /// Returns the bundles whose waiters have changed since the last call. Bundles that no longer
-    /// exist and whose waits were not reported may be left out.
+    /// Removes and returns the bundles whose waiters have changed since the last call. Bundles that
+    /// no longer exist and whose waits were not reported may be left out.
     #[inline]
     pub fn take_touched(&self) -> Vec<Rc<Ready>> {
         self.touched.take()
     }
 
-    /// Keeps the waker of a freed hook, to be dropped later.
+    /// Keeps the waker of a freed hook, to be dropped later. Has no effect if the hook has no
+    /// foreign waker.
     fn release(&self, hook: Hook) {
         if let Hook::Foreign(waker, ..) = hook {
             self.released.borrow_mut().push(ReleasedWaker::Drop(waker));
@@ -456,7 +466,8 @@ impl Hooks {
         self.release(old);
     }
 
-    /// Frees a hook if it belongs to a foreign waker and to this state word.
+    /// Frees a hook if it belongs to a foreign waker and to this state word. The waker is dropped
+    /// later. Otherwise has no effect.
     #[inline]
     pub fn remove_foreign(&self, id: u32, owner: Owner) {
         let hook = self.hooks.borrow();
@@ -503,9 +514,10 @@ impl Hooks {
         Some(word & ID)
     }
 
-    /// Fires a hook. Returns the id to wake, which may be a hook again. Returns `None` if the hook
-    /// is free or does not exist, or if its waiter does not wait. Also returns `None` for a foreign
-    /// waker, which [`Hooks::take_released`] returns. The hook of a foreign waker is freed.
+    /// Fires a hook: puts its member or task on its list, or releases its foreign waker to be
+    /// woken. Returns the id to wake, which may be a hook again. Returns `None` if the hook is free
+    /// or does not exist, or if its waiter does not wait. Also returns `None` for a foreign waker,
+    /// which [`Hooks::take_released`] returns. The hook of a foreign waker is freed.
     pub fn fire(&self, id: u32) -> Option<u32> {
         let at = self.at(id);
         let mut hooks = self.hooks.borrow_mut();
@@ -539,13 +551,14 @@ impl Hooks {
         !self.released.borrow().is_empty()
     }
 
-    /// Returns the wakers to wake or drop. Both are user code, which may panic.
+    /// Removes and returns the wakers to wake or drop. Both are user code, which may panic.
     #[inline]
     pub fn take_released(&self) -> Vec<ReleasedWaker> {
         self.released.take()
     }
 
-    /// Frees all hooks. [`Hooks::take_released`] returns their wakers, to be dropped.
+    /// Frees all hooks, and forgets the bundles that [`Hooks::take_touched`] would return.
+    /// [`Hooks::take_released`] returns the wakers, to be dropped.
     #[inline]
     pub fn clear(&self) {
         drop(self.touched.take());

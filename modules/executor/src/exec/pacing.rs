@@ -26,7 +26,8 @@ impl SpinHistory {
         SpinHistory { vain: Cell::new(0) }
     }
 
-    /// Returns true if the next spin should be long.
+    /// Returns true if the next spin should be long. Returns false if the last 8 spins or more were
+    /// in vain, except once in 16.
     pub(super) fn is_patient(&self) -> bool {
         let vain = self.vain.get();
         vain < SHORT_AFTER || vain.is_multiple_of(LONG_EVERY)
@@ -85,7 +86,8 @@ impl BatchSize {
         self.polls.get()
     }
 
-    /// Adapts the size after a batch of `polls` polls.
+    /// Adapts the size after a batch of `polls` polls. Reads the clock only if enough polls have
+    /// been done.
     #[inline(always)]
     pub(super) fn adapt(&self, polls: usize) {
         if self.should_read_clock(polls) {

@@ -63,11 +63,14 @@ impl Parker {
     }
 
     /// Blocks until the scheduler `me` is woken, until all schedulers sleep, or until `at_most` has
-    /// passed. Returns the reason. Without `at_most`, the time is not limited.
+    /// passed. Returns the reason. Without `at_most`, the time is not limited. A spurious wake-up
+    /// by the system begins `at_most` again.
     ///
     /// `stay` is called once, after `me` is marked as asleep. If it returns true, the scheduler has
-    /// work, and `park` does not block. `counts` is called if all schedulers sleep. If it returns
-    /// false, they sleep on, because events from outside can still wake them.
+    /// work, and `park` returns [`Unparked::Woken`] at once. `counts` is called by the last
+    /// scheduler that falls asleep. If it returns true, all are woken with [`Unparked::AllAsleep`].
+    /// If it returns false, they sleep on, because events from outside can still wake them. Both
+    /// are called while the lock is held.
     pub(crate) fn park(
         &self,
         me: usize,
@@ -118,7 +121,8 @@ impl Parker {
         }
     }
 
-    /// Wakes a scheduler if it sleeps. Must be called after its inbox was filled.
+    /// Wakes a scheduler if it sleeps, and has no effect otherwise. Must be called after its inbox
+    /// was filled.
     #[inline]
     pub(crate) fn unpark(&self, scheduler: usize) {
         fence(Ordering::SeqCst);

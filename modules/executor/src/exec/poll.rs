@@ -18,7 +18,8 @@ impl Scheduler {
         self.recorder.as_deref()
     }
 
-    /// Polls a batch as `poll_queued` does, and reads the clock after each poll.
+    /// Polls a batch as `poll_queued` does, and records the time of each poll in the statistics or
+    /// in the trace. Does nothing if no process is ready.
     #[cold]
     #[inline(never)]
     pub(super) fn timed_batch(&self, waker: &Waker) {
@@ -69,7 +70,8 @@ impl Scheduler {
         self.core.running.end_batch();
     }
 
-    /// Hands in the recording, if the run is traced.
+    /// Adds the recording of this scheduler to the trace, if the run is traced. A poll that a panic
+    /// has interrupted is recorded as ended.
     pub(super) fn hand_in(&self) {
         if let Some(recorder) = &self.recorder {
             if recorder.is_open() {
@@ -83,7 +85,8 @@ impl Scheduler {
 }
 
 impl Scheduler {
-    /// Adapts the size of batches after a batch of `polls` polls.
+    /// Adapts the size of batches after a batch of `polls` polls. Has no effect if this is the only
+    /// scheduler of the run.
     #[inline(always)]
     pub(super) fn adapt_batch(&self, polls: usize) {
         if self.remote.is_some() || self.core.shared.inboxes() > 1 {
@@ -91,8 +94,9 @@ impl Scheduler {
         }
     }
 
-    /// Polls a process, and then processes that it asked to stop. `index` is the index of the poll
-    /// in the batch. `reported` is true if waits have been reported.
+    /// Polls a process. If it ends, then polls the processes that were asked to stop. Does the
+    /// deferred work at the end. `index` is the index of the poll in the batch. `reported` is true
+    /// if waits have been reported.
     #[inline(always)]
     pub(super) fn step(&self, index: usize, id: u32, reported: bool, context: &mut Context<'_>) {
         if self.step_alone(index, id, reported, context) {
@@ -101,7 +105,9 @@ impl Scheduler {
         self.flush_deferred();
     }
 
-    /// Polls a single process. Returns true if it has ended.
+    /// Polls the process `id`, which was removed from the queue. Returns true if it has ended in
+    /// this poll. Returns false, without a poll, if it had ended before. `index` and `reported` are
+    /// as in [`Scheduler::step`].
     #[inline(always)]
     pub(super) fn step_alone(
         &self,
@@ -153,8 +159,9 @@ impl Scheduler {
         ended
     }
 
-    /// Records the poll of a process that may have been reported as waiting. Returns its kind and
-    /// index.
+    /// Notes that a process is polled. If a wait of it at a channel between schedulers was
+    /// reported, marks the end of that channel to be reported again. Returns kind and index of the
+    /// process.
     #[inline(never)]
     fn note_polled(&self, header: &TaskHeader) -> (u32, u32) {
         if header.take_reported() {
@@ -177,13 +184,14 @@ impl Scheduler {
     }
 
     /// Removes and returns the id of the process that was last asked to stop. Returns `None` if no
-    /// process was asked, or if it has ended. The id is a hint.
+    /// process was asked since the last call, or if it has ended. The id is a hint.
     pub(super) fn take_asked(&self) -> Option<u32> {
         let id = self.asked.replace(NO_ID);
         self.header(id).map(|_| id)
     }
 
-    /// Polls a process that may have been asked to stop. Returns true if it has ended.
+    /// Polls a process that may have been asked to stop. Returns true if it has ended in this poll.
+    /// Returns false, without a poll, if it had ended before.
     ///
     /// The process stays marked as queued, and stays in the queue. When its entry is reached, it is
     /// polled again, or skipped if it has ended.
@@ -198,7 +206,8 @@ impl Scheduler {
         self.poll(slot, header, reported, context)
     }
 
-    /// Creates the processes. A panic fails the run.
+    /// Creates the processes by calling `build`. A panic fails the run. Ends of channels that are
+    /// left meanwhile are closed afterwards.
     pub(super) fn make(&self, build: impl FnOnce()) {
         self.closings.creating.set(true);
         self.guarded(build);

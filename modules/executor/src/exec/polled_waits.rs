@@ -96,8 +96,9 @@ impl PolledWaits {
         self.len.get() < before
     }
 
-    /// Removes the waits that are over, and calls `wake` with the id of each. Returns true if there
-    /// was one. `idle` is true if the scheduler has nothing else to do.
+    /// Removes the waits that are over, and calls `wake` with the id of each, which is that of its
+    /// process. Returns true if a wait was over. `idle` is true if the scheduler has nothing else
+    /// to do.
     #[inline]
     pub fn poll(&self, idle: bool, wake: impl Fn(u32)) -> bool {
         let mut any = false;
@@ -116,7 +117,7 @@ impl PolledWaits {
     }
 
     /// Arms and removes all waits, and calls `wake` with the id of each wait that is over. Returns
-    /// true if there was one.
+    /// true if a wait was over.
     #[inline]
     pub fn arm(&self, wake: impl Fn(u32)) -> bool {
         let mut any = false;

@@ -75,42 +75,48 @@ pub trait Directory: Send + Sync {
     fn kinds(&self) -> usize;
     /// Returns the number of channels. Their numbers begin at 0.
     fn channels(&self) -> u32;
-    /// Returns the name of a kind and the number of its processes.
+    /// Returns the name of a kind and the number of its processes. May panic if the kind does not
+    /// exist.
     fn kind(&self, kind: u32) -> (String, usize);
-    /// Returns the process with an index in its kind.
+    /// Returns the process with an index in its kind. May panic if the kind does not exist.
     fn process(&self, kind: u32, index: u32) -> ProcessInfo;
-    /// Returns the rank of the process with an index in its kind.
+    /// Returns the rank of the process with an index in its kind. The process must exist.
     fn rank(&self, kind: u32, index: u32) -> u32;
-    /// Returns kind and index of a rank. May take time linear in the number of kinds.
+    /// Returns kind and index of the process with a rank, which must exist. May take time linear in
+    /// the number of kinds.
     fn of_rank(&self, rank: u32) -> (u32, u32);
     /// Returns kind and index of the process with a name, or `None` if no process has it.
     fn find(&self, name: &str) -> Option<(u32, u32)>;
     /// Returns the ends of channels of a process, ordered by port and by index in the port's
-    /// bundle.
+    /// bundle. Channels for control messages are left out. The result is empty if the network has
+    /// no table of channels.
     fn ends_of(&self, kind: u32, index: u32) -> Vec<EndOf>;
     /// Returns the number of modules. Their numbers begin at 1.
     fn modules(&self) -> u32;
-    /// Returns the innermost module that contains a process, or `None` if no module contains it.
+    /// Returns the number of the innermost module that contains a process, or `None` if no module
+    /// contains it.
     fn module_of(&self, kind: u32, index: u32) -> Option<u32>;
     /// Returns the module with a number, or `None` if it does not exist.
     fn module(&self, number: u32) -> Option<ModuleInfo>;
     /// Returns the ranks of all processes in a module and in its inner modules, in ascending order.
     fn in_module(&self, number: u32) -> Vec<u32>;
-    /// Returns the ends and the position of a channel, as far as they are known.
+    /// Returns the ends and the position of a channel, as far as they are known. All are `None` if
+    /// the channel does not exist.
     fn channel(&self, number: u32) -> ChannelInfo;
-    /// Returns the initial capacity of a channel in tokens.
+    /// Returns the initial capacity of a channel in tokens, or 0 if it is not known.
     fn capacity(&self, number: u32) -> u32;
     /// Returns the ranks of the writer and of the reader of a channel, if known.
     fn peers(&self, number: u32) -> (Option<u32>, Option<u32>);
-    /// Returns the size in memory of a token of a channel, in bytes.
+    /// Returns the size in memory of a token of a channel, in bytes. Returns 0 if it is not known.
     fn token_size(&self, number: u32) -> usize;
-    /// Returns the class of a channel.
+    /// Returns the index of the class of a channel, from 0.
     fn class_of(&self, number: u32) -> usize;
     fn class(&self, class: usize) -> Option<ClassInfo<'_>>;
 }
 
-/// Returns a module and the modules around it, the innermost first, each with its number. Returns
-/// an empty vector if `innermost` is `None`.
+/// Returns the module with the number `innermost` and the modules around it, the innermost first,
+/// each with its number. Returns an empty vector if `innermost` is `None` or the number of no
+/// module.
 pub fn modules_around(directory: &dyn Directory, innermost: Option<u32>) -> Vec<(u32, ModuleInfo)> {
     let mut all = Vec::new();
     let mut next = innermost;
@@ -156,7 +162,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Numbers the calls. `channels` is the number of channels.
+    /// Numbers the calls, in order from `channels`, which is the number of channels.
     pub fn new(channels: u32, calls: Vec<WaitingCall>) -> Self {
         Calls {
             first: channels,
@@ -173,7 +179,8 @@ impl Calls {
         self.calls.get(number.checked_sub(self.first)? as usize)
     }
 
-    /// Returns each call as a wait that begins, or as a wait that has ended if `over` is true.
+    /// Returns each call as a wait that begins, or as a wait that has ended if `over` is true, with
+    /// the number of the call as its channel.
     pub fn updates(&self, over: bool) -> impl Iterator<Item = Update> {
         self.calls
             .iter()
@@ -200,8 +207,10 @@ const LISTED: usize = 20;
 /// Maximum number of waits that are listed for one process.
 const WAITS: usize = 4;
 
-/// Describes the block of the processes that remain, given by rank. The caller sets the OS process
-/// and the host of each.
+/// Describes the block of the processes that remain, given by rank. If processes wait in cycles,
+/// the described cycle is on the path of waits from the lowest of their ranks. Lists at most 20
+/// processes: first this cycle, and then others. The caller sets the OS process and the host of
+/// each.
 pub fn describe(
     graph: &mut WaitGraph,
     mut ranks: Vec<u32>,
@@ -289,8 +298,8 @@ pub fn describe(
     }
 }
 
-/// Describes the first 20 of the processes given by rank, and returns the number of all ranks. The
-/// caller sets the OS process and the host of each process.
+/// Describes the first 20 of the processes given by rank, in the given order, and returns the
+/// number of all ranks. The caller sets the OS process and the host of each process.
 pub fn processes(
     ranks: &[u32],
     graph: &WaitGraph,
@@ -359,8 +368,9 @@ fn wait(side: &Update, calls: &Calls, directory: &dyn Directory) -> BlockedWait 
     }
 }
 
-/// Describes a channel: `a.out -> b.in (farm.dot:14:3)`. If its ends are not known, the description
-/// has the number of the channel.
+/// Describes a channel: `a.out -> b.in (farm.dot:14:3)`. If one of its ends is not known, the
+/// description has the number of the channel instead of the ends. The position is omitted if it is
+/// not known.
 pub fn channel(directory: &dyn Directory, number: u32) -> String {
     let channel = directory.channel(number);
     let mut text = match (channel.from, channel.to) {

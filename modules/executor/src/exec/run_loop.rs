@@ -42,7 +42,9 @@ fn abort_unordered_exit() -> ! {
 }
 
 impl Scheduler {
-    /// Makes this the scheduler of the thread while `f` runs.
+    /// Makes this the scheduler of the thread while `f` runs, and returns the result of `f`. Does
+    /// the deferred work of the outer run first. Aborts the program if `f` returns before a run
+    /// that began later on this thread has ended.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Leave<'a>(&'a Scheduler);
         impl Drop for Leave<'_> {
@@ -64,8 +66,10 @@ impl Scheduler {
     }
 
     /// Runs a scheduler: `build` adds its processes, which are polled until the whole run ends.
-    /// Blocks for this time. The processes that remain are dropped. Returns the counters. A panic
-    /// of `build` or of a process ends the run as a failure ([`Shared::outcome`]).
+    /// Blocks for this time. The processes that remain are then dropped. Returns the counters, of
+    /// which none are left in the scheduler. A panic of `build` or of a process ends the run as a
+    /// failure ([`Shared::outcome`]). Aborts the program if a run that began later on this thread
+    /// has not ended.
     ///
     /// [`Shared::outcome`]: super::shared::Shared::outcome
     pub fn live(&self, build: impl FnOnce()) -> Statistics {
@@ -139,7 +143,8 @@ impl Scheduler {
     }
 
     /// Returns true if the scheduler must not sleep: the run has ended, a process is ready, or an
-    /// event may make one ready. Otherwise all waits are armed.
+    /// event may make one ready. Before it returns false, it exchanges frames, spins for a limited
+    /// time, and arms all polled waits.
     fn finds_work(&self) -> bool {
         // A failure must be reported before this scheduler does anything more.
         self.core.shared.stopped()
@@ -154,8 +159,9 @@ impl Scheduler {
     }
 
     /// Sleeps until another scheduler of this OS process wakes this one, until all of them sleep,
-    /// or until the deadline. Returns the decision if all slept. After the deadline, requests a
-    /// report and returns [`Decision::Wait`]. Returns `None` after a wake-up.
+    /// or until the deadline. If all sleep, takes part in the deadlock detection and returns the
+    /// decision. After the deadline, requests a report and returns [`Decision::Wait`] without a
+    /// duration. Returns `None` after a wake-up.
     fn sleep(&self, deadline: Option<Instant>) -> Option<Decision> {
         let shared = &*self.core.shared;
         self.statistics.borrow_mut().sleeps += 1;
@@ -173,8 +179,8 @@ impl Scheduler {
 
     /// Sleeps until a frame or a wake-up comes, or until the deadline. If a deadlock detection with
     /// the other OS processes is in progress, takes part instead and returns the decision. After
-    /// the deadline, requests a report and returns [`Decision::Wait`]. Otherwise returns `None`.
-    /// `ran` is true if a process has run since the last sleep.
+    /// the deadline, requests a report and returns [`Decision::Wait`] without a duration. Otherwise
+    /// returns `None`. `ran` is true if a process has run since the last sleep.
     fn sleep_among(
         &self,
         remote: &Remote,
@@ -205,7 +211,10 @@ impl Scheduler {
         })
     }
 
-    /// Drops the processes that remain, and collects the counters that are known only then.
+    /// Drops the processes that remain, closes the upper layer, drops the tokens that are kept for
+    /// other OS processes, and collects the counters that are known only then. A panic in the
+    /// destructor of a process is ignored. A panic in that of a token ends the run as a failure, if
+    /// the run has no other error.
     fn clear(&self) {
         for (at, task) in self.tasks.iter().enumerate() {
             let Some(header) = task.get() else { continue };
@@ -247,7 +256,7 @@ impl Scheduler {
         self.answer();
     }
 
-    /// Polls a batch of ready processes.
+    /// Polls a batch of ready processes. A panic of a process is passed on.
     fn poll_queued(&self, waker: &Waker) {
         self.ran.set(self.ran.get() || !self.queue.is_empty());
         if self.timed {
@@ -265,8 +274,8 @@ impl Scheduler {
     }
 
     #[inline(always)]
-    /// Polls at most a batch of processes, and returns the number of polls. `reported` is true if
-    /// waits have been reported.
+    /// Polls a batch of processes from the queue, and returns the number of them, without polls of
+    /// processes that were asked to stop. `reported` is true if waits have been reported.
     fn batch(&self, reported: bool, context: &mut Context<'_>) -> usize {
         let polls = self.batch_size.get();
         for index in 0..polls {
@@ -280,7 +289,8 @@ impl Scheduler {
 
     /// Spins until a message comes, a polled wait ends or the run stops. Returns true if one of
     /// them happened. Returns false after a limited time, and at once if this scheduler is the only
-    /// one or there are more schedulers than cores.
+    /// one or there are more schedulers than cores. Receives frames that come, and wakes the
+    /// processes whose polled waits end.
     fn spin(&self) -> bool {
         let shared = &*self.core.shared;
         let Some(patience) = shared.patience() else {

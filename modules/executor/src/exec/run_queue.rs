@@ -52,7 +52,8 @@ impl Waiting {
 }
 
 impl Queue {
-    /// Creates an empty queue with room for `processes`. `shuffle` is the seed of a random order.
+    /// Creates an empty queue with room for `processes` ids. `shuffle` is the seed of a random
+    /// order. If it is `None`, the order is first in, first out.
     #[inline]
     pub(crate) fn new(processes: usize, shuffle: Option<u64>) -> Self {
         let size = processes.max(1).next_power_of_two();
@@ -76,7 +77,7 @@ impl Queue {
     }
 
     #[inline]
-    /// Appends an id. The queue must not contain it.
+    /// Appends an id. The queue must not contain it, and must have room for it.
     pub(crate) fn push(&self, id: u32) {
         let Waiting { tail: end, .. } = &self.waiting;
         let tail = end.load(Relaxed);
@@ -84,7 +85,8 @@ impl Queue {
         end.store(tail.wrapping_add(1), Relaxed);
     }
 
-    /// Puts an id into the front entry and returns the id that was there.
+    /// Puts an id into the front entry and returns the id that was there. In both, [`NO_ID`] means
+    /// that the entry is empty.
     #[inline(always)]
     fn replace_next(&self, id: u32) -> u32 {
         let next = self.waiting.next.load(Relaxed);
@@ -93,7 +95,8 @@ impl Queue {
     }
 
     /// Puts an id into the front entry, and moves the id that was there to the end. If the queue is
-    /// shuffled, the id goes to the end instead.
+    /// shuffled, the id goes to the end instead. The queue must not contain it, and must have room
+    /// for it.
     #[inline]
     pub(crate) fn push_next(&self, id: u32) {
         let id = if self.random.get() == 0 {
@@ -107,7 +110,10 @@ impl Queue {
     }
 
     #[inline]
-    /// Removes and returns the next id, or returns `None` if the queue is empty.
+    /// Removes and returns the next id, or returns `None` if the queue is empty. This is the id in
+    /// the front entry, if there is one. Otherwise it is the first id, or a random one if the queue
+    /// is shuffled. After [`STREAK`] consecutive ids from the front entry, the next one is moved to
+    /// the end instead.
     pub(crate) fn pop(&self) -> Option<u32> {
         let next = self.replace_next(NO_ID);
         if next != NO_ID {

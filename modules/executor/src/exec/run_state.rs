@@ -68,9 +68,10 @@ impl StateReport for Shared {
 }
 
 impl Shared {
-    /// Returns true if other processes of a scheduler can run while it polls this one. They have
-    /// been woken by this process or by another thread, or a thread that is a rank of the scheduler
-    /// waits in a call. Messages from other schedulers and OS processes are not checked.
+    /// Returns true if other processes of a scheduler can run while it polls the process with index
+    /// `process`. They have been woken by this process or by another thread, or a thread that is a
+    /// rank of the scheduler waits in a call. Messages from other schedulers and OS processes are
+    /// not checked. Returns false if the scheduler is not registered.
     fn others_can_run(&self, scheduler: usize, process: u32) -> bool {
         let other = |id| self.inbox(scheduler).has_other(id);
         match self.inquiry.others_queued(scheduler, process) {
@@ -87,7 +88,8 @@ impl Shared {
     }
 
     /// Describes the state of all schedulers of this OS process. Blocks for up to 300 ms until all
-    /// have answered.
+    /// have answered. For a scheduler that has not answered by then, names only the process that it
+    /// is polling.
     fn describe(&self) -> String {
         let wake = || {
             (0..self.inboxes() as u32)
@@ -138,7 +140,7 @@ impl Shared {
         lines.join("\n  ")
     }
 
-    /// Returns name, rank and position of a process.
+    /// Returns a text with the name, the rank and, if it is known, the position of a process.
     fn named(&self, rank: u32) -> String {
         let (kind, index) = self.directory.of_rank(rank);
         let process = self.directory.process(kind, index);
@@ -146,7 +148,9 @@ impl Shared {
         format!("{} (rank {rank}{place})", process.name)
     }
 
-    /// Returns a line for each way in which processes of a kind wait.
+    /// Returns a line for each way in which processes of a kind wait, in order of the lowest rank.
+    /// There are at most [`LISTED`] of these lines. If there are more ways, one more line has their
+    /// number.
     fn waiting(&self, mut all: Snapshot) -> Vec<String> {
         let mut graph = WaitGraph::default();
         let mut ways: HashMap<u32, Vec<Way>> = HashMap::new();
@@ -217,7 +221,7 @@ impl Drop for Registration<'_> {
 }
 
 impl Scheduler {
-    /// Registers the scheduler for inquiries.
+    /// Registers the scheduler for inquiries, until the returned value is dropped.
     pub(super) fn register(&self) -> Registration<'_> {
         let view = SchedulerView {
             running: NonNull::from(&self.core.running),
@@ -231,7 +235,8 @@ impl Scheduler {
         Registration(self)
     }
 
-    /// Answers an inquiry if there is one. Must be called between polls.
+    /// Answers an inquiry if there is one that this scheduler has not answered. Must be called
+    /// between polls.
     #[inline]
     pub(super) fn answer(&self) {
         if self.shared().inquiry.is_on() {
@@ -271,9 +276,9 @@ impl Scheduler {
         snapshot
     }
 
-    /// Returns the wait at a side of a channel, or `None` if no process waits there or the process
-    /// has been woken. In contrast to [`Scheduler::wait`], which is for deadlock detection, it
-    /// includes bundles and does not mark the wait as reported.
+    /// Returns the wait at a side of a channel. Returns `None` if no process waits there, or if the
+    /// process has been woken or is not on this scheduler. In contrast to [`Scheduler::wait`],
+    /// which is for deadlock detection, it includes bundles and does not mark the wait as reported.
     fn waits(&self, side_state: SideState) -> Option<Update> {
         let SideState {
             number,

@@ -120,6 +120,9 @@ pub struct Scheduler {
 impl Scheduler {
     /// Creates a scheduler with room for `processes`, which [`Scheduler::put`] adds. The scheduler
     /// must be created on the thread that runs it.
+    ///
+    /// `index` is its index in this OS process. `shuffle` is the seed of a random order of polls.
+    /// `first` has the ids of its first process and hook.
     pub fn new(
         shared: &Arc<Shared>,
         index: usize,
@@ -178,8 +181,8 @@ impl Scheduler {
         }
     }
 
-    /// Connects the scheduler to the other OS processes. Must be called before it has any
-    /// processes.
+    /// Connects the scheduler to the other OS processes of the run. `None` means that there are
+    /// none. Must be called before it has any processes.
     #[inline]
     pub fn connect(&mut self, remote: Option<Rc<Remote>>) {
         self.remote = remote;
@@ -267,13 +270,15 @@ impl Scheduler {
         }
     }
 
-    /// Returns a number that increases by 1 with each call, from 0, for a choice in rotation.
+    /// Returns a number that increases by 1 with each call, from 0, for a choice in rotation. After
+    /// the largest number, 0 follows.
     #[inline]
     pub fn next_choice(&self) -> usize {
         self.choices.replace(self.choices.get().wrapping_add(1))
     }
 
-    /// Returns the table entry of a process, or `None` if no process of this scheduler has this id.
+    /// Returns the table entry of a process, which is empty if the process has ended. Returns
+    /// `None` if no process of this scheduler has this id.
     #[inline(always)]
     pub(super) fn slot(&self, id: u32) -> Option<&Slot> {
         if id.wrapping_sub(self.base) as usize >= self.tasks.len() {
@@ -314,8 +319,8 @@ impl Scheduler {
         &self.deferred
     }
 
-    /// Calls `f`, such as a batch of polls. A panic ends the run and is reported for the process
-    /// that is being polled.
+    /// Calls `f`, such as a batch of polls. A panic in it is caught and ends the run, and is
+    /// reported for the process that is being polled, if there is one.
     #[inline]
     pub(super) fn guarded(&self, f: impl FnOnce()) {
         if let Err(message) = user_code::caught(f) {
@@ -329,7 +334,8 @@ impl Scheduler {
         self.core.shared.fail(None, message);
     }
 
-    /// Ends the run because of an error of the process that is being polled.
+    /// Ends the run because of an error of the process that is being polled. If none is, the error
+    /// belongs to no process.
     #[inline]
     pub(super) fn fail(&self, message: String) {
         let process = self
@@ -353,7 +359,8 @@ impl Scheduler {
             .layer(self.shared(), self.number(), self.remote())
     }
 
-    /// Passes requests from schedulers of this OS process to the layer above.
+    /// Passes requests from schedulers of this OS process to the layer above, which is created if
+    /// necessary. Drops them if the run has no such layer. A panic ends the run.
     pub(super) fn handle_requests(&self, requests: Vec<SchedulerRequest>) {
         for request in requests {
             self.guarded(|| {
@@ -364,7 +371,9 @@ impl Scheduler {
         }
     }
 
-    /// Passes a frame from another OS process to the layer above. An invalid frame ends the run.
+    /// Passes a frame from another OS process to the layer above, which is created if necessary.
+    /// Ignores the frame if the run has no such layer. An invalid frame ends the run. `from` is the
+    /// scheduler that sent it.
     pub(super) fn take_frame(&self, from: u32, header: between::Header, bytes: &[u8]) {
         let Some(layer) = self.layer() else { return };
         if let Err(why) = layer.frame(from, header, bytes) {
@@ -372,15 +381,15 @@ impl Scheduler {
         }
     }
 
-    /// Returns the traffic of the calls of the layer above. It is empty if the layer was not
-    /// created, or if the run is not profiled.
+    /// Takes the traffic of the calls of the layer above, after which no traffic is counted. It is
+    /// empty if the layer was not created, or if the run is not profiled.
     pub(super) fn upper_layer_traffic(&self) -> RankTraffic {
         let made = self.upper_layer.created();
         made.map_or_else(RankTraffic::default, |layer| layer.traffic())
     }
 
     /// Closes the layer above after the processes of this run have been dropped. Returns the
-    /// messages that no rank has received.
+    /// messages that no rank has received, of which there are none if the layer was not created.
     pub(super) fn close_upper_layer(&self) -> UnreceivedMessages {
         self.upper_layer
             .created()

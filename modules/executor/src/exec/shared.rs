@@ -136,14 +136,16 @@ impl Shared {
         self.placement.as_ref().map_or(1, Placement::schedulers)
     }
 
-    /// Returns the scheduler that was requested for a rank.
+    /// Returns the scheduler that was requested for a rank, from 0. Returns 0 if there is no
+    /// placement.
     pub fn scheduler_of(&self, rank: u32) -> usize {
         self.placement
             .as_ref()
             .map_or(0, |placement| placement.of(rank) as usize)
     }
 
-    /// Returns the number of this OS process and the number of OS processes, if there are several.
+    /// Returns the number of this OS process and the number of OS processes. Returns `None` if the
+    /// run has only one.
     pub fn os_process(&self) -> Option<(usize, usize)> {
         self.among.as_ref().map(|among| (among.me, among.count))
     }
@@ -163,15 +165,15 @@ impl Shared {
         (here < self.inboxes.len() as u32).then_some(SchedulerIndex(here))
     }
 
-    /// Returns the number of the scheduler that runs a rank. Schedulers that share a thread have
-    /// one number.
+    /// Returns the number of the scheduler that runs a rank, or 0 if there is no placement.
+    /// Schedulers that share a thread have one number.
     #[inline]
     pub fn owner_of(&self, rank: u32) -> SchedulerId {
         let placement = self.placement.as_ref();
         placement.map_or(SchedulerId(0), |placement| placement.thread_of(rank))
     }
 
-    /// Returns the OS process of a scheduler.
+    /// Returns the OS process of a scheduler, from 0. Panics if this OS process has no scheduler.
     pub fn os_process_of(&self, scheduler: SchedulerId) -> usize {
         scheduler.0 as usize / self.inboxes.len()
     }
@@ -194,14 +196,15 @@ impl Shared {
     }
 
     /// Returns the name of the host of an OS process. Returns `None` if the run has only one host,
-    /// or if the OS process does not exist.
+    /// if its hosts are not known, or if the OS process does not exist.
     pub(super) fn host_of_several(&self, os_process: usize) -> Option<String> {
         let hosts = self.among.as_ref()?.hosts.as_ref()?;
         let several = hosts.iter().any(|host| *host != hosts[0]);
         hosts.get(os_process).filter(|_| several).cloned()
     }
 
-    /// Sets the OS process and the host of each process, if the run has several OS processes.
+    /// Sets the OS process and, if the run has several hosts, the host of each process. Has no
+    /// effect if the run has only one OS process.
     pub(super) fn locate(&self, processes: &mut [BlockedProcess]) {
         if self.among.is_none() {
             return;
@@ -242,8 +245,8 @@ impl Shared {
         self.patience
     }
 
-    /// Wakes a process or a hook of a scheduler of this OS process. Has no effect if the run has
-    /// ended.
+    /// Wakes a process or a hook of a scheduler of this OS process. With `NO_ID`, only ends the
+    /// sleep of the scheduler. Has no effect if the run has ended or the scheduler does not exist.
     pub fn send(&self, scheduler: SchedulerIndex, id: u32) {
         // A waker can outlive the run and be woken at any time.
         if !self.stopped()
@@ -254,7 +257,8 @@ impl Shared {
         }
     }
 
-    /// Sends a request to a scheduler of this OS process. Drops the request if the run has ended.
+    /// Sends a request to a scheduler of this OS process. Drops the request if the run has ended or
+    /// the scheduler does not exist.
     pub fn send_request(&self, scheduler: SchedulerIndex, request: SchedulerRequest) {
         match self.inboxes.get(scheduler.0 as usize) {
             Some(inbox) if !self.stopped() => {
@@ -291,7 +295,8 @@ impl Shared {
         self.stop();
     }
 
-    /// Ends the run without an error here, because the cause is known in another OS process.
+    /// Ends the run without an error here, because the cause is known in another OS process. Wakes
+    /// all schedulers of this OS process.
     pub fn halt(&self) {
         self.stop();
     }
@@ -309,7 +314,8 @@ impl Shared {
         }
     }
 
-    /// Ends the sleep of a scheduler.
+    /// Ends the sleep of a scheduler of this OS process, if it sleeps. Panics if the scheduler does
+    /// not exist.
     fn unpark(&self, scheduler: usize) {
         match &self.among {
             Some(among) => among.bells[scheduler].ring(),
@@ -317,7 +323,9 @@ impl Shared {
         }
     }
 
-    /// Ends the run because a process, or the runtime if `process` is `None`, has failed.
+    /// Ends the run because a process, or the runtime if `process` is `None`, has failed. If the
+    /// run has several OS processes, the message gets the number and, if the run has several hosts,
+    /// the host of this one. Only the first error of a run is kept.
     pub fn fail(&self, process: Option<ProcessInfo>, message: String) {
         let (name, rank, place) = match process {
             Some(process) => (process.name, process.rank as usize, process.place),
@@ -339,8 +347,9 @@ impl Shared {
         }));
     }
 
-    /// Takes the outcome of the run: the growths of channels in order. Drops the callback for
-    /// quiescence and the requests that were not handled, which may run user code.
+    /// Takes the outcome of the run: the growths of channels in order. A second call returns an
+    /// empty list. Drops the callback for quiescence and the requests that were not handled, which
+    /// may run user code.
     ///
     /// # Errors
     /// Returns the error that ended the run.
@@ -357,7 +366,7 @@ impl Shared {
     }
 
     /// Notes that a process has run, so that a deadlock detection begins when all schedulers are
-    /// asleep.
+    /// asleep. If the run has several OS processes, notes this for all of them.
     pub fn note_activity(&self) {
         self.has_activity.store(true, Ordering::SeqCst);
         if let Some(among) = &self.among {
@@ -365,9 +374,10 @@ impl Shared {
         }
     }
 
-    /// Blocks until a wake-up, until all schedulers of this OS process are asleep and a process has
-    /// run since the last detection, or for at most `at_most`. Returns at once if the inbox is
-    /// filled or the run has stopped.
+    /// Blocks the scheduler `me` until a wake-up, until all schedulers of this OS process are
+    /// asleep and a process has run since the last detection, or for at most `at_most`. Returns the
+    /// reason. Returns at once if the inbox is filled or the run has stopped. Without `at_most`,
+    /// the time is not limited.
     pub(crate) fn sleep(&self, me: usize, at_most: Option<Duration>) -> Unparked {
         let stay = || self.inboxes[me].is_filled() || self.stopped();
         let counts = || self.has_activity.load(Ordering::SeqCst);
@@ -375,7 +385,7 @@ impl Shared {
     }
 
     /// Makes the next detection report blocked processes, because a wait for a foreign waker has
-    /// lasted too long.
+    /// lasted too long. The detection begins when all schedulers are asleep.
     pub fn request_report(&self) {
         lock(&self.detection).report_due = true;
         self.note_activity();

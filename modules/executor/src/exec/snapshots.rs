@@ -96,7 +96,8 @@ impl Inquiry {
         }
     }
 
-    /// Registers a scheduler for inquiries until it [leaves](Self::leave).
+    /// Registers a scheduler for inquiries until it [leaves](Self::leave). Has no effect if no
+    /// scheduler has this index.
     ///
     /// # Safety
     /// The pointers in `view` must be valid until [`leave`](Self::leave) is called for the
@@ -107,7 +108,7 @@ impl Inquiry {
         }
     }
 
-    /// Ends the registration of a scheduler.
+    /// Ends the registration of a scheduler. An inquiry no longer waits for its answer.
     pub(super) fn leave(&self, scheduler: usize) {
         if let Some(entry) = lock(&self.entries).get_mut(scheduler) {
             (entry.known, entry.asked) = (None, false);
@@ -116,8 +117,8 @@ impl Inquiry {
     }
 
     /// Requests an answer from each registered scheduler, calls `wake`, which must wake the
-    /// schedulers, and waits for answers for at most `patience`. Returns one answer for each
-    /// scheduler.
+    /// schedulers, and blocks for answers for at most `patience`. Returns one answer for each
+    /// scheduler, by index. A scheduler that is not registered has an empty answer.
     pub(super) fn ask(&self, patience: Duration, wake: impl FnOnce()) -> Vec<Answer> {
         for entry in &mut *lock(&self.entries) {
             entry.asked = entry.known.is_some();
@@ -153,12 +154,14 @@ impl Inquiry {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Returns true if this scheduler was asked and has not answered.
+    /// Returns true if this scheduler was asked and has not answered. Panics if no scheduler has
+    /// this index.
     pub(super) fn is_asked(&self, scheduler: usize) -> bool {
         lock(&self.entries)[scheduler].asked
     }
 
-    /// Stores the answer of a scheduler, if it was asked.
+    /// Stores the answer of a scheduler, if it was asked and has not answered. Panics if no
+    /// scheduler has this index.
     pub(super) fn answer(&self, scheduler: usize, snapshot: Snapshot) {
         let entry = &mut lock(&self.entries)[scheduler];
         if std::mem::take(&mut entry.asked) {
@@ -215,7 +218,10 @@ impl Overlong {
     /// lasted too long while other processes of its scheduler can run. `polled_processes` has batch
     /// and process for each scheduler. `others` returns true for a scheduler and a process if
     /// another process can run there. The duration is measured from the first observation of the
-    /// batch.
+    /// same process in the same batch.
+    ///
+    /// A batch is too long after 10 s. Each report multiplies this limit of its scheduler by 4,
+    /// also for later batches.
     pub(super) fn check(
         &mut self,
         now: Instant,

@@ -49,7 +49,8 @@ struct Counted {
 }
 
 impl Sum {
-    /// Adds the traffic that a scheduler has counted.
+    /// Adds the traffic that a scheduler has counted. Communicators of the same name are added
+    /// together. Sums saturate.
     pub fn add(&mut self, counted: RankTraffic) {
         for (name, calls) in &counted.communicators {
             let all = self.communicators.entry(name.clone()).or_default();
@@ -65,8 +66,8 @@ impl Sum {
         }
     }
 
-    /// Returns the fields of a JSON object, each with a comma before it. The text is empty if there
-    /// is no communicator.
+    /// Returns the fields `communicators` and `pairs` of a JSON object, each with a comma before
+    /// it. The text is empty if there is no communicator.
     pub fn json(&self) -> String {
         let mut json = String::new();
         if self.communicators.is_empty() {
@@ -137,7 +138,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Creates the counters of a scheduler with this number of processes.
+    /// Creates the counters of a scheduler with this number of processes. The options decide
+    /// whether the run is measured, profiled and traced.
     pub fn new(directory: &Arc<dyn Directory>, processes: usize, options: &Options) -> Self {
         let profiled = options.profiled;
         Statistics {
@@ -155,7 +157,8 @@ impl Statistics {
         }
     }
 
-    /// Encodes the counters for another OS process, without the trace.
+    /// Encodes the counters for another OS process, with the recorded events but without the trace
+    /// and the directory.
     pub fn to_bytes(&self) -> Vec<u8> {
         let statistics = self.clone();
         let left_early: Vec<u32> = statistics.left_early.into_iter().collect();
@@ -245,7 +248,8 @@ impl Statistics {
         }
     }
 
-    /// Notes that the reader of a channel left before it had read all tokens.
+    /// Notes that the reader of the channel `number` left before it had read all tokens. A repeated
+    /// note has no effect.
     pub fn left_early(&mut self, number: u32) {
         self.left_early.insert(number);
     }
@@ -365,9 +369,9 @@ impl Recorder {
         self.in_poll.get()
     }
 
-    /// Records the end of what [`open`](Self::open) began. `who` is kind and index of the process
-    /// that was polled, or `None` if none was. `ended` is true if the process has ended, `ready` if
-    /// it did not wait.
+    /// Records the end of the poll that [`open`](Self::open) began. `who` is kind and index of the
+    /// process that was polled, or `None` if none was. Then only the time is noted. `ended` is true
+    /// if the process has ended, `ready` if it did not wait.
     pub(super) fn close(&self, who: Option<(u32, u32)>, ended: bool, ready: bool) {
         self.in_poll.set(false);
         let start = self.last.get();
@@ -389,7 +393,8 @@ impl Recorder {
         });
     }
 
-    /// Records that a token was put into a channel or taken out. Has no effect outside of a poll.
+    /// Records that a token was put into a channel or taken out, as `way` says. `ordinal` is the
+    /// number of the token in the channel. Has no effect outside of a poll.
     pub fn message(&self, way: Way, channel: u32, ordinal: u64) {
         if self.in_poll.get() {
             // The process continued after its last wait, so the poll does not end with that wait.
@@ -412,7 +417,7 @@ impl Recorder {
         &self.trace
     }
 
-    /// Adds the recorded events to the trace.
+    /// Moves the recorded events to the trace. The recorder is empty afterwards.
     pub(super) fn hand_in(&self, os_process: usize, scheduler: u32) {
         let ring = self.ring.take();
         let mut events = ring.events;

@@ -46,7 +46,7 @@ impl TaskHeader {
         }
     }
 
-    /// Returns the number of the kind.
+    /// Returns the number of the kind of the process, without the marks that share its word.
     #[inline]
     pub fn kind(&self) -> u32 {
         self.kind.load(Relaxed) & !(QUEUED | DONE | REPORTED)
@@ -58,7 +58,8 @@ impl TaskHeader {
         self.index
     }
 
-    /// Marks the process as queued. Returns true if it was not queued before.
+    /// Marks the process as queued, but does not put it into a queue. Returns true if it was not
+    /// marked before.
     #[inline]
     pub fn enqueue(&self) -> bool {
         let kind = self.kind.load(Relaxed);
@@ -71,7 +72,7 @@ impl TaskHeader {
         self.kind.load(Relaxed) & QUEUED != 0
     }
 
-    /// Marks the process because its wait at a channel between schedulers was reported.
+    /// Records that a wait of the process at a channel between schedulers was reported.
     #[inline]
     pub fn set_reported(&self) {
         self.kind.store(self.kind.load(Relaxed) | REPORTED, Relaxed);
@@ -101,7 +102,9 @@ impl TaskHeader {
     }
 }
 
-/// Polls the process. Returns true if it has ended and its memory has been freed.
+/// Polls the process. Returns true if it has ended and its memory has been freed. An error that the
+/// process returns is reported to the run. If the future or its destructor panics, the panic comes
+/// out of this call, and the memory has not been freed.
 ///
 /// # Safety
 /// `header` must be a result of `future::allocate`, and no earlier call may have ended the process.
@@ -112,7 +115,8 @@ pub unsafe fn poll(header: NonNull<TaskHeader>, context: &mut Context<'_>) -> bo
     unsafe { (header.as_ref().call)(header, Some(context)) }
 }
 
-/// Drops the process in its present state, and frees its memory.
+/// Drops the future of the process in its present state, and frees its memory. If the future was
+/// dropped before, only frees the memory.
 ///
 /// # Safety
 /// The conditions of [`poll`] apply. The process must not be used afterwards. If this call panics,
@@ -139,14 +143,16 @@ impl Predictions {
         Predictions([const { AtomicPtr::new(ptr::null_mut()) }; 2])
     }
 
-    /// Returns true if no process has been polled.
+    /// Returns true if [`Predictions::confirm`] has not been called, so no process has been polled.
     #[inline]
     pub(super) fn are_unused(&self) -> bool {
         self.0.iter().all(|place| place.load(Relaxed).is_null())
     }
 
-    /// Returns `header`, which is the process of the poll with number `index` in a batch. If the
-    /// prediction is correct, the returned pointer is the predicted one.
+    /// Returns a pointer that is equal to `header`, which is the process of the poll with number
+    /// `index` in a batch. If the prediction is correct, the pointer is the predicted one.
+    /// Otherwise it is `header` itself, which becomes the prediction for the numbers of the same
+    /// parity.
     #[inline(always)]
     pub(super) fn confirm(&self, index: usize, header: NonNull<TaskHeader>) -> NonNull<TaskHeader> {
         let predicted = &self.0[index & 1];
@@ -194,7 +200,8 @@ impl RunningTask {
         self.current.load(Ordering::Relaxed)
     }
 
-    /// Returns the id of the process that is being polled, or `NO_ID`.
+    /// Returns the id of the process that is being polled, also while one of its tasks is. Returns
+    /// `NO_ID` if no process is being polled.
     #[inline(always)]
     pub(super) fn process(&self) -> u32 {
         match self.id() {
@@ -203,26 +210,28 @@ impl RunningTask {
         }
     }
 
-    /// Notes that a task of the process is being polled, which this hook wakes. Returns the
-    /// previous id, which must be [set](Self::set) again afterwards.
+    /// Records that a task of the current process is being polled, and that `hook` is the id that
+    /// wakes this task. Returns the id from before: the process, or the hook of the task around
+    /// this one. The caller must pass that id to [`set`](Self::set) after the poll.
     pub(super) fn set_task(&self, hook: u32) -> u32 {
         self.process.store(self.process(), Ordering::Relaxed);
         self.current.swap(hook, Ordering::Relaxed)
     }
 
-    /// Notes that this process is being polled.
+    /// Records the id to wake for the present poll: a process, the hook of one of its tasks, or
+    /// `NO_ID` if no process is being polled.
     #[inline(always)]
     pub(super) fn set(&self, id: u32) {
         self.current.store(id, Ordering::Relaxed);
     }
 
-    /// Returns the number of batches that have ended. While it does not change, the same batch is
-    /// running.
+    /// Returns the number of batches of polls that have ended, modulo 2^32. While it does not
+    /// change, the same batch is running.
     pub(super) fn batches(&self) -> u32 {
         self.batches.load(Ordering::Relaxed)
     }
 
-    /// Notes that a batch of polls has ended.
+    /// Records that a batch of polls has ended, and that no process is being polled.
     #[inline(always)]
     pub(super) fn end_batch(&self) {
         self.set(NO_ID);

@@ -16,7 +16,8 @@ use std::task::{Context, Poll};
 
 /// Waits until both futures have ended, and returns both outputs. Each poll polls both futures,
 /// except for a future that has ended. It is for a process that writes at one end of a network and
-/// reads at the other end, if neither may wait for the other.
+/// reads at the other end, if neither may wait for the other. The first future is polled before the
+/// second.
 ///
 /// # Examples
 ///
@@ -85,7 +86,8 @@ struct TaskHooks {
 }
 
 impl TaskHooks {
-    /// Frees all hooks, if this thread is still in their run.
+    /// Empties the list of hooks. Frees the hooks in their scheduler if this thread is still in
+    /// their run. Otherwise they have been freed with that run, or there are none.
     fn remove(&mut self) {
         let ids = std::mem::take(&mut self.ids);
         current::with_run(self.run, |scheduler| {
@@ -191,7 +193,8 @@ impl<'a, T> TaskSet<'a, T> {
         self.len() == 0
     }
 
-    /// Adds a task. It is not polled before the set is waited for.
+    /// Adds a task. It is not polled before the set is waited for. Does not wake a process that
+    /// already waits for the set.
     ///
     /// # Panics
     /// Panics if the set would have more than 2^32 tasks.
@@ -206,18 +209,23 @@ impl<'a, T> TaskSet<'a, T> {
         self.woken.list.push(at);
     }
 
-    /// Waits until a task has ended, and returns its output. Tasks end in any order. Returns `None`
-    /// if the set is empty. If the returned future is dropped before it is ready, no output is
-    /// lost.
+    /// Waits until a task has ended, removes it from the set, and returns its output. Tasks end in
+    /// any order. Returns `None` if the set is empty. If the returned future is dropped before it
+    /// is ready, no output is lost.
     ///
     /// # Panics
-    /// Panics as [`poll_join_next`](Self::poll_join_next) does.
+    /// The returned future panics as [`poll_join_next`](Self::poll_join_next) does.
     pub fn join_next(&mut self) -> impl Future<Output = Option<T>> {
         poll_fn(|context| self.poll_join_next(context))
     }
 
-    /// Polls like [`join_next`](Self::join_next), for futures that are written by hand. If it
-    /// returns an output, other tasks that were woken may not have been polled yet.
+    /// Polls like [`join_next`](Self::join_next), for futures that are written by hand. Polls the
+    /// tasks that were woken, until one ends. All tasks count as woken if `context` has a waker of
+    /// another library. The same applies if the previous poll had one, or was in another process or
+    /// run.
+    ///
+    /// Returns `Pending` if no polled task has ended. If it returns an output, other tasks that
+    /// were woken may not have been polled yet.
     ///
     /// # Panics
     /// Panics if the scheduler has no free hook for a task. A scheduler can have 2^28 - 1 hooks.
@@ -251,9 +259,10 @@ impl<'a, T> TaskSet<'a, T> {
         }
     }
 
-    /// Gets hooks for all tasks from the present scheduler, and makes them wake the process or task
-    /// that polls the set. Returns false if the context has a foreign waker, which hooks cannot
-    /// wake.
+    /// Gets a hook from `scheduler` for each task that has none, and makes the hooks wake the
+    /// process or task that polls the set. Frees hooks of an earlier run first. Sets `is_stale` if
+    /// the run or the polling process has changed. Returns false, without a change, if `context`
+    /// has a foreign waker, which hooks cannot wake.
     ///
     /// # Panics
     /// Panics if the scheduler has no free hook for a task.
@@ -279,8 +288,9 @@ impl<'a, T> TaskSet<'a, T> {
         true
     }
 
-    /// Polls the task at an index, with its hook if `is_own`, otherwise with the given waker.
-    /// Returns `Pending` if no task is there. A task that ends or panics is removed.
+    /// Polls the task at index `at`. If `is_own` is true, the hook of the task is the id to wake
+    /// meanwhile. Otherwise its waits use the waker of `context`. Returns `Pending` if no task is
+    /// there. A task that ends or panics is removed from the set.
     fn poll_task(&mut self, at: u32, is_own: bool, context: &mut Context<'_>) -> Poll<T> {
         let Some(mut task) = self.tasks[at as usize].take() else {
             return Poll::Pending;

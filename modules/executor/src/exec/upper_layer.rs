@@ -29,19 +29,21 @@ pub trait UpperLayer: Any {
     fn calls(&self, report: ReportWait<'_>);
 
     /// Frees the state of the run after its processes have been dropped. Returns the number of
-    /// messages that no rank has received, and a description of one of them.
+    /// messages that no rank has received, and a description of one of them if it has one.
     fn close(&self) -> UnreceivedMessages;
 
-    /// Takes the traffic between ranks, if the run is profiled. No traffic is counted afterwards.
+    /// Returns the traffic between ranks that was counted so far, and removes it. Returns an empty
+    /// result if the run is not profiled.
     fn traffic(&self) -> RankTraffic;
 
     /// Handles a request from another scheduler of this OS process.
     fn handle_request(&self, request: SchedulerRequest);
 
-    /// Handles a frame from a scheduler of another OS process.
+    /// Handles a frame from a scheduler of another OS process. `from` is the number of that
+    /// scheduler in the run, and `bytes` is the payload.
     ///
     /// # Errors
-    /// Returns a message if the bytes are not a valid frame.
+    /// Returns a message if the frame is not valid.
     fn frame(&self, from: u32, header: between::Header, bytes: &[u8]) -> Result<(), String>;
 }
 
@@ -58,17 +60,18 @@ pub struct UpperLayerCell {
 }
 
 impl UpperLayerCell {
-    /// Sets the function that creates the layer.
+    /// Sets the function that creates the layer. A layer that has already been created stays.
     pub fn set(&self, make: MakeUpperLayer) {
         self.make.set(Some(make));
     }
 
-    /// Returns the layer if it has been created.
+    /// Returns the layer, or `None` if it has not been created.
     pub(super) fn created(&self) -> Option<&Rc<dyn UpperLayer>> {
         self.layer.get()
     }
 
-    /// Returns the layer, and creates it if necessary. Returns `None` if no function was set.
+    /// Returns the layer, and creates it from these arguments if it does not exist yet. Returns
+    /// `None` if it does not exist and no function was set.
     pub(super) fn layer(
         &self,
         run: &Arc<Shared>,

@@ -14,10 +14,11 @@ use std::cell::Cell;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Calls `f` in a section and catches a panic.
+/// Calls `f` in a section, in which no stack may be suspended, and catches a panic.
 ///
 /// # Errors
-/// Returns the message if `f` panics.
+/// Returns the message of the panic if `f` panics, or "(no message)" if its payload is not a
+/// string. A panic of the payload's destructor is ignored.
 #[inline]
 pub fn caught(f: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| uninterrupted(f))).map_err(|payload| {
@@ -36,13 +37,14 @@ pub fn text(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("(no message)").to_string()
 }
 
-/// Calls `f` in a section and ignores a panic.
+/// Calls `f` in a section, in which no stack may be suspended, and ignores a panic.
 #[inline]
 pub fn quietly(f: impl FnOnce()) {
     drop(caught(f));
 }
 
-/// Drops the payload of a panic. A panic of its destructor is ignored.
+/// Drops the payload of a panic, in a section, in which no stack may be suspended. A panic of its
+/// destructor is ignored, and the payload of that second panic is leaked.
 #[inline]
 pub fn discard(payload: Box<dyn Any + Send>) {
     if let Err(worse) = catch_unwind(AssertUnwindSafe(|| uninterrupted(|| drop(payload)))) {
@@ -61,7 +63,7 @@ pub struct Section(());
 
 impl Section {
     #[inline(always)]
-    /// Begins a section.
+    /// Begins a section, in which no stack may be suspended. It ends when the result is dropped.
     #[doc(hidden)]
     pub fn begin() -> Self {
         DEPTH.set(DEPTH.get() + 1);

@@ -24,15 +24,17 @@ use std::task::Context;
 use std::task::Waker;
 
 impl Point {
-    /// Sets the word of a waiter at a side. The hook of an earlier waiter at this side must have
-    /// been freed.
+    /// Sets the state word of the waiter at a side to `word`, and marks the point as changed. The
+    /// hook of an earlier waiter at this side must have been freed.
     #[inline(always)]
     pub fn arm(&self, side: Side, word: u32) {
         self.set(side, word);
         self.touch();
     }
 
-    /// Calls `how` with the id of the waiter at a side, to wake it. Has no effect if there is none.
+    /// Ends the wait at a side, and calls `how` with the id of the waiter, to wake it. Has no
+    /// effect if the word of the side is not armed: no process waits there, or one that waits only
+    /// for the other side to leave.
     #[inline(always)]
     pub fn wake(&self, side: Side, how: impl Fn(u32)) {
         if let Some(id) = self.release(side) {
@@ -41,7 +43,8 @@ impl Point {
         }
     }
 
-    /// Ends a wait at a side because its future was dropped. Frees the hook of a foreign waker.
+    /// Ends a wait at a side because its future was dropped. Frees the hook of a foreign waker. Has
+    /// no effect if no process waits there.
     #[inline(always)]
     pub fn disarm(&self, side: Side) {
         let word = self.word(side);
@@ -60,17 +63,18 @@ impl Point {
         current::with_current(|scheduler| scheduler.unhook(word, self.owner(side)));
     }
 
-    /// Ends a wait at a side and marks the side as gone. The bits of `with` are kept in its word.
+    /// Ends a wait at a side and marks the side as gone. Its word is then GONE and the bits of
+    /// `with`.
     #[inline]
     pub fn leave(&self, side: Side, with: u32) {
         self.disarm(side);
         self.set(side, GONE | with);
     }
 
-    /// Wakes the waiter at `side`, which waits for the opposite side or for its leaving: calls
-    /// `how` with its id. If none waits, and the side has not left, calls `last` with the id of the
-    /// last waiter at `side`. That process may have been woken and not been polled since. `last` is
-    /// not called for a hook.
+    /// Ends a wait at `side`, also one for the opposite side to leave, and calls `how` with the id
+    /// of the waiter. If none waits, and `side` has not left, calls `last` with the id of the last
+    /// waiter at `side`. That process may have been woken and not been polled since. The id is
+    /// `NO_ID` if none has waited there. `last` is not called for a hook.
     #[inline]
     pub fn wake_left(&self, side: Side, how: impl Fn(u32), last: impl Fn(u32)) {
         let word = self.word(side);
@@ -87,7 +91,8 @@ impl Point {
         }
     }
 
-    /// Adds the point to the list of points whose words have changed, unless it is in the list.
+    /// Adds the point to the list of points whose words have changed, unless it is marked as being
+    /// in the list. Marks it.
     #[inline(always)]
     fn touch(&self) {
         if self.mark() {
@@ -97,11 +102,13 @@ impl Point {
 }
 
 impl Scheduler {
-    /// Returns the id to wake for a poll with this context: the process, or a hook for a foreign
-    /// waker. `word` is the present word of the end that is going to wait. If a wait there with a
-    /// foreign waker was cancelled, its hook is reused or freed.
+    /// Returns the id to wake for a poll with this context: the process or the hook of its task, or
+    /// a new hook for a foreign waker. `word` is the present word of the end that is going to wait,
+    /// and `owner` identifies that word. If a wait there with a foreign waker was cancelled, its
+    /// hook is reused or freed.
     ///
-    /// Cloning a foreign waker runs user code, which may do anything except use this end.
+    /// Cloning a foreign waker runs user code, which may do anything except use this end. Panics if
+    /// a hook is needed and all 2^28 - 1 indices are in use.
     #[inline]
     pub fn waiter(&self, context: &Context<'_>, word: u32, owner: Owner) -> u32 {
         if self.is_own(context) {
@@ -114,14 +121,15 @@ impl Scheduler {
         }
     }
 
-    /// Returns true if this scheduler polls its processes with this context.
+    /// Returns true if the context has the waker with which this scheduler polls its processes.
+    /// Returns false for a foreign waker, and for the waker of another scheduler.
     #[inline]
     pub(super) fn is_own(&self, context: &Context<'_>) -> bool {
         ptr::eq(context.waker().data(), (&raw const self.core).cast())
     }
 
     /// Returns a hook for a foreign waker, in the name of a process. See [`Scheduler::waiter`] for
-    /// `word`.
+    /// `word`, `owner` and the panic.
     #[inline]
     pub fn foreign_waiter(&self, waker: &Waker, process: u32, word: u32, owner: Owner) -> u32 {
         if !self.hooks.has(word) {
@@ -133,7 +141,7 @@ impl Scheduler {
     /// Frees the hook of a foreign waker that the word of an end names. Must be called when the end
     /// is dropped or a new wait begins there. Otherwise the waker would be kept until the run ends.
     /// A word from another run may name a hook that has another owner by now. Such a hook is not
-    /// changed.
+    /// changed. A hook that belongs to a run around this one is freed there.
     #[inline]
     pub fn unhook(&self, word: u32, owner: Owner) {
         if !is_hooked(word) {
@@ -145,8 +153,9 @@ impl Scheduler {
         self.hooks.remove_foreign(word & ID, owner);
     }
 
-    /// Registers the poller with this context to be woken when a member of the bundle is put on the
-    /// list. If `only` is given, only this member counts.
+    /// Registers the process or task that polls with this context to be woken when a member of the
+    /// bundle is put on the list. If `only` is given, only this member counts. Replaces an earlier
+    /// wait for the bundle. Panics as [`Scheduler::waiter`] does.
     #[inline]
     pub fn wait_for_bundle(&self, context: &Context<'_>, ready: &Rc<Ready>, only: Option<u32>) {
         let id = self.waiter(context, ready.word(), Ready::owner(ready));
@@ -162,7 +171,9 @@ impl Scheduler {
         }
     }
 
-    /// Wakes a process or hook of this scheduler. Ignores other ids, such as `NO_ID`.
+    /// Wakes a process or hook of this scheduler: appends the process to the queue, unless it is
+    /// queued. Passes the id of a hook or process of a run around this one to the scheduler of that
+    /// run. Ignores other ids, such as `NO_ID`.
     #[inline]
     pub fn wake(&self, id: u32) {
         match self.header(id) {
@@ -175,7 +186,8 @@ impl Scheduler {
         }
     }
 
-    /// Wakes a process or hook like [`Scheduler::wake`], but the process is polled next.
+    /// Wakes a process or hook like [`Scheduler::wake`], but the process is polled next, unless it
+    /// is already queued. A process of a run around this one is woken as by [`Scheduler::wake`].
     #[inline]
     pub(super) fn wake_next(&self, id: u32) {
         match self.header(id) {
@@ -188,8 +200,9 @@ impl Scheduler {
         }
     }
 
-    /// Wakes a hook, or a process of the outer run that shares a channel with a process of this
-    /// run. The waiter behind a hook of this scheduler is woken by `how`.
+    /// Wakes a hook, or a process of a run around this one that shares a channel with a process of
+    /// this run. The waiter behind a hook of this scheduler is woken by `how`. An id of a run
+    /// around this one is passed to [`Scheduler::wake`] of that run. Other ids have no effect.
     #[inline(never)]
     fn wake_other(&self, id: u32, how: fn(&Scheduler, u32)) {
         if id & HOOK != 0 && self.hooks.has(id) {

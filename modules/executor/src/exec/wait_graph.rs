@@ -22,11 +22,11 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// Returns the number of the strongly connected component of each process (Tarjan 1972), from 0.
-/// All processes on a cycle have the same number. `channels` are pairs of writer and reader. Takes
-/// linear time.
+/// Two processes have the same number if and only if each can be reached from the other. `channels`
+/// are pairs of writer and reader. Takes linear time.
 ///
 /// # Panics
-/// If a channel names a process that is not below `processes`.
+/// Panics if a channel names a process that is not below `processes`.
 pub fn components(processes: usize, channels: &[(u32, u32)]) -> Vec<u32> {
     const UNSEEN: u32 = u32::MAX;
     // The readers of each process, ordered by process.
@@ -194,7 +194,7 @@ impl WaitGraph {
         self.nodes.get(side as usize).copied().unwrap_or(FREE)
     }
 
-    /// Extends the arrays to contain `rank`.
+    /// Extends the arrays that are indexed by rank to contain `rank`. Has no effect if they do.
     fn room(&mut self, rank: u32) {
         let len = rank as usize + 1;
         if self.first.len() < len {
@@ -207,7 +207,8 @@ impl WaitGraph {
         }
     }
 
-    /// Sets the state of a side of a channel: the wait there, or none.
+    /// Replaces the wait at a side of a channel by `update.wait`, which may be none. The rank of a
+    /// new wait counts as changed for the next search. The end of a wait does not.
     pub fn update(&mut self, update: Update) {
         let side = update.number * 2 + update.side as u32;
         let old = self.at(side);
@@ -258,7 +259,8 @@ impl WaitGraph {
         self.nodes[side as usize] = FREE;
     }
 
-    /// Removes all waits of a process, which has ended.
+    /// Records that a process has ended, and removes all of its waits. The rank need not be known
+    /// before.
     pub fn remove(&mut self, rank: u32) {
         self.room(rank);
         self.has_ended[rank as usize] = true;
@@ -267,7 +269,8 @@ impl WaitGraph {
         }
     }
 
-    /// Returns the sides at which a process waits.
+    /// Returns the sides at which a process waits, each with its wait, in the reverse order of
+    /// their last updates. Returns none if the process does not wait or is not known.
     pub fn sides(&self, rank: u32) -> impl Iterator<Item = Update> + '_ {
         let first = self.first.get(rank as usize).copied().unwrap_or(NONE);
         let next = |&side: &u32| Some(self.at(side).next).filter(|&next| next != NONE);
@@ -300,13 +303,15 @@ impl WaitGraph {
         })
     }
 
-    /// Returns the capacity of a full channel, or 0 if no process waits to write to it.
+    /// Returns the capacity of a full channel in tokens, or 0 if no process waits at its writing
+    /// side.
     pub fn capacity(&self, number: u32) -> u32 {
         self.at(number * 2 + Side::Write as u32).capacity
     }
 
     /// Returns a shortest cycle of processes through a full channel, beginning with its writer.
-    /// Returns only the writer if no cycle is known.
+    /// Each process waits for the next one, and the last one for the writer. Returns only the
+    /// writer if no cycle is known. Panics if no process waits at the writing side of the channel.
     pub fn cycle(&self, number: u32) -> Vec<u32> {
         let Node { rank, peer, .. } = self.at(number * 2 + Side::Write as u32);
         // For each process found by the search from the reader, the process that waits for it.
@@ -329,15 +334,17 @@ impl WaitGraph {
         vec![rank]
     }
 
-    /// Returns true if the wait at a side is for space, and the channel is below the maximum
-    /// capacity.
+    /// Returns true if `side` is the writing side of a channel, the wait there is for space, and
+    /// the channel is below the maximum capacity. Also returns true for a writing side without a
+    /// wait.
     fn may_grow(&self, side: u32) -> bool {
         let node = self.at(side);
         side % 2 == Side::Write as u32 && !node.stop && node.capacity < WIDEST
     }
 
-    /// Returns the channels that must grow because of the changes since the last call. The list is
-    /// empty if no growth ends the deadlock.
+    /// Returns the channels that must grow because of the changes since the last call, each with
+    /// twice its capacity (at most 2^31 - 1 tokens), in ascending order of their numbers. The list
+    /// is empty if no growth ends the deadlock. The changes then count as searched.
     pub fn grow(&mut self) -> Vec<Grow> {
         let changed = std::mem::take(&mut self.changed);
         for &rank in &changed {
@@ -353,7 +360,8 @@ impl WaitGraph {
 
     /// Returns the growths like [`WaitGraph::grow`], after waits in calls were added. Some of these
     /// waits are for any of several processes. All processes may depend on a full channel whose
-    /// reader waits in this way, or waits for a process that does.
+    /// reader waits in this way, or waits for a process that does. If there are no growths and no
+    /// deadlock otherwise, the smallest of such channels grow.
     pub fn grow_for_calls(&mut self) -> Vec<Grow> {
         let grow = self.grow();
         if !grow.is_empty() || self.is_deadlocked() {
@@ -370,7 +378,8 @@ impl WaitGraph {
         self.doubled(full)
     }
 
-    /// Returns growths that double the capacity of these full sides.
+    /// Returns growths that double the capacity of these full sides, up to 2^31 - 1 tokens, in
+    /// ascending order of their channels.
     fn doubled(&self, mut sides: Vec<u32>) -> Vec<Grow> {
         sides.sort_unstable();
         let grow = sides.into_iter().map(|side| Grow {
@@ -380,8 +389,10 @@ impl WaitGraph {
         grow.collect()
     }
 
-    /// Returns the smallest full channels of each strongly connected component that can be reached
-    /// from the roots. Cyclic components without a full channel are added to `deadlocked`.
+    /// Returns the writing sides of the smallest full channels inside each strongly connected
+    /// component that can be reached from the roots. All equally small ones of a component are
+    /// returned. For each cyclic component without a full channel that may grow, adds one of its
+    /// processes to `deadlocked`.
     fn full_on_cycles(&mut self, roots: &[u32]) -> Vec<u32> {
         #[derive(Clone)]
         struct Component {
@@ -424,8 +435,9 @@ impl WaitGraph {
         components.into_iter().flat_map(|of| of.full).collect()
     }
 
-    /// Returns the smallest full channels that may be on a cycle through a process whose waits are
-    /// not all known. This is Parks' rule, restricted to such channels.
+    /// Returns the writing sides of the smallest full channels that may be on a cycle through a
+    /// process whose waits are not all known. All equally small ones are returned. This is Parks'
+    /// rule, restricted to such channels.
     fn full_on_unseen_cycles(&mut self) -> Vec<u32> {
         let least = |of: &BTreeSet<(u32, u32)>| of.first().map_or(u32::MAX, |full| full.0);
         let mut full: Vec<(u32, u32)> = Vec::new();
@@ -447,8 +459,9 @@ impl WaitGraph {
         full.into_iter().map(|(_, side)| side).collect()
     }
 
-    /// Returns, for each component that can be reached from the roots, whether a wait for an
-    /// unknown process can be reached from it. Does not clear the search.
+    /// Returns, for the number of each component that can be reached from the roots, whether a wait
+    /// for an unknown process can be reached from it. Does not clear the search, so that the
+    /// numbers stay valid.
     fn lead_to_unknown(&mut self, roots: &[u32]) -> Vec<bool> {
         self.components(roots);
         let mut leads = vec![false; self.search.components as usize];
@@ -467,8 +480,9 @@ impl WaitGraph {
         leads
     }
 
-    /// Returns true if a wait is for an unknown process, or for a component that leads to one. A
-    /// process that is only a hint and has ended counts as unknown.
+    /// Returns true if a wait is for an unknown process, or for a component that leads to one.
+    /// `leads` is the result of [`WaitGraph::lead_to_unknown`]. A process that is only a hint and
+    /// has ended counts as unknown.
     fn leads(&self, node: Node, leads: &[bool]) -> bool {
         let peer = node.peer as usize;
         let component = self.search.component.get(peer);
@@ -477,8 +491,8 @@ impl WaitGraph {
             || component.is_some_and(|&of| leads.get(of as usize) == Some(&true))
     }
 
-    /// Searches again from the processes in `deadlocked`, and records those that are still on
-    /// cycles without growth. Returns true if any cycle can be reached.
+    /// Searches again from the processes in `deadlocked`, and replaces them by those that are on
+    /// cycles without growth now. Returns true if any cycle can be reached, with or without growth.
     fn is_deadlocked(&mut self) -> bool {
         // An event outside the network may have ended an earlier deadlock.
         let before = std::mem::take(&mut self.deadlocked);
@@ -487,7 +501,8 @@ impl WaitGraph {
     }
 
     /// Returns the number of the strongly connected component of each of these processes, in the
-    /// order of `ranks`. For reports, because it searches all waits that can be reached.
+    /// order of `ranks`. Numbers of different calls cannot be compared. For reports, because it
+    /// searches all waits that can be reached.
     pub fn all_components(&mut self, ranks: &[u32]) -> Vec<u32> {
         if let Some(&last) = ranks.iter().max() {
             self.room(last);

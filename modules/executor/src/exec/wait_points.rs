@@ -44,7 +44,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// Creates a point at which no process waits. `slot` is the result of [`Registry::next`].
+    /// Creates a point at which no process waits. `slot` is the result of [`Registry::next`], and
+    /// `capacity` is in tokens.
     #[inline]
     pub fn new(slot: u32, capacity: u32) -> Self {
         Point {
@@ -68,7 +69,8 @@ impl Point {
         self.cell(side).get()
     }
 
-    /// Returns the key by which the hook of a foreign waker identifies the word of a side.
+    /// Returns the key by which the hook of a foreign waker identifies the word of a side. The key
+    /// is the address of the word.
     #[inline]
     pub fn owner(&self, side: Side) -> Owner {
         (&raw const *self.cell(side)).addr()
@@ -94,8 +96,9 @@ impl Point {
         self.cell(side).set(word);
     }
 
-    /// Takes the id of the waiter at a side, or returns `None` if there is none. After an id was
-    /// taken, the caller must call [`Point::mark`], as after [`Point::set`].
+    /// Ends the wait of an armed waiter at a side, and returns its id. Returns `None` if no process
+    /// waits there, or one that waits only for the other side to leave. After an id was returned,
+    /// the caller must call [`Point::mark`], as after [`Point::set`].
     #[inline(always)]
     pub(super) fn release(&self, side: Side) -> Option<u32> {
         let word = self.word(side);
@@ -115,7 +118,7 @@ impl Point {
         slot & TOUCHED == 0
     }
 
-    /// Clears the mark before the words are collected.
+    /// Clears the mark that words have changed, before the words are collected.
     #[inline]
     pub(super) fn untouch(&self) {
         self.slot.set(self.slot());
@@ -124,12 +127,14 @@ impl Point {
 
 /// One end of a channel between two schedulers, as seen from its scheduler.
 pub trait CrossEnd: Send + Sync {
-    /// Returns the state word of the end, as in `link/waiter.rs`.
+    /// Returns the state word of this end, as in `link/waiter.rs`. `side` must be the side of this
+    /// end.
     fn word(&self, side: Side) -> u32;
     /// Returns the maximum number of tokens.
     fn capacity(&self) -> u32;
-    /// Sets a greater capacity, and returns the id of the writer if it must be woken. Must be
-    /// called on the thread of the writer.
+    /// Sets the capacity to `capacity` if that is greater. Ends the wait of a writer that waits for
+    /// space, and returns its id, so that it can be woken. Returns `None` if no writer waits. Must
+    /// be called on the thread of the writer.
     fn grow(&self, capacity: u32) -> Option<u32>;
 }
 
@@ -185,8 +190,9 @@ thread_local! {
     static NEWEST: Cell<*const Registry> = const { Cell::new(ptr::null()) };
 }
 
-/// Calls `f` with the registry that contains a point, and with the entry of the point. Returns
-/// `None` if that registry has been dropped.
+/// Calls `f` with the registry that contains a point, and with the entry of the point. Returns the
+/// result of `f`, or `None` if no registry of this thread contains the point. Panics if a point is
+/// being added meanwhile.
 #[inline(always)]
 fn with_registry<R>(point: &Point, f: impl FnOnce(&Registry, &Entry) -> R) -> Option<R> {
     let mut registry = NEWEST.get();
@@ -209,14 +215,15 @@ fn with_registry<R>(point: &Point, f: impl FnOnce(&Registry, &Entry) -> R) -> Op
     None
 }
 
-/// Returns true if this is the entry of a point.
+/// Returns true if `entry` refers to `point`.
 fn is_at(entry: &Entry, point: &Point) -> bool {
     entry
         .get()
         .is_some_and(|known| ptr::eq(known.as_ptr(), point))
 }
 
-/// Adds a point to the list of those whose words have changed.
+/// Adds a point to the list of those whose words have changed, in its registry. Has no effect if no
+/// registry of this thread contains the point.
 #[cold]
 #[inline(never)]
 pub fn touch(point: &Point) {
@@ -225,8 +232,8 @@ pub fn touch(point: &Point) {
     });
 }
 
-/// Removes a point that is going to be freed. Returns the number of its channel, if its registry
-/// exists.
+/// Removes a point that is going to be freed from its registry. Returns the number of its channel,
+/// or `None` if no registry of this thread contains the point.
 #[inline(always)]
 pub fn remove_point(point: &Point) -> Option<u32> {
     with_registry(point, |registry, entry| {
@@ -253,7 +260,7 @@ impl Registry {
     /// Returns the slot of the next point that is added.
     ///
     /// # Panics
-    /// Panics if the registry contains 2^31 - 1 points.
+    /// Panics if 2^31 - 1 points have been added, including those that have been removed.
     #[inline]
     pub fn next(&self) -> u32 {
         let next = self.points.borrow().len();
@@ -265,11 +272,11 @@ impl Registry {
     }
 
     /// Adds a point that was created with the slot of [`Registry::next`], and the number of its
-    /// channel.
+    /// channel. The numbers must ascend.
     ///
     /// # Safety
-    /// `point` must be valid and pinned. It must be freed on this thread, and [`remove_point`]
-    /// must be called just before.
+    /// `point` must be valid and pinned. It must be freed on this thread, and [`remove_point`] must
+    /// be called just before.
     #[inline]
     pub unsafe fn add(&self, point: NonNull<Point>, number: u32) {
         let mut points = self.points.borrow_mut();
@@ -284,7 +291,8 @@ impl Registry {
         }
     }
 
-    /// Adds an end of a channel between schedulers. Returns its slot.
+    /// Adds an end of the channel `number` between schedulers, and returns its slot. The numbers
+    /// must ascend.
     #[inline]
     pub fn add_cross(&self, number: u32, side: Side, end: Arc<dyn CrossEnd>) -> u32 {
         let mut crosses = self.crosses.borrow_mut();
@@ -298,7 +306,8 @@ impl Registry {
         crosses.len() as u32 - 1
     }
 
-    /// Marks that a wait at an end of a channel between schedulers has begun or ended.
+    /// Marks that a wait at an end of a channel between schedulers has begun or ended. `slot` is
+    /// the result of [`Registry::add_cross`]. An unknown slot has no effect.
     #[inline]
     pub fn touch_cross(&self, slot: u32) {
         if let Some(cross) = self.crosses.borrow_mut().get_mut(slot as usize)
@@ -308,14 +317,16 @@ impl Registry {
         }
     }
 
-    /// Notes that the wait of a process at an end of a channel between schedulers was reported.
+    /// Records that the wait of process `id` at an end of a channel between schedulers was
+    /// reported. `slot` is the slot of that end.
     #[inline]
     pub fn set_reported(&self, id: u32, slot: u32) {
         self.reported.borrow_mut().entry(id).or_default().push(slot);
     }
 
-    /// Marks the ends whose waits were reported for a process as touched, because the process is
-    /// polled or its waker was woken.
+    /// Marks the ends whose waits were reported for process `id` as touched, and forgets these
+    /// reports. Called because the process is polled or its waker was woken. Has no effect if there
+    /// are none.
     #[inline]
     pub fn take_reported(&self, id: u32) {
         for slot in self.reported.borrow_mut().remove(&id).unwrap_or_default() {
@@ -324,7 +335,7 @@ impl Registry {
     }
 
     /// Removes an end of a channel between schedulers, and marks its wait as changed. May drop the
-    /// channel and its tokens, which runs user code.
+    /// channel and its tokens, which runs user code. An unknown slot has no effect.
     #[inline]
     pub fn remove_cross(&self, slot: u32) {
         self.touch_cross(slot);
@@ -388,8 +399,9 @@ impl Registry {
         }
     }
 
-    /// Returns the state of one side of the channel with a number. If this scheduler has no such
-    /// channel, or it has been dropped, the words and the capacity are 0.
+    /// Returns the state of one side of the channel with a number. The words and the capacity are 0
+    /// if this scheduler has no such channel or end, or if it has been dropped. For a channel
+    /// between schedulers, the word of the other side is 0.
     pub fn side_state(&self, number: u32, side: Side) -> SideState {
         if let Some(cross) = self.cross_of(number, side) {
             let (word, capacity) = (cross.word(side), cross.capacity());
@@ -408,7 +420,9 @@ impl Registry {
         found.unwrap_or_else(|| self.side_state_of(number, side, None))
     }
 
-    /// Passes each side whose word may have changed since the last call to the callback.
+    /// Passes each side whose word may have changed since the last call to the callback. Both sides
+    /// of channels that are new since then are included, unless they have been dropped. For another
+    /// dropped channel, the words and the capacity are 0. The sides are in no particular order.
     pub fn collect(&self, mut report: impl FnMut(SideState)) {
         let both = |slot| {
             let number = self.number(slot);
@@ -458,7 +472,7 @@ impl Registry {
 
     /// Passes each side of each channel that is within this scheduler to the callback, and the side
     /// of each of its ends of channels between schedulers. Channels that have been dropped are left
-    /// out.
+    /// out. Does not change the record of what has been collected.
     pub fn each(&self, mut report: impl FnMut(SideState)) {
         for slot in 0..self.points.borrow().len() as u32 {
             let number = self.number(slot);
@@ -481,10 +495,11 @@ impl Registry {
         }
     }
 
-    /// Sets a greater capacity of a channel, if its writer is on this scheduler. Returns false if
-    /// the writer is not on this scheduler, or if the channel has been dropped. The capacity does
-    /// not change if `capacity` is smaller, or if an end has left. Calls `wake` with the id of the
-    /// writer if it waits. `wake` must not poll the process.
+    /// Increases the capacity of a channel, if its writer is on this scheduler. Returns false if
+    /// the writer is not on this scheduler, or if the channel has been dropped. A smaller
+    /// `capacity` does not change that of the channel. A channel within this scheduler does not
+    /// change either if one of its ends has left. Otherwise ends the wait of a writer that waits
+    /// for space, and calls `wake` with its id. `wake` must not poll the process.
     pub fn grow(&self, number: u32, capacity: u32, wake: impl Fn(u32)) -> bool {
         if let Some(cross) = self.cross_of(number, Side::Write) {
             cross.grow(capacity).into_iter().for_each(wake);
@@ -506,7 +521,8 @@ impl Registry {
         grown.is_some()
     }
 
-    /// Drops the ends of channels between schedulers.
+    /// Drops all ends of channels between schedulers. This may drop the channels and their tokens,
+    /// which runs user code.
     #[inline]
     pub fn clear(&self) {
         drop(self.crosses.take());

@@ -106,7 +106,8 @@ mod ring {
             start.wrapping_add((at % CAPACITY) as usize)
         }
 
-        /// Writes a frame.
+        /// Writes the header and the concatenated pieces of a frame at index `at`, but not its
+        /// first word. Overwrites the first word of each further unit of the frame.
         ///
         /// # Safety
         /// The conditions of the replaced function apply.
@@ -131,7 +132,8 @@ mod ring {
             }
         }
 
-        /// Reads a frame.
+        /// Returns the header of the frame at index `at`, and a pointer to its payload of `len`
+        /// bytes.
         ///
         /// # Safety
         /// The conditions of the replaced function apply.
@@ -198,7 +200,8 @@ fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     builder.check(f);
 }
 
-/// Sends and receives frames of these lengths. Frames with `true` may be withheld.
+/// Sends frames of these lengths on one thread and checks on another that they arrive in order and
+/// as sent. Frames with `true` may be withheld. Panics if an interleaving fails.
 fn frames_arrive(frames: &'static [(usize, bool)]) {
     model(3, move || {
         let (sender, receiver) = frame_ring();

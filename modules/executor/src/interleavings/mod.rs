@@ -38,8 +38,8 @@ impl Pair {
         }
     }
 
-    /// Sleeps until there is mail. All schedulers must not sleep at the same time, because that
-    /// would be a deadlock.
+    /// Sleeps until the inbox of scheduler `me` has a wake-up, and removes all of its wake-ups. All
+    /// schedulers must not sleep at the same time, because that would be a deadlock.
     fn rest(&self, me: usize) {
         let mut mail = Vec::new();
         while mail.is_empty() {
@@ -51,7 +51,8 @@ impl Pair {
         }
     }
 
-    /// Settles the taken tokens, as the end of a poll does.
+    /// Settles the taken tokens, as the end of a poll does: returns the id of the writer if it
+    /// waits for space, to be woken.
     fn settle_taken(&self) -> Option<u32> {
         fence(Ordering::SeqCst);
         self.ring.unarm_writer()
@@ -87,7 +88,9 @@ impl Pair {
         }
     }
 
-    /// Leaves the token in the rendezvous slot, as a write that waits does.
+    /// Leaves the token in the rendezvous slot, as a write that waits does, and sleeps until it is
+    /// taken or gets space. Puts the token into the ring if there is space. Returns false if the
+    /// reader has left without the token.
     fn offer(&self, token: u32) -> bool {
         let mut token = Box::new(token);
         let wake = loop {
@@ -156,13 +159,14 @@ impl Pair {
     }
 }
 
-/// Checks `f` with at most three preemptions, which takes seconds, or with `LOOM_MAX_PREEMPTIONS`.
-/// Four preemptions take minutes.
+/// Checks `f` with loom, with at most three preemptions, which takes seconds, or with
+/// `LOOM_MAX_PREEMPTIONS`. Four preemptions take minutes. Panics if an interleaving fails.
 fn model(f: impl Fn() + Sync + Send + 'static) {
     model_within(3, f);
 }
 
-/// Checks `f` with at most `preemptions`, for tests that would take minutes with one more.
+/// Checks `f` with loom, with at most `preemptions` unless `LOOM_MAX_PREEMPTIONS` is set. For tests
+/// that would take minutes with one more. Panics if an interleaving fails.
 fn model_within(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(preemptions);

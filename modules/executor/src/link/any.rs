@@ -40,14 +40,15 @@ impl AnyLink {
         }
     }
 
-    /// Sends a frame, with the contract of [`Link::send`].
+    /// Sends a frame now, or later when there is space or the link is flushed. Frames to the same
+    /// scheduler arrive in the order in which they were sent.
     #[inline]
     pub fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         either!(self, link => link.send(to, header, bytes));
     }
 
-    /// Returns a buffer for the bytes of a message. The caller must clear it, because it may have
-    /// contents.
+    /// Returns a buffer for the bytes of a message, empty or from [`AnyLink::keep`]. The caller
+    /// must clear it, because it may have contents.
     #[inline]
     pub fn buffer(&self) -> Vec<u8> {
         match self {
@@ -66,8 +67,9 @@ impl AnyLink {
         }
     }
 
-    /// Sends a frame at once, from bytes in pieces. Returns false, without sending, if the link
-    /// cannot send this frame in pieces, or not now.
+    /// Sends a frame at once, whose payload is the concatenation of `pieces`. Returns false,
+    /// without sending, if the link cannot send this frame in pieces, or not now. The caller must
+    /// then send it in one piece.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         match self {
@@ -76,8 +78,8 @@ impl AnyLink {
         }
     }
 
-    /// Returns the maximum length of a slice, in bytes, that a message may have if its slices are
-    /// sent from where they are. 0 means that the link has no such messages.
+    /// Returns the maximum length in bytes of a slice in a message of [`AnyLink::send_sliced`]. It
+    /// is `usize::MAX` over byte rings, and 0 if the link has no such messages.
     #[inline]
     pub fn longest_slice(&self) -> usize {
         match self {
@@ -86,13 +88,15 @@ impl AnyLink {
         }
     }
 
-    /// Sends a message, or queues it until there is space, and does not copy its slices. The link
-    /// keeps the value until the slices are sent. [`AnyLink::take_sent`] then returns the value.
+    /// Sends a message, or queues it until there is space, and does not copy its slices. Must not
+    /// be called if [`AnyLink::longest_slice`] is 0. The link keeps the value until the slices are
+    /// sent. [`AnyLink::take_sent`] then returns the value.
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         either!(self, link => link.send_sliced(to, header, message));
     }
 
-    /// Returns a value of which all slices have been sent, or `None` if there is none.
+    /// Removes and returns a value of which all slices have been sent, or returns `None` if there
+    /// is none.
     #[inline]
     pub fn take_sent(&self) -> Option<SentValue> {
         either!(self, link => link.take_sent())
@@ -104,18 +108,21 @@ impl AnyLink {
     }
 
     /// Makes the link give up all values that it keeps. The link copies the slices that are not
-    /// sent yet, or blocks until they are sent. [`AnyLink::take_sent`] returns the values.
+    /// sent yet, or blocks until they are sent. It stops waiting if the run fails or takes too
+    /// long. Afterwards [`AnyLink::take_sent`] returns the values one by one.
     pub fn release_values(&self) {
         either!(self, link => link.release_values());
     }
 
-    /// Returns the slices of the message that [`AnyLink::receive`] passes on. Returns `None` if the
-    /// message has no slices, or if they have been taken.
+    /// Removes and returns the slices of the message that [`AnyLink::receive`] passes on. Only
+    /// meaningful within its callback. Returns `None` if the message has no slices, or if they have
+    /// been taken.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
         either!(self, link => link.take_slices())
     }
 
-    /// Stores a buffer for reuse by [`AnyLink::buffer`].
+    /// Stores a buffer for reuse by [`AnyLink::buffer`], in place of one that is stored. The link
+    /// may drop it instead, for example because it is large.
     #[inline]
     pub fn keep(&self, buffer: Vec<u8>) {
         match self {
@@ -124,8 +131,9 @@ impl AnyLink {
         }
     }
 
-    /// Returns true if another scheduler can read the memory of this OS process, and prefers to.
-    /// Over byte rings, the first call requests the answer of that scheduler and returns false.
+    /// Returns true if scheduler `to` can read the memory of this OS process, and prefers to. Over
+    /// byte rings, the first call requests the answer of that scheduler and returns false. Returns
+    /// false if no byte rings lead to it.
     pub fn has_access(&self, to: usize) -> bool {
         match self {
             AnyLink::ByteRings(rings) => rings.has_access(to),
@@ -135,7 +143,8 @@ impl AnyLink {
         }
     }
 
-    /// Returns the number of messages sent, if the link packs frames into messages.
+    /// Returns the number of messages sent, if the link packs frames into messages. Returns `None`
+    /// for byte rings, which do not.
     pub fn messages(&self) -> Option<u64> {
         match self {
             AnyLink::ByteRings(_) => None,
@@ -143,16 +152,17 @@ impl AnyLink {
         }
     }
 
-    /// Returns access to the memory of another scheduler.
+    /// Returns access to the memory of another scheduler. Reads fail if the link has no access to
+    /// that memory.
     pub fn memory_of(&self, scheduler: usize) -> impl RemoteMemory {
         MemoryOf(self, scheduler)
     }
 
-    /// Fills `to` with bytes from the memory of another scheduler. If that fails, may block for up
-    /// to 1 s.
+    /// Fills `to` with the bytes from `address` on in the memory of scheduler `of`. If that fails
+    /// over byte rings, may block for up to 1 s.
     ///
     /// # Errors
-    /// The memory cannot be read, or the run is over.
+    /// The memory cannot be read, no byte rings lead to that scheduler, or the run is over.
     fn read_memory(
         &self,
         of: usize,
@@ -168,13 +178,15 @@ impl AnyLink {
         }
     }
 
-    /// Sends waiting frames, with the contract of [`Link::flush`].
+    /// Sends waiting frames as far as there is space. Returns true if no frame is left, and false
+    /// if some still wait for space.
     #[inline]
     pub fn flush(&self) -> bool {
         either!(self, link => link.flush())
     }
 
-    /// Returns true if a message has arrived, or if a frame that waits can be sent.
+    /// Returns true if a frame has arrived. Over byte rings, also returns true if a frame that
+    /// waits can be sent.
     #[inline]
     pub fn is_ready(&self) -> bool {
         match self {
@@ -183,8 +195,10 @@ impl AnyLink {
         }
     }
 
-    /// Calls `take` with frames that have arrived completely, and returns their number. At most
-    /// `most` frames are taken (over shared memory: of each scheduler).
+    /// Calls `take` with frames that have arrived completely, and returns their number. The
+    /// arguments of `take` are the number of the sender, the header and the payload. At most `most`
+    /// frames are taken (over byte rings: of each scheduler, and parts of messages count as well).
+    /// Returns 0 if no frame has arrived.
     ///
     /// # Errors
     /// The bytes that arrived are not a valid frame.

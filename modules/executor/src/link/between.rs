@@ -48,17 +48,18 @@ pub trait Doorbell: Send + Sync {
 /// run since the last check. [`Link::detection`] then returns the number of the check to every
 /// scheduler. A scheduler does not go on sleeping before it has taken part.
 pub trait Link {
-    /// Returns the number of this scheduler.
+    /// Returns the number of this scheduler among all schedulers that the link joins, from 0.
     fn me(&self) -> usize;
-    /// Returns the number of schedulers.
+    /// Returns the number of schedulers that the link joins, including this one.
     fn count(&self) -> usize;
     /// Returns the doorbell of this scheduler.
     fn doorbell(&self) -> Arc<dyn Doorbell>;
 
-    /// Sends a frame now, or later when there is space. Frames to the same scheduler arrive in the
-    /// order in which they were sent.
+    /// Sends a frame to another scheduler now, or later when there is space or the link is flushed.
+    /// Frames to the same scheduler arrive in the order in which they were sent.
     fn send(&self, to: usize, header: Header, bytes: &[u8]);
-    /// Sends waiting frames as far as there is space. Returns true if no frame is left.
+    /// Sends waiting frames as far as there is space. Returns true if no frame is left, and false
+    /// if some still wait for space.
     fn flush(&self) -> bool;
     /// Returns true if a frame has arrived.
     fn is_filled(&self) -> bool;
@@ -81,7 +82,8 @@ pub trait Link {
     /// Ends the run successfully. Called by the leader of the last quiescence check before it
     /// announces the end.
     fn end(&self);
-    /// Makes the run fail. If several schedulers report a cause, the first one is kept.
+    /// Makes the run fail, with a cause as bytes. If several schedulers report a cause, the first
+    /// one is kept.
     fn fail(&self, cause: &[u8]);
     /// Returns the cause of the failure, or `None` if no cause is known.
     fn cause(&self) -> Option<Vec<u8>>;
@@ -89,7 +91,7 @@ pub trait Link {
     fn done(&self);
     /// Returns true if frames of this scheduler may still arrive after the run has failed. These
     /// frames contain the records of that scheduler. A link that ends all OS processes on failure
-    /// returns false.
+    /// returns false. The default is false.
     fn may_receive_from(&self, _scheduler: usize) -> bool {
         false
     }

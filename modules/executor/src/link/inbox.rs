@@ -40,7 +40,7 @@ impl Inbox {
         self.filled.store(true, Ordering::SeqCst);
     }
 
-    /// Appends a request. The caller must then wake the owner.
+    /// Appends a request. The caller must then wake the owner. The order of requests is kept.
     pub fn push_request(&self, request: SchedulerRequest) {
         let mut requests = lock(&self.requests);
         requests.push(request);
@@ -55,7 +55,8 @@ impl Inbox {
         self.filled.load(Ordering::SeqCst)
     }
 
-    /// Returns true if the inbox contains the id of a process or waiter other than `than`.
+    /// Returns true if the inbox contains an id other than `than` and `NO_ID`: a process or waiter
+    /// to wake.
     pub fn has_other(&self, than: u32) -> bool {
         lock(&self.ids).iter().any(|&id| id != NO_ID && id != than)
     }
@@ -67,16 +68,17 @@ impl Inbox {
             .any(|request| request.0 == number)
     }
 
-    /// Swaps the ids with `empty`, which must be empty, and marks the inbox as not filled. Requests
-    /// stay, so [`Inbox::take_requests`] must be called afterwards.
+    /// Swaps the ids with `empty`, which must be empty, and marks the inbox as not filled. The ids
+    /// are in the order in which they were pushed. Requests stay, so [`Inbox::take_requests`] must
+    /// be called afterwards.
     pub fn drain(&self, empty: &mut Vec<u32>) {
         let mut ids = lock(&self.ids);
         mem::swap(&mut *ids, empty);
         self.filled.store(false, Ordering::SeqCst);
     }
 
-    /// Takes all requests. It must be called after [`Inbox::drain`], so that no request remains
-    /// while the flag is cleared.
+    /// Removes and returns all requests, in the order in which they were pushed. Must be called
+    /// after [`Inbox::drain`], so that no request remains while the flag is cleared.
     pub fn take_requests(&self) -> Vec<SchedulerRequest> {
         mem::take(&mut *lock(&self.requests))
     }

@@ -43,11 +43,13 @@ pub enum Copies {
 }
 
 impl Started {
-    /// Returns true if the environment fits a world of `count` OS processes.
+    /// Returns true if the environment fits a world of `count` OS processes. A variable with the
+    /// number of copies on all hosts fits if that number is `count`. One with the number on this
+    /// host fits if that number is at most `count`.
     ///
     /// One variable that fits is enough, because another launcher may have left its variables
     /// behind. A world of one OS process must fit all of them. Otherwise each of several copies
-    /// would run the whole network.
+    /// would run the whole network. Without variables, any `count` fits.
     pub fn agrees(&self, count: u64) -> bool {
         let fits = |&(_, copies): &(_, Copies)| match copies {
             Copies::All(all) => all == count,
@@ -65,21 +67,24 @@ impl Started {
 pub trait Job: Link {
     /// Sends a frame as [`Link::send`] does, from bytes that need not be copied.
     fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>);
-    /// Sends a frame as [`Link::send`] does, from bytes in pieces. Returns false, without sending,
-    /// if the caller must send the bytes in one piece, by [`Job::send_owned`].
+    /// Sends a frame as [`Link::send`] does, whose payload is the concatenation of the pieces.
+    /// Returns false, without sending, if the caller must send the bytes in one piece, by
+    /// [`Job::send_owned`]. The default always returns false.
     fn try_send_pieces(&self, _to: usize, _header: Header, _pieces: &[&[u8]]) -> bool {
         false
     }
     /// Returns the maximum length of a slice, in bytes, for messages that are sent from the slices
     /// of values. Such messages are received into memory that becomes part of other values. 0 means
-    /// that the link has no such messages.
+    /// that the link has no such messages. This is the default.
     fn longest_slice(&self) -> usize {
         0
     }
     /// Sends a message that has slices, as [`Link::send`] does. No slice may be longer than
-    /// [`Job::longest_slice`].
+    /// [`Job::longest_slice`]. The default drops the message, so a link with such messages must
+    /// implement this function.
     fn send_sliced(&self, _to: usize, _header: Header, _message: SlicedMessage) {}
-    /// Returns a value of which all slices have been sent, or `None` if there is none.
+    /// Removes and returns a value of which all slices have been sent, or returns `None` if there
+    /// is none.
     fn take_sent(&self) -> Option<SentValue> {
         None
     }
@@ -88,10 +93,11 @@ pub trait Job: Link {
         false
     }
     /// Makes the link give up all values that it keeps. It copies the slices that are not sent yet,
-    /// or waits until they are sent.
+    /// or waits until they are sent. It may stop waiting if the run fails or takes too long.
+    /// [`Job::take_sent`] then returns the values.
     fn release_values(&self) {}
-    /// Returns the slices of the message that [`Job::receive`] passes on. That message has no other
-    /// bytes. Returns `None` if the message has no slices, or if they have been taken.
+    /// Removes and returns the slices of the message that [`Job::receive`] passes on. That message
+    /// has no other bytes. Returns `None` if the message has no slices, or if they have been taken.
     fn take_slices(&self) -> Option<ReceivedSlices> {
         None
     }
@@ -100,10 +106,10 @@ pub trait Job: Link {
     fn buffer(&self) -> Vec<u8> {
         Vec::new()
     }
-    /// Stores a buffer of [`Job::buffer`] for reuse.
+    /// Stores a buffer of [`Job::buffer`] for reuse. The default drops it.
     fn keep(&self, _buffer: Vec<u8>) {}
     /// Returns the byte rings of this host and the number that scheduler `to` has there. Returns
-    /// `None` if the byte rings do not reach it.
+    /// `None`, as the default does, if the byte rings do not lead to that scheduler.
     fn host_rings(&self, _to: usize) -> Option<(&HostRings, usize)> {
         None
     }
@@ -121,20 +127,21 @@ pub trait Job: Link {
     fn messages(&self) -> u64;
 
     /// Returns the name of the host of each OS process, or an empty list if the hosts are unknown.
+    /// The default is an empty list.
     fn hosts(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Passes the digest of the network to the link. The run fails if another OS process has
-    /// another digest, or is another program.
+    /// Passes `network`, the digest of the network, to the link. The run fails if another OS
+    /// process has another digest, or is another program.
     fn begin(&self, network: u64);
     /// Ends the use of the link after a run. Every OS process calls it when all know that the run
     /// is over, and must not use the link afterwards.
     fn finish(&self);
-    /// Blocks for up to `at_most` until this OS process is ended, after it has sent the link the
-    /// cause of a failure. Blocks longer if the first OS process announces that it reports the
-    /// cause. Returns true in that case.
+    /// Blocks for up to `at_most`, until this OS process is ended. Called after this OS process has
+    /// sent the cause of a failure over the link. Blocks longer, and returns true, if the first OS
+    /// process announces that it reports the cause. Otherwise returns false when the time is over.
     fn wait_for_abort(&self, at_most: Duration) -> bool;
-    /// Ends all OS processes.
+    /// Ends all OS processes of the job, with `code` as the exit status.
     fn abort(&self, code: u8) -> !;
 }

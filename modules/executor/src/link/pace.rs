@@ -32,8 +32,11 @@ impl Pace {
         }
     }
 
-    /// Updates the number of pauses when the end is about to wait. `through` tokens have passed so
-    /// far, and one wait can yield at most `capacity`.
+    /// Updates the number of pauses when the end is about to wait. `through` is the number of
+    /// tokens that have passed so far, and one wait can yield at most `capacity` tokens. Doubles
+    /// the number, up to 64, if more tokens than pauses have passed since the last wait. Otherwise
+    /// halves it, down to 4 and then 0. After some waits with 0 pauses, tries 4 again. It is at
+    /// most a quarter of the capacity.
     pub(crate) fn waits(&mut self, through: u64, capacity: u64) {
         let got = through.wrapping_sub(self.mark);
         self.mark = through;

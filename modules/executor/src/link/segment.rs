@@ -85,7 +85,8 @@ impl<T> Segment<T> {
 }
 
 impl<T> Segments<T> {
-    /// Creates segments for the tokens from index `from` on, of a ring with this capacity.
+    /// Creates the segments of a ring with this capacity, for the tokens from index `from` on. The
+    /// first segment has at most 8 slots.
     pub(super) fn create(from: u64, capacity: u64) -> Box<Self> {
         let segment = Segment::create(capacity.next_power_of_two().min(FIRST));
         Box::new(Segments {
@@ -104,13 +105,15 @@ impl<T> Segments<T> {
         })
     }
 
-    /// Gives access to the state of the producer. Only the producer's thread may use the pointer.
+    /// Calls `f` with a pointer to the state of the producer, and returns its result. Only the
+    /// producer's thread may use the pointer.
     #[inline(always)]
     pub(super) fn writing<R>(&self, f: impl FnOnce(*mut Writing<T>) -> R) -> R {
         self.writing.0.with_mut(f)
     }
 
-    /// Gives access to the state of the consumer. Only the consumer's thread may use the pointer.
+    /// Calls `f` with a pointer to the state of the consumer, and returns its result. Only the
+    /// consumer's thread may use the pointer.
     #[inline(always)]
     pub(super) fn reading<R>(&self, f: impl FnOnce(*mut Reading<T>) -> R) -> R {
         self.reading.0.with_mut(f)
@@ -118,7 +121,7 @@ impl<T> Segments<T> {
 }
 
 impl<T> Writing<T> {
-    /// Returns the slot for the next token to be put in.
+    /// Returns the slot for the token with index `at`, which is the next to be put in.
     ///
     /// # Safety
     /// Only the producer's thread may call this, and the ring must have space.
@@ -129,8 +132,9 @@ impl<T> Writing<T> {
         unsafe { (*self.segment).slot(at) }
     }
 
-    /// Moves to a wider segment if the current one is full but the ring has space for tokens up to
-    /// `end`. Updates `limit`.
+    /// Updates `limit`, so that the producer can put in the token `tail`. If the current segment is
+    /// full, first moves to a new one of twice the width. The ring contains the tokens from `head`
+    /// up to `tail`, and has space for tokens below `end`, which must be greater than `tail`.
     ///
     /// # Safety
     /// Only the producer's thread may call this.
@@ -159,7 +163,8 @@ impl<T> Writing<T> {
 }
 
 impl<T> Reading<T> {
-    /// Returns the slot of the next token to be taken out.
+    /// Returns the slot of the token with index `at`, which is the next to be taken out. If that
+    /// token is the first of the next segment, moves there and frees the old segment.
     ///
     /// # Safety
     /// Only the consumer's thread may call this, after it has seen a `tail` beyond the index.

@@ -19,7 +19,8 @@ impl Signals {
         }
     }
 
-    /// Returns the state word of an end. The load is Relaxed.
+    /// Returns the state word of the producer's end if `producer` is true, otherwise of the
+    /// consumer's end. The load is Relaxed.
     #[inline(always)]
     pub(super) fn word(&self, producer: bool) -> u32 {
         let end = match producer {
@@ -41,36 +42,40 @@ impl Signals {
         self.reader.load(Ordering::Acquire) & GONE != 0
     }
 
-    /// Arms the word of the consumer, which is about to wait. The consumer must check the ring
-    /// again afterwards.
+    /// Arms the word of the consumer with `id`, because the consumer is about to wait. Issues a
+    /// SeqCst fence. The consumer must check the ring again afterwards.
     #[inline]
     pub(super) fn arm_reader(&self, id: u32) {
         self.reader.swap(ARMED | (id & ID), Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// Stores the word of the producer, which is about to wait. The producer must check the ring
-    /// again afterwards.
+    /// Stores `word`, including its marks, as the word of the producer, because the producer is
+    /// about to wait. Issues a SeqCst fence. The producer must check the ring again afterwards.
     #[inline]
     pub(super) fn arm_writer(&self, word: u32) {
         self.writer.swap(word, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// Clears the marks of a waiting consumer, if it is visibly armed. Returns its id in that case.
+    /// Clears the marks ARMED and STOP of the consumer if it is visibly armed, and returns its id,
+    /// to be woken. Otherwise returns `None`. Issues no fence.
     #[inline(always)]
     pub(super) fn unarm_reader(&self) -> Option<u32> {
         unarm(&self.reader)
     }
 
-    /// Clears the marks of a waiting producer, like [`Signals::unarm_reader`].
+    /// Clears the marks ARMED and STOP of the producer if it is visibly armed, like
+    /// [`Signals::unarm_reader`]. A producer that waits only for the consumer to leave is not
+    /// armed.
     #[inline(always)]
     pub(super) fn unarm_writer(&self) -> Option<u32> {
         unarm(&self.writer)
     }
 
-    /// Clears the marks of a waiting consumer after a fence. Returns its id if it was armed. A
-    /// consumer that does not see the stores before this call is certainly found here.
+    /// Issues a SeqCst fence, and clears the marks of the consumer as [`Signals::unarm_reader`]
+    /// does. Returns its id if it was armed. A consumer that does not see the stores before this
+    /// call is certainly found here.
     #[inline]
     pub(super) fn settle_reader(&self) -> Option<u32> {
         fence(Ordering::SeqCst);
@@ -78,7 +83,7 @@ impl Signals {
     }
 
     /// Ends the wait of the producer, including a wait for the consumer to leave. Returns its id if
-    /// it was armed.
+    /// it was armed. Otherwise returns `None`, also after a wait for the consumer to leave only.
     #[inline]
     pub(super) fn disarm_writer(&self) -> Option<u32> {
         if self.writer.load(Ordering::Relaxed) & STOP == 0 {
@@ -88,15 +93,17 @@ impl Signals {
         (was & ARMED != 0).then_some(was & ID)
     }
 
-    /// Marks the producer as gone. Returns the id of the consumer if it waits.
+    /// Marks the producer as gone. Ends the wait of the consumer and returns its id, or returns
+    /// `None` if it does not wait.
     #[inline]
     pub(super) fn close_writer(&self) -> Option<u32> {
         self.writer.fetch_or(GONE, Ordering::Release);
         self.settle_reader()
     }
 
-    /// Marks the consumer as gone. Returns the id of the producer if it waits, also if it waits
-    /// only for the consumer to leave. Returns `None` if the producer has left.
+    /// Marks the consumer as gone. Ends the wait of the producer and returns its id, also if it
+    /// waits only for the consumer to leave. Returns `None` if the producer does not wait or has
+    /// left.
     #[inline]
     pub(super) fn close_reader(&self) -> Option<u32> {
         self.reader.fetch_or(GONE, Ordering::Release);
@@ -106,7 +113,8 @@ impl Signals {
     }
 }
 
-/// Clears the marks of an armed word. Returns the id if it was armed.
+/// Clears the marks ARMED and STOP of an armed word, and returns the id in it. Returns `None`,
+/// without a change, if the word is not armed.
 #[inline]
 fn unarm(word: &AtomicU32) -> Option<u32> {
     if word.load(Ordering::Relaxed) & ARMED == 0 {

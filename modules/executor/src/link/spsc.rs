@@ -198,7 +198,8 @@ impl<T, A> Ring<T, A> {
         &self.producer.0.two[at as usize & 1]
     }
 
-    /// Puts in a token. If the result contains no id to wake, the caller must call
+    /// Puts in a token. Returns it in [`Push::Gone`] if the consumer has left, or in [`Push::Full`]
+    /// if there is no space. If the result contains no id to wake, the caller must call
     /// [`Ring::unarm_reader`] after a fence, once for any number of tokens.
     ///
     /// If `offer` is true and a ring of capacity one is just full, the token goes into the
@@ -287,7 +288,8 @@ impl<T, A> Ring<T, A> {
         Some(self.put(self.in_place(tail), tail + 1, token()))
     }
 
-    /// Puts a token into the slots outside of the ring, if there is space.
+    /// Puts a token into the slots outside of the ring, if there is space. Returns [`Push::Done`]
+    /// or [`Push::Full`], and does not check whether the consumer has left.
     ///
     /// # Safety
     /// Only the producer's thread may call this.
@@ -322,7 +324,9 @@ impl<T, A> Ring<T, A> {
         unsafe { &*segments }
     }
 
-    /// Returns the state of the token in the rendezvous slot.
+    /// Returns the state of the token that was put into the rendezvous slot. [`Offered::Waits`]:
+    /// the ring has no space for it yet. [`Offered::Done`]: the ring has space, or the consumer has
+    /// taken it. [`Offered::Refused`]: the consumer has left without reading it.
     ///
     /// # Safety
     /// Only the producer's thread may call this, after a push has put a token into the rendezvous
@@ -361,7 +365,8 @@ impl<T, A> Ring<T, A> {
     }
 
     /// Returns the index below which the consumer may take tokens, or `head` if the ring has none.
-    /// Claims the token in the rendezvous slot if it is the next one.
+    /// `head` is the index of the next token to take. Claims the token in the rendezvous slot if it
+    /// is the next one.
     #[inline]
     fn available_end(&self, head: u64) -> u64 {
         loop {
@@ -436,7 +441,8 @@ impl<T, A> Ring<T, A> {
         (value, self.signals().unarm_writer())
     }
 
-    /// Takes out a token. If the result contains no id to wake, the caller must call
+    /// Takes out the oldest token. Returns [`Pop::Empty`] if the ring has none, or [`Pop::End`] if
+    /// the producer has left as well. If the result contains no id to wake, the caller must call
     /// [`Ring::unarm_writer`] after a fence, once for any number of tokens.
     ///
     /// # Safety
@@ -486,7 +492,8 @@ impl<T, A> Ring<T, A> {
             .min(left.load(Ordering::Relaxed))
     }
 
-    /// Returns the number of tokens that the ring may hold.
+    /// Returns the number of tokens that the ring may hold. A token in the rendezvous slot does not
+    /// count.
     pub fn capacity(&self) -> u64 {
         self.rest.0.capacity.load(Ordering::Relaxed).into()
     }
@@ -505,8 +512,8 @@ impl<T, A> Ring<T, A> {
 }
 
 impl<T, A> Ring<T, A> {
-    /// Drops the tokens of a ring to which no other reference exists. If a drop panics, the others
-    /// are dropped nevertheless.
+    /// Takes out and drops all tokens of a ring to which no other reference exists. If the drop of
+    /// a token panics, the others are dropped nevertheless, and the panic continues.
     fn drop_tokens(&self) {
         // SAFETY: no other thread has the ring, so this one may act as the consumer.
         while let Pop::Value(token, _) = unsafe { self.pop() } {

@@ -36,6 +36,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Creates a decoder of a value whose large slices are in the memory of another OS process.
+    /// `bytes` are the other bytes of the value.
     ///
     /// # Errors
     /// The slices do not fit the bytes, or the value would be larger than 2^40 bytes.
@@ -50,13 +51,14 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Returns the number of bytes that have not been read.
+    /// Returns the number of bytes of the value that have not been read, including those in the
+    /// memory of another OS process.
     pub fn remaining(&self) -> usize {
         let here = self.bytes.len() - self.at;
         here + self.remote.as_ref().map_or(0, Remote::remaining)
     }
 
-    /// Returns the next `count` bytes.
+    /// Returns the next `count` bytes, and skips them.
     ///
     /// # Errors
     /// Fewer bytes are left. If the value is in the memory of another OS process, also: that memory
@@ -71,7 +73,8 @@ impl<'a> Decoder<'a> {
         Ok(bytes)
     }
 
-    /// Returns the next `count` bytes, if they are not all in the current part.
+    /// Returns the next `count` bytes, and skips them. Called if they are not all in the current
+    /// part. Copies them if they are not all in one part.
     ///
     /// # Errors
     /// As for [`Decoder::bytes`].
@@ -95,10 +98,11 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Fills memory with the next bytes.
+    /// Fills all of `to` with the next bytes, and skips them.
     ///
     /// # Errors
-    /// Fewer bytes are left, or the memory of another OS process cannot be read.
+    /// Fewer bytes are left, or the memory of another OS process cannot be read, or too little
+    /// memory is available here.
     #[inline]
     pub(super) fn fill(&mut self, to: &mut [MaybeUninit<u8>]) -> Result<(), DecodeError> {
         if let Some(bytes) = self.bytes[self.at..].get(..to.len()) {
@@ -112,9 +116,10 @@ impl<'a> Decoder<'a> {
         self.fill_beyond(to)
     }
 
-    /// Takes over the memory that contains the next bytes, if it has exactly this size and
-    /// alignment and may be taken. The caller owns that memory then, and must return it to the
-    /// global allocator. Otherwise returns `None` and reads nothing.
+    /// Takes over the memory that contains the next bytes, and skips them. The memory must have
+    /// exactly this size and alignment in bytes, and it must be possible to take it. The caller
+    /// owns that memory then, and must return it to the global allocator. Otherwise, and if `size`
+    /// is 0, returns `None` and reads nothing.
     #[inline]
     pub(super) fn take_over(&mut self, size: usize, align: usize) -> Option<NonNull<u8>> {
         let remote = self.remote.as_mut()?;
@@ -149,8 +154,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Skips the current part and continues with the next one. Returns false if there is no further
-    /// part.
+    /// Skips the rest of the current part and continues with the next one. Returns false if there
+    /// is no further part. Fetches the next part if it is in the memory of another OS process.
     ///
     /// # Errors
     /// The memory of another OS process cannot be read, or too little memory is available here.
@@ -183,7 +188,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Allocates memory for `count` values.
+    /// Returns an empty vector with space for `count` values.
     ///
     /// # Errors
     /// The allocation fails. This is not a panic, because an announced count may be too large.
@@ -197,7 +202,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Returns the next `N` bytes, as an array.
+    /// Returns the next `N` bytes as an array, and skips them.
     ///
     /// # Errors
     /// As for [`Decoder::bytes`].
@@ -230,8 +235,8 @@ impl<'a> Decoder<'a> {
         Err(self.error("a length"))
     }
 
-    /// Reads the contents of a box or collection, and limits their nesting. A type can contain
-    /// itself in no other way.
+    /// Calls `read` to read the contents of a box or collection, and limits their nesting. A type
+    /// can contain itself in no other way.
     ///
     /// # Errors
     /// The errors of `read`, or more than 256 nested levels.
@@ -248,9 +253,10 @@ impl<'a> Decoder<'a> {
         read
     }
 
-    /// Returns the number of values for which memory should be allocated first, of `count` values
-    /// with `size` bytes each, if that is known. It is limited, because an announced count may be
-    /// too large.
+    /// Returns the number of values of type `T` for which memory should be allocated before `count`
+    /// of them are decoded. `size` is the size of each in bytes if that is known. Otherwise each
+    /// takes at least one byte. The result is at most `count`. It is limited to the memory of 1 MiB
+    /// or of the bytes that are present, because an announced count may be too large.
     ///
     /// # Errors
     /// Too few bytes are left for `count` values.

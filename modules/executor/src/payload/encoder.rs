@@ -40,7 +40,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Creates an encoder that appends to other bytes.
+    /// Creates an encoder that appends to other bytes, and copies all slices.
     pub(super) fn behind_bytes(bytes: Vec<u8>) -> Self {
         Encoder {
             bytes,
@@ -48,7 +48,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Creates an encoder with a buffer for reuse. Its contents are discarded.
+    /// Creates an encoder with a buffer for reuse, which copies all slices. The previous contents
+    /// of the buffer are discarded.
     pub(super) fn with_buffer(mut bytes: Vec<u8>) -> Self {
         bytes.clear();
         Encoder {
@@ -58,7 +59,8 @@ impl<'a> Encoder<'a> {
     }
 
     /// Creates an encoder with a buffer, as [`Encoder::with_buffer`] does, that gathers slices of
-    /// medium size. If `seeks` is true, the bytes of large slices are not copied.
+    /// medium size. If `seeks` is true, the bytes of large slices are left out, and
+    /// [`Encoder::into_gather`] then returns an error. Otherwise they are copied.
     pub(super) fn gathering(bytes: Vec<u8>, seeks: bool) -> Self {
         let slices = Slices::default();
         let large = match seeks {
@@ -74,7 +76,9 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Creates an encoder that leaves slices of at least `least` bytes where they are.
+    /// Creates an encoder that leaves slices of at least `least` bytes where they are. `least`
+    /// should not be less than the size from which slices are gathered, because smaller slices are
+    /// always copied.
     pub(super) fn leaving(least: usize) -> Self {
         Encoder {
             large: Large::Left(Vec::new(), least),
@@ -82,7 +86,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Returns the bytes that were copied.
+    /// Returns the bytes that were copied, without the slices that were gathered or left where they
+    /// are.
     pub(super) fn into_buffer(self) -> Vec<u8> {
         self.bytes
     }
@@ -102,7 +107,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Returns the bytes that were copied, and the slices that were left where they are.
+    /// Returns the bytes that were copied, and the slices that were left where they are, in order.
+    /// Only an encoder of [`Encoder::leaving`] has such slices.
     pub(super) fn into_slices(self) -> (Vec<u8>, Vec<Slice<'a>>) {
         match self.large {
             Large::Left(slices, _) => (self.bytes, slices),
@@ -110,14 +116,14 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Writes bytes that belong to the value. A large number of bytes may be left where they are,
+    /// Writes bytes that belong to the value. If they are many, they may be left where they are,
     /// and not copied.
     #[inline]
     pub fn bytes(&mut self, bytes: &'a [u8]) {
         self.elements(bytes, 1);
     }
 
-    /// Writes the bytes of elements with this alignment, like [`Encoder::bytes`].
+    /// Writes the bytes of elements with this alignment in bytes, like [`Encoder::bytes`].
     #[inline]
     pub(super) fn elements(&mut self, bytes: &'a [u8], align: usize) {
         if bytes.len() < WORTH {
@@ -164,7 +170,7 @@ impl<'a> Encoder<'a> {
         self.copy(&[rest as u8]);
     }
 
-    /// Returns the number of bytes that [`Encoder::length`] writes.
+    /// Returns the number of bytes that [`Encoder::length`] writes for `length`, at least 1.
     pub fn size_of_length(length: usize) -> usize {
         (usize::BITS - (length | 1).leading_zeros()).div_ceil(7) as usize
     }

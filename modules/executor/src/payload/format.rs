@@ -32,7 +32,7 @@ impl<T: Payload> Format<T> {
 }
 
 impl<T> Format<T> {
-    /// Writes the bytes of a value into a buffer, whose previous contents are discarded, and
+    /// Writes all bytes of a value into a buffer, whose previous contents are discarded, and
     /// returns that buffer.
     #[inline]
     #[doc(hidden)]
@@ -62,7 +62,7 @@ impl<T> Format<T> {
     }
 
     /// Returns the bytes of a value without its slices of at least `least` bytes, and these slices
-    /// in order.
+    /// in order. Slices of less than 1 KiB are never left out.
     #[doc(hidden)]
     pub fn slices<'a>(&self, value: &'a T, least: usize) -> (Vec<u8>, Vec<Slice<'a>>) {
         let mut encoder = Encoder::leaving(least);
@@ -107,7 +107,7 @@ impl<T> Probe<T> {
 /// `format` for the probe of a payload. Method resolution finds it before that of [`Unknown`],
 /// because it needs no further reference.
 pub trait Known<T> {
-    /// Returns the format of the type.
+    /// Returns the format of the type, which is never `None`.
     fn format(&self) -> Option<Format<T>>;
 }
 

@@ -57,15 +57,15 @@ impl<'a> Pieces<'a> {
         Pieces { copied, slices }
     }
 
-    /// Appends bytes after all others.
+    /// Appends a copy of `bytes` after all others.
     #[inline]
     #[doc(hidden)]
     pub fn add_last(&mut self, bytes: &[u8]) {
         self.copied.extend_from_slice(bytes);
     }
 
-    /// Calls `f` with the bytes, in order and in pieces, and returns its result. Pieces may be
-    /// empty.
+    /// Calls `f` with pieces whose concatenation is the bytes of the payload, and returns its
+    /// result. Pieces may be empty.
     #[inline]
     #[doc(hidden)]
     pub fn with_pieces<R>(&self, f: impl FnOnce(&[&[u8]]) -> R) -> R {

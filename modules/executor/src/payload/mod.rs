@@ -87,8 +87,8 @@ pub trait Payload: Sized {
     }
 
     /// Writes the bytes of several values, by default one after the other. Numbers are written as
-    /// one block of memory. A value without bytes takes one byte, so that the number of values is
-    /// never greater than the number of bytes.
+    /// one block of memory. A value of a type whose `SIZE` is 0 takes one byte, so that the number
+    /// of values is never greater than the number of bytes.
     fn encode_all<'a>(all: &'a [Self], to: &mut Encoder<'a>) {
         for one in all {
             one.encode(to);
@@ -122,11 +122,11 @@ pub trait Payload: Sized {
     }
 }
 
-/// Reads one of several values, with the byte that [`Payload::encode_all`] adds to a value without
-/// bytes.
+/// Reads one of several values. If the `SIZE` of the type is 0, also reads the byte that
+/// [`Payload::encode_all`] adds to each value.
 ///
 /// # Errors
-/// As for [`Payload::decode`], and if the added byte is not 0.
+/// As for [`Payload::decode`], and if the added byte is missing or not 0.
 fn decode_one<T: Payload>(from: &mut Decoder<'_>) -> Result<T, DecodeError> {
     let one = T::decode(from)?;
     if T::SIZE == Some(0) && from.take::<1>()? != [0] {

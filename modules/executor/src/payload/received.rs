@@ -67,7 +67,7 @@ impl SliceMemory {
     /// The first `bytes` bytes of [`SliceMemory::free`] must be initialised.
     ///
     /// # Panics
-    /// If that part is shorter.
+    /// Panics if that part is shorter.
     pub unsafe fn fill(&mut self, bytes: usize) {
         assert!(bytes <= self.size() - self.filled);
         self.filled += bytes;
@@ -82,7 +82,7 @@ impl SliceMemory {
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.filled) }
     }
 
-    /// Returns the memory, which the caller must free.
+    /// Returns the start of the memory, which the caller must free with its layout.
     fn into_start(self) -> NonNull<u8> {
         ManuallyDrop::new(self).start
     }
@@ -136,12 +136,12 @@ impl ReceivedSlices {
         Ok(received)
     }
 
-    /// Returns the description of the slices, and the bytes that were copied.
+    /// Returns the encoded description of the slices, and the bytes that were copied.
     pub(crate) fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// Adds the next bytes.
+    /// Adds the next bytes of the slices, which may belong to several slices or to a part of one.
     ///
     /// # Errors
     /// Returns a description of the expected bytes if these are more than the slices have, or if an
@@ -171,12 +171,13 @@ impl ReceivedSlices {
         Ok(())
     }
 
-    /// Returns the size of each slice in bytes, and the alignment of its elements.
+    /// Returns the size of each slice in bytes and the alignment of its elements, in the order in
+    /// which slices must be added.
     pub fn layouts(&self) -> impl Iterator<Item = (usize, usize)> {
         self.expected.iter().map(|slice| (slice.len, slice.align))
     }
 
-    /// Adds the next slice.
+    /// Adds the next slice, which must be completely filled.
     ///
     /// # Errors
     /// Returns a description of the expected slice if no further slice is expected, if this one has
@@ -192,7 +193,7 @@ impl ReceivedSlices {
             .ok_or_else(|| "the next slice of a message".into())
     }
 
-    /// Returns true if all slices have arrived completely.
+    /// Returns true if all expected slices have arrived completely, also if none is expected.
     pub fn is_whole(&self) -> bool {
         let come = self.come.borrow();
         let last = come.last().and_then(Option::as_ref);

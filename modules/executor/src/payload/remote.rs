@@ -14,14 +14,14 @@ const MOST: usize = 1 << 40;
 /// The memory of another OS process.
 #[doc(hidden)]
 pub trait RemoteMemory {
-    /// Fills `to` with the bytes at an address there.
+    /// Fills all of `to` with the bytes at an address there.
     ///
     /// # Errors
     /// The memory cannot be read, or only in part.
     fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String>;
 
-    /// Returns memory of the global allocator, with exactly this layout, that contains the bytes at
-    /// an address there. The caller owns that memory. This is possible only if the bytes have
+    /// Gives away memory of the global allocator, with exactly this layout, that contains the bytes
+    /// at an address there. The caller owns that memory. This is possible only if the bytes have
     /// already been received and have no other reader. Otherwise, and by default, returns `None`.
     fn take_over(&self, _address: u64, _layout: Layout) -> Option<NonNull<u8>> {
         None
@@ -124,7 +124,7 @@ impl<'a> Remote<'a> {
         Some(remote)
     }
 
-    /// Returns the number of bytes after the current part.
+    /// Returns the number of bytes after the current part, local or remote.
     pub(super) fn remaining(&self) -> usize {
         self.remaining
     }
@@ -134,13 +134,14 @@ impl<'a> Remote<'a> {
         self.passed
     }
 
-    /// Records that `bytes` bytes have been read.
+    /// Records that a part of `bytes` local or fetched bytes has been read, so that
+    /// [`Remote::passed`] includes it.
     pub(super) fn pass(&mut self, bytes: usize) {
         self.passed += bytes;
     }
 
     /// Returns the local bytes before the next slice, or all remaining local bytes if no slice is
-    /// left, and skips them. Returns `None` if there are none.
+    /// left, and skips them. Returns `None` if no local bytes come next.
     pub(super) fn here(&mut self) -> Option<&'a [u8]> {
         let gap = match &mut self.next {
             Some(next) => std::mem::take(&mut next.gap),
@@ -152,8 +153,9 @@ impl<'a> Remote<'a> {
         (gap > 0).then_some(now)
     }
 
-    /// Returns all bytes of the next slice, and continues behind it. No local bytes may be left
-    /// before the slice. Returns `None` if no slice is left.
+    /// Returns all bytes of the next slice, read from the other OS process, and continues after the
+    /// slice. No local bytes may be left before the slice. Returns `None` if no slice is left. The
+    /// bytes do not count as passed yet.
     ///
     /// # Errors
     /// Memory for the bytes cannot be allocated, or the memory of the other OS process cannot be
@@ -173,15 +175,15 @@ impl<'a> Remote<'a> {
         Ok(Some(self.keep(all)))
     }
 
-    /// Keeps bytes for as long as the value is being read.
+    /// Keeps `bytes` for as long as the value is being read, and returns a reference to them.
     pub(super) fn keep(&mut self, bytes: Vec<u8>) -> &'a [u8] {
         let (bytes, next) = self.fetched.0.get_or_init(|| (bytes, Box::default()));
         self.fetched = next;
         bytes
     }
 
-    /// Reads as much of the next slice as fits into `to`, and returns the number of bytes. Returns
-    /// 0 without reading if local bytes come first, or if no slice is left.
+    /// Reads as much of the next slice as fits into `to`, skips that part, and returns its number
+    /// of bytes. Returns 0 without reading if local bytes come first, or if no slice is left.
     ///
     /// # Errors
     /// The memory of the other OS process cannot be read.
@@ -201,8 +203,9 @@ impl<'a> Remote<'a> {
         Ok(count)
     }
 
-    /// Takes over the memory of the next slice, if the slice has this layout, no local bytes come
-    /// first, and the memory may be taken. Otherwise returns `None` and changes nothing.
+    /// Takes over the memory of the next slice, and skips the slice. Its size and alignment must be
+    /// those of `layout`, no local bytes may come first, and it must be possible to take the
+    /// memory. Otherwise returns `None` and changes nothing.
     pub(super) fn take_over(&mut self, layout: Layout) -> Option<NonNull<u8>> {
         let next = self.next?;
         if (next.gap, next.len, next.align) != (0, layout.size(), layout.align()) {
@@ -215,7 +218,8 @@ impl<'a> Remote<'a> {
         Some(start)
     }
 
-    /// Continues with the next slice that is not empty.
+    /// Continues with the next slice that is not empty, or with none. The gaps before empty slices
+    /// are added to the gap before that slice.
     fn step(&mut self) {
         let mut gap = 0usize;
         self.next = None;

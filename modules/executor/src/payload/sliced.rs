@@ -54,7 +54,7 @@ impl SlicedMessage {
     /// return other slices each time.)
     ///
     /// # Panics
-    /// If the encoding of the value panics.
+    /// Panics if the encoding of the value panics.
     #[doc(hidden)]
     pub fn new<T: 'static>(
         value: T,
@@ -123,10 +123,11 @@ impl SlicedMessage {
         self.slices.len()
     }
 
-    /// Returns one of the slices, and the alignment of its elements.
+    /// Returns the slice with index `at`, from 0 in the order of the value, and the alignment of
+    /// its elements.
     ///
     /// # Panics
-    /// If `at` is not less than [`SlicedMessage::count`].
+    /// Panics if `at` is not less than [`SlicedMessage::count`].
     pub fn slice(&self, at: usize) -> (&[u8], usize) {
         let Slice { start, len, align } = self.slices[at];
         // SAFETY: the value is kept and not changed, so the bytes are valid while the message is
@@ -141,8 +142,9 @@ impl SlicedMessage {
         self.len
     }
 
-    /// Returns the bytes of the message from index `from` on, but at most `most` bytes, in pieces.
-    /// Pieces may be empty.
+    /// Returns the bytes of the message from index `from` on, but at most `most` bytes, in pieces:
+    /// the head, then the slices in order. Pieces may be empty. The result has fewer bytes if the
+    /// message ends before.
     #[doc(hidden)]
     pub fn pieces(&self, from: usize, most: usize) -> Vec<&[u8]> {
         let (mut passed, mut rest) = (from, most);
@@ -172,8 +174,9 @@ impl SlicedMessage {
         (bytes, self.into_value())
     }
 
-    /// Returns the value with the number of its channel. The slices of the value are not sent any
-    /// more. Dropping the value may run user code. The result is never `None`.
+    /// Returns the value with the number of its channel. The message ends, so slices that have not
+    /// been sent are not sent any more. Dropping the value may run user code. The result is never
+    /// `None`.
     pub fn into_value(mut self) -> Option<SentValue> {
         let value = self.take_value()?;
         Some((self.channel, value))

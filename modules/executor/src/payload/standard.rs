@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{DecodeError, Decoder, Encoder, Payload};
 
-/// Returns the sum of the sizes, or `None` if one of them is unknown.
+/// Returns the sum of the sizes, or `None` if one of them is `None`, which means unknown.
 const fn sum(sizes: &[Option<usize>]) -> Option<usize> {
     let (mut sum, mut at) = (0, 0);
     while at < sizes.len() {

@@ -25,7 +25,8 @@ impl RemoteMemory for TestMemory<'_> {
     }
 }
 
-/// Reads a value of which the bytes in these ranges are in the remote memory.
+/// Decodes a value of which the bytes in these ranges are in the remote memory, and the others
+/// here. Returns an error as the decoder does.
 fn decode_remote<T: Payload>(bytes: &[u8], ranges: &[Range<usize>]) -> Result<T, DecodeError> {
     let (mut here, mut slices, mut end) = (Vec::new(), Vec::new(), 0);
     for range in ranges {

@@ -7,7 +7,7 @@ use super::format::Format;
 use super::remote::Remotely;
 
 impl<'a> Encoder<'a> {
-    /// Returns the bytes of a value.
+    /// Returns the bytes of a value in a new vector.
     pub fn to_vec<T: Payload>(value: &'a T) -> Vec<u8> {
         let mut encoder = Encoder::with_room(value.size());
         value.encode(&mut encoder);
@@ -28,7 +28,7 @@ impl<'a> Decoder<'a> {
     /// Decodes a value from all of these bytes.
     ///
     /// # Errors
-    /// The bytes are not a valid value, or more bytes follow.
+    /// The bytes are not a valid value, or more bytes follow the value.
     pub fn from_slice<T: Payload>(bytes: &'a [u8]) -> Result<T, DecodeError> {
         Decoder::of(bytes, Format::new())
     }

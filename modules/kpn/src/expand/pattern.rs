@@ -21,18 +21,19 @@ pub(super) struct Pattern {
     paired: bool,
 }
 
-/// Returns the number of instances of nested scopes.
+/// Returns the product of `replicas`, which is the number of instances of nested scopes. It is 1
+/// for an empty slice.
 ///
 /// Saturates, because the number is not limited if an enclosing scope has no instances.
 fn product(replicas: &[u64]) -> u64 {
     replicas.iter().fold(1, |n, &r| n.saturating_mul(r))
 }
 
-/// Returns a number of instances and a step that leads past their end from every instance. Returns
-/// `None` if there is no such step.
+/// Returns the first scope, outermost first, whose step leads past the end from every instance. The
+/// result is its number of instances and its step.
 ///
-/// A single instance is not reported: no step fits it, and the graph may be meant for other numbers
-/// too.
+/// Returns `None` if there is no such scope. A scope with a single instance is not reported: no
+/// step fits it, and the graph may be meant for other numbers too.
 fn too_wide(shared: &[u64], step: &[i64]) -> Option<(u64, i64)> {
     let mut levels = shared.iter().copied().zip(step.iter().copied());
     levels.find(|&(n, step)| n >= 2 && step.unsigned_abs() >= n)
@@ -42,13 +43,14 @@ fn too_wide(shared: &[u64], step: &[i64]) -> Option<(u64, i64)> {
 pub(super) type Picked = std::ops::Range<u64>;
 
 impl Pattern {
-    /// Returns the repetition of a channel with the properties `extra`. Adds warnings to
-    /// `diagnostics`.
+    /// Returns the repetition of a channel with the properties `extra`. Adds a warning to
+    /// `diagnostics` if `at=` or `step=` has no effect. The numbers of `step=` belong to the
+    /// innermost shared scopes.
     ///
     /// # Errors
     /// Returns an error if `step=` has too many numbers (`G0252`), if both ends are repeated
     /// independently without `at=` (`G0251`), if `at=each` joins different numbers of instances
-    /// (`G0254`), or if `at=N` is out of range (`G0253`).
+    /// (`G0254`), or if `at=N` is out of range at a repeated end (`G0253`).
     pub(super) fn of(
         channel: &ChannelDecl,
         extra: &ChannelExtra,
@@ -207,22 +209,29 @@ impl Pattern {
         })
     }
 
-    /// Returns true if the reader has one channel only because the writer has one instance.
+    /// Returns true if a reader has at most one channel only because its repeated writer has at
+    /// most one instance. With more instances, the reader would have a channel from each of them.
     ///
-    /// With more instances, it would have a channel from each of them.
+    /// `extra` contains the properties that the repetition was created from. Returns false if
+    /// instances are paired (`at=each`), and if `at=` selects one instance of the writer.
     pub(super) fn has_lone_writer(&self, extra: &ChannelExtra) -> bool {
         let all = matches!(extra.from_at, None | Some(At::All));
         all && !self.paired && !self.from_own.is_empty() && product(&self.from_own) <= 1
     }
 
-    /// Returns true if exactly one end has no instances. The environment does not count as such an
-    /// end.
+    /// Returns true if exactly one end has no instances in the scopes that contain this end alone.
+    /// Returns false if an end is the environment.
     pub(super) fn is_vacant(&self) -> bool {
         let [from, to] = [&self.from_own, &self.to_own].map(|own| product(own) == 0);
         self.inside && from != to
     }
 
-    /// Returns the instances of one end, if the other end has none.
+    /// Returns the selected instances of one end, if the other end has none. Instances whose step
+    /// leads past the end are omitted. If no end or both ends lack instances, the iterator is
+    /// empty.
+    ///
+    /// An item is a flat instance number of the writer (first) or of the reader (second). The other
+    /// entry is `None`.
     pub(super) fn vacancies(&self) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
         let shared = if self.is_vacant() {
             product(&self.shared)
@@ -244,7 +253,8 @@ impl Pattern {
         })
     }
 
-    /// Returns an upper bound of the number of channels, at most one more than [`LIMIT`].
+    /// Returns an upper bound of the number of channels and of ports joined to the environment. The
+    /// bound is at most one more than [`LIMIT`].
     pub(super) fn most(&self) -> u64 {
         let len = |picked: &Picked| picked.end - picked.start;
         // An end without instances counts for the port that is closed at the other end.
@@ -257,7 +267,10 @@ impl Pattern {
             .min(LIMIT + 1)
     }
 
-    /// Returns the flat instance numbers of writer and reader, for each channel.
+    /// Returns the flat instance numbers of writer and reader, for each channel. They are ordered
+    /// by instance of the shared scopes, then by writer, then by reader.
+    ///
+    /// Instances of the shared scopes from which the step leads past the end have no channels.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (u64, u64)> {
         let shared = product(&self.shared);
         let (from_count, to_count) = (product(&self.from_own), product(&self.to_own));
@@ -280,9 +293,12 @@ impl Pattern {
         })
     }
 
-    /// Returns the writers and readers that `beyond=NULL` joins to the environment.
+    /// Returns the writers and readers that `beyond=NULL` joins to the environment. Without
+    /// `beyond=NULL`, the iterator is empty.
     ///
-    /// For these writers, the step leads past the end. For these readers, no step leads to them.
+    /// An item is a flat instance number of a writer (first) or of a reader (second). The other
+    /// entry is `None`. For these writers, the step leads past the end. For these readers, no step
+    /// leads to them.
     pub(super) fn beyond(&self) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
         let shared = if self.beyond {
             product(&self.shared)
@@ -305,9 +321,11 @@ impl Pattern {
         })
     }
 
-    /// Returns the instance of the shared scopes one step further (1) or back (-1).
+    /// Returns the instance of the shared scopes to which a step leads from `instance`. `way` is 1
+    /// for a step forward and -1 for a step back.
     ///
-    /// Returns `None` past the end.
+    /// With `wrap=true`, the step continues at the other end. Otherwise, returns `None` past the
+    /// end. Panics if a shared scope has no instances.
     fn shifted(&self, instance: u64, way: i64) -> Option<u64> {
         let mut there = digits(instance, &self.shared);
         for ((digit, &n), &step) in there.iter_mut().zip(&self.shared).zip(&self.step) {

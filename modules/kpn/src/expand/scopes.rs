@@ -37,7 +37,9 @@ pub(super) struct Scopes {
 
 impl Scopes {
     /// Returns the scopes of all repeated modules and nodes. Reports a module or node that is
-    /// nested more than [`DEPTH`] deep, and gives it another scope.
+    /// nested more than [`DEPTH`] deep, and uses the scope that was created last for it.
+    ///
+    /// Panics if a module precedes its parent.
     pub(super) fn of(declared: &Declared, diagnostics: &mut Diagnostics) -> Scopes {
         let mut arena: Arena<ScopeId, Scope> = Arena::new();
         let mut of_module: Vec<Option<ScopeId>> = Vec::with_capacity(declared.modules.len());
@@ -80,25 +82,27 @@ impl Scopes {
         }
     }
 
-    /// Returns true if the node itself is repeated.
+    /// Returns true if the node itself is repeated, and not only a module that contains it. Panics
+    /// if the node does not exist.
     pub(super) fn is_own(&self, node: NodeId) -> bool {
         self.own_of_node[node.index()]
     }
 
     /// Returns the scopes that contain a scope, outermost first, and the scope itself. The path of
-    /// `None` is empty.
+    /// `None` is empty. Panics if the scope does not exist.
     pub(super) fn path(&self, scope: Option<ScopeId>) -> &[ScopeId] {
         scope.map_or(&[], |s| &self.arena[s].path)
     }
 
     /// Returns the scopes of a node, outermost first. The path of the environment (`None`) is
-    /// empty.
+    /// empty. Panics if the node does not exist.
     pub(super) fn node_path(&self, node: Option<NodeId>) -> &[ScopeId] {
         self.path(node.and_then(|n| self.of_node[n.index()]))
     }
 
     /// Returns the number of instances at the end of a path, which is the product of the replicas
-    /// in it. It saturates. An empty path has one instance.
+    /// in it. The product saturates. An empty path has one instance. Panics if a scope does not
+    /// exist.
     pub(super) fn count(&self, path: &[ScopeId]) -> u64 {
         path.iter()
             .fold(1u64, |n, &s| n.saturating_mul(self.arena[s].replicas))
@@ -108,7 +112,8 @@ impl Scopes {
         path.iter().map(|&s| self.arena[s].replicas).collect()
     }
 
-    /// Returns an upper bound of the bytes of the names of all instances.
+    /// Returns an upper bound of the bytes of the names of all instances of modules, nodes and
+    /// split processes. The bound saturates.
     fn name_bytes(&self, declared: &Declared) -> u64 {
         // An index has at most ten digits and an underscore.
         let bytes = |name: Symbol, scope: Option<ScopeId>| {
@@ -126,8 +131,11 @@ impl Scopes {
         modules.chain(nodes).fold(0, u64::saturating_add)
     }
 
-    /// Returns an error if the expanded graph exceeds [`LIMIT`] or its names exceed [`NAME_BYTES`],
-    /// and otherwise `None`. Channels between scopes can exceed the limit nevertheless.
+    /// Returns an error if the expanded graph exceeds [`LIMIT`] processes, channels or modules, or
+    /// if its names exceed [`NAME_BYTES`]. Otherwise, and if nothing is repeated, returns `None`.
+    ///
+    /// The estimate counts one channel for each instance of the end with more instances. So the
+    /// channels can exceed the limit nevertheless.
     pub(super) fn too_many(&self, declared: &Declared) -> Option<Diagnostic> {
         let nodes: u64 = self
             .of_node
@@ -169,7 +177,8 @@ impl Scopes {
     }
 }
 
-/// Returns the digits of a flat instance number, outermost first.
+/// Returns the digits of a flat instance number, one for each number of `replicas`, outermost
+/// first. A number that is too large is taken modulo the number of all instances.
 ///
 /// # Panics
 /// Panics if one of `replicas` is 0.
@@ -182,7 +191,8 @@ pub(super) fn digits(mut flat: u64, replicas: &[u64]) -> Vec<u64> {
     digits
 }
 
-/// Returns the flat instance number of digits, which are outermost first.
+/// Returns the flat instance number of digits, which are outermost first, like `replicas`. It is 0
+/// without digits.
 pub(super) fn flat(digits: &[u64], replicas: &[u64]) -> u64 {
     digits
         .iter()

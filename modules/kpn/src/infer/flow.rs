@@ -12,9 +12,11 @@ use crate::network::{ChannelId, Join, KindPort, Network, PortId};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
 
-/// Sets the flow control of the ports of kinds, and reports contradictions.
+/// Sets the flow control of the ports of kinds. Does nothing if no channel is flow-controlled.
 ///
-/// `port_index` is the index of each port among the ports of all kinds.
+/// The first channel at a port of a kind determines its flow control. Reports ports whose channels
+/// differ in it, and channels that cannot have it. `port_index` is the index of each port among the
+/// ports of all kinds.
 pub(super) fn infer(network: &mut Network, port_index: &[u32], diagnostics: &mut Diagnostics) {
     // Most networks have no flow control.
     if network.terms.values().all(|terms| terms.flow.is_none()) {
@@ -85,7 +87,8 @@ fn senseless(network: &Network, port_index: &[u32], diagnostics: &mut Diagnostic
 }
 
 /// Returns the reason why a channel between such ends cannot be flow-controlled, and a help text.
-/// Returns `None` if it can be. `ends` are the bundles of the writer and of the reader.
+/// Returns `None` if it can be. `ends` are the bundles at the port of the writer and at the port of
+/// the reader. `initial` is the number of initial tokens.
 fn wrong(
     flow: Flow,
     ends: (Option<BundleKind>, Option<BundleKind>),
@@ -148,7 +151,7 @@ fn conflict(
         .with_note("`flow=` determines the type of the port in the generated code")
 }
 
-/// Returns the value as written in a graph, quoted if necessary.
+/// Returns the value as written in a graph. It is in double quotes if it contains a hyphen.
 fn quoted(flow: Flow) -> String {
     match flow.name() {
         name if name.contains('-') => format!("\"{name}\""),

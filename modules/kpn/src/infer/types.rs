@@ -11,10 +11,11 @@ use crate::network::{ChannelId, Network, PortId};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
-/// Sets the types of the ports of kinds and of channels, and reports conflicts.
+/// Sets the types of the ports of kinds and of channels. Without a stated type, the type is `None`.
 ///
-/// `port_index` is the index of each port among the ports of all kinds. `typed` contains the ports
-/// that state a type themselves.
+/// The first type stated in a class of connected ports is used, channels first. Each further type
+/// in a class is reported once. `port_index` is the index of each port among the ports of all
+/// kinds. `typed` contains the ports that state a type themselves.
 pub(super) fn infer(
     network: &mut Network,
     port_index: &[u32],
@@ -162,8 +163,8 @@ impl Classes {
         x as u32
     }
 
-    /// Merges two classes. The smaller root remains, so that the first port in source order
-    /// represents the class.
+    /// Merges the classes of two ports. The smaller root remains, so that the first port of the
+    /// class represents it.
     fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
         if a != b {

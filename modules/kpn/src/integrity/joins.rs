@@ -33,10 +33,11 @@ impl Check<'_> {
         }
     }
 
-    /// Checks the ports of a process and their joins.
+    /// Checks the ports of a process and their joins, reports violations, and adds to `count`.
+    /// Processes must be checked in order.
     ///
-    /// Returns false, after a report, if the owners of ports cannot be determined. All further
-    /// ports are then skipped.
+    /// Returns false, after a report, if the owners of ports cannot be determined. The caller must
+    /// then skip all further ports. Returns true after any other report.
     pub(super) fn ports(&mut self, id: ProcessId, process: &Process, count: &mut Count) -> bool {
         let n = self.network;
         let first = process.first_port as usize;
@@ -130,8 +131,8 @@ impl Check<'_> {
         }
     }
 
-    /// Returns true if the channel exists and its end in this direction is at the port. At its
-    /// writer, also checks the other fields of the channel.
+    /// Returns true if the channel exists and its end in this direction is at the port. If
+    /// `direction` is output, also reports an invalid type or number of the channel.
     #[inline]
     fn channel_end(&mut self, id: ChannelId, port: PortId, direction: Direction) -> bool {
         let Some(channel) = self.network.channels.get(id) else {
@@ -147,8 +148,9 @@ impl Check<'_> {
         channel.from == port
     }
 
-    /// Checks that a port names each closed entry, each end of a channel and each bundle. Channels
-    /// and bundles are not checked if an error was reported before.
+    /// Reports ports that belong to no process. Reports closed entries, ends of channels, and
+    /// bundles that no port names. Channels and bundles are not checked if an error was reported
+    /// before, here or by another check of parts.
     pub(super) fn all_joined(&mut self, count: &Count) {
         let n = self.network;
         if n.ports.len() > count.ports {

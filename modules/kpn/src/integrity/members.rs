@@ -33,7 +33,8 @@ impl Check<'_> {
         }
     }
 
-    /// Checks the kinds. Their members are checked with the processes.
+    /// Reports kinds with an invalid name, with the name of another kind, or without a process.
+    /// Their members are checked with the processes.
     pub(super) fn kinds(&mut self) {
         let n = self.network;
         let mut named = vec![false; n.names.len()];
@@ -55,7 +56,9 @@ impl Check<'_> {
         }
     }
 
-    /// Checks the processes with their ports. Each process must be the next member of its kind.
+    /// Checks the processes with their ports and their kinds, and reports violations. Each process
+    /// must be the next member of its kind. Stops at the first process whose ports cannot be
+    /// determined.
     pub(super) fn processes(&mut self) {
         let n = self.network;
         let null = n.names.get("NULL");

@@ -30,7 +30,8 @@ impl Check<'_> {
         }
     }
 
-    /// Checks the numbers of a channel. Nearly all are valid, so this path is short.
+    /// Reports terms that do not exist, and an invalid traffic, capacity or tag of a channel.
+    /// Nearly all numbers are valid, so this path is short.
     #[inline]
     pub(super) fn channel_numbers(&mut self, id: ChannelId, channel: &Channel) {
         let Some(&terms) = self.network.terms.get(channel.terms) else {

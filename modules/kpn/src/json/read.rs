@@ -44,7 +44,7 @@ pub enum Positions {
 ///
 /// # Errors
 /// Returns the errors in the text, at most about 1000. See [the format](super). If the text is not
-/// JSON or has another version, this is the only error.
+/// JSON, is of another program, or has another version, this is the only error.
 pub fn read(
     json: &str,
     source: &Source,
@@ -137,7 +137,8 @@ impl Reader<'_> {
         self.each("constraints", top.constraints, Reader::constraint);
     }
 
-    /// Reads the elements of the list `name`. Skips the rest after [`MOST_DIAGNOSTICS`].
+    /// Calls `read` for each element of the list `name`. Skips the rest after [`MOST_DIAGNOSTICS`]
+    /// diagnostics.
     fn each(
         &mut self,
         name: &'static str,
@@ -285,8 +286,9 @@ impl Reader<'_> {
         });
     }
 
-    /// Returns an end of a channel. Returns `None`, after a report, if it is malformed or its
-    /// process does not exist.
+    /// Returns an end of a channel. `null` is the environment, and `default_port` is the port if
+    /// the end names none. Returns `None`, after a report, if the end is malformed or its process
+    /// does not exist.
     fn end(&mut self, raw: &RawValue, default_port: &str) -> Option<EndDecl> {
         let end = match self.parse::<Option<EndJson<'_>>>(raw)? {
             None => {
@@ -361,7 +363,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the node of a name. Returns `None`, after a report, if it does not exist.
+    /// Returns the node of a name. Returns `None`, after a report at `raw`, if no process that was
+    /// read before has the name.
     fn node(&mut self, raw: &RawValue, name: &str) -> Option<NodeId> {
         let found = self.by_name.get(name).copied();
         if found.is_none() {
@@ -380,8 +383,8 @@ impl Reader<'_> {
         found
     }
 
-    /// Returns the id of an index. Returns `None` without an index, and, after a report, if the
-    /// module does not exist yet.
+    /// Returns the id of the module with an index. Returns `None` without an index. Also returns
+    /// `None`, after a report at `raw`, if the module does not exist or was not read yet.
     fn module_id(&mut self, raw: &RawValue, index: Option<usize>) -> Option<ModuleId> {
         let index = index?;
         let known = self.declared.modules.len();
@@ -425,7 +428,8 @@ impl Reader<'_> {
         });
     }
 
-    /// Returns the first byte of the position of a part, or [`Span::NONE`] if it has no position.
+    /// Returns a span of one byte: the first byte of the position of a part. Returns [`Span::NONE`]
+    /// if the part has no position.
     fn first_byte(&self, part: &str) -> Span {
         let at = self.here(part);
         match at.is_none() {
@@ -448,13 +452,16 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the offset of a part of the text, or `None` if `part` is outside of the text.
+    /// Returns the offset at which a slice of the source text starts. Slices are identified by
+    /// address. Returns `None` if `part` starts outside of the text.
     fn offset(&self, part: &str) -> Option<usize> {
         let offset = (part.as_ptr() as usize).wrapping_sub(self.source.text().as_ptr() as usize);
         (offset <= self.source.text().len()).then_some(offset)
     }
 
-    /// Returns the position for a diagnostic: `part`, or the given span of the element being read.
+    /// Returns the position for a diagnostic. It is that of `part` in the text, or the given span
+    /// of the element being read if spans are given. Returns [`Span::NONE`] if there is no such
+    /// position.
     fn here(&self, part: &str) -> Span {
         if self.positions == Positions::Given {
             let (begin, end) = self.element;
@@ -476,8 +483,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the span in the known texts, or [`Span::NONE`] if no span is given or it is not in
-    /// these texts.
+    /// Returns a given span: the index of a text, the first byte, and one past the last byte.
+    /// Returns [`Span::NONE`] if no span is given or it is not in a known text.
     fn given(&self, given: Option<GivenSpan>) -> Span {
         let Some((source, start, end)) = given else {
             return Span::NONE;

@@ -16,7 +16,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 /// terminal. Numbers that are not finite become `null`.
 ///
 /// # Panics
-/// Panics if an id in the network is out of range.
+/// Panics if an id or a symbol in the network is out of range.
 pub fn write(network: &Network, mapping: Option<&Mapping>) -> String {
     // Strings and numbers can always be serialized to memory.
     let json = serde_json::to_string(&Written { network, mapping });

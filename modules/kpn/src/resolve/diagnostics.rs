@@ -23,7 +23,9 @@ pub(super) struct JoinDiagnostics {
 }
 
 impl JoinDiagnostics {
-    /// Adds a diagnostic, unless it was added for other instances of the same declarations.
+    /// Adds a diagnostic, unless one with the same code and positions was added for other instances
+    /// of the same declarations. A diagnostic without a position is always added. After
+    /// [`MOST_OF_A_CODE`] of one code, further ones are only counted.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         let span_of = |label: Option<&Label>| label.map_or(Span::NONE, |l| l.span);
         let (here, there) = (
@@ -42,7 +44,8 @@ impl JoinDiagnostics {
         }
     }
 
-    /// Returns the diagnostics. The last of each code has a note with the number of dropped ones.
+    /// Returns the diagnostics, at most [`MOST_OF_A_CODE`] of each code. If some of a code were
+    /// dropped, its last diagnostic has a note with their number.
     pub(super) fn finish(mut self) -> Diagnostics {
         for (code, diagnostic) in self.last {
             let more = self.counts.get(&code).map_or(0, |n| n - MOST_OF_A_CODE);
@@ -55,7 +58,8 @@ impl JoinDiagnostics {
     }
 }
 
-/// Returns the diagnostic for a port that reads at one edge and writes in another.
+/// Returns the diagnostic for a port that both reads and writes. `full` is its name. It has the
+/// direction `direction` at the edge `span`, and the other direction at the edge `other`.
 pub(super) fn both_directions(
     full: &str,
     direction: Direction,
@@ -75,7 +79,8 @@ pub(super) fn both_directions(
     .help("use another port at one of the two edges, with `src=` or `dst=`")
 }
 
-/// Returns the diagnostic for an output with several channels and no `bundle=`.
+/// Returns the diagnostic, without a position, for an output with several channels and no
+/// `bundle=`. `full` is the name of the port, and `count` the number of its channels.
 ///
 /// `other_end` is a kind of bundle for inputs that one of the channels states.
 pub(super) fn bundle_missing(

@@ -25,7 +25,8 @@ impl Ids {
         self.count += usize::from(is_channel);
     }
 
-    /// Returns the channel of a declaration, or `None` if it is joined to the environment.
+    /// Returns the channel of a declaration that was added, or `None` if the declaration is joined
+    /// to the environment. Other values of `index` may panic.
     pub(super) fn of(&self, index: usize) -> Option<ChannelId> {
         match self.list.is_empty() {
             true => Some(ChannelId::from_index(index)),

@@ -21,8 +21,12 @@ pub(super) struct MergedNodes {
 }
 
 impl MergedNodes {
-    /// Merges the nodes of each split process into one process. A kind is created for each kind of
-    /// a node. Reports nodes that contradict each other, and equal names of processes.
+    /// Merges the nodes of each split process into one process. The first node determines the kind
+    /// and the module of the process. Kinds are created in the order of their first processes.
+    ///
+    /// Reports nodes that contradict each other, equal names of processes, and equal prefixes of
+    /// ports. The load and the memory of a split process are the largest of its nodes, where the
+    /// default load does not count.
     pub(super) fn of(
         nodes: &Arena<NodeId, NodeDecl>,
         names: &Names,
@@ -102,7 +106,7 @@ impl MergedNodes {
         }
     }
 
-    /// Reports two nodes of a split process whose ports have the same prefix.
+    /// Reports two nodes of one split process whose ports would have the same prefix.
     fn check_prefixes(
         &self,
         nodes: &Arena<NodeId, NodeDecl>,
@@ -177,10 +181,11 @@ impl MergedNodes {
 
 /// Returns the prefix of the ports of a node of a split process.
 ///
-/// It is the name of the node without the name of the process (`put` for `managerPut` of
-/// `manager`). A common number at the end is removed (`put` for `managerPut2` of `manager2`),
-/// because instances must have the same ports. If the name of the node does not begin with the name
-/// of the process, the prefix is the whole name, apart from a common number.
+/// It is the name of the node without the name of the process, in which the first letter is in
+/// lower case (`put` for `managerPut` or `manager_put` of `manager`). A common number at the end is
+/// removed (`put` for `managerPut2` of `manager2`), because instances must have the same ports. If
+/// the name of the node does not consist of the name of the process, any underscores, and a rest
+/// that begins with a letter, the prefix is the whole name, apart from a common number.
 fn port_prefix(node: &str, process: &str) -> String {
     let rest_of = |node: &str, process: &str| {
         let rest = node.strip_prefix(process)?.trim_start_matches('_');

@@ -19,7 +19,8 @@ pub(super) struct Lack<'n> {
 }
 
 impl<'n> Lack<'n> {
-    /// Returns a port of a kind with the processes that lack it. At least one must lack it.
+    /// Returns a port of a kind with the processes of the kind that lack it. At least one must lack
+    /// it. `example` is the port in a process that has it.
     pub(super) fn of(
         network: &Network,
         kind: &'n Kind,
@@ -36,7 +37,8 @@ impl<'n> Lack<'n> {
         }
     }
 
-    /// Returns a text such as "`c4` has no port `out`".
+    /// Returns a text such as "`c4` has no port `out`". It names the first process that lacks the
+    /// port, and states the number of the others. Panics if no process lacks the port.
     fn description(&self, network: &Network) -> String {
         let first = network.process_name(self.lacking[0]);
         let port = network.name(self.port.name);
@@ -53,7 +55,8 @@ impl<'n> Lack<'n> {
 pub(super) struct ChainEnds<'n>(BTreeMap<Span, [Option<Lack<'n>>; 2]>);
 
 impl<'n> ChainEnds<'n> {
-    /// Stores a port that is missing at an end of a chain.
+    /// Stores a port that is missing at an end of a chain: at the first or the last instance of a
+    /// repeated module or node that `step=` joins.
     ///
     /// # Errors
     /// Returns the port if the cause is not a chain, or if another port is stored for the same side
@@ -77,9 +80,9 @@ impl<'n> ChainEnds<'n> {
         }
     }
 
-    /// Reports each edge with ports missing at both sides.
+    /// Reports each edge with ports missing at both sides in equal numbers of processes.
     ///
-    /// Returns the other ports. If only one side lacks ports, the other side is joined to another
+    /// Returns all other ports. If only one side lacks ports, the other side is joined to another
     /// process, so that `beyond=NULL` or `wrap=true` does not help.
     pub(super) fn report(self, network: &Network, diagnostics: &mut Diagnostics) -> Vec<Lack<'n>> {
         let mut others = Vec::new();
@@ -125,11 +128,12 @@ fn both_ends_missing(
         .help("or add `wrap=true` to the edge to join the last instance to the first; add `initial=` tokens to start such a ring")
 }
 
-/// Returns the span of the edge that joins the port, if the edge leads from one instance to
-/// another.
+/// Returns the span of the edge that joins the port, if the edge leads from one instance of a node
+/// or module to another.
 ///
 /// The processes that lack the port must be instances of the same node as the process that has it.
-/// Returns `None` otherwise, and if the port is a bundle.
+/// Returns `None` otherwise, if the process has no position, and if the port is not joined to a
+/// single channel.
 fn stepping_edge(network: &Network, lack: &Lack<'_>) -> Option<Span> {
     let node = |process: ProcessId| network.processes[process].span;
     let process = network.ports[lack.example].process;
@@ -154,7 +158,8 @@ fn stepping_edge(network: &Network, lack: &Lack<'_>) -> Option<Span> {
     steps.then_some(network.channels[channel].span)
 }
 
-/// Returns the modules that contain a process, innermost first.
+/// Returns the modules that contain a process, innermost first. Panics if the process does not
+/// exist.
 fn modules(network: &Network, process: ProcessId) -> impl Iterator<Item = ModuleId> {
     let innermost = network.processes[process].module;
     std::iter::successors(innermost, |&module| network.modules[module].parent)

@@ -27,7 +27,8 @@ const SEARCHES: usize = 100;
 /// Number of names that a misspelt name is compared with.
 const COMPARED: usize = 10_000;
 
-/// Reports ports of kinds that some processes of the kind lack.
+/// Reports ports of kinds that some processes of the kind lack, at most [`MOST`] ports of each
+/// kind. A note states the number of the other ports.
 ///
 /// `members` contains the entries of the ports of all kinds, in order.
 pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Diagnostics) {
@@ -74,7 +75,11 @@ pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Di
     }
 }
 
-/// Reports the processes of a kind that lack a port. `note` is added to the last diagnostic.
+/// Reports the processes of a kind that lack a port. If fewer processes have the port than lack it,
+/// this is one diagnostic. Otherwise it is one for each process, at most [`EXAMPLES`].
+///
+/// `note` is added to the last diagnostic. `searches` is the number of further searches for
+/// misspelt names, and is decreased.
 fn port_missing(
     network: &Network,
     lack: &Lack<'_>,
@@ -158,8 +163,10 @@ fn port_missing(
     }
 }
 
-/// Adds a process with a similar name that has the missing port and no port of `process`, if there
-/// is one. Does nothing if `searches` is 0, and otherwise decrements it.
+/// Returns the diagnostic. Adds a process with a similar name to it, if one is found among the
+/// first [`COMPARED`]. That process must be of another kind, have the missing port in its
+/// direction, and have no port of `process`. Does nothing if `searches` is 0, and otherwise
+/// decrements it.
 ///
 /// Probably both names denote the same process, and one is misspelt.
 fn misspelt(
@@ -195,7 +202,9 @@ fn misspelt(
     }
 }
 
-/// Returns a help text: edges that close the port, or another kind, if that is possible.
+/// Returns a help text: to close the port of `processes` by edges, or to set another kind. The
+/// other kind is omitted for instances of one node. For more than [`EXAMPLES`] processes, or if an
+/// edge cannot be written, the text shows the general form of the edge.
 fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> String {
     let (port, few) = (lack.port, processes.len() <= EXAMPLES);
     let edges = processes
@@ -227,9 +236,11 @@ fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> 
     }
 }
 
-/// Returns the edge that joins a port of a process to the environment, and whether it needs `at=`.
+/// Returns the edge that joins a port of a process to the environment, and whether the edge
+/// contains `at=`, because its node is repeated.
 ///
-/// Returns `None` if the text of the graph does not show the name of the node.
+/// Returns `None` if the text of the graph does not show the name of the node, or if the name of
+/// the port contains a dot, a quote or a backslash.
 fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(String, bool)> {
     let span = network.processes[process].span;
     let node = network.sources.text(span);
@@ -266,8 +277,9 @@ fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(Strin
     Some((edge, repeated))
 }
 
-/// Warns of processes without channels, once for each declaration. A port joined to the environment
-/// is not a channel. A network of one process is not checked.
+/// Warns of processes without channels, once for each declaration and at most [`MOST`] times. A
+/// note states the number of the others. A port joined to the environment is not a channel. A
+/// network of one process is not checked.
 pub(super) fn processes(network: &Network, diagnostics: &mut Diagnostics) {
     if network.processes.len() < 2 {
         return;

@@ -188,7 +188,8 @@ pub(in super::super) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Creates the state for `scheduler`, one of `count` in the run.
+    /// Creates the state for `scheduler`, one of `count` in a run with `processes` processes. The
+    /// schedulers get equal ranges of the numbers above the world ranks.
     pub(in super::super) fn new(processes: u32, scheduler: u32, count: u32) -> Self {
         let each = DONE.saturating_sub(processes) / count.max(1);
         let first = processes.saturating_add(scheduler.saturating_mul(each));
@@ -265,7 +266,7 @@ impl Endpoints {
     }
 
     /// Records a block that other schedulers name. It is known until the run ends, because groups
-    /// from other schedulers hold no lease.
+    /// from other schedulers hold no lease. An empty block is ignored.
     pub(in super::super) fn learn(&mut self, block: EndpointBlock) {
         if block.counts.all() > 0 {
             self.leased.remove(&block.first);
@@ -313,8 +314,8 @@ impl Endpoints {
         None
     }
 
-    /// Returns the blocks that another scheduler needs to find the processes of `group`. The
-    /// numbers of these endpoints are not reused.
+    /// Returns the blocks that another scheduler needs to find the processes of `group`, as far as
+    /// they are known here. The numbers of these endpoints are not reused.
     pub(in super::super) fn needed_for(&self, group: &Group) -> Vec<EndpointBlock> {
         let mut needed: BTreeSet<u32> = BTreeSet::new();
         let mut todo: Vec<Group> = vec![group.clone()];

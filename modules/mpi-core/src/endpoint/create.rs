@@ -60,8 +60,8 @@ fn too_many(ranks: u64) -> Error {
 struct Making(Rc<CommunicatorState>);
 
 impl Making {
-    /// Returns the scheduler that allocates the numbers, and the number of schedulers that the
-    /// communicator is on.
+    /// Returns the scheduler that allocates the numbers, and the number of schedulers that have
+    /// ranks of the communicator.
     fn leader(&self) -> (u32, u32) {
         match &self.0.distribution {
             Some(there) => (there.leader, there.others.len() as u32 + 1),
@@ -118,7 +118,9 @@ impl Combine<Rows, Rc<Planned>> for Making {
 }
 
 impl Planned {
-    /// Returns the handles of a rank. The errors are those of [`Communicator::endpoints`].
+    /// Returns the handles of the endpoints of a rank, in order. The first call on this scheduler
+    /// records the endpoints. The errors are the ones of [`Communicator::endpoints`], without the
+    /// errors of collective calls.
     fn handles(
         &self,
         parent: &Rc<CommunicatorState>,

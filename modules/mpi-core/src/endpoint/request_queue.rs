@@ -52,8 +52,8 @@ impl RequestQueue {
         })
     }
 
-    /// Queues a request, and notifies the scheduler. Returns the request in `Err` if the run is
-    /// over.
+    /// Queues a request, and notifies the scheduler if no other request is queued. Returns the
+    /// request in `Err` if the run is over.
     pub(super) fn request(&self, request: ThreadRequest) -> Result<(), ThreadRequest> {
         let mut requests = lock(&self.requests);
         let Some(waiting) = &mut *requests else {
@@ -79,7 +79,8 @@ impl RequestQueue {
             .unwrap_or_default()
     }
 
-    /// Closes the queue at the end of the run, and returns the requests that are left.
+    /// Closes the queue at the end of the run, and returns the requests that are left. Returns
+    /// nothing if the queue is closed already.
     pub(super) fn close(&self) -> Vec<ThreadRequest> {
         lock(&self.requests).take().unwrap_or_default()
     }

@@ -23,7 +23,8 @@ use graphmap_executor::link::waiter::ARMED;
 use graphmap_executor::placement::SchedulerId;
 
 impl World {
-    /// Returns the queue of requests, which is closed after the run.
+    /// Returns the queue of requests, which is created at the first call. After the run, the queue
+    /// is closed and its requests are dropped.
     pub(super) fn queue(&self) -> &Arc<RequestQueue> {
         let me = self.me();
         let queue = self
@@ -38,6 +39,7 @@ impl World {
     }
 
     /// Returns the id of the running process, or of the process in whose name a thread calls.
+    /// Returns `NO_ID` if no process runs.
     pub(super) fn id_of_caller(&self) -> u32 {
         let polling = self.threads.polling.borrow();
         polling
@@ -55,7 +57,8 @@ impl World {
         self.threads.add_thread(thread)
     }
 
-    /// Serves the requests of threads.
+    /// Serves the queued requests of threads in order: begins or polls calls, and removes threads
+    /// that gave up their ranks. After the run has stopped, new calls are dropped.
     pub(in super::super) fn serve(&self) {
         for request in self.queue().take() {
             match request {
@@ -85,8 +88,8 @@ impl World {
         self.poll_call(thread);
     }
 
-    /// Polls the call of a thread, if it has one that is not being polled. A panic of the drop of a
-    /// completed call fails the run.
+    /// Polls the call of a thread, if it has one that is not being polled. Removes the call when it
+    /// has completed. A panic of the drop of a completed call fails the run.
     fn poll_call(&self, thread: u32) {
         let taken = self
             .threads
@@ -132,7 +135,8 @@ impl World {
     }
 
     /// Removes a thread that no longer owns a rank, and answers the process that waits for its end.
-    /// `panic` is the message of its panic, which fails the run.
+    /// Has no effect if the thread is unknown. `panic` is the message of its panic, which fails the
+    /// run. A panic of user code that is dropped here also fails the run.
     fn dismiss(&self, thread: u32, panic: Option<String>) {
         let Some(thread) = self.threads.remove(thread) else {
             return;
@@ -204,7 +208,8 @@ impl World {
     }
 
     /// Returns the waker to register with an entry, and the id of the process in whose name it
-    /// waits, if `context` is of the call of a thread.
+    /// waits, if `context` is of the call of a thread. Otherwise returns `None`, also for a context
+    /// that other code has put around it.
     pub(in super::super) fn waker_of_thread(&self, context: &Context<'_>) -> Option<(Waker, u32)> {
         let polling = self.threads.polling.borrow();
         let polling = polling.as_ref()?;

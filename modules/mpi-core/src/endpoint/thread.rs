@@ -156,7 +156,8 @@ impl Communicator {
         }
     }
 
-    /// Creates the call of a thread, which sends its result to `reply`.
+    /// Creates the call of a thread. When it completes, it sends to `reply` the result of the
+    /// future that `make` returns, or the panic of one of them.
     fn called<R: Send + 'static, F: Future<Output = Result<R, Error>> + 'static>(
         self,
         make: impl FnOnce(Communicator) -> F + 'static,
@@ -340,7 +341,7 @@ impl ThreadRank {
         self.call(move |rank| rank.allreduce_at(value, op, at))
     }
 
-    /// Records the panic of the thread.
+    /// Gives up the rank, because its thread has panicked with this message.
     fn panicked(mut self, message: &str) {
         self.panic = Some(format!(": {message}"));
     }

@@ -59,7 +59,7 @@ pub(in super::super) struct ThreadTable {
 }
 
 impl ThreadTable {
-    /// Adds a thread, and returns its index.
+    /// Adds a thread, and returns its index, which may be that of a removed thread.
     pub(super) fn add_thread(&self, thread: ThreadState) -> u32 {
         let mut states = self.states.borrow_mut();
         match self.free.borrow_mut().pop() {
@@ -81,8 +81,8 @@ impl ThreadTable {
         states.get_mut(at as usize)?.as_mut().map(f)
     }
 
-    /// Removes and returns the thread at `at`. Returns `None` if it does not exist. The index is
-    /// reused.
+    /// Removes and returns the thread at `at`. Returns `None` if it does not exist. A later thread
+    /// may get the index.
     pub(super) fn remove(&self, at: u32) -> Option<ThreadState> {
         let left = self.states.borrow_mut().get_mut(at as usize)?.take();
         if left.is_some() {

@@ -40,7 +40,7 @@ enum AccessState<T> {
 // The fields are not pinned.
 impl<T, R> Unpin for Accessing<T, R> {}
 
-/// Returns the one element that was fetched.
+/// Returns the first of the elements that were fetched. [`Error::Over`] if there is none.
 pub(super) fn first<T: Copy>(values: Vec<T>) -> Result<T, Error> {
     values.first().copied().ok_or(Error::Over)
 }
@@ -66,7 +66,8 @@ impl<T> Accessing<T, Vec<T>> {
         }
     }
 
-    /// Converts the elements of the answer with `make`.
+    /// Makes the access complete with the result of `make` for the elements of the answer. An error
+    /// of the access itself stays its outcome.
     pub(super) fn map<R>(self, make: fn(Vec<T>) -> Result<R, Error>) -> Accessing<T, R> {
         Accessing {
             state: self.state,
@@ -186,8 +187,12 @@ impl<T: Value + Copy> Window<T> {
         })
     }
 
-    /// Combines `values` with elements of `target`, without an answer. Waits for the target if too
-    /// many bytes are in flight.
+    /// Combines `values` by `op` with the elements of `target` from `offset` on, without an answer.
+    /// The returned request is complete, unless more than 1 MiB is in flight to a target on another
+    /// scheduler. Then it waits until all operations on that target have completed. It completes
+    /// with [`Error::Rank`] if the target does not exist. It completes with [`Error::Window`] if
+    /// the operation is not defined for the type or the target does not expose the elements, and
+    /// otherwise with the errors of [`Window::access`].
     pub(super) fn update(
         &self,
         values: Vec<T>,
@@ -225,8 +230,11 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Combines `values` with `count` elements of `target`, and returns the elements from before.
-    /// `values` is empty if the elements are only read.
+    /// Combines `values` with `count` elements of `target` from `offset` on, and returns the
+    /// elements from before. `what` is [`OperationKind::Fetch`], or
+    /// [`OperationKind::CompareAndSwap`] with the new and the expected value as `values`. `values`
+    /// is empty if the elements are only read. The errors are those of [`Window::update`], as the
+    /// outcome of the returned request.
     pub(super) fn fetch(
         &self,
         (what, op): (OperationKind, Op),
@@ -253,7 +261,10 @@ impl<T: Value + Copy> Window<T> {
     }
 
     /// Sends an operation to `target`, or performs it at once if the target is on this scheduler.
-    /// The returned request waits only for locks, and for answers from another scheduler.
+    /// The returned request waits only for locks, and for answers from another scheduler. An update
+    /// on another scheduler is recorded as in flight, and is not waited for. The request completes
+    /// with [`Error::Over`] if the run has ended, and with [`Error::Window`] if the target has
+    /// dropped its window or cannot perform the operation.
     pub(super) fn access(
         &self,
         target: u32,
@@ -295,8 +306,12 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Does the same as [`Window::access`], but the answer goes to `entry`. If `entry` is [`NONE`],
-    /// it is returned, or dropped if it comes from another scheduler.
+    /// Performs an operation on the memory of a target on this scheduler, or sends it to the
+    /// scheduler of the target. The answer goes to `entry`, and the result is empty. If `entry` is
+    /// [`NONE`], an answer of this scheduler is returned, and one of another scheduler is dropped.
+    /// Other requests that the operation grants a lock are answered as well. Returns
+    /// [`Error::Over`] if the run has ended or the target does not exist. Returns [`Error::Window`]
+    /// if a target on this scheduler has dropped its window or cannot perform the operation.
     pub(super) fn ask(
         &self,
         target: u32,
@@ -346,7 +361,10 @@ impl World {
         }
     }
 
-    /// Performs an operation that another scheduler requests on memory that a rank here exposes.
+    /// Performs an operation that another scheduler requests on memory that a rank here exposes,
+    /// and sends the answers. `window` is the number of the communicator of the window and the
+    /// member that exposes the memory. If the memory no longer exists, that is the answer. An error
+    /// of [`Exposed::access`] fails the run.
     pub(in super::super) fn accessed(&self, window: (u32, u32), operation: Erased, asker: Asker) {
         let exposed: Option<Rc<dyn Exposed>> = self.windows.borrow().get(&window).cloned();
         let Some(exposed) = exposed else {
@@ -369,7 +387,8 @@ impl World {
         }
     }
 
-    /// Sends an answer to the requesting entry.
+    /// Sends an answer to the requesting entry, which may be on this scheduler. Drops the answer if
+    /// no entry waits for it.
     pub(super) fn answer(&self, requester: Asker, value: Erased) {
         if requester.entry == NONE {
             return drop(value);

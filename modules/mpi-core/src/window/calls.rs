@@ -23,7 +23,7 @@ impl<T: Value + Copy> Window<T> {
     /// [`Error::Window`] if the target does not expose the elements, has dropped its window, or is
     /// in a call of [`with`](Self::with). If the target is on another scheduler, a later
     /// [`flush`](Self::flush), [`fence`](Self::fence) or [`unlock`](super::Locked::unlock) reports
-    /// that it has dropped its window.
+    /// that it has dropped its window, or that a dynamic window does not have the elements.
     #[track_caller]
     pub fn put(&self, values: impl Into<Vec<T>>, target: usize, offset: usize) -> Accessing<T, ()> {
         self.update(
@@ -67,9 +67,11 @@ impl<T: Value + Copy> Window<T> {
     /// complete at once.
     ///
     /// # Errors
-    /// The errors of [`put`](Self::put). For a
-    /// [dynamic](super::super::Communicator::dynamic_window) window, [`Error::Window`] also reports
-    /// the first operation that failed since the last report.
+    /// If operations of this rank on `target` may not have completed: [`Error::Over`] if the run
+    /// ends first, and [`Error::Window`] if the target has dropped its window. [`Error::Rank`] if
+    /// the target does not exist. For a [dynamic](super::super::Communicator::dynamic_window)
+    /// window, [`Error::Window`] also reports the first operation that failed since the last
+    /// report.
     #[track_caller]
     pub fn flush(&self, target: usize) -> Accessing<T, ()> {
         let at = Location::caller();
@@ -125,8 +127,9 @@ impl<T: Value + Copy> Window<T> {
     /// completed (`MPI_Win_fence`). Collective.
     ///
     /// # Errors
-    /// The errors of [`flush_all`](Self::flush_all) and of all collective calls. Also after a
-    /// failed operation, the call waits for the other ranks.
+    /// The errors of [`flush_all`](Self::flush_all). [`Error::Mismatch`] if ranks make different
+    /// calls, and [`Error::Over`] if the run ends first. Also after a failed operation, the call
+    /// waits for the other ranks.
     #[track_caller]
     pub fn fence(&self) -> impl Future<Output = Result<(), Error>> + use<T> {
         self.complete_all(Location::caller())
@@ -161,9 +164,9 @@ impl<T: Number> Window<T> {
     /// (`MPI_Accumulate`). The request completes like [`put`](Self::put).
     ///
     /// # Errors
-    /// The errors of [`put`](Self::put). [`Error::Window`] if the operation is not defined for the
-    /// type: bitwise operations on floating-point numbers, and sums, products, minima and maxima of
-    /// truth values.
+    /// The errors of [`put`](Self::put). [`Error::Window`] if `values` is not empty and the
+    /// operation is not defined for the type: bitwise operations on floating-point numbers, and
+    /// sums, products, minima and maxima of truth values.
     #[track_caller]
     pub fn accumulate(
         &self,
@@ -176,7 +179,8 @@ impl<T: Number> Window<T> {
     }
 
     /// Combines `values` with elements of `target` by `op`, beginning at element `offset`, and
-    /// returns the elements from before (`MPI_Get_accumulate`).
+    /// returns the elements from before (`MPI_Get_accumulate`). The request waits for the answer if
+    /// the target is on another scheduler.
     ///
     /// # Errors
     /// The errors of [`accumulate`](Self::accumulate) and [`get`](Self::get).
@@ -202,10 +206,11 @@ impl<T: Number> Window<T> {
     }
 
     /// Combines `value` with the element of `target` at `offset` by `op`, and returns the element
-    /// from before (`MPI_Fetch_and_op`).
+    /// from before (`MPI_Fetch_and_op`). The request waits for the answer if the target is on
+    /// another scheduler.
     ///
     /// # Errors
-    /// The errors of [`accumulate`](Self::accumulate).
+    /// The errors of [`get_accumulate`](Self::get_accumulate).
     #[track_caller]
     pub fn fetch_and_op(&self, value: T, target: usize, offset: usize, op: Op) -> Accessing<T, T> {
         let fetched = self.fetch(
@@ -220,7 +225,8 @@ impl<T: Number> Window<T> {
     }
 
     /// Sets the element of `target` at `offset` to `value` if it equals `expected`. Returns the
-    /// element from before, also if it is not changed (`MPI_Compare_and_swap`).
+    /// element from before, also if it is not changed (`MPI_Compare_and_swap`). The request waits
+    /// for the answer if the target is on another scheduler.
     ///
     /// # Errors
     /// The errors of [`get`](Self::get).

@@ -10,7 +10,8 @@ use super::memory::WindowMemory;
 
 impl Communicator {
     /// Creates a window without memory, to which each rank [attaches](Window::attach) pieces at any
-    /// time (`MPI_Win_create_dynamic`). Collective.
+    /// time (`MPI_Win_create_dynamic`). Collective. The other ranks wait until this rank has polled
+    /// the returned future.
     ///
     /// Other ranks access a piece by the displacement of its first element, which they must receive
     /// in a message. In MPI this displacement is an address.
@@ -39,8 +40,7 @@ impl Communicator {
     /// [`flush`](Window::flush), [`fence`](Window::fence) or [`unlock`](super::Locked::unlock).
     ///
     /// # Errors
-    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
-    /// [`Error::Mismatch`] also if the types of elements differ.
+    /// As for [`dup`](Communicator::dup). [`Error::Mismatch`] also if the types of elements differ.
     #[track_caller]
     pub fn dynamic_window<T: Value + Copy>(
         &self,
@@ -80,7 +80,7 @@ impl<T: Value + Copy> Window<T> {
     ///
     /// # Errors
     /// [`Error::Window`] if no piece begins at `piece`, or within such a call of this rank for the
-    /// same window.
+    /// same window. The memory of a window that is not dynamic is one piece, which begins at 0.
     pub fn with_attached<R>(
         &self,
         piece: usize,

@@ -70,7 +70,9 @@ impl<T: Value + Copy> Window<T> {
     }
 
     /// Requests the lock of the memory of `target` for this rank alone (`MPI_LOCK_EXCLUSIVE`). The
-    /// returned future completes when the lock is held. Requests are granted in order.
+    /// returned future completes when the lock is held. Requests are granted in order. A shared
+    /// request of a rank with other locks may precede, as described for
+    /// [`lock_shared`](Self::lock_shared).
     ///
     /// # Errors
     /// [`Error::Rank`] if the target does not exist. [`Error::Over`] if the run ends first.
@@ -84,7 +86,8 @@ impl<T: Value + Copy> Window<T> {
     /// Requests the lock of the memory of `target` for this rank and others that share the lock
     /// (`MPI_LOCK_SHARED`). The returned future completes when the lock is held. Requests are
     /// granted in order, with one exception. If this rank has or requests other locks of the
-    /// window, its request precedes all waiting requests except those of other such ranks.
+    /// window, its request precedes all waiting requests except shared requests of other such
+    /// ranks.
     ///
     /// # Errors
     /// The errors of [`lock`](Self::lock).
@@ -114,7 +117,8 @@ impl<T: Value + Copy> Window<T> {
     }
 
     /// Releases the lock of the memory of `target` at once. The returned request waits for the
-    /// operations of this rank on that memory.
+    /// operations of this rank on that memory. Its errors are the errors of [`Locked::unlock`].
+    /// Does not check that this rank holds the lock.
     fn unlock(&self, target: u32, at: &'static Location<'static>) -> Accessing<T, Vec<T>> {
         self.locked.borrow_mut().remove(&target);
         self.under_way.borrow_mut().remove(&target);
@@ -138,8 +142,9 @@ impl<T: Value + Copy> Window<T> {
         self.send_to_each(&origins, OPENED).await
     }
 
-    /// Waits until all `targets` have exposed their memory to this rank (`MPI_Win_start`). Each
-    /// exposure by [`post`](Self::post) serves one call.
+    /// Begins accesses to the memory of `targets`, and waits until all of them have exposed their
+    /// memory to this rank (`MPI_Win_start`). Each exposure by [`post`](Self::post) serves one
+    /// call.
     ///
     /// # Errors
     /// [`Error::Over`] if the run ends first. [`Error::Rank`] if a rank does not exist. Then no
@@ -160,9 +165,9 @@ impl<T: Value + Copy> Window<T> {
     /// performed, and reports that to them.
     ///
     /// # Errors
-    /// The first error of a target, as for [`flush`](Self::flush). The end of the accesses is
-    /// reported to all ranks in any case, because their [`wait`](Self::wait) would not return
-    /// otherwise.
+    /// The first error of a target, as for [`flush`](Self::flush). If the future is awaited, the
+    /// end of the accesses is reported to all ranks even after an error, because their
+    /// [`wait`](Self::wait) would not return otherwise.
     #[track_caller]
     pub fn complete(&self) -> impl Future<Output = Result<(), Error>> {
         let (targets, at) = (self.started.take(), Location::caller());
@@ -190,14 +195,15 @@ impl<T: Value + Copy> Window<T> {
         ranks.iter().map(|&rank| self.target(rank)).collect()
     }
 
-    /// Sends an empty buffered message to each of `ranks`. Returns the first error.
+    /// Sends an empty buffered message with the tag `tag` to each of `ranks` when the future is
+    /// polled. Returns the first error, after all sends.
     async fn send_to_each(&self, ranks: &[u32], tag: i32) -> Result<(), Error> {
         let send = |&rank: &u32| self.ranks.bsend((), rank as usize, tag);
         wait_for(ranks.iter().map(send).collect()).await
     }
 
-    /// Receives an empty message from each of `ranks`. The receives are posted by this call.
-    /// Returns the first error after all receives have ended.
+    /// Receives an empty message from each of `ranks`. The receives are posted by this call, and
+    /// the returned future waits for them. Returns the first error after all receives have ended.
     fn receive_from_each(
         &self,
         ranks: &[u32],
@@ -257,8 +263,8 @@ impl<T: Value + Copy> Locked<'_, T> {
         self.target as usize
     }
 
-    /// Waits until all operations of this rank on that memory have completed, and releases the lock
-    /// (`MPI_Win_unlock`).
+    /// Releases the lock at once (`MPI_Win_unlock`). The returned future waits until all operations
+    /// of this rank on that memory have completed.
     ///
     /// # Errors
     /// [`Error::Over`] if the run ends first. [`Error::Window`] if the target has dropped its

@@ -41,8 +41,10 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Requests the lock for `origin`. Returns true if it is granted at once. Otherwise a later
-    /// [`release`](Self::release) returns `asker`.
+    /// Requests the lock for `origin`, which must not hold or request it already. A request in mode
+    /// [`LockMode::SharedToo`] precedes all waiting requests of other modes. Returns true if the
+    /// lock is granted at once. Returns false if the request waits, and a later
+    /// [`release`](Self::release) returns `asker` when it is granted.
     pub(super) fn want(&mut self, origin: u32, mode: LockMode, asker: Asker) -> bool {
         let passes =
             |wanted: &Wanted| mode == LockMode::SharedToo && wanted.mode != LockMode::SharedToo;
@@ -57,8 +59,9 @@ impl Lock {
         !granted.is_empty()
     }
 
-    /// Releases the lock of `origin`, or withdraws its request. Returns the requests that are
-    /// granted as a result.
+    /// Releases the lock of `origin`, or withdraws its waiting request. Does nothing for `origin`
+    /// if it has neither. Returns the requests that are granted as a result, in the order of the
+    /// queue.
     pub(super) fn release(&mut self, origin: u32) -> Vec<Asker> {
         match self.holders.iter().position(|&holder| holder == origin) {
             Some(at) => drop(self.holders.swap_remove(at)),
@@ -67,7 +70,8 @@ impl Lock {
         self.grant()
     }
 
-    /// Grants the next requests, as far as they are compatible.
+    /// Grants waiting requests in order, up to the first that is not compatible with the holders.
+    /// Moves them from the queue to the holders, and returns their `asker`s.
     fn grant(&mut self) -> Vec<Asker> {
         let mut granted = Vec::new();
         while let Some(next) = self.queue.front() {
@@ -83,7 +87,7 @@ impl Lock {
         granted
     }
 
-    /// Closes the lock, and returns the requests that waited for it.
+    /// Removes and returns the requests that wait for the lock, in order. Its holders keep it.
     pub(super) fn close(&mut self) -> Vec<Asker> {
         self.queue.drain(..).map(|wanted| wanted.asker).collect()
     }

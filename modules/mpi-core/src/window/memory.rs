@@ -24,7 +24,8 @@ pub(in super::super) trait Exposed: Any {
     /// access, but answers with the first one or keeps it for a later answer.
     fn access(&self, operation: Erased, asker: Asker) -> Result<Vec<(Asker, Erased)>, String>;
 
-    /// Ends the exposure. Returns the requests that still wait for the lock.
+    /// Withdraws and returns the requests that still wait for the lock, because the exposure ends.
+    /// The caller must remove the memory from the windows.
     fn close(&self) -> Vec<Asker>;
 }
 
@@ -55,7 +56,7 @@ impl<T: Value + Copy> WindowMemory<T> {
         WindowMemory::of(Regions::one(elements), false)
     }
 
-    /// Creates memory to which pieces can be attached.
+    /// Creates memory without elements, to which pieces can be attached (dynamic memory).
     pub(super) fn dynamic() -> Self {
         WindowMemory::of(Regions::none(), true)
     }
@@ -96,8 +97,9 @@ impl<T: Value + Copy> WindowMemory<T> {
         Ok(uninterrupted(|| f(elements)))
     }
 
-    /// Adds a piece, and returns the displacement of its first element. [`Error::Window`] if the
-    /// elements are borrowed, the memory is not dynamic, or no displacements are left.
+    /// Adds a piece, and returns the displacement of its first element. [`Error::Window`], after
+    /// dropping the piece, if the elements are borrowed, the memory is not dynamic, or no
+    /// displacements are left.
     pub(super) fn attach(&self, elements: Vec<T>) -> Result<usize, Error> {
         let mut all = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
         match self.is_dynamic {
@@ -116,15 +118,18 @@ impl<T: Value + Copy> WindowMemory<T> {
         }
     }
 
-    /// Removes and returns all elements. The result is empty if they are borrowed.
+    /// Removes and returns all elements, in order of displacement. If they are borrowed, none is
+    /// removed and the result is empty.
     pub(super) fn take(&self) -> Vec<T> {
         let elements = self.elements.try_borrow_mut();
         elements.map_or_else(|_| Vec::new(), |mut elements| elements.take())
     }
 
-    /// Combines values with elements. Returns the elements from before, or nothing for an update.
-    /// [`Error::Window`] if the elements are borrowed or not exposed, or if the operation is not
-    /// defined for the type.
+    /// Combines the values of an operation with elements. Returns the elements from before, or an
+    /// empty vector for an update. A compare-and-swap needs one element, and has the new and the
+    /// expected value as values. [`Op::Keep`] leaves the elements unchanged. [`Error::Window`] if
+    /// the elements are borrowed or not exposed, if the number of values is wrong, or if the
+    /// operation is not defined for the type.
     pub(super) fn apply(&self, operation: &Operation<T>) -> Result<Vec<T>, Error> {
         let Operation { what, op, .. } = *operation;
         let first = usize::try_from(operation.offset).map_err(|_| BEYOND)?;
@@ -171,7 +176,9 @@ impl<T: Value + Copy> WindowMemory<T> {
     }
 
     /// Performs an operation. Returns the requests to answer, with the elements from before if the
-    /// operation fetches them.
+    /// operation fetches them, and otherwise with an empty vector. An update has no answer, and a
+    /// lock request has one only when it is granted. Releasing a lock also answers the requests
+    /// that are granted. The errors are those of [`WindowMemory::apply`].
     pub(super) fn perform(
         &self,
         operation: &Operation<T>,

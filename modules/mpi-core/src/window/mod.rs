@@ -100,11 +100,10 @@ impl<T: Value + Copy> fmt::Debug for Window<T> {
 
 impl Communicator {
     /// Exposes `memory` to all ranks (`MPI_Win_create`, `MPI_Win_allocate`). Each rank chooses its
-    /// own length. Collective.
+    /// own length. Collective. The other ranks wait until this rank has polled the returned future.
     ///
     /// # Errors
-    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
-    /// [`Error::Mismatch`] also if the types of elements differ.
+    /// As for [`dup`](Communicator::dup). [`Error::Mismatch`] also if the types of elements differ.
     #[track_caller]
     pub fn window<T: Value + Copy>(
         &self,
@@ -117,8 +116,9 @@ impl Communicator {
 }
 
 impl<T: Value + Copy> Window<T> {
-    /// Creates a window. `length` is distributed to all ranks, or is `None` for a dynamic window.
-    /// `what` is the name of the call. The errors are those of [`Communicator::window`].
+    /// Creates a window. The collective call begins when this function is called, and continues
+    /// when the future is polled. `length` is distributed to all ranks, or is `None` for a dynamic
+    /// window. `what` is the name of the call. The errors are those of [`Communicator::window`].
     fn create(
         of: &Communicator,
         what: &'static str,
@@ -196,7 +196,8 @@ impl<T: Value + Copy> Window<T> {
 
     /// Waits until all ranks have called it and their operations have completed. Then ends the
     /// window and returns the memory of this rank (`MPI_Win_free`). For a dynamic window, that is
-    /// all attached pieces, in the order in which they were attached. Collective.
+    /// all attached pieces, in the order in which they were attached. Collective. The call begins
+    /// when the returned future is first polled, and dropping the future drops the window.
     ///
     /// If a rank drops its window instead, accesses to its memory fail. The drop releases the locks
     /// of the rank.

@@ -81,7 +81,7 @@ pub(super) struct Operation<T> {
 graphmap_executor::payload!(Operation<T> { what, op, origin, offset, count, values });
 
 impl<T> Operation<T> {
-    /// Creates an operation without elements.
+    /// Creates an operation of rank `origin` without elements and values.
     pub(super) fn plain(what: OperationKind, origin: u32) -> Self {
         Operation {
             what,

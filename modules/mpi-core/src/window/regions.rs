@@ -49,14 +49,14 @@ impl<T> Regions<T> {
     }
 
     /// Returns the elements from `first` to `last`, excluding `last`, if they are all in one piece.
-    /// An empty range must begin in a piece or at its end.
+    /// An empty range must begin in a piece or at its end. Otherwise returns `None`.
     pub(super) fn within(&mut self, first: usize, last: usize) -> Option<&mut [T]> {
         let behind = self.all.partition_point(|piece| piece.0 <= first);
         let (begins, elements) = self.all.get_mut(behind.checked_sub(1)?)?;
         elements.get_mut(first - *begins..last.checked_sub(*begins)?)
     }
 
-    /// Removes and returns the elements of all pieces, in order.
+    /// Removes and returns the elements of all pieces, in order of displacement.
     pub(super) fn take(&mut self) -> Vec<T> {
         let mut all = std::mem::take(&mut self.all).into_iter();
         let first = all.next().map_or(Vec::new(), |piece| piece.1);

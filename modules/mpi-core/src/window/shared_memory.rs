@@ -78,12 +78,12 @@ impl<T: ?Sized> Payload for InHere<T> {
 impl Communicator {
     /// Creates memory that all ranks can reference (`MPI_Win_allocate_shared`). The elements must
     /// be `Sync`, such as atomic numbers and `Mutex`es. Each rank chooses its own length. All ranks
-    /// must be in one OS process. Collective.
+    /// must be in one OS process. Collective. The other ranks wait until this rank has polled the
+    /// returned future.
     ///
     /// # Errors
-    /// As for all collective calls, and [`Error::TooMany`] if no communicator number is left.
-    /// [`Error::Window`] at all ranks if they are in several OS processes. [`Error::Mismatch`] also
-    /// if the types of elements differ.
+    /// As for [`dup`](Communicator::dup). [`Error::Window`] at all ranks if they are in several OS
+    /// processes. [`Error::Mismatch`] also if the types of elements differ.
     #[track_caller]
     pub fn shared_window<T: Send + Sync + 'static>(
         &self,
@@ -159,7 +159,7 @@ impl<T> SharedWindow<T> {
     /// A message and the release of a lock also order earlier accesses, so these need no fence.
     ///
     /// # Errors
-    /// The errors of [`Communicator::barrier`].
+    /// The errors of [`Communicator::barrier`]: [`Error::Mismatch`] or [`Error::Over`].
     #[track_caller]
     pub fn fence(&self) -> Collective<()> {
         self.ranks.barrier_at(Location::caller())

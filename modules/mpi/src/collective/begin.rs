@@ -44,7 +44,8 @@ async fn or_nothing(
     Ok(call.await?.unwrap_or_default())
 }
 
-/// Unpacks the elements of each rank into the range for this rank.
+/// Unpacks the elements of each rank, which are in `all` by rank, into the range with the same
+/// index. Further ranges stay unchanged.
 ///
 /// # Errors
 /// `Error::Count` if there are fewer ranges than ranks, or if a rank has passed fewer elements than
@@ -67,7 +68,7 @@ unsafe fn fill_all(ranges: &[BufferRange], all: &[Vec<u8>]) -> Result<(), core::
     Ok(())
 }
 
-/// Starts a barrier (`MPI_Ibarrier`).
+/// Starts a barrier of all ranks, or of both groups of an intercommunicator (`MPI_Ibarrier`).
 #[track_caller]
 pub(crate) fn barrier(of: &Groups) -> impl StartedCall + use<> {
     let call = match of {
@@ -77,10 +78,13 @@ pub(crate) fn barrier(of: &Groups) -> impl StartedCall + use<> {
     Collective::new(call, |()| Ok(()))
 }
 
-/// Starts a broadcast from the root (`MPI_Ibcast`).
+/// Starts a broadcast from the root (`MPI_Ibcast`). The root packs the elements of `range` at once.
+/// At the other ranks, the elements must fill `range` when the call completes. On an
+/// intercommunicator, the other ranks of the group of the root neither send nor receive. Panics if
+/// the rank was finalized, or if there is not enough memory to pack the elements.
 ///
 /// # Safety
-/// As for all functions of this module.
+/// The buffer of `range` must be borrowed as long as the returned call may be polled.
 #[track_caller]
 pub(super) unsafe fn broadcast(
     of: &CommunicatorHandle,
@@ -108,10 +112,13 @@ pub(super) unsafe fn broadcast(
     })
 }
 
-/// Starts a gather to the root (`MPI_Igather`, `MPI_Igatherv`). The other ranks pass no ranges.
+/// Starts a gather to the root (`MPI_Igather`, `MPI_Igatherv`). `bytes` are the packed elements of
+/// this rank. At the root, each of `ranges` receives the elements of one rank, which must fill it,
+/// and there must be a range for each rank. The other ranks pass no ranges. Panics if the rank was
+/// finalized.
 ///
 /// # Safety
-/// As for all functions of this module.
+/// The buffers of `ranges` must be borrowed as long as the returned call may be polled.
 #[track_caller]
 pub(super) unsafe fn gather(
     of: &CommunicatorHandle,
@@ -129,10 +136,12 @@ pub(super) unsafe fn gather(
     })
 }
 
-/// Starts a gather to all ranks (`MPI_Iallgather`, `MPI_Iallgatherv`).
+/// Starts a gather to all ranks (`MPI_Iallgather`, `MPI_Iallgatherv`). `bytes` are the packed
+/// elements of this rank. Each of `ranges` receives the elements of one rank, which must fill it.
+/// There must be a range for each rank. Panics if the rank was finalized.
 ///
 /// # Safety
-/// As for all functions of this module.
+/// The buffers of `ranges` must be borrowed as long as the returned call may be polled.
 #[track_caller]
 pub(super) unsafe fn all_gather(
     of: &CommunicatorHandle,
@@ -149,10 +158,13 @@ pub(super) unsafe fn all_gather(
     })
 }
 
-/// Starts a scatter from the root (`MPI_Iscatter`, `MPI_Iscatterv`). Only the root passes parts.
+/// Starts a scatter from the root (`MPI_Iscatter`, `MPI_Iscatterv`). Only the root passes `parts`:
+/// the packed elements for each rank. `range` receives the part of this rank, which must fill it.
+/// On an intercommunicator, the ranks of the group of the root receive no part. Panics if the rank
+/// was finalized.
 ///
 /// # Safety
-/// As for all functions of this module.
+/// The buffer of `range` must be borrowed as long as the returned call may be polled.
 #[track_caller]
 pub(super) unsafe fn scatter(
     of: &CommunicatorHandle,
@@ -175,10 +187,12 @@ pub(super) unsafe fn scatter(
 }
 
 /// Starts an exchange in which each rank sends a part to each rank (`MPI_Ialltoall`,
-/// `MPI_Ialltoallv`).
+/// `MPI_Ialltoallv`). `parts` are the packed elements for each rank. Each of `ranges` receives the
+/// part of one rank, which must fill it. There must be a part and a range for each rank. Panics if
+/// the rank was finalized.
 ///
 /// # Safety
-/// As for all functions of this module.
+/// The buffers of `ranges` must be borrowed as long as the returned call may be polled.
 #[track_caller]
 pub(super) unsafe fn all_to_all(
     of: &CommunicatorHandle,
@@ -223,7 +237,8 @@ impl Reduction {
         Reduction::of(packed(buffer), elements)
     }
 
-    /// Creates a reduction of packed elements.
+    /// Creates a reduction of packed elements, and a loan of its operation that ends when the
+    /// reduction is dropped.
     pub(crate) fn of(bytes: Vec<u8>, elements: Elements) -> Self {
         let lending = Lending(Loan::new());
         Reduction {
@@ -246,7 +261,8 @@ impl Reduction {
         !matches!(self.elements.operation, RawOperation::System(_))
     }
 
-    /// Checks that the operation is defined for the elements, and takes the packed elements out.
+    /// Checks that the operation is defined for the elements. Returns the packed elements, and the
+    /// reduction without them.
     ///
     /// # Errors
     /// As for [`Elements::check`].
@@ -255,7 +271,8 @@ impl Reduction {
         Ok((std::mem::take(&mut self.bytes), self))
     }
 
-    /// Returns the operation as a closure on packed elements.
+    /// Returns the operation as a closure on packed elements. Its first argument comes from lower
+    /// ranks than its second, and it returns the result.
     ///
     /// # Panics
     /// The closure panics if the loan of an operation of the program has ended, and as
@@ -277,11 +294,12 @@ impl Reduction {
     }
 
     /// Returns a call that unpacks the result of `call` into `range` when it completes, if there
-    /// are both a result and a range.
+    /// are both a result and a range. The returned call has the loan of the operation, which ends
+    /// when the call completes or is dropped.
     ///
     /// # Safety
-    /// As for all functions of this module. In addition, the operation must be valid until the
-    /// returned call or its loan ends.
+    /// The buffer of `range` must be borrowed as long as the returned call may be polled. The
+    /// operation must be valid until the returned call or its loan ends.
     unsafe fn deliver<R: Into<Option<Vec<u8>>>>(
         self,
         range: Option<BufferRange>,
@@ -303,14 +321,16 @@ impl Reduction {
 // The reductions are functions and not closures, because the runtime reports the line of the
 // caller.
 
-/// Starts a reduction to the root (`MPI_Ireduce`). Only the root passes a range.
+/// Starts a reduction to the root (`MPI_Ireduce`). Only the root passes a range, which the result
+/// must fill. With an operation of the program, the call of each rank completes only when all ranks
+/// have made it. Panics if the rank was finalized.
 ///
 /// # Errors
 /// As for [`Elements::check`]. This applies to all reductions of this module.
 ///
 /// # Safety
-/// As for all functions of this module. In addition, the operation must be valid until the returned
-/// call or its loan ends.
+/// The buffer of `range` must be borrowed as long as the returned call may be polled. The operation
+/// must be valid until the returned call or its loan ends.
 #[track_caller]
 pub(super) unsafe fn reduce(
     of: &CommunicatorHandle,
@@ -341,7 +361,10 @@ pub(super) unsafe fn reduce(
     Ok(Box::new(unsafe { reduction.deliver(range, call) }))
 }
 
-/// Starts a reduction to all ranks (`MPI_Iallreduce`).
+/// Starts a reduction to all ranks (`MPI_Iallreduce`). The result must fill `range`.
+///
+/// # Errors
+/// As for [`Elements::check`].
 ///
 /// # Safety
 /// As for [`reduce`].
@@ -360,9 +383,13 @@ pub(crate) unsafe fn all_reduce(
     Ok(unsafe { reduction.deliver(Some(range), call) })
 }
 
-/// Starts a reduction that gives each rank a part of the result (`MPI_Ireduce_scatter_block`). If
-/// the number of elements is not a multiple of the number of ranks, all ranks get an error from the
-/// call.
+/// Starts a reduction that gives each rank a part of the result (`MPI_Ireduce_scatter_block`). The
+/// part must fill `range`. Panics if the rank was finalized. If the number of elements is not a
+/// multiple of the number of ranks, or of remote ranks on an intercommunicator, all ranks get an
+/// error from the call.
+///
+/// # Errors
+/// As for [`Elements::check`].
 ///
 /// # Safety
 /// As for [`reduce`].
@@ -388,10 +415,13 @@ pub(super) unsafe fn reduce_scatter(
     Ok(unsafe { reduction.deliver(Some(range), call) })
 }
 
-/// Starts an inclusive prefix reduction (`MPI_Iscan`).
+/// Starts an inclusive prefix reduction (`MPI_Iscan`). The result must fill `range`.
+///
+/// # Errors
+/// As for [`Elements::check`].
 ///
 /// # Panics
-/// If the communicator is an intercommunicator.
+/// If the communicator is an intercommunicator, or the rank was finalized.
 ///
 /// # Safety
 /// As for [`reduce`].
@@ -408,11 +438,14 @@ pub(super) unsafe fn scan(
     Ok(unsafe { reduction.deliver(Some(range), call) })
 }
 
-/// Starts an exclusive prefix reduction (`MPI_Iexscan`). Rank 0 gets no result, so its range stays
-/// unchanged.
+/// Starts an exclusive prefix reduction (`MPI_Iexscan`). The result must fill `range`. Rank 0 gets
+/// no result, so its range stays unchanged.
+///
+/// # Errors
+/// As for [`Elements::check`].
 ///
 /// # Panics
-/// If the communicator is an intercommunicator.
+/// If the communicator is an intercommunicator, or the rank was finalized.
 ///
 /// # Safety
 /// As for [`reduce`].

@@ -42,6 +42,10 @@ fn ranks<C: Communicator + ?Sized>(of: &C) -> usize {
 pub trait CommunicatorCollectives: Communicator {
     /// Blocks until all ranks have called it (`MPI_Barrier`). On an intercommunicator, these are
     /// the ranks of both groups.
+    ///
+    /// # Panics
+    /// On an error: see [`try_barrier`](Self::try_barrier). Also if the rank was finalized, or if
+    /// the caller is not on the stack of a rank.
     #[track_caller]
     fn barrier(&self) {
         done(self.try_barrier());
@@ -50,13 +54,18 @@ pub trait CommunicatorCollectives: Communicator {
     /// Blocks as [`barrier`](Self::barrier) does, but returns errors.
     ///
     /// # Errors
-    /// [`CallError::Mismatch`] or [`CallError::Over`].
+    /// [`CallError::Mismatch`] if ranks make different calls, or [`CallError::Over`] if the run
+    /// ends.
+    ///
+    /// # Panics
+    /// If the rank was finalized, or if the caller is not on the stack of a rank.
     #[track_caller]
     fn try_barrier(&self) -> Result<(), CallError> {
         complete(begin::barrier(self.as_handle().groups())).map(drop)
     }
 
-    /// Starts a [`barrier`](Self::barrier) and returns its request (`MPI_Ibarrier`).
+    /// Starts a [`barrier`](Self::barrier) and returns its request, without blocking
+    /// (`MPI_Ibarrier`). Panics if the rank was finalized.
     #[track_caller]
     fn immediate_barrier(&self) -> Request<'static, ()> {
         // SAFETY: a barrier borrows no data.
@@ -67,9 +76,15 @@ pub trait CommunicatorCollectives: Communicator {
         /// Gathers the elements of all ranks, in the order of ranks, and gives them to all
         /// (`MPI_Allgather`). The receive buffer has an equal part for each rank. If its length is
         /// not a multiple of the number of ranks, its last elements stay unchanged.
+        ///
+        /// # Panics
+        /// On an error: see [`try_all_gather_into`](Self::try_all_gather_into). Also if the rank
+        /// was finalized, or if the caller is not on the stack of a rank.
         fn all_gather_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
+        /// [`CallError::Mismatch`], [`CallError::Count`], [`CallError::Truncated`],
+        /// [`CallError::Unreadable`] or [`CallError::Over`], as described for
+        /// [`CommunicatorCollectives`].
         try_all_gather_into,
         immediate_all_gather_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -83,9 +98,15 @@ pub trait CommunicatorCollectives: Communicator {
     forms! {
         /// Gathers as [`all_gather_into`](Self::all_gather_into) does, but ranks may pass different
         /// numbers of elements (`MPI_Allgatherv`). The receive buffer has a part for each rank.
+        ///
+        /// # Panics
+        /// On an error: see [`try_all_gather_varcount_into`](Self::try_all_gather_varcount_into).
+        /// Also if the rank was finalized, or if the caller is not on the stack of a rank.
         fn all_gather_varcount_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
+        /// [`CallError::Mismatch`], [`CallError::Count`], [`CallError::Truncated`],
+        /// [`CallError::Unreadable`] or [`CallError::Over`], as described for
+        /// [`CommunicatorCollectives`].
         try_all_gather_varcount_into,
         immediate_all_gather_varcount_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: PartitionedBufferMut + ?Sized
@@ -101,9 +122,15 @@ pub trait CommunicatorCollectives: Communicator {
         /// of ranks (`MPI_Alltoall`). All parts of a buffer are equal in length. If the length of a
         /// buffer is not a multiple of the number of ranks, its last elements are neither sent nor
         /// changed.
+        ///
+        /// # Panics
+        /// On an error: see [`try_all_to_all_into`](Self::try_all_to_all_into). Also if the rank
+        /// was finalized, or if the caller is not on the stack of a rank.
         fn all_to_all_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
+        /// [`CallError::Mismatch`], [`CallError::Count`], [`CallError::Truncated`],
+        /// [`CallError::Unreadable`] or [`CallError::Over`], as described for
+        /// [`CommunicatorCollectives`].
         try_all_to_all_into,
         immediate_all_to_all_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -118,9 +145,15 @@ pub trait CommunicatorCollectives: Communicator {
     forms! {
         /// Exchanges parts as [`all_to_all_into`](Self::all_to_all_into) does, but parts may differ
         /// in length (`MPI_Alltoallv`).
+        ///
+        /// # Panics
+        /// On an error: see [`try_all_to_all_varcount_into`](Self::try_all_to_all_varcount_into).
+        /// Also if the rank was finalized, or if the caller is not on the stack of a rank.
         fn all_to_all_varcount_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
+        /// [`CallError::Mismatch`], [`CallError::Count`], [`CallError::Truncated`],
+        /// [`CallError::Unreadable`] or [`CallError::Over`], as described for
+        /// [`CommunicatorCollectives`].
         try_all_to_all_varcount_into,
         immediate_all_to_all_varcount_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: PartitionedBuffer + ?Sized, R: PartitionedBufferMut + ?Sized
@@ -135,9 +168,16 @@ pub trait CommunicatorCollectives: Communicator {
         /// Combines the elements of all ranks, and gives the result to all (`MPI_Allreduce`). The
         /// first elements of the ranks are combined with each other, then the second ones, and so
         /// on.
+        ///
+        /// # Panics
+        /// On an error: see [`try_all_reduce_into`](Self::try_all_reduce_into). Also if the rank
+        /// was finalized, or if the caller is not on the stack of a rank. Also if ranks pass
+        /// different numbers of elements, or if an operation of the program panics.
         fn all_reduce_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
+        /// [`CallError::Mismatch`], [`CallError::Count`], [`CallError::Truncated`],
+        /// [`CallError::Unreadable`] or [`CallError::Over`], as described for
+        /// [`CommunicatorCollectives`].
         try_all_reduce_into,
         immediate_all_reduce_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -154,12 +194,15 @@ pub trait CommunicatorCollectives: Communicator {
         /// in the order of ranks.
         ///
         /// # Panics
-        /// All three forms panic at once if the number of received elements times the number of
-        /// ranks is not the number of sent elements. With an intercommunicator, these are the ranks
-        /// of the local group.
+        /// The form without `try_` panics on an error. All three forms panic if the rank was
+        /// finalized. They also panic at once if the number of received elements times the number
+        /// of ranks is not the number of sent elements. With an intercommunicator, these are the
+        /// ranks of the local group.
         fn reduce_scatter_block_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
+        /// [`CallError::Mismatch`], [`CallError::Count`], [`CallError::Truncated`],
+        /// [`CallError::Unreadable`] or [`CallError::Over`], as described for
+        /// [`CommunicatorCollectives`].
         try_reduce_scatter_block_into,
         immediate_reduce_scatter_block_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -178,9 +221,17 @@ pub trait CommunicatorCollectives: Communicator {
     forms! {
         /// Combines the elements of all ranks up to and including this one (`MPI_Scan`), one by one
         /// as [`all_reduce_into`](Self::all_reduce_into) does.
+        ///
+        /// # Panics
+        /// On an error: see [`try_scan_into`](Self::try_scan_into). Also if the rank was finalized,
+        /// or if the caller is not on the stack of a rank. Also if ranks pass different numbers of
+        /// elements, or if an operation of the program panics. Also if the communicator is an
+        /// intercommunicator.
         fn scan_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
+        /// [`CallError::Mismatch`], [`CallError::Count`], [`CallError::Truncated`],
+        /// [`CallError::Unreadable`] or [`CallError::Over`], as described for
+        /// [`CommunicatorCollectives`].
         try_scan_into,
         immediate_scan_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -195,9 +246,17 @@ pub trait CommunicatorCollectives: Communicator {
         /// Combines the elements of all ranks before this one (`MPI_Exscan`), one by one as
         /// [`all_reduce_into`](Self::all_reduce_into) does. The receive buffer of the first rank
         /// stays unchanged.
+        ///
+        /// # Panics
+        /// On an error: see [`try_exclusive_scan_into`](Self::try_exclusive_scan_into). Also if the
+        /// rank was finalized, or if the caller is not on the stack of a rank. Also if ranks pass
+        /// different numbers of elements, or if an operation of the program panics. Also if the
+        /// communicator is an intercommunicator.
         fn exclusive_scan_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
+        /// [`CallError::Mismatch`], [`CallError::Count`], [`CallError::Truncated`],
+        /// [`CallError::Unreadable`] or [`CallError::Over`], as described for
+        /// [`CommunicatorCollectives`].
         try_exclusive_scan_into,
         immediate_exclusive_scan_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation

@@ -24,7 +24,7 @@ fn ranks<T: Root + ?Sized>(root: &T) -> usize {
     usize::try_from(root.as_communicator().target_size()).unwrap_or(0)
 }
 
-/// Checks whether the calling rank is the root.
+/// Checks whether the calling rank is the root. Returns normally if that is `expected`.
 ///
 /// # Panics
 /// If the result is not `expected`.
@@ -74,10 +74,15 @@ pub trait Root: AsCommunicator {
     forms! {
         /// Sends the elements of the root to all ranks (`MPI_Bcast`). The root and the other ranks
         /// call the same function. At the root, the buffer has the elements, and it stays
-        /// unchanged.
+        /// unchanged. The elements must fill the buffer of each other rank.
+        ///
+        /// # Panics
+        /// On an error: see [`try_broadcast_into`](Self::try_broadcast_into). Also if the rank was
+        /// finalized, or if the caller is not on the stack of a rank.
         fn broadcast_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
+        /// [`CallError::Mismatch`], [`CallError::Count`], [`CallError::Truncated`],
+        /// [`CallError::Unreadable`] or [`CallError::Over`], as described for [`Root`].
         try_broadcast_into,
         immediate_broadcast_into<Buf, Sc>(self, buffer: &mut Buf)
         where Buf: BufferMut + ?Sized
@@ -89,6 +94,10 @@ pub trait Root: AsCommunicator {
 
     forms! {
         /// Sends the elements of this rank to the root (`MPI_Gather`).
+        ///
+        /// # Panics
+        /// If this rank is the root, or on an error: see [`Root`]. Also if the rank was finalized,
+        /// or if the caller is not on the stack of a rank.
         fn gather_into,
         immediate_gather_into<S, Sc>(self, sendbuf: &S)
         where S: Buffer + ?Sized
@@ -103,6 +112,10 @@ pub trait Root: AsCommunicator {
         /// Receives the elements of all ranks, in the order of ranks (`MPI_Gather` at the root).
         /// The receive buffer has an equal part for each rank. If its length is not a multiple of
         /// the number of ranks, its last elements stay unchanged.
+        ///
+        /// # Panics
+        /// If this rank is not the root, or on an error: see [`Root`]. Also if the rank was
+        /// finalized, or if the caller is not on the stack of a rank.
         fn gather_into_root,
         immediate_gather_into_root<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -117,6 +130,10 @@ pub trait Root: AsCommunicator {
     forms! {
         /// Sends as [`gather_into`](Self::gather_into) does, but ranks may send different numbers
         /// of elements (`MPI_Gatherv`).
+        ///
+        /// # Panics
+        /// If this rank is the root, or on an error: see [`Root`]. Also if the rank was finalized,
+        /// or if the caller is not on the stack of a rank.
         fn gather_varcount_into,
         immediate_gather_varcount_into<Sc, S>(self, sendbuf: &S)
         where S: Buffer + ?Sized
@@ -129,7 +146,12 @@ pub trait Root: AsCommunicator {
 
     forms! {
         /// Receives as [`gather_into_root`](Self::gather_into_root) does, but ranks may send
-        /// different numbers of elements. The receive buffer has a part for each rank.
+        /// different numbers of elements. The receive buffer has a part for each rank, which the
+        /// elements of that rank must fill.
+        ///
+        /// # Panics
+        /// If this rank is not the root, or on an error: see [`Root`]. Also if the rank was
+        /// finalized, or if the caller is not on the stack of a rank.
         fn gather_varcount_into_root,
         immediate_gather_varcount_into_root<Sc, S, R>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: PartitionedBufferMut + ?Sized
@@ -144,6 +166,10 @@ pub trait Root: AsCommunicator {
     forms! {
         /// Receives a part of the elements of the root (`MPI_Scatter`). The part must fill the
         /// buffer.
+        ///
+        /// # Panics
+        /// If this rank is the root, or on an error: see [`Root`]. Also if the rank was finalized,
+        /// or if the caller is not on the stack of a rank.
         fn scatter_into,
         immediate_scatter_into<Sc, R>(self, recvbuf: &mut R)
         where R: BufferMut + ?Sized
@@ -158,6 +184,10 @@ pub trait Root: AsCommunicator {
         /// Sends each rank its part of the elements (`MPI_Scatter` at the root), and receives the
         /// part of the root. All parts are equal in length. If the number of elements is not a
         /// multiple of the number of ranks, the last elements are not sent.
+        ///
+        /// # Panics
+        /// If this rank is not the root, or on an error: see [`Root`]. Also if the rank was
+        /// finalized, or if the caller is not on the stack of a rank.
         fn scatter_into_root,
         immediate_scatter_into_root<Sc, S, R>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -172,6 +202,10 @@ pub trait Root: AsCommunicator {
     forms! {
         /// Receives as [`scatter_into`](Self::scatter_into) does, but parts may differ in length
         /// (`MPI_Scatterv`).
+        ///
+        /// # Panics
+        /// If this rank is the root, or on an error: see [`Root`]. Also if the rank was finalized,
+        /// or if the caller is not on the stack of a rank.
         fn scatter_varcount_into,
         immediate_scatter_varcount_into<Sc, R>(self, recvbuf: &mut R)
         where R: BufferMut + ?Sized
@@ -185,6 +219,10 @@ pub trait Root: AsCommunicator {
     forms! {
         /// Sends as [`scatter_into_root`](Self::scatter_into_root) does, but parts may differ in
         /// length.
+        ///
+        /// # Panics
+        /// If this rank is not the root, or on an error: see [`Root`]. Also if the rank was
+        /// finalized, or if the caller is not on the stack of a rank.
         fn scatter_varcount_into_root,
         immediate_scatter_varcount_into_root<Sc, S, R>(self, sendbuf: &S, recvbuf: &mut R)
         where S: PartitionedBuffer + ?Sized, R: BufferMut + ?Sized
@@ -199,6 +237,10 @@ pub trait Root: AsCommunicator {
     forms! {
         /// Sends the elements of this rank to the root, which receives them combined with the
         /// elements of the other ranks (`MPI_Reduce`).
+        ///
+        /// # Panics
+        /// If this rank is the root, or on an error: see [`Root`]. Also if the rank was finalized,
+        /// or if the caller is not on the stack of a rank.
         fn reduce_into,
         immediate_reduce_into<Sc, S, O>(self, sendbuf: &S, op: O)
         where S: Buffer + ?Sized, O: Operation
@@ -213,6 +255,10 @@ pub trait Root: AsCommunicator {
 
     forms! {
         /// Combines the elements of all ranks, and receives the result (`MPI_Reduce` at the root).
+        ///
+        /// # Panics
+        /// If this rank is not the root, or on an error: see [`Root`]. Also if the rank was
+        /// finalized, or if the caller is not on the stack of a rank.
         fn reduce_into_root,
         immediate_reduce_into_root<Sc, S, R, O>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -238,7 +284,8 @@ pub trait Root: AsCommunicator {
     /// (`MPI_Comm_spawn_multiple`).
     ///
     /// # Errors
-    /// Always [`MpiError::Spawn`] with the sum of `maxprocs` as the number of failed ranks.
+    /// Always [`MpiError::Spawn`] with the sum of `maxprocs` as the number of failed ranks. The sum
+    /// must not exceed 2^31 - 1.
     fn spawn_multiple(
         &self,
         commands: &[Command],

@@ -186,14 +186,15 @@ macro_rules! dynamic {
                 self.datatype.as_raw() == T::equivalent_datatype().as_raw()
             }
 
-            /// Returns true if the elements can be accessed as a slice of `T`. A type with the same
-            /// datatype may have another alignment or size.
+            /// Returns true if the elements can be accessed as a slice of `T`: the datatypes are
+            /// equal, and size and alignment fit. A type with the same datatype may have another
+            /// alignment or size.
             fn are<T: Equivalence>(&self) -> bool {
                 let is_spaced = self.datatype.as_raw().0.is_spaced(size_of::<T>());
                 self.is::<T>() && is_spaced && self.ptr.cast::<T>().is_aligned()
             }
 
-            /// Returns the number of elements.
+            /// Returns the number of elements. A negative count is treated as 0.
             pub fn len(&self) -> usize {
                 usize::try_from(self.len).unwrap_or(0)
             }
@@ -229,7 +230,7 @@ impl<'a> DynBuffer<'a> {
     ///
     /// # Panics
     /// If the slice has more than 2^31 - 1 elements, or if the extent of the datatype is not the
-    /// size of a value.
+    /// size of a value. Also as [`is`](Self::is).
     pub fn new<T: Equivalence>(buf: &'a [T]) -> Self {
         // SAFETY: the slice is borrowed as long as this value lives.
         unsafe { Self::from_raw(buf.as_ptr(), buf.count(), datatype::<T>()) }
@@ -237,6 +238,9 @@ impl<'a> DynBuffer<'a> {
 
     /// Returns the elements as a slice if `T` has the same datatype, the same size and a suitable
     /// alignment. Otherwise returns `None`.
+    ///
+    /// # Panics
+    /// As [`is`](Self::is).
     pub fn downcast<T: Equivalence>(self) -> Option<&'a [T]> {
         // SAFETY: the elements have the datatype, spacing and alignment of `T`. There are `len` of
         // them, and they are borrowed for `'a`.
@@ -271,7 +275,7 @@ impl<'a> DynBufferMut<'a> {
     ///
     /// # Panics
     /// If the slice has more than 2^31 - 1 elements, or if the extent of the datatype is not the
-    /// size of a value.
+    /// size of a value. Also as [`is`](Self::is).
     pub fn new<T: Equivalence>(buf: &'a mut [T]) -> Self {
         let len = buf.count();
         // SAFETY: the slice is borrowed exclusively as long as this value lives.
@@ -280,6 +284,9 @@ impl<'a> DynBufferMut<'a> {
 
     /// Returns the elements as a slice if `T` has the same datatype, the same size and a suitable
     /// alignment. Otherwise returns `None`.
+    ///
+    /// # Panics
+    /// As [`is`](Self::is).
     pub fn downcast<T: Equivalence>(self) -> Option<&'a mut [T]> {
         // SAFETY: the elements have the datatype, spacing and alignment of `T`. There are `len` of
         // them, and they are borrowed exclusively for `'a`.

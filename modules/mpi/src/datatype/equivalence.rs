@@ -30,7 +30,7 @@ pub unsafe trait Equivalence {
 ///
 /// # Panics
 /// If the datatype extends beyond the value. This is possible if `Equivalence` is implemented by
-/// hand.
+/// hand. Also if `T::equivalent_datatype` panics.
 #[track_caller]
 pub(crate) fn single_datatype<T: Equivalence>() -> T::Out {
     let datatype = T::equivalent_datatype();
@@ -48,7 +48,8 @@ pub(crate) fn single_datatype<T: Equivalence>() -> T::Out {
 /// # Panics
 /// If the extent of the datatype is not the size of a value, because then other bytes than those of
 /// the values would be accessed. This is possible if `Equivalence` is implemented by hand for a
-/// struct that is packed, or aligned to more than its fields.
+/// struct that is packed, or aligned to more than its fields. Also if `T::equivalent_datatype`
+/// panics.
 #[track_caller]
 pub(crate) fn slice_datatype<T: Equivalence>() -> T::Out {
     let datatype = T::equivalent_datatype();

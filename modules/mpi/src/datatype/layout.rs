@@ -182,6 +182,7 @@ impl Hash for Layout {
 const TOO_LARGE: &str = "the size or extent of the datatype exceeds the address space";
 
 /// Returns the stored layout that is equal to `layout`, and stores `layout` if there is none.
+/// Stored layouts are never freed.
 fn interned(layout: Layout) -> &'static Layout {
     static KEPT: OnceLock<Mutex<HashSet<&'static Layout>>> = OnceLock::new();
     let kept = KEPT.get_or_init(Mutex::default).lock();
@@ -230,7 +231,9 @@ impl Layout {
     }
 
     /// Returns the layout of blocks, which are packed in the given order. Blocks without elements
-    /// have no effect. `apart` determines the extent.
+    /// have no effect. `apart` determines the extent: the bytes from the first to the last
+    /// (`Span`), the same rounded up to a multiple of the largest alignment (`Rounded`), or a given
+    /// number of bytes (`Of`).
     ///
     /// # Panics
     /// If the size or extent exceeds the address space. With `Extent::Of`, also if a block is not
@@ -339,12 +342,14 @@ impl Layout {
         }
     }
 
-    /// Returns true if an element is within a value of `size` bytes.
+    /// Returns true if an element is within a value of `size` bytes: its bytes are at offsets from
+    /// 0 to `size`.
     pub(crate) fn is_within(&self, size: usize) -> bool {
         self.lower >= 0 && self.upper.cast_unsigned() <= size
     }
 
-    /// Returns true if elements have the positions of consecutive values of `size` bytes.
+    /// Returns true if elements have the positions of consecutive values of `size` bytes: an
+    /// element is within a value, and the extent is `size`.
     pub(crate) fn is_spaced(&self, size: usize) -> bool {
         self.is_within(size) && self.extent.cast_unsigned() == size
     }
@@ -403,7 +408,8 @@ impl Layout {
         }
     }
 
-    /// Packs `count` elements and appends them to a buffer.
+    /// Packs `count` elements and appends them to a buffer. Panics if the size of the packed
+    /// elements exceeds the address space.
     ///
     /// # Safety
     /// `from` must point to `count` readable elements.
@@ -433,7 +439,7 @@ impl Layout {
 
     /// Unpacks up to `count` elements from the beginning of `from`, and removes their bytes. Stops
     /// at the end of `from`. Returns `None` if a byte is not a valid `bool`. Some elements may have
-    /// been written then.
+    /// been written then. If `from` ends within an element, the element is written in part.
     ///
     /// # Panics
     /// If the size exceeds the address space.
@@ -486,7 +492,8 @@ impl Layout {
 }
 
 impl Block {
-    /// Returns the block in its canonical form, or `None` if it has no elements.
+    /// Returns the block in its canonical form, or `None` if it has no elements. Repetitions
+    /// without gaps become one sequence of elements that is not repeated.
     fn simplified(self) -> Option<Block> {
         if self.count == 0 || self.times == 0 {
             return None;
@@ -507,7 +514,8 @@ impl Block {
             .checked_mul(self.of.extent)
     }
 
-    /// Returns true if another block follows this one without a gap, and can be merged with it.
+    /// Returns true if `other` follows this block without a gap and can be merged with it: both
+    /// have the same element type, and are not repeated.
     fn is_before(&self, other: &Block) -> bool {
         let end = self
             .span()
@@ -516,8 +524,9 @@ impl Block {
         is_same && end == Some(other.displacement)
     }
 
-    /// Returns the step with which another block is the next repetition of this one, or `None` if
-    /// it cannot be that.
+    /// Returns the step, in bytes, with which `other` is the next repetition of this block. Returns
+    /// `None` if `other` differs in type or count, is repeated itself, or is not at the step of a
+    /// block that is already repeated.
     fn step_to(&self, other: &Block) -> Option<isize> {
         let is_same = std::ptr::eq(self.of, other.of) && self.count == other.count;
         if !is_same || other.times > 1 {
@@ -528,8 +537,8 @@ impl Block {
         (self.times == 1 || step == self.step).then_some(step)
     }
 
-    /// Returns the number of bytes from the first repetition to the last, or `None` if it exceeds
-    /// the address space.
+    /// Returns the number of bytes from the first repetition to the last, which is negative if the
+    /// step is, or `None` if it exceeds the address space.
     fn last(&self) -> Option<isize> {
         let steps = isize::try_from(self.times).ok()?.checked_sub(1)?;
         steps.checked_mul(self.step)
@@ -542,8 +551,8 @@ impl Block {
             .checked_mul(self.of.size)
     }
 
-    /// Returns the offsets of the first byte and behind the last byte, or `None` if they exceed the
-    /// address space.
+    /// Returns the offsets of the first byte and behind the last byte of all repetitions, or `None`
+    /// if they exceed the address space. The block must have elements.
     fn bounds(&self) -> Option<(isize, isize)> {
         let last = isize::try_from(self.count).ok()?.checked_sub(1)?;
         let last = last.checked_mul(self.of.extent)?;

@@ -69,7 +69,8 @@ struct Parts<C, D> {
     _of: PhantomData<(C, D)>,
 }
 
-/// Returns true if all parts are within a buffer of `elements` elements.
+/// Returns true if all parts are within a buffer of `elements` elements. Returns false also for a
+/// negative count or displacement, and if the numbers of counts and displacements differ.
 fn fits(counts: &[Count], displs: &[Count], elements: Count) -> bool {
     let inside = |(&count, &displ): (&Count, &Count)| {
         count >= 0 && displ >= 0 && count.checked_add(displ).is_some_and(|end| end <= elements)

@@ -12,7 +12,7 @@ pub trait UncommittedDatatype: AsRaw<Raw = MPI_Datatype> {
     /// Type of the duplicates.
     type DuplicatedDatatype: FromRaw<Raw = MPI_Datatype>;
 
-    /// Returns another handle of the datatype (`MPI_Type_dup`).
+    /// Returns another handle of the same datatype (`MPI_Type_dup`). The handles compare equal.
     fn dup(&self) -> Self::DuplicatedDatatype {
         // SAFETY: layouts are never freed.
         unsafe { Self::DuplicatedDatatype::from_raw(self.as_raw()) }

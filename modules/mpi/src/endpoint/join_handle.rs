@@ -21,8 +21,9 @@ struct Slot<T> {
 pub(super) struct Promise<T>(Rc<Slot<T>>);
 
 impl<T> Promise<T> {
-    /// Stores the value, or returns it if the handle was dropped. The destructor of the value is
-    /// user code, and only the caller knows on which stack it may run.
+    /// Stores the value and returns `None`, or returns the value if the handle was dropped. Wakes
+    /// the rank that waits in [`JoinHandle::join`]. The destructor of the value is user code, and
+    /// only the caller knows on which stack it may run.
     pub(super) fn give(self, value: T) -> Option<T> {
         if Rc::strong_count(&self.0) == 1 {
             return Some(value);
@@ -59,7 +60,8 @@ impl<T> fmt::Debug for JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// Creates the two ends of a slot. `core` is the communicator of the endpoint.
+    /// Creates the two ends of an empty slot: the promise that stores the result, and the handle
+    /// that waits for it. `core` is the communicator of the endpoint.
     pub(super) fn new(core: core::Communicator) -> (Promise<T>, JoinHandle<T>) {
         let slot = Rc::new(Slot {
             value: RefCell::new(None),
@@ -74,7 +76,7 @@ impl<T> JoinHandle<T> {
     /// meanwhile, among them the other endpoints of this rank.
     ///
     /// # Panics
-    /// * If the caller is not on the stack of a rank.
+    /// * If it must wait, and the caller is not on the stack of a rank.
     /// * If it would have to wait while its stack is unwinding.
     /// * If there is no result because the run ends.
     #[track_caller]
@@ -88,7 +90,8 @@ impl<T> JoinHandle<T> {
         done(value.ok_or(core::Error::Over))
     }
 
-    /// Returns true if the endpoint has ended, so that [`join`](Self::join) does not block.
+    /// Returns true if the endpoint has ended, with or without a result, so that
+    /// [`join`](Self::join) does not block.
     pub fn is_finished(&self) -> bool {
         self.slot.is_over.get()
     }

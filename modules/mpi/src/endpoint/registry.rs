@@ -23,7 +23,8 @@ thread_local! {
 pub(super) struct Registration(Key);
 
 impl Registration {
-    /// Registers a communicator for the thread that is its rank. `rank` owns the communicator.
+    /// Registers a communicator for the thread that is its rank, under a new key. `rank` owns the
+    /// communicator. The entry stays until the returned value is dropped.
     pub(super) fn new(rank: RankState, shared: Rc<Shared>) -> Self {
         let key = Key(NEXT.replace(NEXT.get() + 1));
         REGISTERED.with_borrow_mut(|registered| registered.insert(key, (rank, shared)));
@@ -44,7 +45,8 @@ impl Drop for Registration {
     }
 }
 
-/// Returns the entry of a key, or `None` if the rank has ended.
+/// Returns the entry of a key on the thread that has registered it. Returns `None` if its
+/// registration was dropped, because the rank has ended.
 pub(super) fn find(key: Key) -> Option<Entry> {
     REGISTERED.with_borrow(|registered| registered.get(&key).cloned())
 }

@@ -37,7 +37,8 @@ pub trait Endpoints: Communicator {
     /// Creates endpoints as [`endpoints`](Self::endpoints) does, but returns errors.
     ///
     /// # Errors
-    /// * [`CallError::TooManyRanks`]: all counts together exceed `i32::MAX`.
+    /// * [`CallError::TooManyRanks`]: all counts together exceed `i32::MAX`, or there is not enough
+    ///   memory for the endpoints of this rank.
     /// * [`CallError::Mismatch`]: ranks make different calls.
     /// * [`CallError::TooMany`]: no numbers for communicators or endpoints are left.
     /// * [`CallError::Over`]: the run has ended.
@@ -121,7 +122,8 @@ impl Endpoint {
     /// result can be [joined](JoinHandle::join).
     ///
     /// Does not block: the function runs when the calling stack waits. Its properties are described
-    /// in the [module](crate::endpoint). If the rank is being dropped, `f` is not called.
+    /// in the [module](crate::endpoint). If the rank is being dropped, `f` is not called. A panic
+    /// of `f` ends the run.
     ///
     /// # Panics
     /// If the caller is not the rank that created the endpoint, is finalized, or calls in
@@ -149,7 +151,8 @@ impl Endpoint {
 
     /// Calls `f` in a new thread, which is this rank until `f` returns. Use it for long
     /// computations and for functions that block the thread. The rank makes the calls of the
-    /// thread, on its own stacks ([`ThreadRank::call`]).
+    /// thread, on its own stacks ([`ThreadRank::call`]). Does not block. If the rank is being
+    /// dropped, `f` is not called. A panic of `f` ends the run.
     ///
     /// ```
     /// use mpi::collective::SystemOperation;
@@ -214,8 +217,9 @@ impl Endpoint {
         running
     }
 
-    /// Returns the rank, or `None` if the rank may not start tasks because it is being dropped.
-    /// Also returns the communicator of the runtime.
+    /// Returns the calling rank, or `None` if it may not start tasks: it is being dropped, or its
+    /// stack unwinds within [`ThreadRank::call`]. Then its owner and phase are not checked. Also
+    /// returns the communicator of the runtime.
     ///
     /// # Panics
     /// If the caller is not the rank that created the endpoint, is finalized, or calls in
@@ -276,7 +280,7 @@ pub fn each<T: 'static>(
     values
 }
 
-/// Returns the name of a rank in messages.
+/// Returns the name of a rank in messages: "rank N of NAME", with the name of its communicator.
 fn named(rank: &core::Communicator) -> String {
     format!("rank {} of {}", rank.rank(), rank.name())
 }

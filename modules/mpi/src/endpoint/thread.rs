@@ -56,7 +56,7 @@ impl<'a> ThreadRank<'a> {
     /// # Panics
     /// * With the payload of `f`, if `f` panics.
     /// * If the run is over, or ends meanwhile.
-    /// * If the caller is on the stack of a rank, and not on the thread.
+    /// * If it is called on the stack of a rank, and not by the thread itself.
     /// * If no stack can be allocated.
     #[track_caller]
     pub fn call<T: Send + 'static>(
@@ -75,8 +75,8 @@ impl<'a> ThreadRank<'a> {
 /// Runs a call on a new stack, on the thread of the rank. Returns the result of `f`.
 ///
 /// # Errors
-/// [`CallError::Over`] if the rank has ended, or [`CallError::Thread`] if no stack can be
-/// allocated.
+/// [`CallError::Over`] if the rank has ended, or [`CallError::Thread`] if `GRAPHMAP_STACK` is
+/// invalid or no stack can be allocated.
 async fn called<T: 'static>(
     key: Key,
     f: impl FnOnce(&SimpleCommunicator) -> T + 'static,

@@ -11,7 +11,7 @@ use crate::topology::{AsCommunicator, Process, Rank, number};
 use crate::{CallError, Tag};
 
 /// Begins to send the elements of a buffer. The elements are copied, so the buffer may be used
-/// again at once.
+/// again at once. Errors are reported when the returned send is polled.
 ///
 /// # Panics
 /// If the rank was finalized.
@@ -30,10 +30,11 @@ pub(super) fn begin<D: Destination + ?Sized>(
 /// forms do not block, and report errors when the request is completed.
 ///
 /// # Panics
-/// All functions panic if the rank was finalized, and if the caller is not on the stack of a rank.
-/// The functions whose names do not begin with `try_` also panic if the run has ended.
+/// All functions panic if the rank was finalized. A call that must wait panics if the caller is not
+/// on the stack of a rank. The functions whose names do not begin with `try_` also panic if the run
+/// has ended.
 pub trait Destination: AsCommunicator {
-    /// Returns the rank in the communicator.
+    /// Returns the rank in the communicator to which messages are sent.
     fn destination_rank(&self) -> Rank;
 
     forms! {
@@ -42,8 +43,9 @@ pub trait Destination: AsCommunicator {
         /// If the destination runs on another thread, also blocks if too many bytes wait there.
         ///
         /// # Panics
-        /// If the rank or the tag does not exist: see
-        /// [`try_send_with_tag`](Self::try_send_with_tag).
+        /// If the destination does not exist or the tag is negative: see
+        /// [`try_send_with_tag`](Self::try_send_with_tag). Also if the calling rank was finalized,
+        /// the run ends, or the call must wait and the caller is not on the stack of a rank.
         fn send_with_tag,
         /// # Errors
         /// [`CallError::Rank`], [`CallError::Tag`], [`CallError::Over`].
@@ -59,7 +61,8 @@ pub trait Destination: AsCommunicator {
         /// Sends the elements of a buffer with tag 0: see [`send_with_tag`](Self::send_with_tag).
         ///
         /// # Panics
-        /// If the rank does not exist.
+        /// If the destination does not exist. Also if the calling rank was finalized, the run ends,
+        /// or the call must wait and the caller is not on the stack of a rank.
         fn send,
         immediate_send<Sc, Buf>(self, buf: &Buf)
         where Buf: Buffer + ?Sized
@@ -73,8 +76,9 @@ pub trait Destination: AsCommunicator {
         /// until it is received.
         ///
         /// # Panics
-        /// If the rank or the tag does not exist: see
-        /// [`try_buffered_send_with_tag`](Self::try_buffered_send_with_tag).
+        /// If the destination does not exist or the tag is negative: see
+        /// [`try_buffered_send_with_tag`](Self::try_buffered_send_with_tag). Also if the calling
+        /// rank was finalized, or the run has ended.
         fn buffered_send_with_tag,
         /// # Errors
         /// [`CallError::Rank`], [`CallError::Tag`], [`CallError::Over`].
@@ -89,6 +93,10 @@ pub trait Destination: AsCommunicator {
     forms! {
         /// Sends the elements of a buffer with tag 0, without blocking: see
         /// [`buffered_send_with_tag`](Self::buffered_send_with_tag).
+        ///
+        /// # Panics
+        /// If the destination does not exist. Also if the calling rank was finalized, or the run
+        /// has ended.
         fn buffered_send,
         immediate_buffered_send<Sc, Buf>(self, buf: &Buf)
         where Buf: Buffer + ?Sized
@@ -101,8 +109,10 @@ pub trait Destination: AsCommunicator {
         /// Sends the elements of a buffer, and blocks until a receive has taken them (`MPI_Ssend`).
         ///
         /// # Panics
-        /// If the rank or the tag does not exist: see
-        /// [`try_synchronous_send_with_tag`](Self::try_synchronous_send_with_tag).
+        /// If the destination does not exist or the tag is negative: see
+        /// [`try_synchronous_send_with_tag`](Self::try_synchronous_send_with_tag). Also if the
+        /// calling rank was finalized, the run ends, or the call must wait and the caller is not on
+        /// the stack of a rank.
         fn synchronous_send_with_tag,
         /// # Errors
         /// [`CallError::Rank`], [`CallError::Tag`], [`CallError::Over`].
@@ -117,6 +127,10 @@ pub trait Destination: AsCommunicator {
     forms! {
         /// Sends the elements of a buffer with tag 0, and blocks until a receive has taken them:
         /// see [`synchronous_send_with_tag`](Self::synchronous_send_with_tag).
+        ///
+        /// # Panics
+        /// If the destination does not exist. Also if the calling rank was finalized, the run ends,
+        /// or the call must wait and the caller is not on the stack of a rank.
         fn synchronous_send,
         immediate_synchronous_send<Sc, Buf>(self, buf: &Buf)
         where Buf: Buffer + ?Sized
@@ -130,8 +144,10 @@ pub trait Destination: AsCommunicator {
         /// (`MPI_Rsend`). If there is no such receive, the message is not sent.
         ///
         /// # Panics
-        /// If no matching receive was started, or if the rank or the tag does not exist: see
-        /// [`try_ready_send_with_tag`](Self::try_ready_send_with_tag).
+        /// If no matching receive was started, if the destination does not exist, or if the tag is
+        /// negative: see [`try_ready_send_with_tag`](Self::try_ready_send_with_tag). Also if the
+        /// calling rank was finalized, the run ends, or the call must wait and the caller is not on
+        /// the stack of a rank.
         ///
         /// # Safety
         /// No conditions here: if there is no matching receive, the send is an error.
@@ -153,7 +169,9 @@ pub trait Destination: AsCommunicator {
         /// already: see [`ready_send_with_tag`](Self::ready_send_with_tag).
         ///
         /// # Panics
-        /// If no matching receive was started, or if the rank does not exist.
+        /// If no matching receive was started, or if the destination does not exist. Also if the
+        /// calling rank was finalized, the run ends, or the call must wait and the caller is not on
+        /// the stack of a rank.
         ///
         /// # Safety
         /// No conditions here: if there is no matching receive, the send is an error.

@@ -48,15 +48,16 @@ impl Message {
     /// Receives the message as a value. Does not block.
     ///
     /// # Panics
-    /// If the size of the message is not the size of a value, if a byte is not a valid `bool`, or
-    /// if the run has ended.
+    /// If the size of the message is not the size of a value, or if the run has ended. Also if a
+    /// byte is not a valid `bool`, or if the datatype of `Msg` extends beyond a value.
     #[track_caller]
     pub fn matched_receive<Msg: Equivalence>(self) -> (Msg, Status) {
         let (bytes, status) = done(self.bytes());
         (done(value(&bytes)), status)
     }
 
-    /// Receives the message into a buffer, which may be longer than the message. Does not block.
+    /// Receives the message into a buffer, which may be longer than the message: its other elements
+    /// stay unchanged. Does not block.
     ///
     /// # Panics
     /// If the buffer is shorter than the message, if a byte is not a valid `bool`, or if the run
@@ -69,8 +70,9 @@ impl Message {
         status
     }
 
-    /// Receives the message into a buffer, and returns a request whose call is done. The errors for
-    /// which [`matched_receive_into`](Self::matched_receive_into) panics are errors of the request.
+    /// Receives the message into a buffer at once, and returns a request whose call is done. The
+    /// errors for which [`matched_receive_into`](Self::matched_receive_into) panics are errors of
+    /// the request.
     #[track_caller]
     pub fn immediate_matched_receive_into<'a, Sc, Buf>(
         self,
@@ -113,8 +115,9 @@ pub trait MatchedReceiveVec {
     /// Receives all values of the message. Returns no values if values have a size of 0.
     ///
     /// # Panics
-    /// If the length of the message is not a multiple of the size of a value, if a byte is not a
-    /// valid `bool`, or if the run has ended.
+    /// If the length of the message is not a multiple of the size of a value, or if the run has
+    /// ended. Also if a byte is not a valid `bool`, or if the extent of the datatype is not the
+    /// size of a value.
     fn matched_receive_vec<Msg: Equivalence>(self) -> (Vec<Msg>, Status);
 }
 

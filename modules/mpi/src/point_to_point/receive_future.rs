@@ -47,7 +47,9 @@ impl<T: Equivalence> ReceiveFuture<T> {
     /// Blocks until the value has arrived, and returns the value and the status of its message.
     ///
     /// # Panics
-    /// On the errors of [`try_receive_with_tag`](super::source::Source::try_receive_with_tag).
+    /// On the errors of [`try_receive_with_tag`](super::source::Source::try_receive_with_tag), or
+    /// if the datatype of `T` extends beyond a value. Also if the caller is not on the stack of a
+    /// rank, or would have to block while its stack is unwinding.
     #[track_caller]
     pub fn get(self) -> (T, Status) {
         Self::opened(wait(self.receiving), self.offset)

@@ -24,7 +24,8 @@ fn same_communicator<D: AsCommunicator, S: AsCommunicator>(destination: &D, sour
     assert_eq!(relation, CommunicatorRelation::Identical);
 }
 
-/// Sends elements and receives into a range. Blocks until both calls are done.
+/// Sends elements and receives into a range. Blocks until both calls are done, and returns the
+/// status of the received message.
 ///
 /// # Panics
 /// As [`send_receive_into_with_tags`].
@@ -48,11 +49,13 @@ unsafe fn exchange<D: Destination, S: Source>(
     Status::from_raw(done(complete(receive)))
 }
 
-/// Sends a value and receives another. Blocks until both calls are done.
+/// Sends a value and receives another. Blocks until both calls are done. Returns the received value
+/// and the status of its message.
 ///
 /// # Panics
-/// As for [`Source::receive_with_tag`] and [`Destination::send_with_tag`]. All functions of this
-/// module also panic if the source and the destination are of different communicators.
+/// As for [`Source::receive_with_tag`] and [`Destination::send_with_tag`], for example if the
+/// received message is not an `R`. All functions of this module also panic if the source and the
+/// destination are of different communicators.
 #[track_caller]
 pub fn send_receive_with_tags<M, D, R, S>(
     msg: &M,
@@ -90,11 +93,13 @@ where
 }
 
 /// Sends the elements of a buffer and receives into another buffer, which may be longer than the
-/// received message. Blocks until both calls are done.
+/// received message. Blocks until both calls are done, and returns the status of the received
+/// message.
 ///
 /// # Panics
-/// As for [`Source::receive_into_with_tag`] and [`Destination::send_with_tag`]. Also if the source
-/// and the destination are of different communicators.
+/// As for [`Source::receive_into_with_tag`] and [`Destination::send_with_tag`], for example if the
+/// buffer is shorter than the received message. Also if the source and the destination are of
+/// different communicators.
 #[track_caller]
 pub fn send_receive_into_with_tags<M, D, B, S>(
     msg: &M,
@@ -141,7 +146,8 @@ where
 }
 
 /// Sends the elements of a buffer and receives into the same buffer (`MPI_Sendrecv_replace`).
-/// Blocks until both calls are done.
+/// Blocks until both calls are done, and returns the status of the received message. The elements
+/// are copied before the receive.
 ///
 /// # Panics
 /// As [`send_receive_into_with_tags`].

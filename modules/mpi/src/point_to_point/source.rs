@@ -14,7 +14,8 @@ use crate::status::Status;
 use crate::topology::{AnyProcess, AsCommunicator, Process, Rank};
 use crate::{CallError, Tag, done};
 
-/// Converts the rank of a source, which may be -2 for any rank.
+/// Converts the rank of a source, which may be -2 for any rank, to a source in the communicator
+/// that carries the messages. A rank that does not exist becomes another that does not exist.
 pub(crate) fn sender(by: Messages<'_>, rank: Rank) -> core::Source {
     match core::Source::from(rank) {
         _ if rank == RSMPI_ANY_SOURCE => core::ANY_SOURCE,
@@ -23,7 +24,8 @@ pub(crate) fn sender(by: Messages<'_>, rank: Rank) -> core::Source {
     }
 }
 
-/// Converts the tag of a receive, which may be -1 for any tag.
+/// Converts the tag of a receive, which may be -1 for any tag. Another negative tag is not changed,
+/// and is an error of the receive.
 pub(crate) fn tagged(tag: Tag) -> core::TagOf {
     match tag {
         RSMPI_ANY_TAG => core::ANY_TAG,
@@ -59,7 +61,8 @@ impl<'a> From<'a> {
     }
 }
 
-/// Begins a receive into a range. The returned receive writes into the buffer only when it is
+/// Begins a receive into a range. Panics if the rank was finalized. Other errors are reported when
+/// the returned receive is polled. The returned receive writes into the buffer only when it is
 /// polled.
 ///
 /// # Safety
@@ -97,20 +100,23 @@ pub(super) unsafe fn into_buffer<S: Source + ?Sized>(
 /// tag. The functions that take a tag accept -1 for any tag.
 ///
 /// # Panics
-/// All functions panic if the rank was finalized, and if the caller is not on the stack of a rank.
-/// The functions whose names do not begin with `try_` also panic if the run has ended.
+/// All functions panic if the rank was finalized. Functions that do not begin with
+/// `immediate_receive` also panic if the caller is not on the stack of a rank. The functions that
+/// receive into a buffer do so only if they must wait. The functions whose names do not begin with
+/// `try_` also panic if the run has ended.
 ///
 /// # Safety
 /// The rank must exist in the communicator, or be -2 for any rank.
 pub unsafe trait Source: AsCommunicator {
-    /// Returns the rank in the communicator, or -2 for any rank.
+    /// Returns the rank in the communicator from which messages are received, or -2 for any rank.
     fn source_rank(&self) -> Rank;
 
     /// Blocks until a message can be received, and returns its status (`MPI_Probe`). The message is
     /// not received.
     ///
     /// # Panics
-    /// If the rank or the tag does not exist.
+    /// If the source or the tag does not exist. Also if the calling rank was finalized, the run
+    /// ends, or the caller is not on the stack of a rank.
     #[track_caller]
     fn probe_with_tag(&self, tag: Tag) -> Status {
         let from = From::new(self, tag);
@@ -120,6 +126,9 @@ pub unsafe trait Source: AsCommunicator {
 
     /// Blocks until a message with any tag can be received: see
     /// [`probe_with_tag`](Self::probe_with_tag).
+    ///
+    /// # Panics
+    /// As [`probe_with_tag`](Self::probe_with_tag).
     #[track_caller]
     fn probe(&self) -> Status {
         self.probe_with_tag(RSMPI_ANY_TAG)
@@ -129,7 +138,8 @@ pub unsafe trait Source: AsCommunicator {
     /// other receive takes it.
     ///
     /// # Panics
-    /// If the rank or the tag does not exist.
+    /// If the source or the tag does not exist. Also if the calling rank was finalized, the run
+    /// ends, or the caller is not on the stack of a rank.
     #[track_caller]
     fn matched_probe_with_tag(&self, tag: Tag) -> (Message, Status) {
         let from = From::new(self, tag);
@@ -139,6 +149,9 @@ pub unsafe trait Source: AsCommunicator {
 
     /// Blocks until a message with any tag can be received, and takes it: see
     /// [`matched_probe_with_tag`](Self::matched_probe_with_tag).
+    ///
+    /// # Panics
+    /// As [`matched_probe_with_tag`](Self::matched_probe_with_tag).
     #[track_caller]
     fn matched_probe(&self) -> (Message, Status) {
         self.matched_probe_with_tag(RSMPI_ANY_TAG)
@@ -147,8 +160,8 @@ pub unsafe trait Source: AsCommunicator {
     /// Blocks until a message has arrived, and returns it as a value (`MPI_Recv`).
     ///
     /// # Panics
-    /// If the message is not a value of this type, or if the rank or the tag does not exist: see
-    /// [`try_receive_with_tag`](Self::try_receive_with_tag).
+    /// If the message is not a value of this type, or on another error of
+    /// [`try_receive_with_tag`](Self::try_receive_with_tag). Also as that function.
     #[track_caller]
     fn receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> (Msg, Status) {
         done(self.try_receive_with_tag(tag))
@@ -163,7 +176,8 @@ pub unsafe trait Source: AsCommunicator {
     /// [`CallError::Over`] if the run has ended.
     ///
     /// # Panics
-    /// If the datatype of `Msg` extends beyond a value.
+    /// If the datatype of `Msg` extends beyond a value. Also if the calling rank was finalized, or
+    /// the caller is not on the stack of a rank.
     #[track_caller]
     fn try_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> Result<(Msg, Status), CallError> {
         let from = From::new(self, tag);
@@ -172,6 +186,9 @@ pub unsafe trait Source: AsCommunicator {
     }
 
     /// Receives a value with any tag: see [`receive_with_tag`](Self::receive_with_tag).
+    ///
+    /// # Panics
+    /// As [`receive_with_tag`](Self::receive_with_tag).
     #[track_caller]
     fn receive<Msg: Equivalence>(&self) -> (Msg, Status) {
         self.receive_with_tag(RSMPI_ANY_TAG)
@@ -181,8 +198,8 @@ pub unsafe trait Source: AsCommunicator {
     /// than the message: its other elements stay unchanged.
     ///
     /// # Panics
-    /// If the buffer is shorter than the message, or if the rank or the tag does not exist: see
-    /// [`try_receive_into_with_tag`](Self::try_receive_into_with_tag).
+    /// If the buffer is shorter than the message, or on another error of
+    /// [`try_receive_into_with_tag`](Self::try_receive_into_with_tag). Also as that function.
     #[track_caller]
     fn receive_into_with_tag<Buf: BufferMut + ?Sized>(&self, buf: &mut Buf, tag: Tag) -> Status {
         done(self.try_receive_into_with_tag(buf, tag))
@@ -196,6 +213,10 @@ pub unsafe trait Source: AsCommunicator {
     /// the beginning of the message. [`CallError::Unreadable`] if a byte is not a valid `bool`.
     /// [`CallError::Rank`], [`CallError::Tag`] and [`CallError::Over`] as for
     /// [`try_receive_with_tag`](Self::try_receive_with_tag).
+    ///
+    /// # Panics
+    /// If the calling rank was finalized, or if the call must wait and the caller is not on the
+    /// stack of a rank.
     #[track_caller]
     fn try_receive_into_with_tag<Buf: BufferMut + ?Sized>(
         &self,
@@ -210,6 +231,9 @@ pub unsafe trait Source: AsCommunicator {
 
     /// Receives a message with any tag into a buffer: see
     /// [`receive_into_with_tag`](Self::receive_into_with_tag).
+    ///
+    /// # Panics
+    /// As [`receive_into_with_tag`](Self::receive_into_with_tag).
     #[track_caller]
     fn receive_into<Buf: BufferMut + ?Sized>(&self, buf: &mut Buf) -> Status {
         self.receive_into_with_tag(buf, RSMPI_ANY_TAG)
@@ -220,7 +244,9 @@ pub unsafe trait Source: AsCommunicator {
     ///
     /// # Panics
     /// If the length of the message is not a multiple of the size of a value, if a byte is not a
-    /// valid `bool`, or if the rank or the tag does not exist.
+    /// valid `bool`, if the extent of the datatype is not the size of a value, or if the source or
+    /// the tag does not exist. Also if the calling rank was finalized, the run ends, or the caller
+    /// is not on the stack of a rank.
     #[track_caller]
     fn receive_vec_with_tag<Msg: Equivalence>(&self, tag: Tag) -> (Vec<Msg>, Status) {
         self.matched_probe_with_tag(tag).matched_receive_vec()
@@ -228,13 +254,17 @@ pub unsafe trait Source: AsCommunicator {
 
     /// Receives all values of a message with any tag: see
     /// [`receive_vec_with_tag`](Self::receive_vec_with_tag).
+    ///
+    /// # Panics
+    /// As [`receive_vec_with_tag`](Self::receive_vec_with_tag).
     #[track_caller]
     fn receive_vec<Msg: Equivalence>(&self) -> (Vec<Msg>, Status) {
         self.receive_vec_with_tag(RSMPI_ANY_TAG)
     }
 
-    /// Begins to receive into a buffer (`MPI_Irecv`). The request has the errors of
-    /// [`try_receive_into_with_tag`](Self::try_receive_into_with_tag).
+    /// Begins to receive into a buffer (`MPI_Irecv`). Does not block. The request has the errors of
+    /// [`try_receive_into_with_tag`](Self::try_receive_into_with_tag). Panics if the calling rank
+    /// was finalized.
     #[track_caller]
     fn immediate_receive_into_with_tag<'a, Sc, Buf>(
         &self,
@@ -268,7 +298,8 @@ pub unsafe trait Source: AsCommunicator {
         self.immediate_receive_into_with_tag(scope, buf, RSMPI_ANY_TAG)
     }
 
-    /// Begins to receive a value (`MPI_Irecv`). Errors are reported by the returned future.
+    /// Begins to receive a value (`MPI_Irecv`). The functions of the returned future panic on
+    /// errors of the receive. Does not block. Panics if the calling rank was finalized.
     #[track_caller]
     fn immediate_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> ReceiveFuture<Msg> {
         let from = From::new(self, tag);
@@ -286,7 +317,8 @@ pub unsafe trait Source: AsCommunicator {
     /// message, lets all other ranks run once and returns `None`.
     ///
     /// # Panics
-    /// If the rank or the tag does not exist.
+    /// If the source or the tag does not exist. Also if the calling rank was finalized, the run
+    /// ends, or the caller is not on the stack of a rank.
     #[track_caller]
     fn immediate_probe_with_tag(&self, tag: Tag) -> Option<Status> {
         let from = From::new(self, tag);
@@ -296,6 +328,9 @@ pub unsafe trait Source: AsCommunicator {
 
     /// Returns the status of a message with any tag: see
     /// [`immediate_probe_with_tag`](Self::immediate_probe_with_tag).
+    ///
+    /// # Panics
+    /// As [`immediate_probe_with_tag`](Self::immediate_probe_with_tag).
     #[track_caller]
     fn immediate_probe(&self) -> Option<Status> {
         self.immediate_probe_with_tag(RSMPI_ANY_TAG)
@@ -305,7 +340,8 @@ pub unsafe trait Source: AsCommunicator {
     /// such message, lets all other ranks run once and returns `None`.
     ///
     /// # Panics
-    /// If the rank or the tag does not exist.
+    /// If the source or the tag does not exist. Also if the calling rank was finalized, the run
+    /// ends, or the caller is not on the stack of a rank.
     #[track_caller]
     fn immediate_matched_probe_with_tag(&self, tag: Tag) -> Option<(Message, Status)> {
         let from = From::new(self, tag);
@@ -315,6 +351,9 @@ pub unsafe trait Source: AsCommunicator {
 
     /// Takes a message with any tag out of the queue: see
     /// [`immediate_matched_probe_with_tag`](Self::immediate_matched_probe_with_tag).
+    ///
+    /// # Panics
+    /// As [`immediate_matched_probe_with_tag`](Self::immediate_matched_probe_with_tag).
     #[track_caller]
     fn immediate_matched_probe(&self) -> Option<(Message, Status)> {
         self.immediate_matched_probe_with_tag(RSMPI_ANY_TAG)

@@ -21,7 +21,7 @@ impl Loan {
         self.0.get()
     }
 
-    /// Returns whether a clone exists.
+    /// Returns true if another clone of this loan exists.
     pub(super) fn is_shared(&self) -> bool {
         Rc::strong_count(&self.0) > 1
     }

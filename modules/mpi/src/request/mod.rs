@@ -74,7 +74,8 @@ impl<'a, D: ?Sized, S: Scope<'a>> Drop for Request<'a, D, S> {
 }
 
 impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
-    /// Makes a request of a call that was started.
+    /// Makes a request of a call that was started, and registers it and its loan with the scope.
+    /// `data` is the buffer that the call borrows.
     ///
     /// # Safety
     /// `data` must be borrowed for `'a`, exclusively if the call writes to them.
@@ -114,7 +115,8 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         unsafe { Self::made(request, data, scope) }
     }
 
-    /// Returns the parts, with the data as a pointer. Unregisters the request.
+    /// Returns the parts, with the data as a pointer. Unregisters the request from its scope. The
+    /// call continues, and the caller must end it.
     fn parts(self) -> (MPI_Request, *const D, S) {
         let this = ManuallyDrop::new(self);
         // SAFETY: `this` is neither used again nor dropped. The request is registered with its
@@ -126,7 +128,8 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         }
     }
 
-    /// Returns the parts: the handle, the data and the scope. Does not complete the call.
+    /// Returns the parts: the handle, the data and the scope. Unregisters the request from its
+    /// scope. Does not complete the call, which continues.
     ///
     /// # Safety
     /// The caller must make a request of the parts again before it uses the data.
@@ -153,6 +156,10 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     /// # Errors
     /// The errors of the call that was started, such as [`CallError::Truncated`], and
     /// [`CallError::Over`] if the run has ended.
+    ///
+    /// # Panics
+    /// If the caller is not on the stack of a rank, or would have to block while its stack is
+    /// unwinding.
     #[track_caller]
     pub fn try_wait(self) -> Result<Status, CallError> {
         self.finish().0
@@ -170,7 +177,8 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     /// Blocks until the call is done, and returns the data.
     ///
     /// # Panics
-    /// If the call has failed.
+    /// If the call has failed, if the caller is not on the stack of a rank, or if the call would
+    /// have to block while the stack is unwinding.
     #[track_caller]
     pub fn wait_for_data(self) -> &'a D {
         let (done, data) = self.finish();
@@ -182,20 +190,21 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     /// Blocks until the call is done.
     ///
     /// # Panics
-    /// If the call has failed.
+    /// If the call has failed, if the caller is not on the stack of a rank, or if the call would
+    /// have to block while the stack is unwinding.
     #[track_caller]
     pub fn wait_without_status(self) {
         self.wait();
     }
 
-    /// Returns the status if the call is done. If it is not, lets all other ranks run once and
-    /// returns the request.
+    /// Returns the status of the message if the call is done. If the call is not done, lets all
+    /// other ranks run once and returns the request.
     ///
     /// # Errors
     /// The request, if the call is not done.
     ///
     /// # Panics
-    /// If the call has failed.
+    /// If the call has failed, or if the caller is not on the stack of a rank.
     #[track_caller]
     pub fn test(self) -> Result<Status, Self> {
         self.test_with_data().map(|(status, _)| status)
@@ -207,7 +216,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     /// The request, if the call is not done.
     ///
     /// # Panics
-    /// If the call has failed.
+    /// If the call has failed, or if the caller is not on the stack of a rank.
     #[track_caller]
     pub fn test_with_data(self) -> Result<(Status, &'a D), Self> {
         // SAFETY: the handle belongs to this request.
@@ -231,14 +240,16 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
 
     /// Cancels the call if possible. A receive can be cancelled until it is completed. A send can
     /// be cancelled while it would block and its destination runs on the same thread. Otherwise its
-    /// message is delivered. A send and a cancelled receive are then done without a status. This
-    /// has no effect on collective calls. The request must still be completed.
+    /// message is delivered. A send and a cancelled receive are then done with an empty status, and
+    /// an error of the send is lost. This has no effect on collective calls. The request must still
+    /// be completed.
     pub fn cancel(&self) {
         // SAFETY: the handle belongs to this request.
         unsafe { &*self.request.0 }.cancel();
     }
 
-    /// Returns the same request in a shorter scope.
+    /// Returns the same request in a shorter scope: unregisters it from its scope, and registers it
+    /// with `scope`.
     pub fn shrink_scope_to<'b, S2>(self, scope: S2) -> Request<'b, D, S2>
     where
         'a: 'b,

@@ -17,8 +17,9 @@ use crate::shared::Messages;
 /// A call that was started. Buffers it borrows are written to only when it is polled, except as
 /// [`Receive::into_buffer`] describes.
 pub(crate) trait StartedCall {
-    /// Polls the call for its status. After the status was returned, or the call was cancelled, a
-    /// poll returns `Error::Inactive`.
+    /// Polls the call for its status, or for its error. After the status or an error was returned,
+    /// or the call was cancelled, it must not be polled again. The result is then usually
+    /// `Error::Inactive`, but a collective call on an intercommunicator panics.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>>;
 
     /// Returns true if the call is known to be done, so that a poll returns its status. The default
@@ -32,11 +33,11 @@ pub(crate) trait StartedCall {
         None
     }
 
-    /// Disarms the wait that the last poll has registered.
+    /// Disarms the wait that the last poll has registered. The default has no effect.
     fn disarm(&mut self) {}
 
-    /// Cancels the call if possible. Returns true if the call is done afterwards. The default does
-    /// nothing and returns false.
+    /// Cancels the call if possible. Returns true if the call is done afterwards. The default has
+    /// no effect and returns false.
     fn cancel(&mut self) -> bool {
         false
     }
@@ -193,7 +194,8 @@ impl<R, F: FnOnce(R) -> Result<(), core::Error>> Collective<R, F> {
         }
     }
 
-    /// Records the operation that the call has lent to other ranks.
+    /// Records the loan of the operation that the call has lent to other ranks, and returns the
+    /// call.
     pub(crate) fn lending(mut self, lent: Loan) -> Self {
         self.lent = Some(lent);
         self
@@ -278,7 +280,8 @@ impl Pending {
         MPI_Request(Box::into_raw(pending))
     }
 
-    /// Polls the call for its status.
+    /// Polls the call for its status, or for its error. A status that [`is_done`](Self::is_done) or
+    /// [`cancel`](Self::cancel) has stored is returned at once, and stays stored.
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         match &mut *self.0.borrow_mut() {
             State::Active(started) => started.poll(context),
@@ -286,7 +289,8 @@ impl Pending {
         }
     }
 
-    /// Returns the operation that the call has lent to other ranks, if any.
+    /// Returns the operation that the call has lent to other ranks, if any. Returns `None` if a
+    /// status is stored already.
     pub(super) fn lent(&self) -> Option<Loan> {
         match &*self.0.borrow() {
             State::Active(started) => started.lent(),
@@ -301,7 +305,8 @@ impl Pending {
         }
     }
 
-    /// Cancels the call if possible. Does nothing if its status is stored already.
+    /// Cancels the call if possible, and then stores an empty status for the next poll. No effect
+    /// if a status is stored already.
     pub(crate) fn cancel(&self) {
         let mut state = self.0.borrow_mut();
         if let State::Active(started) = &mut *state
@@ -311,7 +316,8 @@ impl Pending {
         }
     }
 
-    /// Returns true if the call is done. Then stores its status or error for the next poll.
+    /// Returns true if the call is done. Polls it once, and then stores its status or error for the
+    /// next poll. Panics as [`try_status`](Self::try_status).
     pub(crate) fn is_done(&self) -> bool {
         match self.try_status() {
             Some(done) => {
@@ -322,7 +328,9 @@ impl Pending {
         }
     }
 
-    /// Polls the call once. Returns its status or error, or `None` if it is not done.
+    /// Polls the call once. Returns its status or error, or `None` if it is not done. Does not
+    /// block, and leaves no wait registered. The caller must keep the result, because the call must
+    /// not be polled again.
     ///
     /// # Panics
     /// As [`poll_once`].
@@ -350,7 +358,8 @@ pub(crate) unsafe fn owned(request: MPI_Request) -> Box<Pending> {
     unsafe { Box::from_raw(request.0) }
 }
 
-/// Lets all other ranks of the thread run once. Does nothing while the stack is unwound.
+/// Lets all other ranks of the thread run once. No effect while the stack is unwound. Panics as
+/// [`wait`].
 #[track_caller]
 pub(crate) fn yield_to_ranks() {
     if !std::thread::panicking() {

@@ -16,8 +16,9 @@ use crate::status::Status;
 /// Number and result of a request that is done.
 type Completed = (usize, Result<MPI_Status, CallError>);
 
-/// Returns the first request that is done. If no request is done, all of them are armed to wake the
-/// caller.
+/// Polls the requests in order, and returns the first one that is done, with its number. If no
+/// request is done, all of them are armed to wake the caller. Otherwise none of the requests before
+/// it stays armed.
 fn poll_any<'p>(
     requests: impl Iterator<Item = (usize, &'p Pending)> + Clone,
     context: &mut Context<'_>,
@@ -34,11 +35,12 @@ fn poll_any<'p>(
     Poll::Pending
 }
 
-/// Blocks until one of the requests is done, and removes it. Returns its former index and the
-/// status of its message, or `None` if there are no requests.
+/// Blocks until one of the requests is done, and removes the first one that is. Returns its former
+/// index and the status of its message, or `None` if there are no requests.
 ///
 /// # Panics
-/// If the request has failed. It has been removed then, too.
+/// If the request has failed. It has been removed then, too. Also if the caller is not on the stack
+/// of a rank.
 #[track_caller]
 pub fn wait_any<'a, D, S: Scope<'a>>(
     requests: &mut Vec<Request<'a, D, S>>,
@@ -112,10 +114,11 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         })
     }
 
-    /// Removes a request that is done, and returns its number, its status and its data.
+    /// Removes a request that is done, and returns its number, its status and its data. It must
+    /// still be in the collection.
     ///
     /// # Panics
-    /// If the request has failed.
+    /// If the request has failed. It has been removed then, too.
     #[track_caller]
     fn take(&mut self, (at, done): Completed) -> (usize, Status, &'a D) {
         let (request, data) = self.requests[at]
@@ -128,20 +131,21 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         (at, status, unsafe { &*data })
     }
 
-    /// Returns the results of all requests that are done. They must be removed by
-    /// [`take`](Self::take), because their results are not returned again.
+    /// Returns the results of all requests that are done, in the order of their numbers. Does not
+    /// block. They must be removed by [`take`](Self::take), because their results are not returned
+    /// again.
     fn completed(&self) -> Vec<Completed> {
         let try_status =
             |(at, pending): (usize, &Pending)| pending.try_status().map(|done| (at, done));
         self.pending().filter_map(try_status).collect()
     }
 
-    /// Blocks until a request is done. Returns its number, its status and its data, or `None` if
-    /// all requests are complete.
+    /// Blocks until a request is done. Returns the number, the status and the data of the first one
+    /// that is, or `None` if all requests are complete.
     ///
     /// # Panics
-    /// If the request has failed. The calls below panic, too, if a request that they complete has
-    /// failed.
+    /// If the request has failed, or if the caller is not on the stack of a rank. The request has
+    /// been removed in the first case.
     #[track_caller]
     pub fn wait_any(&mut self) -> Option<(usize, Status, &'a D)> {
         self.pending().next()?;
@@ -150,8 +154,13 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
     }
 
     /// Blocks until a request is done. Replaces the content of `result` by all requests that are
-    /// done: their numbers, statuses and data. If all requests are complete, `result` is empty and
-    /// the call does not block.
+    /// done: their numbers, statuses and data. The first one found is the first item, and the
+    /// numbers of the others ascend. If all requests are complete, `result` is empty and the call
+    /// does not block.
+    ///
+    /// # Panics
+    /// If a request that this call completes has failed, or if the caller is not on the stack of a
+    /// rank.
     #[track_caller]
     pub fn wait_some(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
@@ -163,6 +172,10 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
 
     /// Blocks until all requests are done, and replaces the content of `result` by them, in the
     /// order of their numbers. Requests that were complete before are not included.
+    ///
+    /// # Panics
+    /// If a request that this call completes has failed, or if the caller is not on the stack of a
+    /// rank.
     #[track_caller]
     pub fn wait_all(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
@@ -176,8 +189,12 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// Returns a request that is done: its number, its status and its data. If no request is done,
-    /// or all are complete, lets all other ranks run once and returns `None`.
+    /// Returns the first request that is done: its number, its status and its data. If no request
+    /// is done, or all are complete, lets all other ranks run once and returns `None`.
+    ///
+    /// # Panics
+    /// If a request that this call completes has failed, or if the caller is not on the stack of a
+    /// rank.
     #[track_caller]
     pub fn test_any(&mut self) -> Option<(usize, Status, &'a D)> {
         let try_status =
@@ -192,8 +209,12 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// Replaces the content of `result` by all requests that are done. If no request is done, lets
-    /// all other ranks run once.
+    /// Replaces the content of `result` by all requests that are done, in the order of their
+    /// numbers. If no request is done, clears `result` and lets all other ranks run once.
+    ///
+    /// # Panics
+    /// If a request that this call completes has failed, or if the caller is not on the stack of a
+    /// rank.
     #[track_caller]
     pub fn test_some(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
@@ -205,8 +226,14 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// Replaces the content of `result` by all requests if all are done, and returns true.
-    /// Otherwise clears `result`, lets all other ranks run once, and returns false.
+    /// Replaces the content of `result` by all requests that were not complete before if all of
+    /// them are done, and returns true. The numbers ascend. Otherwise clears `result`, lets all
+    /// other ranks run once, and returns false. If all requests were complete before, `result` is
+    /// empty and the call returns true.
+    ///
+    /// # Panics
+    /// If a request that this call completes has failed, or if the caller is not on the stack of a
+    /// rank.
     #[track_caller]
     pub fn test_all(&mut self, result: &mut Vec<(usize, Status, &'a D)>) -> bool {
         result.clear();

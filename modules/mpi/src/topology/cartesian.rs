@@ -230,7 +230,8 @@ impl CartesianCommunicator {
     ///
     /// # Panics
     /// If the length of `retain` is not the number of dimensions, or if ranks pass different values
-    /// or make different calls. Also if the rank was finalized.
+    /// or make different calls. Also if the rank was finalized, the run ends, no communicator
+    /// numbers are left, or the caller is not on the stack of a rank.
     #[track_caller]
     pub fn subgroup(&self, retain: &[bool]) -> CartesianCommunicator {
         assert_eq!(

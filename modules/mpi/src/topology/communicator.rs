@@ -95,7 +95,9 @@ pub trait Communicator: AsHandle {
     }
 
     /// Compares this communicator with another. Intercommunicators are compared by both groups, and
-    /// are unequal to communicators of one group. Does not communicate.
+    /// are unequal to communicators of one group. `Identical` means the same communicator,
+    /// `Congruent` the same ranks in the same order, and `Similar` the same ranks in another order.
+    /// Does not communicate.
     fn compare(&self, other: &dyn Communicator) -> CommunicatorRelation {
         let (this, other) = (&self.as_handle().0, &other.as_handle().0);
         let local = this.known().compare(other.known());
@@ -123,9 +125,10 @@ pub trait Communicator: AsHandle {
     /// that make communicators: it blocks until all ranks have made it.
     ///
     /// # Panics
-    /// If ranks make different calls, if the rank was finalized, if the communicator is an
-    /// intercommunicator, or if no communicator numbers are left. This applies to all calls below
-    /// that make communicators. Also if an attribute panics when it is cloned.
+    /// If ranks make different calls, if the rank was finalized, if the run ends, or if the caller
+    /// is not on the stack of a rank. Also if the communicator is an intercommunicator, or if no
+    /// communicator numbers are left. This applies to all calls below that make communicators. Also
+    /// if an attribute panics when it is cloned.
     #[track_caller]
     fn duplicate(&self) -> SimpleCommunicator {
         let of = self.as_handle();
@@ -187,7 +190,7 @@ pub trait Communicator: AsHandle {
     ///
     /// # Panics
     /// As [`duplicate`](Self::duplicate). Also if the group has a process that is not in this
-    /// communicator, or if ranks of a group pass different groups.
+    /// communicator, if ranks of a group pass different groups, or if groups overlap.
     #[track_caller]
     fn split_by_subgroup_collective(&self, group: &dyn Group) -> Option<SimpleCommunicator> {
         let of = self.as_handle();
@@ -212,7 +215,7 @@ pub trait Communicator: AsHandle {
     /// # Panics
     /// As [`duplicate`](Self::duplicate). Also if the group has a process that is not in this
     /// communicator, if the tag is negative, or if communicators that are made at the same time
-    /// have equal tags.
+    /// have equal tags and this is detected.
     #[track_caller]
     fn split_by_subgroup_with_tag(
         &self,
@@ -281,7 +284,8 @@ pub trait Communicator: AsHandle {
 
     /// Returns the rank that the calling rank would have in a grid (`MPI_Cart_map`). Returns `None`
     /// if the grid would not contain the calling rank, or has too many ranks for a `Rank`. Does not
-    /// communicate.
+    /// communicate, and does not check that the dimensions are positive or that this communicator
+    /// has enough ranks.
     ///
     /// # Panics
     /// If `dims` and `periods` differ in length.
@@ -327,8 +331,8 @@ pub trait Communicator: AsHandle {
     /// position behind the packed elements.
     ///
     /// # Panics
-    /// If `position` is negative, if there is not enough room, or if the returned position would
-    /// exceed 2^31 - 1.
+    /// If `position` is negative, if there is not enough room in `outbuf`, or if the returned
+    /// position would exceed 2^31 - 1.
     #[track_caller]
     fn pack_into<Buf: Buffer + ?Sized>(
         &self,
@@ -414,7 +418,7 @@ fn grid(dims: &[Count], periods: &[bool]) -> core::Grid {
 
 /// Attributes of communicators.
 pub trait AnyCommunicator: Communicator {
-    /// Returns the attribute of type `A`, if the communicator has one.
+    /// Returns the attribute of type `A` that was set last, or `None` if the communicator has none.
     fn get_attr<A: CommAttribute>(&self) -> Option<&A>;
 
     /// Sets the attribute of type `A`. A previous value lives as long as the communicator.

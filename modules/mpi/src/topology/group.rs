@@ -33,7 +33,8 @@ impl Group for SystemGroup {}
 pub struct UserGroup(Box<Members>);
 
 impl UserGroup {
-    /// Makes a group, for the rank that owns the communicator `of`.
+    /// Makes a handle of `group`, for the rank that owns the communicator `of`. That rank is
+    /// recorded as the maker of the group.
     pub(super) fn new(group: &core::Group, of: &core::Communicator) -> Self {
         let maker = Some((of.group().clone(), of.rank()));
         let group = group.clone();
@@ -52,7 +53,7 @@ unsafe impl AsRaw for UserGroup {
 
 impl Group for UserGroup {}
 
-/// Returns the members of a group, or `None` for the empty group.
+/// Returns the members of a group, or `None` for [`SystemGroup::empty`].
 fn members<G: Group + ?Sized>(group: &G) -> Option<&Members> {
     // SAFETY: the handle is valid as long as the group lives, and may be null.
     unsafe { group.as_raw().0.as_ref() }
@@ -96,7 +97,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         made(group, [members(self), members(other)])
     }
 
-    /// Returns the intersection: the ranks of this group that the other group has, too.
+    /// Returns the intersection: the ranks of this group that the other group has, too, in the
+    /// order of this group.
     fn intersection<G: Group>(&self, other: &G) -> UserGroup
     where
         Self: Sized,
@@ -105,7 +107,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         made(group, [members(self), members(other)])
     }
 
-    /// Returns the difference: the ranks of this group that the other group does not have.
+    /// Returns the difference: the ranks of this group that the other group does not have, in the
+    /// order of this group.
     fn difference<G: Group>(&self, other: &G) -> UserGroup
     where
         Self: Sized,
@@ -177,7 +180,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         found.into_iter().map(|found| found.map(rank)).collect()
     }
 
-    /// Compares this group with another.
+    /// Compares this group with another: `Identical` for the same ranks in the same order,
+    /// `Similar` for the same ranks in another order, and otherwise `Unequal`.
     fn compare<G: Group>(&self, other: &G) -> GroupRelation
     where
         Self: Sized,

@@ -99,15 +99,20 @@ impl InterCommunicator {
     /// Makes an intercommunicator as [`create`](Self::create), but returns errors.
     ///
     /// # Errors
-    /// * [`CallError::Group`]: the groups have a rank in common.
+    /// * [`CallError::Group`]: the groups have a rank in common, or intercommunicators that are
+    ///   made at the same time have equal tags and this is detected.
     /// * [`CallError::Rank`]: a leader does not exist.
     /// * [`CallError::Tag`]: the tag is negative.
     /// * [`CallError::Mismatch`]: ranks of a group make different calls.
     /// * [`CallError::TooMany`]: no communicator numbers are left.
     /// * [`CallError::Over`]: the run has ended.
     ///
+    /// After an error of a leader or of the tag, only the ranks of `local` get the error, and the
+    /// other ranks continue to wait.
+    ///
     /// # Panics
-    /// If the rank was finalized, or if `local` or `peer` is an intercommunicator.
+    /// If the rank was finalized, if `local` or `peer` is an intercommunicator, or if the caller is
+    /// not on the stack of a rank.
     #[track_caller]
     pub fn try_create<L: AsHandle + ?Sized, P: AsHandle + ?Sized>(
         local: &L,
@@ -157,9 +162,10 @@ impl InterCommunicator {
         UserGroup::new(self.remote(), self.0.0.known())
     }
 
-    /// Makes a communicator of both groups. The ranks of the group that passes `High` come after
-    /// the ranks of the group that passes `Low`. A collective call of both groups, which blocks
-    /// until all ranks have made it.
+    /// Makes a communicator of both groups. The order within a group is kept. If both groups pass
+    /// the same order, the group whose leader has the lower rank in the world comes first.
+    /// Otherwise, the ranks of the group that passes `High` come after the ranks of the group that
+    /// passes `Low`. A collective call of both groups, which blocks until all ranks have made it.
     ///
     /// # Panics
     /// If the ranks of a group do not all pass the same order, or on another error: see
@@ -177,7 +183,7 @@ impl InterCommunicator {
     /// [`try_create`](Self::try_create).
     ///
     /// # Panics
-    /// If the rank was finalized.
+    /// If the rank was finalized, or if the caller is not on the stack of a rank.
     #[track_caller]
     pub fn try_merge(&self, merge_order: MergeOrder) -> Result<SimpleCommunicator, CallError> {
         let merged = match self.0.groups() {

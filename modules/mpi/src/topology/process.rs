@@ -24,8 +24,8 @@ impl<'a> Process<'a> {
         self.rank
     }
 
-    /// Returns true if this is the rank that owns the communicator. Returns false for processes of
-    /// a remote group.
+    /// Returns true if this is the rank that owns the communicator from which the process was made.
+    /// Returns false for processes of a remote group.
     pub fn is_self(&self) -> bool {
         let of = &self.as_handle().0;
         of.remote().is_none() && rank(of.known().rank()) == self.rank

@@ -16,7 +16,8 @@ impl SimpleCommunicator {
     /// Returns the communicator of all ranks (`MPI_COMM_WORLD`).
     ///
     /// # Panics
-    /// If the caller is not a rank, or the rank is not initialized, or was finalized.
+    /// If the caller is not a rank, or the rank is not initialized, or was finalized. On the first
+    /// call of a rank, also if the run has ended.
     #[track_caller]
     pub fn world() -> SimpleCommunicator {
         SimpleCommunicator(CommunicatorHandle(rank::communicator(Kind::World)))

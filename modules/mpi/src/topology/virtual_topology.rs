@@ -17,7 +17,8 @@ pub enum Topology {
 }
 
 impl SimpleCommunicator {
-    /// Returns the kind of virtual topology. Never returns `Graph`.
+    /// Returns the kind of virtual topology: `Cartesian`, `DistributedGraph`, or `Undefined` if the
+    /// communicator has neither. Never returns `Graph`.
     pub fn topology(&self) -> Topology {
         match (&self.0.0.grid, &self.0.0.graph) {
             (Some(_), _) => Topology::Cartesian,
@@ -26,8 +27,9 @@ impl SimpleCommunicator {
         }
     }
 
-    /// Converts the communicator to the type of its virtual topology. A communicator with a
-    /// distributed graph becomes `Undefined`, because its type is not implemented.
+    /// Converts the communicator to the type of its virtual topology. A communicator with a grid
+    /// becomes `Cartesian`. Any other becomes `Undefined`, even with a distributed graph, because
+    /// that type is not implemented.
     pub fn into_topology(self) -> IntoTopology {
         match self.topology() {
             Topology::Cartesian => IntoTopology::Cartesian(CartesianCommunicator(self)),

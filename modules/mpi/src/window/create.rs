@@ -13,11 +13,13 @@ use crate::topology::Communicator;
 pub trait Windows: Communicator {
     call! {
         /// Exposes memory to all ranks (`MPI_Win_create`, `MPI_Win_allocate`). The number of
-        /// elements may differ between ranks.
+        /// elements may differ between ranks. Collective: blocks until all ranks have made the
+        /// call. Panics if the communicator is an intercommunicator.
         fn create_window,
         /// # Errors
         /// [`CallError::Mismatch`]: ranks make different calls, or pass different types.
-        /// [`CallError::TooMany`]: no communicator numbers are left.
+        /// [`CallError::TooMany`]: no communicator numbers are left. [`CallError::Over`]: the run
+        /// has ended.
         try_create_window<T: Element>(&self, memory: Vec<T>) -> Window<T> {
             let of = self.as_handle();
             let made = wait(of.core().window(memory))?;
@@ -27,7 +29,8 @@ pub trait Windows: Communicator {
 
     call! {
         /// Makes a window without memory, to which each rank [attaches](Window::attach) pieces
-        /// (`MPI_Win_create_dynamic`).
+        /// (`MPI_Win_create_dynamic`). Collective: blocks until all ranks have made the call.
+        /// Panics if the communicator is an intercommunicator.
         fn create_dynamic_window,
         /// # Errors
         /// As for [`try_create_window`](Self::try_create_window).
@@ -42,10 +45,12 @@ pub trait Windows: Communicator {
         /// Makes memory that all ranks can access by reference (`MPI_Win_allocate_shared`). Its
         /// elements are of a type that threads may share, such as atomic numbers. All ranks must be
         /// in one OS process, as the ranks of [`split_shared`](Communicator::split_shared) are.
+        /// Collective: blocks until all ranks have made the call. Panics if the communicator is an
+        /// intercommunicator.
         fn create_shared_window,
         /// # Errors
-        /// [`CallError::Window`]: the ranks are in several OS processes. [`CallError::Mismatch`]
-        /// and [`CallError::TooMany`] as for [`try_create_window`](Self::try_create_window).
+        /// [`CallError::Window`]: the ranks are in several OS processes. The other errors are those
+        /// of [`try_create_window`](Self::try_create_window).
         try_create_shared_window<T: Send + Sync + 'static>(
             &self, memory: Vec<T>,
         ) -> SharedWindow<T> {

@@ -37,7 +37,7 @@ impl<T: Element> Window<T> {
         &self.core
     }
 
-    /// Returns the rank that owns this window.
+    /// Returns the rank of the caller in the communicator of the window.
     pub fn rank(&self) -> Rank {
         rank(self.core.rank())
     }
@@ -47,7 +47,7 @@ impl<T: Element> Window<T> {
         rank(self.core.size())
     }
 
-    /// Returns the number of elements that a rank exposes. Returns `None` if the rank does not
+    /// Returns the number of elements that `rank` exposes. Returns `None` if the rank does not
     /// exist, or if the window is dynamic.
     pub fn len_of(&self, rank: Rank) -> Option<usize> {
         self.core.len_of(number(rank))
@@ -58,21 +58,23 @@ impl<T: Element> Window<T> {
         /// no access to the memory during the call. Therefore calls in `f` that wait panic.
         pub fn with,
         /// # Errors
-        /// [`CallError::Window`]: the call is made within such a call of the same window, or the
-        /// window is dynamic.
+        /// [`CallError::Window`]: the call is made by `f` of another `with` of the same window, or
+        /// the window is dynamic.
         try_with<R>(&self, f: impl FnOnce(&mut [T]) -> R) -> R { self.core.with(f) }
     }
 
     call! {
         /// Writes elements to the memory of a rank, from the element at `offset` on (`MPI_Put`).
-        /// The elements are copied. The call need not be performed when it returns. Blocks only if
-        /// many bytes are under way to the target.
+        /// The elements are copied. They need not have arrived when the call returns. Blocks only
+        /// if the target is on another thread, and more than 1 MiB of values are under way to it.
         pub fn put,
         /// # Errors
         /// [`CallError::Rank`]: the target does not exist. [`CallError::Window`]: the target does
-        /// not expose these elements, or has dropped its window. If the target is on another thread
-        /// and the window is dynamic, a later [`try_flush`](Self::try_flush) or
-        /// [`try_fence`](Self::try_fence) returns the error.
+        /// not expose these elements, has dropped its window, or is this rank within
+        /// [`with`](Self::with). [`CallError::Over`]: the run has ended. If the target is on
+        /// another thread, a later [`try_flush`](Self::try_flush) or [`try_fence`](Self::try_fence)
+        /// returns the errors that only the target can detect: a dropped window, and elements that
+        /// a dynamic window does not expose.
         try_put(&self, values: &[T], target: Rank, offset: usize) -> () {
             wait(self.core().put(values, number(target), offset))
         }
@@ -136,11 +138,12 @@ impl<T: Element> Window<T> {
 impl<T: Element> Window<T> {
     call! {
         /// Locks the memory of a rank for this rank alone (`MPI_Win_lock`, `MPI_LOCK_EXCLUSIVE`).
-        /// Blocks while other ranks have the lock.
+        /// Blocks while other ranks have the lock, and behind earlier requests for it.
         pub fn lock,
         /// # Errors
         /// [`CallError::Rank`]: the target does not exist. [`CallError::Window`]: this rank has
         /// locked the memory of the target already, or the target has dropped its window.
+        /// [`CallError::Over`]: the run has ended.
         try_lock(&self, target: Rank) -> Locked<'_, T> {
             let core = wait(self.core().lock(number(target)))?;
             Ok(Locked { core, phase: &self.phase })
@@ -149,7 +152,9 @@ impl<T: Element> Window<T> {
 
     call! {
         /// Locks the memory of a rank for this rank and for others that share the lock
-        /// (`MPI_Win_lock`, `MPI_LOCK_SHARED`). Blocks while another rank has the exclusive lock.
+        /// (`MPI_Win_lock`, `MPI_LOCK_SHARED`). Blocks while another rank has the exclusive lock,
+        /// and behind earlier requests for it. A request of a rank that has other locks of the
+        /// window precedes the requests of ranks without any.
         pub fn lock_shared,
         /// # Errors
         /// As for [`try_lock`](Self::try_lock).
@@ -182,6 +187,7 @@ impl<T: Element> Window<T> {
         pub fn post,
         /// # Errors
         /// [`CallError::Rank`]: a rank does not exist. The memory is then opened to no rank.
+        /// [`CallError::Over`]: the run has ended.
         try_post(&self, origins: &[Rank]) -> () { wait(self.core().post(&numbers(origins))) }
     }
 
@@ -191,13 +197,13 @@ impl<T: Element> Window<T> {
         pub fn start,
         /// # Errors
         /// [`CallError::Rank`]: a rank does not exist. The call then does not wait, and begins no
-        /// access.
+        /// access. [`CallError::Over`]: the run has ended.
         try_start(&self, targets: &[Rank]) -> () { wait(self.core().start(&numbers(targets))) }
     }
 
     call! {
-        /// Ends the accesses that [`start`](Self::start) began. Blocks until the accesses of this
-        /// rank to those targets have been performed (`MPI_Win_complete`).
+        /// Ends the accesses that all earlier calls of [`start`](Self::start) began. Blocks until
+        /// the accesses of this rank to those targets have been performed (`MPI_Win_complete`).
         pub fn complete,
         /// # Errors
         /// As for [`try_put`](Self::try_put): the first error of an access. The accesses end
@@ -206,8 +212,9 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Ends the accesses that [`post`](Self::post) allowed. Blocks until the ranks that were
-        /// passed to `post` have called [`complete`](Self::complete) (`MPI_Win_wait`).
+        /// Ends the accesses that all earlier calls of [`post`](Self::post) allowed. Blocks until
+        /// the ranks that were passed to `post` have called [`complete`](Self::complete)
+        /// (`MPI_Win_wait`).
         pub fn wait,
         /// # Errors
         /// [`CallError::Over`]: the run has ended.
@@ -219,7 +226,7 @@ impl<T: Element> Window<T> {
 impl<T: core::Number> Window<T> {
     call! {
         /// Combines values with elements of a rank, from the element at `offset` on, and stores the
-        /// result there (`MPI_Accumulate`).
+        /// result there (`MPI_Accumulate`). Returns and blocks as [`put`](Self::put) does.
         pub fn accumulate,
         /// # Errors
         /// As for [`try_put`](Self::try_put). Also [`CallError::Window`] if the operation is not
@@ -231,8 +238,8 @@ impl<T: core::Number> Window<T> {
     }
 
     call! {
-        /// Combines values with elements as [`accumulate`](Self::accumulate), but also returns the
-        /// elements as they were before (`MPI_Get_accumulate`).
+        /// Combines values with elements as [`accumulate`](Self::accumulate), but blocks until the
+        /// elements as they were before have arrived, and returns these (`MPI_Get_accumulate`).
         pub fn get_accumulate,
         /// # Errors
         /// As for [`try_accumulate`](Self::try_accumulate).
@@ -244,8 +251,8 @@ impl<T: core::Number> Window<T> {
     }
 
     call! {
-        /// Combines a value with one element, and returns the element as it was before
-        /// (`MPI_Fetch_and_op`).
+        /// Combines a value with one element of a rank. Blocks until the element as it was before
+        /// has arrived, and returns it (`MPI_Fetch_and_op`).
         pub fn fetch_and_op,
         /// # Errors
         /// As for [`try_accumulate`](Self::try_accumulate).
@@ -255,8 +262,8 @@ impl<T: core::Number> Window<T> {
     }
 
     call! {
-        /// Sets an element of a rank to `value` if it equals `expected`. Returns the element as it
-        /// was before (`MPI_Compare_and_swap`).
+        /// Sets an element of a rank to `value` if it equals `expected`. In both cases, blocks
+        /// until the element as it was before has arrived, and returns it (`MPI_Compare_and_swap`).
         pub fn compare_and_swap,
         /// # Errors
         /// As for [`try_put`](Self::try_put).
@@ -278,6 +285,7 @@ impl<T: Element> Window<T> {
         /// # Errors
         /// [`CallError::Window`]: the window is not dynamic, or
         /// [`with_attached`](Self::with_attached) is using its memory, or no offsets are left.
+        /// `memory` is then dropped.
         try_attach(&self, memory: Vec<T>) -> usize { self.core.attach(memory) }
     }
 
@@ -285,17 +293,20 @@ impl<T: Element> Window<T> {
         /// Removes the piece that begins at an offset, and returns it (`MPI_Win_detach`).
         pub fn detach,
         /// # Errors
-        /// As for [`try_attach`](Self::try_attach). Also if no piece begins at this offset.
+        /// [`CallError::Window`]: the window is not dynamic, or
+        /// [`with_attached`](Self::with_attached) is using its memory, or no piece begins at this
+        /// offset.
         try_detach(&self, piece: usize) -> Vec<T> { self.core.detach(piece) }
     }
 
     call! {
-        /// Calls `f` with the piece of this rank that begins at the offset `piece`, as
-        /// [`with`](Self::with) does with the whole memory.
+        /// Calls `f` with the piece of this rank that begins at the offset `piece`, and returns the
+        /// result of `f`. Other ranks have no access to the memory during the call. Therefore calls
+        /// in `f` that wait panic.
         pub fn with_attached,
         /// # Errors
-        /// [`CallError::Window`]: no piece begins at this offset, or the call is made within such a
-        /// call of the same window.
+        /// [`CallError::Window`]: no piece begins at this offset, or the call is made by `f` of
+        /// another `with_attached` of the same window.
         try_with_attached<R>(&self, piece: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
             self.core.with_attached(piece, f)
         }

@@ -43,12 +43,12 @@ impl<T> SharedWindow<T> {
         SharedWindow { core, phase }
     }
 
-    /// Returns the rank that owns this window.
+    /// Returns the rank of the caller in the communicator of the window.
     pub fn rank(&self) -> Rank {
         rank(self.core.rank())
     }
 
-    /// Returns the number of ranks.
+    /// Returns the number of ranks of the window.
     pub fn size(&self) -> Rank {
         rank(self.core.size())
     }

@@ -37,7 +37,8 @@ impl Edges {
         edges
     }
 
-    /// Returns the neighbours of a vertex, each with the number of the edge.
+    /// Returns the neighbours of a vertex, each with the number of the edge. Edges without positive
+    /// weight are omitted.
     pub(crate) fn of(&self, v: u32) -> &[(u32, u32)] {
         &self.near[self.first[v as usize] as usize..self.first[v as usize + 1] as usize]
     }

@@ -59,8 +59,9 @@ impl Flow {
     /// Returns a lower bound on the traffic between groups with a load of at most `most`. Returns 0
     /// without edges, or if one group can hold all load.
     ///
-    /// Calls `more` at the start and after each flow, with the work done, in channels visited. The
-    /// search ends when `more` returns false, or if each connected component fits into a group.
+    /// Calls `more` at the start and after each flow, with the work done so far. A unit of work is
+    /// about one visited edge. The search ends when `more` returns false, or if each connected
+    /// component fits into a group.
     pub(crate) fn cut(&self, most: i64, more: &dyn Fn(u64) -> bool) -> i64 {
         let (n, m) = (self.load.len(), self.edges.weight.len());
         if m == 0 || self.total <= most {
@@ -106,7 +107,7 @@ impl Flow {
         best.max(self.proved(&flows))
     }
 
-    /// Returns the bound that the flows sent so far prove.
+    /// Returns the bound on the cut that the flows sent so far prove, or 0 without flow.
     fn proved(&self, Flows { flow, sent, .. }: &Flows) -> i64 {
         // With traffic near the largest permitted total, the products would overflow. In that case,
         // less counts as sent and more as flow, so that the bound still holds.
@@ -125,7 +126,9 @@ impl Flow {
         least.map_or(0, |l| l.min(i128::from(i64::MAX)) as i64)
     }
 
-    /// Sends from one vertex as much as fills its tightest edge. Returns the work done.
+    /// Sends flow from one vertex to the nearest vertices, as much as fills its tightest edge, and
+    /// increases the lengths of the edges used. Sends nothing if the vertices that can be reached
+    /// have at most the load `most`, or if the vertex alone has more. Returns the work done.
     fn send(&self, from: u32, most: i64, flows: &mut Flows) -> u64 {
         let mut work = 0;
         let Flows {

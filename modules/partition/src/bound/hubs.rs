@@ -60,7 +60,8 @@ impl Hubs {
         Self(hubs.iter().map(one).collect())
     }
 
-    /// Returns a lower bound on the traffic between groups with a load of at most `most`.
+    /// Returns a lower bound on the traffic between groups with a load of at most `most`. It is 0
+    /// if there are no hubs.
     pub(crate) fn cut(&self, most: i64) -> i64 {
         let (mut crossing, mut best) = (0.0, 0.0_f64);
         for sum in self.0.iter().filter(|s| s.fullest > 0.0) {
@@ -81,8 +82,8 @@ struct Tree {
 }
 
 impl Tree {
-    /// Builds the tree. It does not contain other hubs, because the flows of two hubs would meet
-    /// there.
+    /// Builds the tree of `hub` along edges with positive weight. `hubs` must contain `hub`. The
+    /// tree does not contain the other hubs, because the flows of two hubs would meet there.
     fn new(inst: &Instance, hub: u32, hubs: &[u32]) -> Self {
         const NONE: u32 = u32::MAX;
         // Vertices in the order in which they are reached, each with the index of its parent in
@@ -113,7 +114,8 @@ impl Tree {
     }
 }
 
-/// Returns the index of an edge in the row of its end with fewer neighbours.
+/// Returns the index of the edge between `a` and `b` in the row of the end with fewer neighbours,
+/// or of the smaller end if both have as many. Panics if there is no such edge.
 fn edge(inst: &Instance, a: u32, b: u32) -> u32 {
     let (short, other) = if (inst.degree(a), a) < (inst.degree(b), b) {
         (a, b)

@@ -14,12 +14,12 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// Returns the largest load of one group.
+    /// Returns the largest load that any one group can hold.
     pub(crate) fn most(&self) -> i64 {
         self.room.iter().copied().max().unwrap_or(0)
     }
 
-    /// Returns the largest load of all groups together, at most the largest `i64`.
+    /// Returns the load that all groups together can hold, at most the largest `i64`.
     pub(crate) fn holds(&self) -> i64 {
         self.room.iter().fold(0, |s: i64, &r| s.saturating_add(r))
     }
@@ -41,7 +41,8 @@ impl Level {
     }
 }
 
-/// Returns the levels, lowest first. Each group of a level is inside a group of the next level.
+/// Returns the levels, lowest first. Each group of a level is inside a group of the next level. The
+/// list is empty if no distance exceeds the collocated one.
 ///
 /// The distance of two blocks, minus the distance of collocated processes, is the sum of the steps
 /// of the levels at which they are in different groups.

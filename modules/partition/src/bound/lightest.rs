@@ -31,8 +31,8 @@ impl Lightest {
         }
     }
 
-    /// Returns the edges of the forest with a weight of at most `most`. If `heavier` is false, no
-    /// edge weighs more.
+    /// Returns the edges of the forest with a weight of at most `most`. `heavier` must be true if
+    /// any edge weighs more.
     fn below(inst: &Instance, (most, heavier): (i64, bool)) -> Self {
         let n = inst.len() as u32;
         let mut forest = Forest {
@@ -69,8 +69,9 @@ impl Lightest {
         }
     }
 
-    /// Returns the sum of the lightest `pieces - trees` edges of the forest. At least this weight
-    /// must be cut to get `pieces` pieces.
+    /// Returns the sum of the lightest `pieces - trees` edges of the forest, or of all known edges
+    /// if fewer are known. At least this weight must be cut to get `pieces` pieces. Returns 0 if
+    /// there are as many trees already.
     pub(super) fn cut(&self, pieces: i64) -> i64 {
         let least = usize::try_from(pieces - self.trees as i64).unwrap_or(0);
         self.weights.iter().take(least).sum()
@@ -84,8 +85,8 @@ struct Forest {
 }
 
 impl Forest {
-    /// Joins a vertex to the other ends of some of its edges. Returns true if any trees were
-    /// joined.
+    /// Joins the tree of a vertex with the trees of other vertices, which are given with the
+    /// weights of the edges to them. Returns true if any trees were joined.
     fn join_all(&mut self, v: u32, ends: impl Iterator<Item = (u32, i64)>) -> bool {
         let before = self.trees;
         let mut at = None;
@@ -104,8 +105,9 @@ impl Forest {
 }
 
 /// Returns a weight that at least `wanted` edges do not exceed, and whether any edge may be
-/// heavier. The weight is the smallest one if it is below 1,024, and a power of two otherwise. It
-/// is `i64::MAX` if there are fewer edges.
+/// heavier. `weights` contains the weight of each edge twice, and no negative weights. The returned
+/// weight is the smallest one if it is below 1,024, and a power of two otherwise. Returns
+/// `i64::MAX` and false if there are fewer edges.
 fn threshold(weights: &[i64], wanted: usize) -> (i64, bool) {
     const SMALL: usize = 1024;
     let mut small = vec![0_usize; SMALL];

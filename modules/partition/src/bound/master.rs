@@ -52,7 +52,9 @@ pub(crate) struct Limits {
 }
 
 impl Master {
-    /// Creates the state from the groups of a feasible mapping `block_of`.
+    /// Creates the state from the groups of a feasible mapping `block_of`. The first prices divide
+    /// the cost at each level among the vertices, in proportion to their loads. No prices are
+    /// evaluated yet, so the best value is the smallest `i64`.
     pub(crate) fn new(relaxation: &Relaxation, block_of: &[u32]) -> Self {
         let n = block_of.len();
         let layers = relaxation.layers.len();
@@ -85,7 +87,8 @@ impl Master {
         master
     }
 
-    /// Adds a group unless it is known, and makes it the last column.
+    /// Adds a group unless it is known, and makes its column the last one. `inside` contains for
+    /// each vertex whether it is in the group.
     fn add(&mut self, relaxation: &Relaxation, layer: usize, kind: usize, inside: &[bool]) {
         let members: Vec<u32> = (0..inside.len() as u32)
             .filter(|&v| inside[v as usize])
@@ -111,20 +114,23 @@ impl Master {
         });
     }
 
-    /// Returns the value of a group at the current point.
+    /// Returns the value of a group at the current point: the prices of its members minus the
+    /// weight that it cuts.
     fn worth(&self, c: &Column) -> f64 {
         let price = &self.point[c.layer];
         c.members.iter().map(|&v| price[v as usize]).sum::<f64>() - c.weight
     }
 
-    /// Moves the point according to `times` more of a column.
+    /// Lowers the prices in `point` of all members of a group by `times`, in the layer of the
+    /// group.
     fn shift(point: &mut Prices<f64>, c: &Column, times: f64) {
         let price = &mut point[c.layer];
         c.members.iter().for_each(|&v| price[v as usize] -= times);
     }
 
-    /// Moves to the point that maximises the model minus the quadratic term. Returns the value of
-    /// the model there.
+    /// Moves approximately to the point that maximises the model minus the quadratic term, and sets
+    /// the multiplicities that belong to it. `below` is the value at the centre. Returns the value
+    /// of the model at the new point.
     fn step(&mut self, relaxation: &Relaxation, below: f64) -> f64 {
         self.point = self.centre.clone();
         for price in self.point.iter_mut().flatten() {
@@ -171,7 +177,9 @@ impl Master {
         model
     }
 
-    /// Moves the best amount of multiplicity from column `down` to column `up`.
+    /// Moves the best amount of multiplicity from column `down` to column `up`, at most all of it.
+    /// Both columns must be of one layer and kind. Updates the point, and the values of all columns
+    /// in `worth`.
     fn exchange(&mut self, up: usize, down: usize, worth: &mut [f64]) {
         let (a, b) = (&self.columns[up], &self.columns[down]);
         let differ = a
@@ -206,7 +214,9 @@ impl Master {
         };
     }
 
-    /// Improves the prices until a limit is reached.
+    /// Improves the prices until a limit is reached, or until the best value rises too slowly to
+    /// reach `limits.enough`. Adds the groups that it finds, and drops groups that were unused for
+    /// a long time.
     pub(crate) fn improve(&mut self, relaxation: &mut Relaxation, limits: &Limits) {
         let mut below = f64::NEG_INFINITY;
         let mut nulls = 0;

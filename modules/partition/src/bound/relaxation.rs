@@ -62,8 +62,10 @@ impl Relaxation {
     /// Creates the relaxation and allocates its tables. Loads are rounded down to units so that a
     /// table has at most `entries` entries.
     ///
-    /// Returns `None` if there is no traffic or only one block, if some level cannot hold the load,
-    /// or if all tables together would have more than `most` entries. Nothing is allocated then.
+    /// Returns `None` if the cost of every mapping is 0, because there is no traffic, or no
+    /// distance exceeds the collocated one. Also if some level cannot hold the load, if all tables
+    /// together would have more than `most` entries, or if even the coarsest units make a table too
+    /// large. No table is allocated then.
     pub(crate) fn new(
         inst: &Instance,
         mut sweep: Sweep,
@@ -141,7 +143,9 @@ impl Relaxation {
         kinds.map(|k| k.table.entries()).sum()
     }
 
-    /// Returns the cost that a value proves. A value is twice the scaled cost.
+    /// Returns the cost that a value proves. A value is twice the scaled cost. The result is
+    /// rounded up to a multiple of the common divisor of all costs. A negative value proves the
+    /// cost 0.
     pub(crate) fn cost(&self, value: i64) -> i64 {
         let shift = self.shift + 1;
         // Rounded up.
@@ -151,7 +155,8 @@ impl Relaxation {
         ((cost + grain - 1) / grain * grain).min(i128::from(i64::MAX)) as i64
     }
 
-    /// Returns the smallest value that proves a cost.
+    /// Returns the smallest positive value that proves at least this cost, but at most a quarter of
+    /// the largest `i64`.
     pub(crate) fn least(&self, cost: i64) -> i64 {
         let below = i128::from((cost - 1).max(0) / self.grain * self.grain);
         let most = shifted(below, self.shift + 1);
@@ -159,11 +164,11 @@ impl Relaxation {
     }
 
     /// Fills the tables and returns the value of the prices: twice the scaled cost of every mapping
-    /// is at least this. Also returns expensive sets of each layer and kind, the most expensive
-    /// first.
+    /// is at least this. Also returns expensive groups of each layer and kind. Those of one kind
+    /// follow one another, the most expensive first.
     ///
-    /// Returns `None` if the prices are too large for the arithmetic, or if no group has the
-    /// required load.
+    /// Returns `None` if the prices are too large for the arithmetic, or if no group of some kind
+    /// can have a permitted load.
     pub(crate) fn value(&mut self, prices: &Prices<i32>) -> Option<(i64, Vec<Met>)> {
         let mut met = Vec::new();
         let mut sum = 0;

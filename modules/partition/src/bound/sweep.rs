@@ -45,8 +45,8 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Returns the pattern after the step. The argument is the pattern before the step, with the
-    /// bit of the vertex as its highest.
+    /// Returns the pattern after the step. `pattern` is the pattern before the step, with the bit
+    /// of the step's vertex added at position `width`.
     #[inline]
     pub(crate) fn after(&self, pattern: u32) -> u32 {
         if self.keep == (2 << self.width) - 1 {
@@ -56,7 +56,8 @@ impl Step {
     }
 }
 
-/// Returns the bits of a pattern that `keep` selects, without gaps.
+/// Returns the bits of a pattern that are set in `keep`, moved together without gaps. The lowest
+/// selected bit becomes bit 0.
 pub(crate) fn kept(pattern: u32, mut keep: u32) -> u32 {
     let (mut result, mut at) = (0, 0);
     while keep != 0 {
@@ -69,8 +70,9 @@ pub(crate) fn kept(pattern: u32, mut keep: u32) -> u32 {
 }
 
 impl Sweep {
-    /// Returns the best order found. Returns `None` if the fronts of all orders are too wide, or if
-    /// the time is over.
+    /// Returns the best order found, with all loads 0 until [`Sweep::count_in`] is called. Returns
+    /// `None` if there are no vertices, if the fronts of all orders are too wide, or if the time is
+    /// over.
     ///
     /// The time is nearly linear for networks with narrow fronts, and short for others.
     pub(crate) fn new(inst: &Instance, stop_at: Option<Instant>) -> Option<Self> {
@@ -127,7 +129,8 @@ impl Sweep {
         sweep
     }
 
-    /// Sets the loads of all steps in the given unit, each rounded down.
+    /// Sets the loads of all steps, in multiples of `unit`, each rounded down. `unit` must be
+    /// positive.
     pub(crate) fn count_in(&mut self, unit: i64, inst: &Instance) {
         let mut before = 0;
         for step in &mut self.steps {
@@ -144,7 +147,8 @@ impl Sweep {
 
 /// Builds an order from a start vertex. Each step places the vertex after which the front is
 /// narrowest, close to the vertices placed last. Also returns the number of table entries over all
-/// fronts.
+/// fronts, without factors for loads. Returns `None` if a front is wider than [`WIDEST`], or if the
+/// clock is late. Panics if `start` does not exist.
 fn greedy(inst: &Instance, start: u32, clock: &mut Clock) -> Option<(u64, Vec<u32>)> {
     let n = inst.len();
     let mut open: Vec<usize> = (0..n as u32).map(|v| inst.degree(v)).collect();

@@ -34,8 +34,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Returns the width of the front and the length of a row at each step, for groups with a load
-    /// of at most `most`.
+    /// Returns the width of the front and the length of a row before each step and after the last
+    /// one, for groups with a load of at most `most`.
     fn shape(sweep: &Sweep, most: usize) -> impl Iterator<Item = (u32, usize)> {
         let steps = sweep.steps.iter().map(|s| (s.width, s.before));
         let places = steps.chain([(0, sweep.total())]);
@@ -48,7 +48,8 @@ impl Table {
         places.map(|(width, length)| length << width).sum()
     }
 
-    /// Creates a table for groups with a load from `least` to `most`.
+    /// Creates a table for groups with a load from `least` to `most`, whose entries all are
+    /// [`NEVER`].
     pub(crate) fn new(sweep: &Sweep, least: usize, most: usize) -> Self {
         let mut rows = Vec::with_capacity(sweep.steps.len() + 1);
         let mut at = 0;
@@ -68,8 +69,8 @@ impl Table {
         self.value.len()
     }
 
-    /// Fills the table and returns the value of the most expensive group, or about `NEVER` if there
-    /// is no group.
+    /// Fills the table and returns the value of the most expensive group, or about [`NEVER`] if no
+    /// group has a permitted load. Other values are above half of it.
     pub(crate) fn fill(&mut self, terms: Terms<'_>) -> i32 {
         let sweep = terms.sweep;
         let last = sweep.steps.len();
@@ -106,7 +107,7 @@ impl Table {
     }
 
     /// Returns the most that the vertices from step `place` on can add to a group with this front
-    /// and load.
+    /// and load. Returns [`NEVER`] if the load is too large.
     #[inline]
     pub(crate) fn value(&self, place: usize, pattern: u32, load: usize) -> i32 {
         let (from, length) = self.rows[place];
@@ -118,8 +119,11 @@ impl Table {
 
     /// Returns the most expensive groups. Requires [`Self::fill`] with the same terms.
     ///
-    /// The first group is the most expensive of all. Up to `count` others follow that share few
-    /// vertices. Each of them is the most expensive group that begins at some vertex of the order.
+    /// Each group has a flag for each vertex. The first group is the most expensive of all. Up to
+    /// `count` others follow, the most expensive first. Each of these is the most expensive group
+    /// that begins at some vertex of the order. It shares at most a quarter of its vertices with
+    /// the others before it, except for the first group. So the most expensive group can occur
+    /// twice.
     pub(crate) fn costliest(&self, terms: Terms<'_>, count: usize) -> Vec<Vec<bool>> {
         let sweep = terms.sweep;
         let mut first: Vec<(i32, usize)> = Vec::new();
@@ -154,8 +158,9 @@ impl Table {
         groups
     }
 
-    /// Returns the most expensive group, or the most expensive one whose first vertex is at step
-    /// `start`.
+    /// Returns the most expensive group as a flag for each vertex. If `start` is given, returns the
+    /// most expensive group whose first vertex is at that step. Requires [`Self::fill`] with the
+    /// same terms.
     fn from(&self, terms: Terms<'_>, start: Option<usize>) -> Vec<bool> {
         let steps = &terms.sweep.steps;
         let mut inside = vec![false; steps.len()];
@@ -178,8 +183,9 @@ impl Table {
     }
 }
 
-/// Returns the weight of the edges to the front that are cut if the vertex stays outside, and if it
-/// joins the group.
+/// Returns the weight of the edges to the front that are cut if the vertex of the step stays
+/// outside the group, and if it joins the group. `pattern` marks the open vertices inside the
+/// group.
 #[inline]
 pub(crate) fn cut(step: &super::sweep::Step, pattern: u32, weight: &[i32]) -> (i32, i32) {
     let (mut out, mut inside) = (0, 0);

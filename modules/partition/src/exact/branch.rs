@@ -43,8 +43,9 @@ struct Search<'a> {
 
 const NONE: u32 = u32::MAX;
 
-/// Searches for the optimum. `known` is a feasible mapping, if there is one. If the limit is
-/// reached, the outcome is not complete, but its bound still holds.
+/// Searches for the optimum. `known` is a feasible mapping, if there is one. Only a mapping that
+/// costs less is returned. If the limit is reached, the outcome is not complete, but its bound
+/// still holds.
 pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) -> Outcome {
     let (n, k, d) = (inst.len(), inst.k(), inst.dims());
     let class = twins(inst);
@@ -109,7 +110,8 @@ pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) ->
     }
 }
 
-/// Searches for a feasible mapping, ignoring costs.
+/// Searches for a feasible mapping, ignoring costs. Returns [`Fit::Open`] if the limit is reached
+/// first. May use five times as many nodes as `limit` has.
 pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Fit {
     // It may take more nodes, because they are cheaper.
     let brief = Limit {
@@ -130,10 +132,11 @@ pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Fit {
 }
 
 /// Returns the search order. It starts with the vertex of the most traffic, and continues with the
-/// vertex that has the most traffic to those before it.
+/// vertex that has the most traffic to those before it. `class` contains the class of twins of each
+/// vertex.
 ///
-/// Twins are consecutive. Large classes come last, because their placement is then only a matter of
-/// numbers.
+/// Twins are consecutive. Classes of more than four vertices come last, because their placement is
+/// then only a matter of numbers.
 fn ordering(inst: &Instance, class: &[u32]) -> Vec<u32> {
     let n = inst.len();
     let weight: Vec<i64> = (0..n as u32)
@@ -172,7 +175,8 @@ fn ordering(inst: &Instance, class: &[u32]) -> Vec<u32> {
 }
 
 impl Search<'_> {
-    /// Returns the cost of a mapping within the current subproblem.
+    /// Returns the cost of a mapping within the current subproblem: of the edges between vertices
+    /// from position `start` on.
     fn among(&self, block: &[u32]) -> i64 {
         let mut sum = 0;
         for &v in &self.order[self.start..] {
@@ -197,7 +201,7 @@ impl Search<'_> {
     }
 
     /// Returns the number of vertices with the sizes of this one that still fit into a block, by
-    /// the upper limits alone.
+    /// the upper limits alone. Returns `usize::MAX` if all sizes are 0.
     fn copies(&self, v: u32, b: u32) -> usize {
         let room = |(i, &s): (usize, &i64)| {
             let at = self.inst.shared.at(b as usize, i);
@@ -212,9 +216,9 @@ impl Search<'_> {
             .unwrap_or(usize::MAX)
     }
 
-    /// Returns the least cost of the edges between open and placed vertices, or `None` if a vertex
-    /// does not fit into any block. Twins share the space: the cheapest block takes as many as fit,
-    /// and the next block the rest.
+    /// Returns a lower bound on the cost of the edges between the vertices from position `at` on
+    /// and the placed vertices. Returns `None` if one of them does not fit into any block. Twins
+    /// share the space: the cheapest block takes as many as fit, and the next block the rest.
     fn ties(&self, at: usize) -> Option<i64> {
         let k = self.inst.k();
         let mut sum = 0;
@@ -257,8 +261,9 @@ impl Search<'_> {
         Some(sum)
     }
 
-    /// Returns true if the blocks have space for the remaining load, and it suffices for the lower
-    /// limits.
+    /// Returns true if the blocks together have space for the sizes of the vertices from position
+    /// `at` on, and these suffice for the lower limits. Lower limits are checked only if the
+    /// subproblem is the whole problem.
     fn has_room(&self, at: usize) -> bool {
         let (inst, d) = (self.inst, self.inst.dims());
         let shared = &inst.shared;

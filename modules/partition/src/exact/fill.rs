@@ -26,8 +26,10 @@ pub(crate) enum Fit {
     Open,
 }
 
-/// Searches for a feasible mapping if only sizes matter. Pins, separation, lower limits and limits
-/// shared by blocks are not supported.
+/// Searches for a feasible mapping if only sizes matter. Returns [`Fit::Open`] if the limit is
+/// reached, if no mapping was found but some ways were omitted, or if the instance is not
+/// supported. Pins, separation, lower limits, limits shared by blocks, more than `BLOCKS` blocks
+/// and more than `SIZES` different sizes are not supported.
 pub(crate) fn fill(inst: &Instance, limit: Limit<'_>) -> Fit {
     let (n, k, d) = (inst.len(), inst.k(), inst.dims());
     let shared = &inst.shared;
@@ -111,8 +113,9 @@ struct Fill<'a> {
 }
 
 impl Fill<'_> {
-    /// Returns true if the remaining vertices fit into the empty blocks. `slack` is the space that
-    /// they leave.
+    /// Returns true if it finds that the remaining vertices fit into the empty blocks, and appends
+    /// the filled blocks to `filled`. `slack` is the space that they leave, by dimension. False is
+    /// a proof only if neither `stopped` nor `partial` is set.
     fn fill_rest(&mut self, slack: &[i128]) -> bool {
         let Some(first) = self.left.iter().position(|&l| l > 0) else {
             return true;
@@ -166,8 +169,10 @@ impl Fill<'_> {
         false
     }
 
-    /// Collects all ways to complete a block with sizes from `class` on, with the space that stays
-    /// free.
+    /// Collects in `ways` all ways to complete a block with sizes from `class` on, each with the
+    /// space that stays free. Omits ways whose free space exceeds `slack`. Collects at most `WAYS`,
+    /// and sets `partial` if some may be missing therefore. Sets `stopped` and returns early if the
+    /// limit is reached.
     fn ways(
         &mut self,
         class: usize,

@@ -85,7 +85,8 @@ struct PartialMappings {
 }
 
 impl<'a> Frontier<'a> {
-    /// Creates the dynamic program. The tables of `relaxation` must be filled for `prices`.
+    /// Creates the dynamic program. The tables of `relaxation` must be filled for `prices`. Panics
+    /// if the relaxation has no layer.
     pub(crate) fn new(relaxation: &'a Relaxation, prices: &Prices<i32>) -> Self {
         let lowest = &relaxation.layers[0];
         let first = |g: u32| lowest.group_of.iter().position(|&x| x == g).unwrap_or(0);
@@ -155,7 +156,7 @@ impl<'a> Frontier<'a> {
         }
     }
 
-    /// Updates the cells for a vertex that is placed in cell `to`.
+    /// Updates all cells for the placement of the vertex of step `place` in cell `to`.
     fn place(&self, place: usize, cells: &mut [u32], to: usize) {
         let step = &self.relaxation.sweep.steps[place];
         for (c, cell) in cells.iter_mut().enumerate() {
@@ -206,7 +207,10 @@ impl<'a> Frontier<'a> {
         })
     }
 
-    /// Adds all extensions of a partial mapping by the next vertex.
+    /// Adds to `next` the extensions of the partial mapping with index `s` in `now` by the vertex
+    /// of step `place`. Omits extensions whose bound is not below `limit`, or that no complete
+    /// mapping continues. Of extensions with equal states, keeps only the cheapest. Panics if there
+    /// are more than [`MOST_CELLS`] cells.
     fn extend(
         &self,
         place: usize,
@@ -294,7 +298,8 @@ impl<'a> Frontier<'a> {
         }
     }
 
-    /// Returns the block of each vertex of a complete mapping.
+    /// Returns the complete mapping with index `s` among those of full length: for each vertex, the
+    /// first block of its lowest group.
     fn replay(&self, history: &[Vec<(u32, u16)>], mut s: usize) -> Vec<u32> {
         let mut choices = Vec::new();
         for from in history.iter().rev() {
@@ -319,8 +324,9 @@ impl<'a> Frontier<'a> {
 pub(crate) const MOST_CELLS: usize = 64;
 
 impl PartialMappings {
-    /// Keeps the `width` partial mappings with the lowest bounds. Returns the lowest bound that is
-    /// dropped.
+    /// Keeps the `width` partial mappings with the lowest bounds, in their order. `count` is the
+    /// number of cells of each. Returns the lowest bound that is dropped. The index by cells
+    /// becomes invalid. Panics if there are not more than `width`.
     fn keep(&mut self, width: usize, count: usize) -> i64 {
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
         order.select_nth_unstable_by_key(width, |&s| (self.list[s as usize].bound, s));

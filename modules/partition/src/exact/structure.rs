@@ -19,8 +19,8 @@ const KEPT: usize = 12_000_000;
 /// Largest number of cells of all extensions of one length, 4 bytes each.
 const CELLS: usize = 1 << 26;
 
-/// Returns true if a proof is likely: the network is small for its machine, and its fronts are
-/// narrow.
+/// Returns true if a proof is likely: vertices times blocks are at most [`NEAR`], and the network
+/// has an order with narrow fronts.
 pub(crate) fn is_near(inst: &Instance) -> bool {
     inst.len() * inst.k() <= NEAR && Sweep::new(inst, None).is_some()
 }
@@ -29,7 +29,8 @@ pub(crate) fn is_near(inst: &Instance) -> bool {
 /// be feasible. Appends what was done to `log`.
 ///
 /// Returns `None` if the network is too large or has no narrow fronts, if there is a single block,
-/// or if the effort does not suffice for `fewest` rounds.
+/// or if the effort does not suffice for `fewest` rounds. Also if [`Relaxation::new`] returns
+/// `None`, or the tables have no value for the best prices. `fewest` must not be 0.
 pub(crate) fn solve(
     inst: &Instance,
     known: &[u32],

@@ -62,8 +62,8 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Returns true if the block is in an unused group and an equivalent unused group comes before
-    /// it.
+    /// Returns true if the block itself, or an unused group that contains it, comes after an
+    /// equivalent unused sibling. Returns false for a block with a vertex.
     pub(crate) fn has_earlier_equivalent(&self, block: u32) -> bool {
         let mut node = self.leaf[block as usize];
         loop {

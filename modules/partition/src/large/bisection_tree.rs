@@ -89,8 +89,8 @@ impl<'a> BisectionTree<'a> {
         &self.halves[half as usize]
     }
 
-    /// Returns the two halves if they are at least `least` apart. Returns `None` for a single
-    /// block.
+    /// Returns the two halves of a half if their distance minus the collocated one is at least
+    /// `least`. Returns `None` otherwise, and for a single block.
     fn halves(&self, half: u32, least: i64) -> Option<[u32; 2]> {
         let pair = self.of(half).halves?;
         let [a, b] = pair.map(|h| self.of(h).blocks[0]);
@@ -169,14 +169,16 @@ impl Parts {
         self.bound.len()
     }
 
-    /// Returns the distances from a part to all parts.
+    /// Returns the distances from a part to all parts, each minus the collocated one. The distance
+    /// to itself is 0.
     #[inline]
     pub(crate) fn distances(&self, part: u32) -> &[i64] {
         let k = self.bound.len();
         &self.distance[part as usize * k..(part as usize + 1) * k]
     }
 
-    /// Returns true if some part has halves that are at least `least` apart.
+    /// Returns true if some part has halves whose distance minus the collocated one is at least
+    /// `least`.
     pub(crate) fn divisible(&self, tree: &BisectionTree<'_>, least: i64) -> bool {
         let mut halves = self.half.iter();
         halves.any(|&h| tree.halves(h, least).is_some())
@@ -187,8 +189,9 @@ impl Parts {
         &tree.of(self.half[part as usize]).blocks
     }
 
-    /// Halves every part whose halves are at least `least` apart. Also returns, for each old part,
-    /// its first new part, and whether the next new part is its second half.
+    /// Halves every part whose halves have a distance, minus the collocated one, of at least
+    /// `least`. Also returns, for each old part, its first new part, and whether the next new part
+    /// is its second half.
     pub(crate) fn halved(&self, tree: &BisectionTree<'_>, least: i64) -> (Self, Vec<(u32, bool)>) {
         let mut half = Vec::new();
         let mut heirs = Vec::new();

@@ -103,7 +103,8 @@ struct Clusters<'a> {
 }
 
 impl Clusters<'_> {
-    /// Rates the tie of a vertex to another vertex or cluster, relative to the load of that.
+    /// Rates the tie of a vertex to another vertex or cluster: the square of the traffic `tie`,
+    /// divided by the load of the other. A load below 1 counts as 1.
     fn rate(tie: i64, load: i64) -> f32 {
         tie as f32 * tie as f32 / load.max(1) as f32
     }
@@ -121,8 +122,9 @@ impl Clusters<'_> {
         }
     }
 
-    /// Returns the best neighbour that is not in a cluster, with its rate. Also sums up the ties to
-    /// clusters.
+    /// Returns the rate of the best neighbour that is not in a cluster and may join the vertex, and
+    /// that neighbour. Returns 0 and [`NONE`] if there is none. Also sums up the ties to clusters
+    /// in `ties`.
     #[inline]
     fn partner(&mut self, v: u32, random: &mut Random) -> (f32, u32) {
         let room = self.heaviest - self.level.load[v as usize];
@@ -159,8 +161,9 @@ impl Clusters<'_> {
         best
     }
 
-    /// Returns the best cluster that a vertex is tied to, if it is better than the partner. Resets
-    /// the ties.
+    /// Returns the best cluster that a vertex is tied to and may join, if it has a better rate than
+    /// the partner. Returns `None` otherwise, and with [`Order::Numbered`] always if there is a
+    /// partner. Resets the ties.
     #[inline]
     fn cluster_beside(&mut self, v: u32, partner: (f32, u32)) -> Option<u32> {
         let room = self.heaviest - self.level.load[v as usize];
@@ -180,7 +183,7 @@ impl Clusters<'_> {
         cluster
     }
 
-    /// Creates a cluster that contains one vertex.
+    /// Creates a cluster that contains one vertex, and returns its number.
     #[inline]
     fn open(&mut self, v: u32) -> u32 {
         let c = self.load.len() as u32;
@@ -205,8 +208,10 @@ impl Clusters<'_> {
 
 /// Joins single vertices that have the same hub as their strongest neighbour. If the cluster of a
 /// hub is full, its leaves have no other neighbour to join (two-hop matching, LaSalle and others,
-/// "Improving graph partitioning for modern graphs and architectures", 2015). The time is linear in
-/// vertices and edges.
+/// "Improving graph partitioning for modern graphs and architectures", 2015). A hub has at least
+/// [`HUB`] neighbours. Joint clusters stay inside one block of `within`, and are not heavier than
+/// `heaviest`. Takes and returns the cluster of each vertex and the number of clusters. The time is
+/// linear in vertices and edges.
 pub(crate) fn leaves(
     level: &Level,
     within: Option<&[u32]>,

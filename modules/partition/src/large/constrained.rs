@@ -48,7 +48,8 @@ impl VertexConstraints {
         self.set.get(v as usize).copied().unwrap_or(0)
     }
 
-    /// Returns the sizes of a vertex in the dimensions other than the load.
+    /// Returns the sizes of a vertex in the dimensions other than the load. The result is empty if
+    /// there are none.
     #[inline]
     pub(crate) fn further(&self, v: u32) -> &[i64] {
         let at = v as usize * self.dims;
@@ -152,7 +153,8 @@ impl<'a> Joins<'a> {
             && self.may_join_with(v, (self.alone[u as usize], held.set(u), held.further(u)))
     }
 
-    /// Returns true if a vertex may join a cluster.
+    /// Returns true if a vertex may join a cluster. `map` contains the cluster of each vertex so
+    /// far.
     pub(crate) fn join(&self, v: u32, cluster: u32, map: &[u32]) -> bool {
         let (c, d) = (cluster as usize, self.most.len());
         let size = &self.size[c * d..(c + 1) * d];
@@ -161,7 +163,8 @@ impl<'a> Joins<'a> {
             && self.may_join_with(v, (self.closed[c], self.set[c], size))
     }
 
-    /// Returns true if a vertex may join a vertex or cluster with the given properties.
+    /// Returns true if a vertex may join another vertex or a cluster. This is given by whether
+    /// nothing may join it, its set of blocks, and its sizes in the further dimensions.
     fn may_join_with(&self, v: u32, (alone, set, size): (bool, u32, &[i64])) -> bool {
         let own = self.held.set(v);
         let mut sizes = self.held.further(v).iter().zip(size).zip(&self.most);

@@ -32,8 +32,8 @@ pub(super) fn by_size(tree: &BisectionTree<'_>, divided: &Divided) -> Option<Vec
     out.is_empty().then_some(block)
 }
 
-/// Fills one block after the other. Returns true if all vertices fit; otherwise `room` is not
-/// changed.
+/// Fills one block after the other with the vertices, in their order. Returns true if all vertices
+/// fit, and reduces `room`. Otherwise `room` is not changed, but entries of `block` may be.
 fn in_turn(
     inst: &Instance,
     mut vertices: &[u32],

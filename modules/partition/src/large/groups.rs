@@ -43,7 +43,7 @@ pub(super) fn map(
     })
 }
 
-/// Improves a mapping inside each group.
+/// Improves a mapping inside each group. No vertex moves to another group. Never returns `None`.
 pub(super) fn improve(
     inst: &Instance,
     block: &[u32],
@@ -66,7 +66,8 @@ pub(super) fn improve(
 }
 
 /// Maps the vertices of each group with `map`, and returns the block of every vertex. `map` gets
-/// the instance of the group and the numbers of its vertices in the whole instance.
+/// the instance of the group and the numbers of its vertices in the whole instance. `group_of`
+/// contains the group of each vertex. Returns `None` if `map` does so for any group.
 fn in_each(
     inst: &Instance,
     groups: &[Group],
@@ -86,7 +87,8 @@ fn in_each(
 }
 
 /// Returns the load bound of each group: its share of the load, times the square root of the slack
-/// factor. The remaining slack makes it possible to fill the blocks of a group.
+/// factor, at least the share rounded up, and at most the bounds of its blocks together. The
+/// remaining slack makes it possible to fill the blocks of a group.
 fn shares(above: &Instance) -> Vec<i64> {
     let rooms = (0..above.k()).map(|group| above.load_bound(group));
     let total = above.total_load() as f64;
@@ -99,8 +101,8 @@ fn shares(above: &Instance) -> Vec<i64> {
     rooms.map(bound).collect()
 }
 
-/// Halves a sequence of nodes until no group has too many blocks. Appends the groups to `groups`,
-/// and returns their tree.
+/// Halves a sequence of sibling nodes until no group has too many blocks. Appends the groups to
+/// `groups`, and returns their tree.
 fn divide(inst: &Instance, nodes: Group, groups: &mut Vec<Group>) -> Tree {
     let machine = &inst.shared.machine;
     let below = |node: u32| &machine.nodes()[node as usize];

@@ -41,8 +41,9 @@ impl Level {
         }
     }
 
-    /// Reads the rows of some vertices in memory order, to load them into the cache. They are
-    /// visited in another order later, and sequential reads are several times as fast.
+    /// Reads the rows of the vertices from `from` to before `to` in memory order, to load them into
+    /// the cache. They are visited in another order later, and sequential reads are several times
+    /// as fast.
     pub(crate) fn read_ahead(&self, from: usize, to: usize) {
         const LINE: usize = 64;
         let rows = self.offsets[from] as usize..self.offsets[to] as usize;
@@ -56,7 +57,8 @@ impl Level {
         self.load.iter().sum()
     }
 
-    /// Returns the first `count` vertices and the arcs among them, without constraints.
+    /// Returns the level of the first `count` vertices, or of all if there are fewer, and the arcs
+    /// among them, without constraints.
     pub(crate) fn first(&self, count: usize) -> Self {
         let count = count.min(self.len());
         Self {

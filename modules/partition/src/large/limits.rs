@@ -87,7 +87,7 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// Creates the limits. `parts` contains the blocks of each part, and the exponent of the slack
-    /// that the part may use.
+    /// that the part may use. Every part must have a block.
     pub(crate) fn new(inst: &Instance, totals: &Totals, parts: &[(&[u32], f64)]) -> Self {
         let (count, shared) = (parts.len(), &inst.shared);
         let mut part_of = vec![0; inst.k()];
@@ -239,14 +239,15 @@ impl<'a> ConstraintState<'a> {
         self.put(v, to, 1);
     }
 
-    /// Returns true if no other part is open to a vertex.
+    /// Returns true if only one part is open to a vertex, even if the vertex is not there.
     #[inline]
     pub(crate) fn stays(&self, v: u32) -> bool {
         self.limits.settled[self.held.set(v) as usize]
     }
 
-    /// Returns true if moving a vertex to part `to` adds no violation. It is not inlined, because
-    /// that would slow down the moves of instances without constraints.
+    /// Returns true if moving a vertex to part `to` violates no constraint. Load bounds are not
+    /// checked. `part` contains the part of each vertex. It is not inlined, because that would slow
+    /// down the moves of instances without constraints.
     #[inline(never)]
     pub(crate) fn allows(&self, v: u32, to: u32, part: &[u32]) -> bool {
         self.limits.is_open(self.held.set(v), to)
@@ -274,7 +275,8 @@ impl<'a> ConstraintState<'a> {
         })
     }
 
-    /// Returns true if a part contains a vertex from which `v` must be kept apart.
+    /// Returns true if the part `there`, or another part in the same place, contains a vertex from
+    /// which `v` must be kept apart.
     pub(crate) fn meets(&self, v: u32, there: u32, part: &[u32]) -> bool {
         let mut list = self.held.apart(v).iter();
         list.any(|&(u, layer)| u != v && self.limits.same(layer, there, part[u as usize]))

@@ -33,7 +33,8 @@ impl Around {
         }
     }
 
-    /// Returns the cost of the edges of the vertex if it were in part `p`.
+    /// Returns the cost of the edges of the vertex of the last [`Around::fill`], if it were in part
+    /// `p`.
     #[inline]
     fn cost(&self, parts: &Parts, p: u32) -> i64 {
         let distances = parts.distances(p);
@@ -92,8 +93,9 @@ impl<'a> Mapping<'a> {
         }
     }
 
-    /// Returns true if no more moves should be tried. It is cheap to call often, because the clock
-    /// is read only after a certain amount of work.
+    /// Returns true if no more moves should be tried, because the budget was used up when it was
+    /// last checked. Returns false without a budget. Calls are cheap, because the budget is checked
+    /// only after a certain amount of work.
     #[inline]
     pub(crate) fn is_late(&mut self) -> bool {
         if !self.late && self.work >= self.check {
@@ -122,14 +124,15 @@ impl<'a> Mapping<'a> {
         kept.is_none_or(|kept| kept.allows(v, to, self.part))
     }
 
-    /// Returns true if a vertex cannot move, because it is fixed or no other part is open to it.
+    /// Returns true if a vertex cannot move, because it is fixed or only one part is open to it.
+    /// Such a vertex does not move even if it is in another part.
     #[inline]
     pub(crate) fn stays(&self, v: u32) -> bool {
         v < self.fixed || self.constraints.as_ref().is_some_and(|kept| kept.stays(v))
     }
 
-    /// Returns true if the part of a vertex is not open to it, or contains a vertex that it must be
-    /// kept apart from.
+    /// Returns true if the part of a vertex is not open to it, or is in the same place as a vertex
+    /// that it must be kept apart from.
     pub(crate) fn is_misplaced(&self, v: u32) -> bool {
         let here = self.part[v as usize];
         self.constraints.as_ref().is_some_and(|kept| {
@@ -143,7 +146,8 @@ impl<'a> Mapping<'a> {
         load + self.violation()
     }
 
-    /// Returns the violation of constraints other than load bounds. It is 0 if there is none.
+    /// Returns the violation of constraints other than load bounds, in units of load. It is 0 if
+    /// there is none.
     pub(crate) fn violation(&self) -> i64 {
         let kept = self.constraints.as_ref();
         kept.map_or(0, |kept| kept.excess(self.level, self.part))
@@ -174,9 +178,9 @@ impl<'a> Mapping<'a> {
         around.any(|&u| self.part[u as usize] != here)
     }
 
-    /// Returns the best adjacent part to which the move violates no constraint, and the gain, which
-    /// may be negative. Among parts of equal gain, returns the part with the most space. Returns
-    /// `None` if there is no such part, or if the vertex cannot move.
+    /// Returns the gain of the best move to an adjacent part that violates no constraint, and that
+    /// part. The gain may be negative. Among parts of equal gain, returns the part with the most
+    /// space. Returns `None` if there is no such part, or if the vertex cannot move.
     #[inline]
     pub(crate) fn best(&mut self, v: u32) -> Option<(i64, u32)> {
         if self.stays(v) {
@@ -213,9 +217,9 @@ impl<'a> Mapping<'a> {
         self.parts.bound[p as usize] - self.load[p as usize]
     }
 
-    /// Returns the cheapest other part to which the move violates no constraint, adjacent or not,
-    /// and the gain, which may be negative. Returns `None` if there is no such part, or if the
-    /// vertex cannot move.
+    /// Returns the gain of the best move to another part, adjacent or not, that violates no
+    /// constraint, and that part. The gain may be negative. Among parts of equal gain, returns the
+    /// lowest. Returns `None` if there is no such part, or if the vertex cannot move.
     pub(crate) fn anywhere(&mut self, v: u32) -> Option<(i64, u32)> {
         if self.stays(v) {
             return None;
@@ -223,9 +227,10 @@ impl<'a> Mapping<'a> {
         self.cheapest(v, 0..self.parts.len() as u32, false)
     }
 
-    /// Returns the cheapest of some parts to which the move violates no constraint, and the gain,
-    /// which may be negative. If `fill` is true, load bounds are ignored. Returns `None` if there
-    /// is no such part. Does not check whether the vertex is fixed.
+    /// Returns the gain of the best move to one of some parts that violates no constraint, and that
+    /// part. The gain may be negative. Among parts of equal gain, returns the lowest. If `fill` is
+    /// true, load bounds are ignored. Returns `None` if there is no such part. Does not check
+    /// whether the vertex is fixed.
     pub(crate) fn cheapest(
         &mut self,
         v: u32,
@@ -243,7 +248,8 @@ impl<'a> Mapping<'a> {
             .max_by_key(|&(gain, p)| (gain, std::cmp::Reverse(p)))
     }
 
-    /// Returns the sum over edges of weight times distance.
+    /// Returns the sum over edges of weight times distance, where distances are without the
+    /// collocated one.
     pub(crate) fn cost(&self) -> i64 {
         let mut twice = 0;
         for v in 0..self.level.len() as u32 {

@@ -48,7 +48,9 @@ use restarts::Restarts;
 /// more blocks than a distance table can hold ([`BLOCKS`]), it is mapped group by group.
 ///
 /// Returns `None` if the time ends before a mapping is complete. Partial results are discarded, so
-/// that more time never gives a worse mapping.
+/// that more time never gives a worse mapping. [`TimeUse::FillBySize`] has other rules.
+/// [`TimeUse::All`] is the same as [`TimeUse::Once`] without a time limit, with an effort of no
+/// cycles, or group by group.
 pub(crate) fn map(
     inst: &Instance,
     effort: &Effort,
@@ -89,7 +91,8 @@ pub(crate) enum TimeUse<'a> {
 /// Improves a mapping by V-cycles and by restarts with little effort, until the time ends.
 ///
 /// Returns the best mapping. Returns `None` if the time has already ended, or if the instance has
-/// more blocks than a distance table can hold.
+/// more blocks than a distance table can hold. Without a time limit, it ends only after the
+/// deadline or if the search is cancelled.
 pub(crate) fn restarts(
     inst: &Instance,
     block: &[u32],
@@ -109,7 +112,8 @@ pub(crate) fn restarts(
 }
 
 /// Improves a mapping by moves of vertices. Constraints that the mapping satisfies stay satisfied.
-/// Ends early if the time is over.
+/// Ends early if the time is over. With more than [`BLOCKS`] blocks, vertices move only inside
+/// groups of blocks.
 pub(crate) fn improve(
     inst: &Instance,
     block: Vec<u32>,
@@ -126,7 +130,8 @@ pub(crate) fn improve(
 }
 
 /// Maps an instance whose distance table fits in memory. V-cycles and restarts use the remaining
-/// time only with [`TimeUse::All`].
+/// time only with [`TimeUse::All`]. Returns `None` if the time ends before a mapping is complete.
+/// With [`TimeUse::FillBySize`], returns `None` only if filling by size fails.
 fn mapped(
     inst: &Instance,
     wanted: &Effort,
@@ -188,7 +193,7 @@ fn mapped(
     Some(divided.part)
 }
 
-/// Returns the excess over all limits, and the cost.
+/// Returns the excess of a division over all limits, and its cost. A smaller pair is better.
 fn rank(level: &Level, divided: &mut Divided) -> (i64, i64) {
     let seen = Mapping::new(level, &divided.parts, &mut divided.part);
     (seen.excess(), seen.cost())
@@ -247,8 +252,9 @@ fn is_hub_dominated(fine: &Level, coarse: &Level) -> bool {
     coarse.arcs() as f64 > HUB_DOMINATED * fine.arcs() as f64
 }
 
-/// Contracts a level towards about `target` vertices. Returns `None` if the result would hardly be
-/// smaller.
+/// Contracts a level once, towards about `target` vertices, inside the parts. Returns the new level
+/// and its vertex for each old one, and transfers the parts to the new level. Returns `None`, and
+/// changes no part, if the level is small enough, or if the result would hardly be smaller.
 fn contracted(
     fine: &Level,
     target: usize,
@@ -304,7 +310,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Divides the whole network into blocks, one class of distances after the other.
+    /// Divides the whole network into blocks, one class of distances after the other, and returns
+    /// the division. If the time ends, some parts may not be divided. The effort must have a stage.
     fn divide_all(
         &mut self,
         levels: Levels<'_>,
@@ -365,8 +372,8 @@ impl<'a> Stage<'a> {
         divided
     }
 
-    /// Divides a small level as far as its number of vertices permits, through coarser levels of
-    /// its own.
+    /// Divides a small level further, as far as its number of vertices permits, through coarser
+    /// levels of its own. Returns the new division.
     fn attempt(&self, core: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let target = 2 * self.effort.per_part * divided.parts.len();
         let mut levels = Levels::from(core);
@@ -377,7 +384,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Contracts inside the parts down to about `target` vertices, and transfers the parts to the
-    /// new levels.
+    /// new levels. Ends early if the time is over.
     fn contract(
         &self,
         levels: &mut Levels<'_>,
@@ -392,7 +399,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Uncoarsens to the finest level, with [`Self::raise`] on each level.
+    /// Uncoarsens to the finest level, with [`Self::raise`] on each level after the coarsest.
     fn grow(&self, mut levels: Levels<'_>, divided: &mut Divided, random: &mut Random) {
         while let Some((_, map)) = levels.coarser.pop() {
             divided.part = lowered(&map, &divided.part);
@@ -400,7 +407,8 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Returns true if a part can still be divided and time is left.
+    /// Returns true if time is left, and some part has halves at least the distance of the stage
+    /// apart.
     fn unfinished(&self, divided: &Divided) -> bool {
         !self.budget.is_over() && divided.parts.divisible(&self.tree, self.least)
     }

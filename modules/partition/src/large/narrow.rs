@@ -30,7 +30,8 @@ use crate::tuning::narrow::{
     ACROSS, BETWEEN, LEAST, PLACES, REACH, SAMPLE, SHORT, WINDOW, WINDOWS, WORK,
 };
 
-/// Maps an instance that has only load bounds, or returns `None` if its order is not narrow.
+/// Maps an instance that must have only load bounds. Returns `None` if its order is not narrow, if
+/// no cut keeps the load bounds, or if there are fewer than [`LEAST`] vertices.
 pub(super) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Option<Vec<u32>> {
     let (n, k) = (inst.len(), inst.k());
     let most = effort.narrow * (n as f64 / k as f64).sqrt();
@@ -54,8 +55,9 @@ fn spanned(inst: &Instance) -> f64 {
     sum as f64 / looked as f64
 }
 
-/// Returns true if the best bisection of each window of the order costs at least the share
-/// [`ACROSS`] of the best cut between two numbers.
+/// Returns true if the best bisection of each of some windows of the order costs at least the share
+/// [`ACROSS`] of the best cut between two numbers. Windows for which no even bisection is found do
+/// not count.
 fn is_cheapest_across(inst: &Instance, random: &mut Random) -> bool {
     let length = (inst.len() / inst.k()).min(WINDOW);
     (1..=WINDOWS).all(|i| {
@@ -81,7 +83,8 @@ fn is_cheapest_across(inst: &Instance, random: &mut Random) -> bool {
     })
 }
 
-/// Returns the cheapest gap of every stretch of the order, and the gaps at both ends.
+/// Returns the cheapest gap of every stretch of `stretch` vertices in the order, and the gaps at
+/// both ends.
 fn numbered(graph: &Csr, load: impl Fn(u32) -> i64, stretch: usize) -> Vec<Gap> {
     gaps(graph, load, stretch, |at| at as u32, |v| v as usize)
 }
@@ -163,9 +166,9 @@ impl Cut {
     }
 }
 
-/// Returns the level of the vertices near the cuts. Before them, it has one fixed vertex for each
-/// block, which represents all other vertices of the block. It has no load, and its row is empty.
-/// Also returns the load that each block may get from the vertices near the cuts.
+/// Returns the level of the vertices near the cuts. Before them, the level has one fixed vertex for
+/// each block, which represents all other vertices of the block. A fixed vertex has no load, and
+/// its row is empty. Also returns the load that each block may get from the vertices near the cuts.
 fn surroundings(inst: &Instance, block: &[u32], near: &[u32]) -> (Level, Vec<i64>) {
     let k = inst.k();
     let mut local = vec![0_u32; inst.len()];

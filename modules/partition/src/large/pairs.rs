@@ -26,9 +26,10 @@ struct PairSearch<'m, 'a> {
     trail: Vec<u32>,
 }
 
-/// Refines every pair of adjacent parts, in up to `rounds` rounds. After the first round, it
-/// refines only pairs of which a part has changed. It ends when it has visited every edge `times`
-/// times on average, or when the time is over. The cost rises only where load bounds are restored.
+/// Refines every pair of adjacent parts, in up to `rounds` rounds. After the first round, only
+/// pairs of which a part has changed are refined. The search ends when every edge was visited
+/// `times` times on average, or when the time is over. The cost rises only where load bounds are
+/// restored.
 pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, times: usize, random: &mut Random) {
     let (n, k) = (mapping.level.len(), mapping.parts.len());
     let mut state = PairSearch {
@@ -66,7 +67,8 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, times: usize, ran
 }
 
 /// Returns the vertices that have a neighbour in another part, by pair of parts, in order of pairs
-/// and vertices. The upper half of a key is the lower part.
+/// and vertices. Omits pairs of which neither part is active. A vertex occurs once for each such
+/// pair. The upper half of a key is the lower part, and the lower half is the other part.
 fn borders(mapping: &Mapping<'_>, active: &[bool]) -> Vec<(u64, u32)> {
     let mut borders: Vec<(u64, u32)> = Vec::new();
     // Last vertex that was found to have a neighbour in a part, by part.
@@ -94,7 +96,8 @@ impl PairSearch<'_, '_> {
         self.mapping.over(self.pair[0]) + self.mapping.over(self.pair[1])
     }
 
-    /// Searches between two parts. Returns true if it changed the mapping.
+    /// Searches between the two parts in `pair`, starting with the vertices in `border`. Undoes the
+    /// moves after the best state. Returns true if it changed the mapping.
     fn between(&mut self, border: &[(u64, u32)], random: &mut Random) -> bool {
         let pair = self.pair;
         self.search += 1;
@@ -151,7 +154,8 @@ impl PairSearch<'_, '_> {
         keep > 0
     }
 
-    /// Computes the gain of a vertex of the pair and adds the vertex to the search.
+    /// Computes the gain of a vertex and adds the vertex to the search. Does nothing if the vertex
+    /// is in neither part of the pair, or cannot move.
     fn touch(&mut self, v: u32, random: &mut Random) {
         let mapping = &mut *self.mapping;
         let here = mapping.part[v as usize];
@@ -172,8 +176,8 @@ impl PairSearch<'_, '_> {
         self.heaps[side].push((gain, random.next() as u32 >> 8, v));
     }
 
-    /// Returns the side from which the next vertex moves, or `None` if no vertex is left. Drops
-    /// entries that are out of date from the heaps.
+    /// Returns the side (0 or 1) from which the next vertex moves, or `None` if no vertex can move.
+    /// Drops entries that are out of date from the heaps.
     fn next(&mut self) -> Option<usize> {
         for heap in &mut self.heaps {
             let stale = |&(gain, _, v): &(i64, u32, u32)| {

@@ -8,15 +8,15 @@ use crate::random::Random;
 use crate::tuning::large::{FEW, VISITS};
 
 /// Moves load out of parts that are over their bounds, as far as possible. It makes the moves with
-/// the lowest cost per load first.
+/// the highest gain per load first. Ends early if the time is over.
 pub(crate) fn unload(mapping: &mut Mapping<'_>) {
     let level = mapping.level;
     relieve(mapping, |m, p| m.over(p) > 0, |v| level.load[v as usize]);
 }
 
 /// Moves vertices out of parts for which `over` is true, as far as possible. It makes the moves
-/// with the lowest cost per `size` first. Vertices of size 0 do not move. Ends early if the time is
-/// over.
+/// with the highest gain per `size` first. Vertices of size 0 do not move. Ends early if the time
+/// is over.
 pub(crate) fn relieve(
     mapping: &mut Mapping<'_>,
     over: impl Fn(&Mapping<'_>, u32) -> bool,
@@ -124,7 +124,7 @@ pub(crate) fn sweep(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Rando
 }
 
 /// Makes one pass of local searches from every vertex at a boundary, in random order. Returns the
-/// gain of the pass.
+/// gain of the pass, which is not negative.
 ///
 /// A search ends `patience` moves after its best state. The pass ends after a limited number of
 /// edge visits, because dense networks, in which all parts are adjacent, would take too long.

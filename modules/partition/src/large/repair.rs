@@ -29,8 +29,9 @@ pub(crate) fn repair(mapping: &mut Mapping<'_>) {
     }
 }
 
-/// Moves vertices that are in a part that is not open to them, or with a vertex from which they
-/// must be kept apart.
+/// Moves vertices that are in a part that is not open to them, or in a place with a vertex from
+/// which they must be kept apart. Each moves to the cheapest part that allows it, if there is one.
+/// If `fill` is true, load bounds are ignored.
 fn scatter(mapping: &mut Mapping<'_>, fill: bool) {
     let all = 0..mapping.parts.len() as u32;
     for v in 0..mapping.level.len() as u32 {
@@ -42,7 +43,8 @@ fn scatter(mapping: &mut Mapping<'_>, fill: bool) {
     }
 }
 
-/// Moves vertices out of a sum that is above its limit.
+/// Moves vertices out of the parts of the sum with index `at`, as far as possible, until the sum is
+/// not above its limit.
 fn empty(mapping: &mut Mapping<'_>, at: usize) {
     let Some(kept) = mapping.constraints.as_ref().filter(|k| k.over(at) > 0) else {
         return;
@@ -55,7 +57,9 @@ fn empty(mapping: &mut Mapping<'_>, at: usize) {
     relieve(mapping, over, |v| held.further(v)[dim]);
 }
 
-/// Moves vertices into a sum that is below its limit, the cheapest first.
+/// Moves vertices into the parts of the sum with index `at`, the cheapest first, until it is not
+/// below its limit. Tries at most about [`CANDIDATES`] vertices. If `fill` is true, load bounds are
+/// ignored.
 fn gather(mapping: &mut Mapping<'_>, at: usize, fill: bool) {
     let Some(kept) = mapping.constraints.as_ref().filter(|k| k.under(at) > 0) else {
         return;

@@ -60,7 +60,8 @@ impl<'a> Restarts<'a> {
 }
 
 impl Stage<'_> {
-    /// Improves a mapping of the whole network while time is left. `restarts` is `None` if other
+    /// Improves a mapping of the whole network while time is left. Without a time limit, it ends
+    /// only after the deadline or if the search is cancelled. `restarts` is `None` if other
     /// mappings cannot be better.
     pub(super) fn use_up(
         &self,

@@ -9,7 +9,8 @@ use crate::multilevel::bisect::bisect;
 use crate::multilevel::passes::{Sides, Sub};
 use crate::random::Random;
 
-/// Halves all parts whose halves are at least the distance of the stage apart.
+/// Halves all parts whose halves are at least the distance of the stage apart. If the time is over,
+/// all vertices of such a part go to its first half.
 pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, random: &mut Random) {
     let (effort, tree) = (&stage.effort, &stage.tree);
     let Divided { parts, part } = divided;

@@ -8,7 +8,7 @@ use crate::random::Random;
 const COARSEST: usize = 48;
 
 /// Bisects a graph. Returns the violation of the limits, the cut, and the side of each vertex. At
-/// the coarsest level, the best of `tries` initial bisections is used.
+/// the coarsest level, the best of `tries` initial bisections is used, but at least one is tried.
 pub(crate) fn bisect(
     sub: &Sub,
     sides: Sides,

@@ -5,7 +5,8 @@ use crate::instance::Instance;
 use crate::random::Random;
 
 /// Matches vertices along heavy edges to light vertices. Returns the cluster of each vertex, and
-/// the number of clusters. A pair is not heavier than `heaviest`, and `may_join` must allow it.
+/// the number of clusters. A pair is not heavier than `heaviest`, and `may_join` must allow it. A
+/// vertex without a partner is a cluster of its own.
 pub(crate) fn matching(
     graph: &Csr,
     load: impl Fn(u32) -> i64,

@@ -8,8 +8,9 @@ use crate::csr::Csr;
 use crate::instance::Instance;
 use crate::random::Random;
 
-/// Returns an order that is worth cutting: as written, or breadth first or depth first from an end
-/// of the network.
+/// Returns an order of all vertices that is worth cutting. `kind` 0 is the order of their numbers,
+/// an odd `kind` breadth first, and any other depth first. The last two start at an end of the
+/// network.
 pub(crate) fn order(inst: &Instance, kind: usize, random: &mut Random) -> Vec<u32> {
     let n = inst.len();
     if kind == 0 || n == 0 {
@@ -42,7 +43,8 @@ fn breadth_first(inst: &Instance, start: u32) -> Vec<u32> {
     order
 }
 
-/// Returns the vertices depth first, with the heaviest edge first.
+/// Returns all vertices depth first from `start`, with the heaviest edge first. Other components
+/// follow in the order of their lowest vertices. Panics if `start` does not exist.
 fn depth_first(inst: &Instance, start: u32) -> Vec<u32> {
     let n = inst.len() as u32;
     let mut seen = vec![false; n as usize];
@@ -67,8 +69,8 @@ fn depth_first(inst: &Instance, start: u32) -> Vec<u32> {
 /// Cuts the order into one run for each block. Minimises the sum of the traffic over each cut times
 /// the distance of the two blocks that meet there.
 ///
-/// Returns the block of each vertex, or `None` if no such cut keeps the load bounds. The time is
-/// proportional to vertices times blocks.
+/// `order` must contain each vertex once. A run may be empty. Returns the block of each vertex, or
+/// `None` if no such cut keeps the load bounds. The time is proportional to vertices times blocks.
 pub(crate) fn cut(inst: &Instance, order: &[u32]) -> Option<Vec<u32>> {
     let mut place = vec![0_u32; inst.len()];
     (0..).zip(order).for_each(|(i, &v)| place[v as usize] = i);
@@ -129,8 +131,9 @@ pub(crate) fn gaps(
     gaps
 }
 
-/// Returns the gaps that end the runs of the blocks, so that the traffic over each cut times the
-/// distance there is smallest in total.
+/// Returns the index of the gap that ends the run of each block, so that the traffic over each cut
+/// times the distance there is smallest in total. `gaps` must contain at least the gap at the
+/// start.
 ///
 /// Returns `None` if no choice keeps the load bounds, or if it would examine more than `most` gaps.
 /// Time and memory are linear in the number of gaps at which each block can end. If the bounds are

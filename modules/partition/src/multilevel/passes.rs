@@ -101,7 +101,8 @@ pub(crate) struct Passes {
 }
 
 impl Passes {
-    /// Sets up the vertices for the given sides, and empty queues for their gains.
+    /// Sets up the vertices for the given sides, and empty queues for their gains. `side` must
+    /// return 0 or 1.
     fn begin(&mut self, sub: &Sub, side: impl Fn(u32) -> u8) {
         let mut widest = 0;
         (self.load, self.cut) = ([0; 2], 0);
@@ -141,7 +142,8 @@ impl Passes {
         }
     }
 
-    /// Inserts a vertex at the front of its bucket in the queue of a side.
+    /// Inserts a vertex at the front of its bucket in the queue of a side. The vertex must not be
+    /// queued.
     #[inline]
     fn insert(&mut self, side: usize, v: u32) {
         let vertex = &mut self.vertices[v as usize];
@@ -190,7 +192,7 @@ impl Passes {
         None
     }
 
-    /// Returns the violation of the limits, and the cut.
+    /// Returns the size by which the sides exceed their limits together, and the weight of the cut.
     fn worth(&self, sides: Sides) -> (i64, i64) {
         let over = |i: usize| (self.load[i] - sides.most[i]).max(0);
         (over(0) + over(1), self.cut)
@@ -226,7 +228,8 @@ impl Passes {
         }
     }
 
-    /// Returns the side from which the next vertex moves, and the best vertex of that side.
+    /// Returns the side from which the next vertex moves, and the best vertex of that side. Returns
+    /// `None` if no vertex can move, see [`side_to_leave`].
     fn next(&mut self, sides: Sides) -> Option<(usize, u32)> {
         let top = [self.best(0), self.best(1)];
         let gains = top.map(|v| v.map(|v| self.vertices[v as usize].gain));
@@ -235,8 +238,9 @@ impl Passes {
         top[from].map(|v| (from, v))
     }
 
-    /// Grows the first side from a random vertex. Always adds a vertex that increases the cut
-    /// least.
+    /// Returns the side of each vertex after growing the first side to about its desired size.
+    /// Begins with the vertices fixed to it, and then a random vertex. In every fourth attempt, the
+    /// last free vertex takes its place. Always adds a vertex that increases the cut about least.
     pub(super) fn grow(
         &mut self,
         sub: &Sub,
@@ -283,8 +287,8 @@ impl Passes {
         self.vertices.iter().map(|vertex| vertex.side).collect()
     }
 
-    /// Makes passes of single moves, each undone back to its best prefix. Returns the violation and
-    /// the cut.
+    /// Improves `side`, which contains the side of each vertex, by passes of single moves, each
+    /// undone back to its best prefix. Returns the size above the limits and the weight of the cut.
     pub(super) fn refine(
         &mut self,
         sub: &Sub,
@@ -354,7 +358,8 @@ impl Passes {
 /// space left on each side.
 ///
 /// An overfull side is chosen first, then the side with the better gain, then the fuller side. A
-/// move may overfill the other side by one vertex. The next moves then come from that side.
+/// move may overfill the other side by one vertex. The next moves then come from that side. Returns
+/// `None` if neither side has a vertex, or if only one has and the other side is overfull.
 pub(crate) fn side_to_leave(gain: [Option<i64>; 2], room: [i64; 2]) -> Option<usize> {
     match (gain, room.map(|room| room < 0)) {
         ([Some(_), _], [true, false]) => Some(0),

@@ -56,7 +56,7 @@ impl Best {
         self.excess == 0.0
     }
 
-    /// Keeps the mapping of the state if it is feasible and better.
+    /// Keeps the mapping of the state if it is feasible, and cheaper than a feasible kept one.
     #[inline]
     pub(crate) fn keep(&mut self, state: &State<'_>) {
         if state.faults == 0 && (state.cost < self.cost || !self.feasible()) {
@@ -78,8 +78,8 @@ impl Best {
 }
 
 /// Returns a temperature at which typical moves of some vertices are accepted now and then. It is
-/// the mean change of cost of sample moves to the blocks of neighbours, or to other blocks if the
-/// neighbour is in the same block. It is 1 if no sample move changes the cost.
+/// the mean absolute change of cost of sample moves to the blocks of neighbours, or to other blocks
+/// if the neighbour is in the same block. It is 1 if no sample move changes the cost.
 pub(crate) fn typical(state: &State<'_>, vertices: impl Iterator<Item = u32>) -> f64 {
     let k = state.inst.k() as u32;
     let mut sum = 0.0;
@@ -101,9 +101,9 @@ pub(crate) fn typical(state: &State<'_>, vertices: impl Iterator<Item = u32>) ->
     if count == 0.0 { 1.0 } else { sum / count }
 }
 
-/// Anneals a mapping for a number of steps and returns the best mapping found. The first
-/// temperature is `warmth` times the one that [`typical`] returns, and the last is the share `part`
-/// of it.
+/// Anneals a mapping as [`anneal`] does, for `steps` steps, rounded up to a multiple of 1,024 and
+/// at least one multiple. Returns the best mapping found. The first temperature is `warmth` times
+/// the one that [`typical`] returns, and the last is the share `part` of it.
 pub(crate) fn annealed(
     inst: &Instance,
     block: Vec<u32>,
@@ -117,16 +117,18 @@ pub(crate) fn annealed(
     anneal(&mut state, random, &schedule)
 }
 
-/// Anneals from the given state, and returns the best mapping found: a feasible one if there is
-/// any. Ends early at the time limit of the schedule.
+/// Anneals from the given state, and returns the best mapping found: the cheapest feasible one if
+/// there is any, and otherwise the better of the first and the last. Leaves the last mapping in
+/// `state`. Ends early at the time limit of the schedule.
 pub(crate) fn anneal(state: &mut State<'_>, random: &mut Random, schedule: &Schedule) -> Best {
     let inst = state.inst;
     let all: Vec<u32> = (0..inst.k() as u32).collect();
     anneal_within(state, random, schedule, 0..inst.len() as u32, &all)
 }
 
-/// Anneals some vertices in and between some blocks, and returns the best mapping found. `vertices`
-/// must be all vertices in `blocks`.
+/// Anneals some vertices in and between some blocks as [`anneal`] does, and returns the best
+/// mapping found. `vertices` must be all vertices in `blocks`. Returns the given mapping if no
+/// vertex is allowed in two of the blocks.
 pub(crate) fn anneal_within(
     state: &mut State<'_>,
     random: &mut Random,

@@ -10,7 +10,8 @@ use crate::instance::Instance;
 use crate::watch::Watch;
 
 /// Improves a mapping in place until no single move or swap helps, the time is over, or the search
-/// is cancelled. Does not break more limits than the mapping did before.
+/// is cancelled. Vertices move only to blocks of their neighbours on other hosts, or swap places
+/// with a vertex there. Does not break more limits than the mapping did before.
 ///
 /// Does nothing for a single host, without a table of distances, or if vertices times blocks exceed
 /// 65,536. So large instances keep the mapping of least cost.
@@ -101,7 +102,8 @@ impl Leaving {
         Leaving { host, traffic }
     }
 
-    /// Moves a vertex. Traffic between two hosts counts at both.
+    /// Moves a vertex to block `to` in `state`, and updates the traffic of the hosts. Traffic
+    /// between two hosts counts at both.
     fn shift(&mut self, state: &mut State<'_>, v: u32, to: u32) {
         let here = self.host[state.block[v as usize] as usize];
         let then = self.host[to as usize];

@@ -14,8 +14,8 @@ use crate::instance::Instance;
 use crate::multilevel::coarsen::may_join;
 use crate::random::Random;
 
-/// Combines two mappings. Returns a mapping that is not worse than `first`, and the number of
-/// steps.
+/// Combines two mappings. Returns a mapping that is not worse than `first`, and the number of steps
+/// that the work counts as. `other` contains the block of each vertex.
 pub(crate) fn combine(
     inst: &Instance,
     first: &Best,

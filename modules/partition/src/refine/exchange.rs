@@ -46,7 +46,8 @@ struct Division {
 }
 
 impl Division {
-    /// Returns the cost that an item adds in a block, given the choices of the items before it.
+    /// Returns the cost that the item `at` adds in the block with index `c`, given the choices of
+    /// the items before it. Excess over upper limits and broken separation have a price.
     fn added(&self, state: &State<'_>, at: usize, c: usize, price: f64) -> f64 {
         let (k, d) = (self.blocks.len(), state.inst.dims());
         let mut more = self.outside[at * k + c];
@@ -84,7 +85,8 @@ impl Division {
         (0..self.load.len()).map(under).sum()
     }
 
-    /// Computes the cost of the present division as the upper bound of the search.
+    /// Computes the cost of the present division as the upper bound of the search. The items must
+    /// be outside their blocks, and are afterwards.
     fn begin(&mut self, state: &State<'_>, price: f64) {
         let mut paid = 0.0;
         for at in 0..self.items.len() {
@@ -103,7 +105,8 @@ impl Division {
         }
     }
 
-    /// Places the items from this one on, by branch and bound.
+    /// Places the items from index `at` on, by branch and bound. `paid` is the cost so far. Updates
+    /// `best` and `least` if it finds a cheaper division. Ends early after `TRIES` tries.
     fn place(&mut self, state: &State<'_>, at: usize, paid: f64, price: f64) {
         self.tries += 1;
         if at == self.items.len() {
@@ -132,7 +135,8 @@ impl Division {
 }
 
 /// Chooses the blocks and vertices of a division. It starts from a random vertex, or from one in an
-/// overfull block, and adds blocks of its neighbours and random ones.
+/// overfull block, and adds blocks of its neighbours and random ones. The result has one to four
+/// different blocks, and vertices in them. Panics if the instance has no vertices.
 fn choose(state: &State<'_>, random: &mut Random) -> (Vec<u32>, Vec<u32>) {
     let (inst, k) = (state.inst, state.inst.k() as u32);
     let mut v = random.below(inst.len()) as u32;
@@ -192,7 +196,8 @@ fn choose(state: &State<'_>, random: &mut Random) -> (Vec<u32>, Vec<u32>) {
     (blocks, items)
 }
 
-/// Divides some vertices again. Returns the number of tries.
+/// Divides some vertices again, and changes the state to the best division found. `heat` scales the
+/// random costs, and `price` the cost of excess. Returns the number of tries.
 fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> u64 {
     let inst = state.inst;
     let (blocks, mut items) = choose(state, random);
@@ -292,7 +297,8 @@ fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> 
 }
 
 /// Runs the schedule from the given state, and counts steps like annealing does. Returns the best
-/// mapping that occurred, and the number of steps.
+/// mapping that occurred, and the number of steps. Ends early at the time limit of the schedule.
+/// Panics if the instance has no vertices.
 pub(crate) fn exchange(
     state: &mut State<'_>,
     random: &mut Random,
@@ -327,8 +333,8 @@ pub(crate) fn exchange(
     (best.or(state), spent)
 }
 
-/// Improves a mapping by divisions for a number of steps. Returns a mapping that is not worse, and
-/// the number of steps.
+/// Improves a mapping by divisions for about `steps` steps, or until the time is over. Returns a
+/// mapping that is not worse, and the number of steps made. Panics if the instance has no vertices.
 pub(crate) fn improve(
     inst: &Instance,
     best: &Best,

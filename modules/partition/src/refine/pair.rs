@@ -35,7 +35,8 @@ struct Step {
 }
 
 impl Step {
-    /// Returns the cost of the edges to open vertices, if the vertex is on this side.
+    /// Returns the cost of the edges to open vertices, if the vertex is on this side (0 or 1).
+    /// `pattern` contains the side of each open vertex as a bit.
     fn added(&self, pattern: u32, side: u32) -> i32 {
         let apart = |b: &&(u32, i32)| pattern >> b.0 & 1 != side;
         self.back.iter().filter(apart).map(|b| b.1).sum()
@@ -109,7 +110,8 @@ impl Pair {
         Some(pair)
     }
 
-    /// Returns the part of the cost that depends on the sides.
+    /// Returns the part of the cost that depends on the sides. `side_of` contains the side of each
+    /// vertex of the pair, on which it must be allowed.
     fn cost(&self, side_of: &[u8]) -> i64 {
         let mut sum = 0;
         for (v, &side) in side_of.iter().enumerate() {
@@ -125,8 +127,9 @@ impl Pair {
         &self.near[self.first[v] as usize..self.first[v + 1] as usize]
     }
 
-    /// Returns an order with few open vertices. The next vertex is always the one that leaves the
-    /// fewest open. Returns `None` if too many are open or the tables are too large.
+    /// Returns an order with few open vertices, as one step for each vertex and a last step without
+    /// one. The next vertex is always the one that leaves the fewest open. Returns `None` if too
+    /// many are open or the tables are too large.
     fn steps(&self, random: &mut Random) -> Option<Vec<Step>> {
         let n = self.vertices.len();
         // Neighbours that are not yet placed.
@@ -186,8 +189,8 @@ impl Pair {
         Some(steps)
     }
 
-    /// Returns the least load that the first block may have of a load `sum`, and the number of
-    /// loads that it may have from there on.
+    /// Returns the least load that the first block may have if both blocks have the load `sum`
+    /// together, and the number of loads that it may have from there on. All loads are in units.
     fn loads_of_first(&self, sum: i64) -> (i64, usize) {
         let least = (sum - self.most[1]).max(0);
         (least, (sum.min(self.most[0]) - least + 1).max(0) as usize)

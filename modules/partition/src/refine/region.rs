@@ -28,8 +28,8 @@ struct Level {
 }
 
 impl Region {
-    /// Selects some members of a random group at the given depth. Returns `None` if there is no
-    /// such group.
+    /// Selects two to four members of a random group with several members at the given depth.
+    /// Returns `None` if there is no such group.
     pub(crate) fn at(inst: &Instance, depth: u32, random: &mut Random) -> Option<Self> {
         let machine = &inst.shared.machine;
         let groups = machine.groups_at(depth);
@@ -42,19 +42,21 @@ impl Region {
         Some(Self(machine.blocks_of(&parts)))
     }
 
-    /// Returns the whole machine.
+    /// Returns the region of all blocks.
     pub(crate) fn whole(inst: &Instance) -> Self {
         Self((0..inst.k() as u32).collect())
     }
 
-    /// Returns the number of depths at which groups with several members may be.
+    /// Returns one more than the largest depth of a group with several members, or 0 if there is no
+    /// such group.
     pub(crate) fn depths(inst: &Instance) -> u32 {
         let nodes = inst.shared.machine.nodes().iter();
         let groups = nodes.filter(|n| n.children.len() > 1);
         groups.map(|n| n.depth + 1).max().unwrap_or(0)
     }
 
-    /// Creates an instance that consists of the region.
+    /// Creates the level of the single vertices in the region. `block` contains the block of each
+    /// vertex. For each other block with vertices, it has one vertex that represents these.
     fn cut_out(&self, inst: &Instance, block: &[u32]) -> Level {
         let inside = marks(&self.0, inst.k());
         let mut map = vec![u32::MAX; inst.len()];
@@ -86,7 +88,8 @@ impl Region {
     }
 
     /// Improves the mapping inside the region, with `effort` steps for each vertex and level.
-    /// Returns the best mapping that it found, and the number of steps.
+    /// Returns the best mapping that it found, which may be worse than `best`, and the number of
+    /// steps.
     pub(crate) fn improve(
         &self,
         inst: &Instance,

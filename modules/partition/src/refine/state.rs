@@ -78,7 +78,8 @@ impl<'a> State<'a> {
         i64::from(self.distress(i, load) > 0)
     }
 
-    /// Returns the amount by which a load is beyond its limits.
+    /// Returns the amount by which a load is above the upper limit or below the lower limit of the
+    /// sum with index `i`, or 0.
     #[inline]
     fn distress(&self, i: usize, load: i64) -> i64 {
         let shared = &self.inst.shared;
@@ -100,15 +101,16 @@ impl<'a> State<'a> {
         &self.table[v as usize * self.k..(v as usize + 1) * self.k]
     }
 
-    /// Returns the change of cost if the vertex moved.
+    /// Returns the change of cost if the vertex moved to block `to`.
     #[inline]
     pub(crate) fn move_cost(&self, v: u32, to: u32) -> i64 {
         let row = self.costs(v);
         row[to as usize] - row[self.block[v as usize] as usize]
     }
 
-    /// Returns the change of excess, in mean blocks, if `v` moved to block `to`, and `back`, if
-    /// given, from there to the block of `v`.
+    /// Returns the change of excess if `v` moved to block `to`, and `back`, if given, from there to
+    /// the block of `v`. The unit is the mean sum of a block in each dimension. Pairs that must be
+    /// apart count too.
     #[inline]
     pub(crate) fn excess_change(&self, v: u32, to: u32, back: Option<u32>) -> f64 {
         let from = self.block[v as usize];
@@ -154,8 +156,8 @@ impl<'a> State<'a> {
         change
     }
 
-    /// Returns the number of vertices in a block that must be apart from `v`, not counting
-    /// `except`.
+    /// Returns the number of vertices in a block, or in its place, that must be apart from `v`, not
+    /// counting `except`.
     fn clashes(&self, v: u32, block: u32, except: Option<u32>) -> i64 {
         let met = self.inst.clashes(v, block, &self.block) as i64;
         let Some(other) = except else { return met };
@@ -240,7 +242,8 @@ impl<'a> State<'a> {
         self.block[v as usize] = to;
     }
 
-    /// Returns the total excess in mean blocks, which is 0 if feasible.
+    /// Returns the total excess over all limits, which is 0 if feasible. The unit is the mean sum
+    /// of a block in each dimension. Each pair that must be apart but is together adds a constant.
     pub(crate) fn excess(&self) -> f64 {
         let shared = &self.inst.shared;
         let mut total = 0.0;
@@ -257,7 +260,7 @@ impl<'a> State<'a> {
 const COSTLY: usize = 8;
 const FEW: usize = 16;
 
-/// Computes the cost of a vertex with many neighbours in all blocks, along the tree of the machine.
+/// Sets `row` to the cost of the edges of a vertex in each block, along the tree of the machine.
 /// Takes time in its neighbours plus the nodes, instead of neighbours times blocks. `sums` is
 /// scratch space: for each node, the weight of the edges into it, and the cost of the edges out of
 /// it.

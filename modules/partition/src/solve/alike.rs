@@ -70,9 +70,9 @@ impl<'a> Parts<'a> {
         self.members.of(part as usize)
     }
 
-    /// Describes a part: its vertices in order, each with its sizes and its edges. An edge contains
-    /// the position of a neighbour inside, or the number of one outside. Equal parts have equal
-    /// descriptions.
+    /// Replaces `words` by a description of a part: its vertices in order, each with its sizes, its
+    /// set of blocks and its edges. An edge contains the position of a neighbour inside, or the
+    /// number of one outside. Equal parts have equal descriptions.
     fn describe(&self, part: u32, words: &mut Vec<i64>) {
         words.clear();
         for &v in self.members(part) {
@@ -92,7 +92,8 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Returns the classes of parts that may change places. Each class has several parts.
+    /// Returns the classes of parts that may change places. Each class has several parts. Omits
+    /// parts of more than [`ALIKE`] vertices, and parts with vertices that must be kept apart.
     fn classes(&self) -> Vec<Vec<u32>> {
         let apart = |v: &u32| {
             self.inst

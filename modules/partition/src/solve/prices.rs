@@ -17,8 +17,9 @@ use crate::watch::Watch;
 
 /// Returns the mappings of short searches at other prices, all starting from the old mapping. The
 /// first list is limited by steps, equally with and without a time limit. The second is limited by
-/// a share of the time, if that allows for more. Both lists are empty for a large instance, and
-/// without a previous mapping.
+/// a share of the time, if that allows for more. Prices at which a cost could get too large are
+/// skipped. Both lists are empty for a large instance, and without a previous mapping. Returns the
+/// first error of a search.
 pub(super) fn others(
     problem: &Problem<'_>,
     inst: &Instance,

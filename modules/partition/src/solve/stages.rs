@@ -131,7 +131,8 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Runs the strategy. If its mapping breaks a rule, another one is packed.
+    /// Runs the strategy. If its mapping breaks a rule, another one is packed. Returns the error of
+    /// the strategy, or of packing.
     pub(super) fn search(&mut self) -> Result<Found, Error> {
         let old = self.problem.migration;
         let old = old.map(|old| self.in_instance(|v| old.block_of[v]));
@@ -150,8 +151,9 @@ impl<'a> Stages<'a> {
         Ok(found)
     }
 
-    /// Converts a mapping of the graph's vertices to vertices of the instance. A vertex without a
-    /// block gets the block of its neighbour with the heaviest edge.
+    /// Converts a mapping of the graph's vertices to vertices of the instance. A vertex without an
+    /// allowed block gets the block of its neighbour with the heaviest edge, or block 0 if no
+    /// neighbour has one. If that block is not allowed either, it gets the first allowed block.
     fn in_instance(&self, block_of: impl Fn(usize) -> Option<u32>) -> Vec<u32> {
         let inst = &self.inst;
         let mut block = vec![None; inst.len()];
@@ -174,7 +176,8 @@ impl<'a> Stages<'a> {
     }
 
     /// Runs the strategy from known mappings. A search without a feasible mapping ends after the
-    /// share `patience` of its budget.
+    /// share `patience` of its budget. Replaces the warnings by those of the strategy. Returns the
+    /// error of the strategy.
     fn run(&mut self, initial_solutions: Vec<Vec<u32>>, patience: f64) -> Result<Found, Error> {
         let run = match &self.options.strategy.run {
             Run::Engine(run) => *run,
@@ -205,7 +208,8 @@ impl<'a> Stages<'a> {
         )
     }
 
-    /// Runs a strategy of a library user. If its mapping breaks a rule, another one is packed.
+    /// Runs a strategy of a library user. If its mapping breaks a rule, another one is packed, with
+    /// a warning. Returns the error of the strategy, or of packing.
     fn run_user_strategy(&mut self, run: &UserStrategy) -> Result<Found, Error> {
         let options = self.options;
         let limits = SearchLimits {
@@ -226,7 +230,9 @@ impl<'a> Stages<'a> {
 
     /// Runs this crate's own search. It begins with the mappings of simple rules and packing, so it
     /// is not worse than those. If no mapping is known to be within the load bounds, they are
-    /// raised before the search has used its whole budget.
+    /// raised before the search has used its whole budget. `old` is the previous mapping, if there
+    /// is one. Returns an error of a strategy, or [`Error::Infeasible`] if packing fails or the
+    /// balance is strict.
     fn portfolio(&mut self, old: Option<Vec<u32>>) -> Result<Found, Error> {
         let (mut known, mut others) = self.baselines()?;
         let mut all = known.iter().chain(&others);
@@ -296,7 +302,8 @@ impl<'a> Stages<'a> {
             .expect("what was packed is one"))
     }
 
-    /// Raises the load bounds. Returns the known mappings that are within them, and a packed one.
+    /// Raises the load bounds. Returns the known mappings that are within them, and then a packed
+    /// one. Returns the error of [`raise`](Self::raise).
     fn raised_initial_solutions(&mut self, known: &[Vec<u32>]) -> Result<Mappings, Error> {
         let packed = self.raise(1.0)?;
         let mut initial_solutions = self.feasible(known);
@@ -304,8 +311,9 @@ impl<'a> Stages<'a> {
         Ok(initial_solutions)
     }
 
-    /// Returns the cheapest of the found and the known mappings, if any of them is within all
-    /// bounds.
+    /// Returns the cheapest of the found and the known mappings that is within all bounds, or
+    /// `None` if there is none. `initial_solutions` are the known mappings, which must be within
+    /// all bounds.
     fn best(&self, found: Found, initial_solutions: &[Vec<u32>]) -> Option<Found> {
         // On a large network each computation of a cost takes time.
         let costs: Vec<i64> = initial_solutions
@@ -344,7 +352,9 @@ impl<'a> Stages<'a> {
     }
 
     /// Returns the mappings of strategies that take little time compared with the search. The first
-    /// list is from this crate, and the second from other engines.
+    /// list is from this crate, and the second from other engines. Mappings may be infeasible.
+    /// Shortens the budget by the time that later steps need. Returns the first error of a
+    /// strategy.
     fn baselines(&mut self) -> Result<(Mappings, Mappings), Error> {
         let (n, ends) = (self.inst.len(), self.inst.targets.len());
         let entries = n + ends;
@@ -389,8 +399,8 @@ impl<'a> Stages<'a> {
         Ok((known, others))
     }
 
-    /// Returns the mapping of another strategy of this crate, and an empty list for a user's
-    /// strategy.
+    /// Returns the mapping of another strategy of this crate, or its error. Returns an empty list
+    /// for a user's strategy.
     fn mapping_of(
         &self,
         strategy: &Strategy,
@@ -437,7 +447,8 @@ impl<'a> Stages<'a> {
     }
 
     /// Computes a lower bound by the structure of the network, and uses a better mapping if this
-    /// finds one. Then it improves the bottleneck, if that is the objective.
+    /// finds one. Then it improves the bottleneck, if that is the objective. If the search was
+    /// interrupted, adds a warning and ends further proofs at once.
     pub(super) fn prove(&mut self, found: &mut Found) {
         let inst = &self.inst;
         if self.budget.ended() {

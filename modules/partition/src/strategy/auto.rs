@@ -25,7 +25,8 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
 
 /// Returns a mapping from the engine for large networks, or the cheapest known mapping if the time
 /// is too short for that. If no mapping is known, the engine first tries to finish within the time.
-/// If that fails, it ignores the time limit.
+/// If that fails, it ignores the time limit. A result that breaks a rule is repaired as far as
+/// possible.
 fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     let (inst, budget) = (context.inst, context.budget);
     let random = &mut context.random;
@@ -64,7 +65,8 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     block
 }
 
-/// Runs a short search without proofs, as the initial solution of other strategies.
+/// Runs a short search without proofs, and returns its mapping as the initial solution of other
+/// strategies. The mapping may be infeasible.
 pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
     let inst = context.inst;
     if inst.k() == 1 {

@@ -57,12 +57,13 @@ pub(super) struct Solution {
 }
 
 impl ExternalSolver {
-    /// Finds a solver by path, or by name on `PATH`. Its file name decides which options and which
-    /// answer format it gets.
+    /// Creates a solver from a path, or from a name that is looked up on `PATH` when the solver
+    /// starts. Its file name decides which options and which answer format it gets.
     ///
     /// # Errors
     ///
     /// Returns a message if the file name is not that of a known solver, or if `launch` fails.
+    /// Without `launch`, [`plain`] takes its place.
     pub(super) fn new(path: &Path, launch: Option<Launch>) -> Result<ExternalSolver, String> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let kind = match &*name {
@@ -164,7 +165,8 @@ impl ExternalSolver {
     }
 }
 
-/// Creates the command for a solver by default. Returns an error if the path does not exist.
+/// Creates the command for a solver by default. Returns an error if a path with a folder does not
+/// exist. A name without a folder is not checked.
 fn plain(path: &Path) -> io::Result<Command> {
     // A name without a folder is looked up on `PATH` when the command starts.
     if path.components().count() > 1 {
@@ -225,8 +227,8 @@ impl Files {
         }
     }
 
-    /// Returns the last line that the solver printed, as a suffix for a message. The text is empty
-    /// if the solver printed nothing.
+    /// Returns the last line that the solver printed, as the end of a message: `; its last output:
+    /// LINE`. The text is empty if the solver printed no text.
     fn last_output(&self) -> String {
         let output = fs::read(&self.output).unwrap_or_default();
         let output =
@@ -247,7 +249,7 @@ impl Drop for Files {
 type Answer = (Status, HashMap<String, f64>);
 
 /// Parses the answer of `cbc`: `Optimal - objective value 12`, then lines `[**] number name value
-/// cost`.
+/// cost`. Returns `None` if the text has another form.
 fn cbc(text: &str) -> Option<Answer> {
     let mut lines = text.lines();
     let status = match lines.next()?.split_whitespace().next()? {

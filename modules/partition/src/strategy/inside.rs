@@ -20,10 +20,10 @@ struct Inside {
     blocks: Vec<u32>,
 }
 
-/// Searches each of the uppermost groups separately, starting from its part of a mapping. All
-/// groups together get at most `share` of the budget. Returns the number of steps that the searches
-/// may have taken. Does nothing and returns 0 for a small instance, an infeasible mapping, or an
-/// instance with other limits than load bounds.
+/// Searches each of the uppermost groups separately, starting from its part of `best`, and puts the
+/// improvements into `best`. All groups together get at most `share` of the budget. Returns the
+/// number of steps that the searches may have taken. Does nothing and returns 0 for a small
+/// instance, an infeasible mapping, or an instance with other limits than load bounds.
 ///
 /// `search` is called for each group. It may call this function again for the groups inside.
 pub(super) fn improve(
@@ -75,7 +75,7 @@ fn fits(inst: &Instance) -> bool {
     inst.is_plain() && !inst.shared.has_places()
 }
 
-/// Returns the uppermost groups that have several members.
+/// Returns the uppermost groups that have several blocks, below the smallest group of all blocks.
 fn groups(inst: &Instance) -> Vec<u32> {
     let machine = &inst.shared.machine;
     let mut members = machine.members_of(vec![0]);
@@ -99,7 +99,8 @@ impl Inside {
         }
     }
 
-    /// Returns the block of each vertex of the group, numbered within the group.
+    /// Returns the block of each vertex of the group, numbered within the group. `block` contains
+    /// the block of each vertex of the whole instance.
     fn pick(&self, block: &[u32]) -> Vec<u32> {
         let place = |b: u32| self.blocks.partition_point(|&o| o < b) as u32;
         self.vertices

@@ -18,8 +18,8 @@ pub(super) fn names(variables: &ProblemVariables) -> HashMap<Variable, String> {
         .collect()
 }
 
-/// Returns the program that minimizes `objective` under `rules`. It must have at least one
-/// variable.
+/// Returns the text of the program that minimizes `objective` under `rules`. The program must have
+/// at least one variable. Panics if `names` lacks a variable.
 pub(super) fn write(
     variables: &ProblemVariables,
     names: &HashMap<Variable, String>,
@@ -54,7 +54,8 @@ pub(super) fn write(
     out
 }
 
-/// Appends the linear terms of an expression. A line may end before a sign.
+/// Appends the linear terms of an expression to `out`. A line may end before a sign. An empty sum
+/// becomes the first name times 0.
 fn sum(out: &mut String, expression: &Expression, names: &HashMap<Variable, String>) {
     let mut terms: Vec<(f64, &str)> = expression
         .linear_coefficients()

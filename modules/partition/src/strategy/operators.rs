@@ -76,7 +76,7 @@ impl Operators {
 
     /// Adds the operators that divide a few blocks at a time, because the loads hardly fit. They
     /// take more time than they gain if the loads fit easily. `all` is the number of steps in
-    /// total.
+    /// total. Does nothing if they were added before.
     pub(crate) fn fit_tightly(&mut self, all: u64) {
         if !self.arms.iter().any(Arm::divides) {
             let [short, last] = DIVISIONS;
@@ -86,7 +86,8 @@ impl Operators {
         }
     }
 
-    /// Returns the operator that brings a mapping within its bounds, which is the last one.
+    /// Returns the index of the operator that brings a mapping within its bounds, which is the last
+    /// one. Adds it first if necessary, as [`fit_tightly`](Self::fit_tightly) does.
     pub(crate) fn repair(&mut self, all: u64) -> usize {
         self.fit_tightly(all);
         self.arms.len() - 1
@@ -100,8 +101,8 @@ impl Operators {
         }
     }
 
-    /// Records a try. The first try of an operator counts as a small gain, so that each operator
-    /// gets several tries.
+    /// Records the gain and the steps of a try of the operator with index `way`. The first try
+    /// counts as an additional gain of `hope`, so that each operator gets several tries.
     pub(crate) fn credit(&mut self, way: usize, gain: f64, hope: f64, steps: u64) {
         let way = &mut self.arms[way];
         if way.total == 0 {
@@ -113,9 +114,10 @@ impl Operators {
         way.total += steps;
     }
 
-    /// Returns true if divisions have had fewer steps than all other operators together. If load is
-    /// the only limit and leaves little room, divisions gain most. But each division takes many
-    /// steps, so the short operators would always be chosen first.
+    /// Returns true if there are divisions, load is the only dimension, and divisions have had
+    /// fewer steps than all other operators together. If load is the only limit and leaves little
+    /// room, divisions gain most. But each division takes many steps, so the short operators would
+    /// always be chosen first.
     fn lacks_divisions(&self) -> bool {
         let steps = |divide| {
             let those = self.arms.iter().filter(|w| w.divides() == divide);
@@ -124,8 +126,9 @@ impl Operators {
         self.plain && self.arms.iter().any(Arm::divides) && steps(true) < steps(false)
     }
 
-    /// Chooses the next operator: one that was never tried, otherwise mostly the one with the best
-    /// recent gain per step, and sometimes the one with the fewest steps.
+    /// Returns the index of the next operator. If divisions lack steps, chooses only among them.
+    /// Takes the first one that was never tried, otherwise mostly the one with the best recent gain
+    /// per step, and sometimes the one with the fewest steps.
     pub(crate) fn choose(&self, random: &mut Random) -> usize {
         let lack = self.lacks_divisions();
         let all = || {

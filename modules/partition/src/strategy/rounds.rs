@@ -43,7 +43,8 @@ fn most_of_a_time() -> u64 {
     u64::MAX
 }
 
-/// Returns the number of steps that a search has taken at the end of a round.
+/// Returns the number of steps that a search has taken at the end of the round with this number.
+/// Later rounds have larger values.
 fn end_of(round: u32) -> u64 {
     match round < DEFAULT {
         true => STEPS >> (GROWTH * (DEFAULT - round)),
@@ -104,7 +105,8 @@ fn round<'a>(context: &Context<'a>, steps: u64, limit: Limit) -> Round<'a> {
 }
 
 /// Runs a round until the search has taken `end` steps, and then proofs with as much work. Returns
-/// true if the search is over.
+/// true if the search is over: its limit or its time is used up, it was cancelled, or it is out of
+/// patience. Runs no round if the search has taken these steps already.
 fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: Limit) -> bool {
     let budget = context.budget;
     let from = search.spent;
@@ -130,7 +132,8 @@ fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: 
     search.spent >= limit.most || budget.used() >= 1.0
 }
 
-/// Runs the search for the time that is left after the rounds that all searches begin with.
+/// Runs the search for the time that is left after the rounds that all searches begin with, and
+/// returns its result.
 fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit) -> Found {
     let budget = context.budget;
     // State from which a search without a time limit would continue.
@@ -199,8 +202,8 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
     }
 }
 
-/// Runs the remaining rounds of a search without a time limit, from its saved state. Returns the
-/// number of steps.
+/// Runs the remaining rounds of a search without a time limit, from its saved state, and adds its
+/// best mapping and its bound to `search`. Returns the number of steps.
 fn run_untimed_rounds(
     search: &mut Search<'_>,
     context: &Context<'_>,
@@ -226,7 +229,8 @@ fn run_untimed_rounds(
 }
 
 /// Tries to prove the best mapping, or to find a better one, by the structure of the network.
-/// Updates the lower bound of the search.
+/// Updates the lower bound of the search. Returns `None` if the search has no feasible mapping, or
+/// if [`structure::solve`] returns `None`.
 fn proof(
     search: &mut Search<'_>,
     context: &mut Context<'_>,

@@ -61,7 +61,8 @@ pub(super) struct Search<'a> {
     proving: u64,
 }
 
-/// Inserts a mapping into a sorted list of the best, unless the list contains it.
+/// Inserts a mapping into a list of at most `KEPT` mappings, sorted with the best first, unless the
+/// list contains it. Drops the worst if the list gets too long.
 fn keep(list: &mut Vec<Best>, found: Best) {
     if list.iter().all(|o| o.block != found.block) {
         let at = list.partition_point(|o| !found.beats(o));
@@ -77,7 +78,8 @@ impl Search<'_> {
         }
     }
 
-    /// Adds one more initial solution to the pool. Returns the number of steps.
+    /// Creates one more initial solution and adds it to the pool. Returns the number of steps. Adds
+    /// none and returns 1 if the time is over.
     fn start(&mut self, round: &Round<'_>, random: &mut Random) -> u64 {
         let short = round.planned() / SHORT < self.inst.len() as u64;
         let mode = (self.lines, short);
@@ -123,8 +125,8 @@ impl Search<'_> {
         spent
     }
 
-    /// Replaces the present mapping by the best in the pool. Returns the present one, or `None` if
-    /// the pool is empty.
+    /// Replaces the present mapping by the best one in the pool, which leaves the pool. Returns the
+    /// replaced mapping. Returns `None`, without a change, if the pool is empty.
     fn next_from_pool(&mut self) -> Option<Best> {
         if self.pool.is_empty() {
             return None;
@@ -133,7 +135,8 @@ impl Search<'_> {
         Some(std::mem::replace(&mut self.now, next))
     }
 
-    /// Applies an operator to the present mapping. Returns the number of steps.
+    /// Applies an operator to the present mapping, and replaces the mapping if the result is not
+    /// worse. Returns the number of steps, or 1 if the operator cannot be applied.
     fn apply(&mut self, operator: Operator, random: &mut Random) -> u64 {
         let (inst, stop_at) = (self.inst, self.stop_at);
         let improved = match operator {
@@ -167,9 +170,9 @@ impl Search<'_> {
         spent
     }
 
-    /// Divides some pairs of blocks again. The blocks of a pair are in different members of a group
-    /// of this depth. Returns `None` if there is no such group, or if the present mapping is not
-    /// feasible.
+    /// Divides some pairs of blocks of the present mapping again. Returns the new mapping, and the
+    /// number of steps. The blocks of a pair are in different members of a group of this depth.
+    /// Returns `None` if there is no such group, or if the present mapping is not feasible.
     fn pairs(&self, depth: u32, random: &mut Random) -> Option<(Best, u64)> {
         let nodes = self.inst.shared.machine.nodes();
         let groups = self.inst.shared.machine.groups_at(depth);
@@ -230,7 +233,9 @@ impl Round<'_> {
         steps as f64 / self.budget.steps.max(1) as f64
     }
 
-    /// Returns true if the search ends after this number of steps of the plan.
+    /// Returns true if the search ends after this number of steps of the plan: if these are all
+    /// steps of the plan, if the limit of the search is reached, if it is out of patience, or if
+    /// its time is over.
     fn is_over(&self, search: &Search<'_>, steps: u64) -> bool {
         let all = search.spent >= self.limit.most || self.used(steps) >= 1.0;
         all || self.is_out_of_patience(search) || is_past(search.stop_at)
@@ -264,8 +269,8 @@ impl Attempt {
         }
     }
 
-    /// Returns true if the last gain is long ago, compared with the time over which the gains
-    /// occurred.
+    /// Returns true if enough operators were tried since the last gain, and this gain is long ago,
+    /// compared with the time over which the gains occurred.
     fn is_stalled(&self, at: f64) -> bool {
         let patience = STALLED.max(STALLING * (self.gained - self.began));
         self.idle >= IDLE && at - self.gained > patience
@@ -290,7 +295,8 @@ impl Course<'_> {
 }
 
 impl<'a> Search<'a> {
-    /// Creates a search from the known mappings, or from an initial solution if there are none.
+    /// Creates a search from the known mappings, which it takes out of the context, or from an
+    /// initial solution if there are none. `member` is the number of the search in its team.
     pub(super) fn new(context: &mut Context<'a>, member: usize) -> Self {
         let inst = context.inst;
         let stop_at = context.budget.stop_at();
@@ -330,13 +336,14 @@ impl<'a> Search<'a> {
         self.best.feasible() && self.bound.is_some_and(|b| b >= self.best.cost)
     }
 
-    /// Adds the best mapping of another search, for combinations.
+    /// Adds the best mapping of another search, for combinations. It becomes the best mapping of
+    /// this search if it is better.
     pub(super) fn add_elite(&mut self, other: Best) {
         self.note(&other);
         keep(&mut self.elite, other);
     }
 
-    /// Adds an initial solution.
+    /// Adds an initial solution to the pool. It becomes the best mapping if it is better.
     pub(super) fn add(&mut self, block: Vec<u32>) {
         let given = given(self.inst, block);
         self.note(&given);
@@ -400,7 +407,9 @@ impl<'a> Search<'a> {
         context.log.push(format!("{rounds} rounds, {steps} steps"));
     }
 
-    /// Chooses the mapping to improve. This is the present one until its gains stall.
+    /// Chooses the mapping to improve, and returns the attempt to improve it. This is the present
+    /// mapping until its gains stall. Then more initial solutions are made, and the best one in the
+    /// pool follows. In the last part of the plan, only the best mapping is improved.
     fn choose(&mut self, course: &mut Course<'_>, context: &mut Context<'_>) -> Attempt {
         let at = course.at(self);
         let Some(attempt) = course.attempt else {
@@ -431,7 +440,7 @@ impl<'a> Search<'a> {
         Attempt::new(course.at(self))
     }
 
-    /// Improves the present mapping by one operator.
+    /// Improves the present mapping by one operator, and returns the updated attempt.
     fn improve(
         &mut self,
         course: &mut Course<'_>,
@@ -462,7 +471,9 @@ impl<'a> Search<'a> {
         attempt
     }
 
-    /// Tries to prove the optimum. Returns true if the proof is complete.
+    /// Tries to prove the optimum by branch and bound. Returns true if the proof is complete.
+    /// Updates the bound, and takes over a better mapping. Returns false without a try unless it
+    /// may use twice as many nodes as the last one.
     fn prove(&mut self, budget: &Budget<'_>) -> bool {
         // Identical workers count once, so a farm of a hundred workers is a small problem.
         let hopeful = distinct(&twins(self.inst)).len() <= 40;
@@ -495,7 +506,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Searches a part of an instance, in one round that uses the whole budget.
+/// Searches a part of an instance, in one round that uses the whole budget. Returns the best
+/// mapping found.
 fn search_part(context: &mut Context<'_>) -> Best {
     let mut search = Search::new(context, 1);
     let round = Round {

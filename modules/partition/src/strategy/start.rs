@@ -14,9 +14,9 @@ use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
 use crate::tuning::small::{COARSE, MAKING};
 
-/// Creates an initial solution. Returns it with the number of annealing steps, and the number of
-/// steps that creating it counts as. Returns `None` if the time is over. The solution may be
-/// infeasible.
+/// Creates an initial solution. Returns the solution, the number of annealing steps, and the number
+/// of steps that the work before annealing counts as. Returns `None` if the time is over. The
+/// solution may be infeasible.
 ///
 /// `number` counts the initial solutions of a search, and selects the method. `lines` permits
 /// mappings that are cut from vertex orders. `short` is true if the search plans with few steps per

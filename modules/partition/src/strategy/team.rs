@@ -21,7 +21,8 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Reports a cost to the observer. The observer gets the least cost of all searches.
+    /// Reports a cost to the observer, if there is one. The observer gets the least cost that any
+    /// of the searches has reported.
     pub(super) fn report_cost(&self, cost: i64) {
         if let Some(watch) = self.watch {
             let least = self.least.fetch_min(cost, Ordering::Relaxed);

@@ -43,9 +43,9 @@ pub(crate) fn run(
     Ok(judged.allowed().then_some(block_of))
 }
 
-/// Converts an error of a strategy. [`Error::Infeasible`] from a strategy does not count as a
-/// proof, and parts that the problem does not have are removed from it. All other errors get the
-/// name of the strategy.
+/// Converts an error of a strategy. [`Error::Infeasible`] stays one, but does not count as a proof,
+/// and its reason names the strategy. Parts that the problem does not have are removed from it. All
+/// other errors become [`Error::Strategy`] with the name of the strategy.
 fn sanitized(error: Error, name: &str, problem: &Problem<'_>) -> Error {
     let name = name.to_owned();
     let said = match error {

@@ -38,19 +38,22 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// Records the ignored attributes of a node.
+    /// Records the names of the ignored attributes of a node that are strings, each with the known
+    /// name that it resembles. At most 1000 are recorded for all nodes. Always succeeds.
     pub(super) fn node(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
         let known = [self.load, self.memory].into_iter().chain(OF_NODES);
         record_unknown(attributes, known, &mut self.of_nodes)
     }
 
-    /// Records the ignored attributes of an edge.
+    /// Records the names of the ignored attributes of an edge that are strings, each with the known
+    /// name that it resembles. At most 1000 are recorded for all edges. Always succeeds.
     pub(super) fn edge(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
         let known = [self.traffic].into_iter().chain(OF_EDGES);
         record_unknown(attributes, known, &mut self.of_edges)
     }
 
-    /// Returns a sentence for each ignored attribute that is probably misspelled.
+    /// Returns a sentence for each ignored attribute that is probably misspelled. Attributes of
+    /// nodes come first, sorted by name.
     pub(super) fn hints(&self) -> Vec<String> {
         let nodes = self
             .of_nodes
@@ -109,13 +112,19 @@ impl<'a, 'py> Attributes<'a, 'py> {
         Attributes { attributes, found }
     }
 
-    /// Returns the value of an attribute. `None` in Python counts as absent.
+    /// Returns the value of an attribute, or `None` if it is absent. `None` in Python counts as
+    /// absent. Returns an exception of Python as an error.
     fn value(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = self.attributes.get_item(name)?;
         Ok(value.filter(|value| !value.is_none()))
     }
 
-    /// Returns a finite number of at least 0.
+    /// Returns the attribute `name` as a finite number of at least 0.
+    ///
+    /// Returns `None` if the attribute is absent. Also returns `None`, with an error in the
+    /// diagnostics, if the value is not such a number. `whose` names the node or the edge. Returns
+    /// an exception of Python as an error only if it must not be caught, such as
+    /// `KeyboardInterrupt`, or if the attribute cannot be looked up.
     pub(super) fn number(
         &mut self,
         name: &str,
@@ -130,7 +139,12 @@ impl<'a, 'py> Attributes<'a, 'py> {
         }
     }
 
-    /// Returns an integer in a range.
+    /// Returns the attribute `name` as an integer from `least` to `most`. Integers of NumPy count.
+    ///
+    /// Returns `None` if the attribute is absent. Also returns `None`, with an error in the
+    /// diagnostics, if the value is not such an integer, or does not fit into `T`. `whose` names
+    /// the node or the edge. Returns an exception of Python as an error only if it must not be
+    /// caught, such as `KeyboardInterrupt`, or if the attribute cannot be looked up.
     pub(super) fn whole<T: TryFrom<i64>>(
         &mut self,
         name: &str,
@@ -157,7 +171,11 @@ impl<'a, 'py> Attributes<'a, 'py> {
         }
     }
 
-    /// Returns a nonempty string.
+    /// Returns the attribute `name` as a nonempty string.
+    ///
+    /// Returns `None` if the attribute is absent. Also returns `None`, with an error in the
+    /// diagnostics, if the value is not such a string. `whose` names the node or the edge. Returns
+    /// an exception of Python as an error only if the attribute cannot be looked up.
     pub(super) fn word(
         &mut self,
         name: &str,
@@ -172,7 +190,12 @@ impl<'a, 'py> Attributes<'a, 'py> {
         }
     }
 
-    /// Returns the meaning of a word.
+    /// Returns the meaning of the attribute `name`, a word, from `of`. `all` returns the list of
+    /// valid words.
+    ///
+    /// Returns `None` if the attribute is absent. Also returns `None`, with an error in the
+    /// diagnostics, if the value is not a word with a meaning. `whose` names the node or the edge.
+    /// Returns an exception of Python as an error only if the attribute cannot be looked up.
     pub(super) fn one_of<T>(
         &mut self,
         name: &str,
@@ -206,8 +229,9 @@ impl<'a, 'py> Attributes<'a, 'py> {
     }
 }
 
-/// Returns the extracted value, or `None` if the value has another type. An exception that is not
-/// an `Exception`, such as `KeyboardInterrupt`, is returned as an error.
+/// Returns the result of an extraction from `value`. Returns `None` if the extraction failed with
+/// an `Exception` of Python, usually because the value has another type. Any other exception, such
+/// as `KeyboardInterrupt`, is returned as an error.
 fn fitting<T>(value: &Bound<'_, PyAny>, taken: PyResult<T>) -> PyResult<Option<T>> {
     match taken {
         Err(other) if !other.is_instance_of::<PyException>(value.py()) => Err(other),

@@ -24,7 +24,7 @@ const UNKNOWN: &str = "process";
 /// A process with the attribute `kind` has that kind. Processes whose names imply the same kind are
 /// of that kind if their ports are compatible, also with the ports of processes that have it as an
 /// attribute. Otherwise, each distinct set of ports is a separate kind, which is named by its
-/// numbers of inputs and outputs.
+/// numbers of inputs and outputs. Panics if an edge names a process that does not exist.
 pub(super) fn kinds<'a>(
     processes: impl Iterator<Item = (&'a str, Kind<'a>)>,
     edges: &[Edge],
@@ -90,7 +90,8 @@ impl Names {
         }
     }
 
-    /// Returns the name, with a number at its end if the name is in use.
+    /// Returns the name, with `_2`, `_3` and so on at its end if the name is in use. The result is
+    /// then in use.
     fn unique(&mut self, name: String) -> String {
         let times = self.wanted.entry(name.clone()).or_insert(0);
         loop {
@@ -119,7 +120,9 @@ struct Port<'a> {
 }
 
 impl Port<'_> {
-    /// Merges the attributes of a port from two edges. Returns whether they are compatible.
+    /// Merges the attributes of a port from two edges: takes the bundle and the type of `other` if
+    /// `self` has none, also for ports that are not compatible. Returns true if direction and name
+    /// are equal, and bundles and types are equal or one is missing.
     fn join(&mut self, other: &Self) -> bool {
         let same = (self.at, self.name) == (other.at, other.name);
         let bundle = self.bundle.is_none() || other.bundle.is_none_or(|b| Some(b) == self.bundle);
@@ -131,7 +134,8 @@ impl Port<'_> {
 }
 
 impl Ports<'_> {
-    /// Merges the ports of two processes. Returns `None` if one kind cannot have both.
+    /// Merges the ports of two processes, which are sorted. Returns `None` if one kind cannot have
+    /// both: their numbers, directions or names differ, or the bundles or types of two ports do.
     fn joined(mut self, other: &Self) -> Option<Self> {
         let same = self.0.len() == other.0.len();
         let mut pairs = self.0.iter_mut().zip(&other.0);
@@ -145,7 +149,8 @@ impl Ports<'_> {
     }
 }
 
-/// Returns the ports of each process.
+/// Returns the ports of each process: outputs first, then inputs, each sorted by name and once.
+/// `edges` refer to processes by their index. Panics if an index is not below `processes`.
 fn ports(processes: usize, edges: &[Edge]) -> Vec<Ports<'_>> {
     let mut all = vec![Ports::default(); processes];
     for edge in edges {

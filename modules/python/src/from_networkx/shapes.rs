@@ -22,12 +22,14 @@ pub(super) struct Edge {
 const ENDS: [(Direction, &str); 2] = [(Direction::Output, "out"), (Direction::Input, "in")];
 
 impl Edge {
-    /// Returns the bundle of which the edge is a member at one of its ends.
+    /// Returns the bundle of which the edge is a member at the end `at`. Returns `None` if it is a
+    /// member of no bundle, or of a bundle at the other end.
     pub(super) fn bundle_at(&self, at: Direction) -> Option<BundleKind> {
         self.bundle.filter(|bundle| bundle.direction() == at)
     }
 
-    /// Returns the process and the port name at one end.
+    /// Returns the process and the port name at one end: the writer for an output, the reader for
+    /// an input. The name is `None` if it is not given.
     fn end(&mut self, at: Direction) -> (usize, &mut Option<String>) {
         match at {
             Direction::Output => (self.from, &mut self.src),
@@ -36,9 +38,14 @@ impl Edge {
     }
 }
 
-/// Names the unnamed ports of all edges. Members of a bundle share a port. If a process has only
-/// one other edge in a direction, its port has the default name. Several are numbered. Names that
-/// the process uses explicitly are skipped.
+/// Names the unnamed ports of all edges. The name is `out` for the writer and `in` for the reader
+/// if the process has no other unnamed port in that direction, and does not use this name
+/// explicitly. Otherwise a number from 1 is appended. Numbered names that the process uses
+/// explicitly are skipped.
+///
+/// The members of the bundles of a process in a direction share one port. It has no number unless
+/// the process uses the name in the other direction. Panics if an edge names a process that is not
+/// below `processes`.
 pub(super) fn name_ports(processes: usize, edges: &mut [Edge]) {
     let mut said = Said::default();
     for edge in edges.iter_mut() {

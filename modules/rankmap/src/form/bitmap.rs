@@ -22,7 +22,7 @@ enum Bits {
 
 impl Bitmap {
     /// Collects the ranks that `each` gives, which must be from `first` up to `end` (exclusive).
-    /// With `indexed`, also stores a directory.
+    /// The order of the ranks has no effect. With `indexed`, also stores a directory.
     pub(crate) fn collect(
         first: u32,
         end: u64,
@@ -38,7 +38,9 @@ impl Bitmap {
         Bitmap::from_words(first, bits, words, indexed)
     }
 
-    /// Creates a bitmap from words. The lowest bit of the first word is rank `first`.
+    /// Creates a bitmap from words of `bits` bits. The lowest bit of the first word is rank
+    /// `first`. There must be exactly the needed words, and bits after the end must be 0. With
+    /// `indexed`, also stores a directory.
     pub(crate) fn from_words(first: u32, bits: u64, words: Vec<u64>, indexed: bool) -> Self {
         let len = words.iter().map(|word| u64::from(word.count_ones())).sum();
         let bits = match indexed {
@@ -74,7 +76,8 @@ impl Bitmap {
         }
     }
 
-    /// Returns the rank of the set bit with the given index, which must exist.
+    /// Returns the rank of the set bit with the given index, which must exist. Otherwise the
+    /// function panics, or the result is arbitrary.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         let place = match &self.bits {
@@ -84,7 +87,7 @@ impl Bitmap {
         self.first + place as u32
     }
 
-    /// Returns the number of smaller ranks, and whether `rank` is a member.
+    /// Returns the number of members below `rank`, and true if `rank` is a member.
     #[inline]
     pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
         let Some(place) = rank.checked_sub(u64::from(self.first)) else {
@@ -120,7 +123,8 @@ impl Bitmap {
         word.is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
-    /// Reads members from index `from` on.
+    /// Fills `out` with the members from index `from` on. There must be enough members. Otherwise
+    /// the function panics.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         if out.is_empty() {
             return;
@@ -147,7 +151,8 @@ impl Bitmap {
         }
     }
 
-    /// Returns the size in bytes for `len` ranks that span `bits` bits.
+    /// Returns the size on the heap in bytes for `len` ranks that span `bits` bits, with a
+    /// directory if `indexed` is true.
     pub(crate) fn bytes_for(len: u64, bits: u64, indexed: bool) -> usize {
         match indexed {
             true => BitVector::bytes_for(bits, len),

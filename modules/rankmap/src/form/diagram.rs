@@ -76,8 +76,8 @@ impl Summary {
         }
     }
 
-    /// Returns the summary of the same node at a level above it. The ranks repeat for each value of
-    /// the bits in between.
+    /// Returns the summary of the same node at `level`, which must not be below its own level. The
+    /// ranks repeat for each value of the bits in between.
     fn seen_from(self, level: u32) -> Self {
         let times = 1 << (level - self.level);
         let joined = if self.first && self.last {
@@ -105,8 +105,13 @@ impl Summary {
 }
 
 impl Diagram {
-    /// Creates a diagram. Returns an error unless the halves of each node are words or earlier
-    /// nodes of a lower level. The words should be distinct, which is not checked.
+    /// Creates a diagram. `height` is the number of halvings from the whole range to words. Numbers
+    /// below the number of words denote words, and the following numbers denote nodes. `root` is
+    /// the number of the whole range. The words should be distinct, which is not checked.
+    ///
+    /// Returns [`Error::Malformed`] unless the halves of each node are words or earlier nodes of a
+    /// lower level. Also returns it if `height` exceeds 26, a node is at a level above `height`,
+    /// `root` does not exist, or there are 2^32 words and nodes or more.
     pub(crate) fn new(
         height: u32,
         words: Vec<u64>,
@@ -162,7 +167,8 @@ impl Diagram {
         self.height
     }
 
-    /// Returns the words, the nodes and the root, which [`Diagram::new`] takes.
+    /// Returns the words, the nodes and the root. With them, [`Diagram::new`] makes the same
+    /// diagram.
     pub(crate) fn parts(&self) -> (&[u64], impl Iterator<Item = Node> + '_, u32) {
         let nodes = (0..self.levels.len()).map(|node| {
             (
@@ -183,7 +189,8 @@ impl Diagram {
         }
     }
 
-    /// Returns the index of a node, or `None` if the number denotes a word.
+    /// Returns the index of the node with number `is` among the nodes, or `None` if the number
+    /// denotes a word.
     #[inline]
     fn node(&self, is: u32) -> Option<u64> {
         u64::from(is).checked_sub(self.words.len() as u64)
@@ -194,7 +201,8 @@ impl Diagram {
         self.node(is).map_or(0, |node| self.levels.get(node))
     }
 
-    /// Returns the lower and the upper half of a node. `part` must be at the level of the node.
+    /// Returns the lower and the upper half of `part`, whose node has the index `node`. `part` must
+    /// be at the level of the node.
     #[inline]
     fn halves(&self, node: u64, part: Part) -> (Part, Part) {
         let (level, below) = (part.level - 1, u64::from(self.below.get(node)));
@@ -214,7 +222,8 @@ impl Diagram {
     }
 
     /// Returns the word that contains the member with an index, and the index of the member in this
-    /// word.
+    /// word. There must be such a member. Otherwise the result is arbitrary, or the function
+    /// panics.
     #[inline]
     fn locate(&self, index: u64) -> (Part, u32) {
         let (mut part, mut rest) = (self.whole(), index);
@@ -245,14 +254,15 @@ impl Diagram {
         }
     }
 
-    /// Returns the member with an index.
+    /// Returns the member with an index, in ascending order. There must be such a member. Otherwise
+    /// the result is arbitrary, or the function panics.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         let (part, rest) = self.locate(u64::from(index));
         part.base as u32 + select_in_word(self.words[part.is as usize], rest)
     }
 
-    /// Returns the number of members below a number, and whether the number is a member.
+    /// Returns the number of members below `rank`, and true if `rank` is a member.
     #[inline]
     pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
         if rank >> WORD >> self.height != 0 {
@@ -287,7 +297,8 @@ impl Diagram {
         }
     }
 
-    /// Reads members from an index on.
+    /// Fills `out` with the members from index `from` on, in ascending order. There must be enough
+    /// members. Otherwise the result is arbitrary, or the function panics.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         let mut at = 0;
         while at < out.len() {
@@ -303,8 +314,8 @@ impl Diagram {
         }
     }
 
-    /// Gives the members from index `from` up to `to` (exclusive) as ranges. Ranges can be
-    /// adjacent.
+    /// Gives the members from index `from` up to `to` (exclusive), as far as they exist, as
+    /// ascending ranges. Ranges can be adjacent.
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let to = to.min(self.len);
         if from < to {
@@ -353,7 +364,8 @@ impl Diagram {
     }
 }
 
-/// Gives the members of a word from index `from` up to `to` (exclusive).
+/// Gives the members of a word from index `from` up to `to` (exclusive), as far as they exist, as
+/// ascending ranges. The lowest bit of the word is rank `base`.
 fn ranges_of(word: u64, base: u64, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
     let (mut bits, mut index) = (word, 0);
     while bits != 0 && index < to {

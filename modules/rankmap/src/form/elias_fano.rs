@@ -29,9 +29,9 @@ pub(crate) struct EliasFano {
     end: u64,
 }
 
-/// Returns the width of the low part for which the whole is smallest. An unset bit of the high part
-/// counts as 1.5 bits, because it also needs a share of a sample and of the search. With this
-/// width, there are 2/3 to 4/3 unset bits for each set bit.
+/// Returns the width of the low part in bits, at most 32, for which the whole is smallest. An unset
+/// bit of the high part counts as 1.5 bits, because it also needs a share of a sample and of the
+/// search. With this width, there are 2/3 to 4/3 unset bits for each set bit.
 fn low_width(len: u64, end: u64) -> u32 {
     (3 * end / (2 * len.max(1))).max(1).ilog2().min(32)
 }
@@ -45,7 +45,7 @@ impl EliasFano {
     /// Encodes `len` non-descending numbers. `end` must be one more than the last number, or 0 for
     /// an empty sequence.
     ///
-    /// `each` calls back with the numbers, so that they need no array.
+    /// `each` calls back with exactly `len` numbers, so that they need no array.
     pub(crate) fn collect(len: u64, end: u64, each: impl FnOnce(&mut dyn FnMut(u32))) -> Self {
         let width = low_width(len, end);
         let mut low = Packed::zeros(width, len);
@@ -74,7 +74,7 @@ impl EliasFano {
         self.len
     }
 
-    /// Returns one more than the largest number, or 0.
+    /// Returns one more than the largest number, or 0 if there are no numbers.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
@@ -109,13 +109,15 @@ impl EliasFano {
         (u64::from(index) < self.len).then(|| self.at(index))
     }
 
-    /// Returns the number at an index, which must be below the length.
+    /// Returns the number at an index, which must be below the length. Otherwise the function
+    /// panics, or the result is arbitrary.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.number(index, self.high.one(u64::from(index)))
     }
 
-    /// Returns the number at an index whose set bit is at `place`.
+    /// Returns the number at an index. `place` must be the position of its set bit in the high
+    /// part.
     #[inline(always)]
     fn number(&self, index: u32, place: u64) -> u32 {
         self.join(index, place, self.low.get(u64::from(index)))
@@ -127,7 +129,7 @@ impl EliasFano {
         high as u32 | low
     }
 
-    /// Returns the number of smaller numbers, and whether the next number is equal.
+    /// Returns how many numbers are smaller than `number`, and true if `number` occurs.
     #[inline]
     pub(crate) fn find(&self, number: u64) -> (u64, bool) {
         if number >= self.end {
@@ -164,7 +166,8 @@ impl EliasFano {
         (from, false)
     }
 
-    /// Reads numbers from an index on.
+    /// Fills `out` with the numbers from index `from` on. If fewer are left, the rest of `out` does
+    /// not change. Unless `out` is empty, there must be a number at `from`.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         if out.is_empty() {
             return;
@@ -185,7 +188,7 @@ impl EliasFano {
         high_bits(len, end) <= Unary::MOST
     }
 
-    /// Returns the size in bytes for `len` numbers below `end`.
+    /// Returns the size on the heap in bytes for `len` numbers below `end`, with the samples.
     pub(crate) fn bytes_for(len: u64, end: u64) -> usize {
         Packed::bytes_for(low_width(len, end), len) + Unary::bytes_for(high_bits(len, end), len)
     }
@@ -219,7 +222,8 @@ impl EliasFano {
         Ok(EliasFano::with(low, all, len, end))
     }
 
-    /// Returns the number of words of low and of high bits.
+    /// Returns the number of words of 64 bits for the low and for the high bits of `len` numbers
+    /// below `end`.
     pub(crate) fn words_for(len: u64, end: u64) -> (usize, usize) {
         let low = words_for(u64::from(low_width(len, end)) * len);
         (low, words_for(high_bits(len, end)))

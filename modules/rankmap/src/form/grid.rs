@@ -49,7 +49,7 @@ impl Grid {
         self.scales.iter().map(|scale| scale.axis)
     }
 
-    /// Returns the member at a group rank, which must exist.
+    /// Returns the member at a group rank. The result is arbitrary if there is no such member.
     #[inline(always)]
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.steps.at(index)
@@ -110,20 +110,22 @@ impl Grid {
         (self.origin() + most(&axes, self.len)) as u32
     }
 
-    /// Returns the largest length of the progressions that [`Grid::each`] gives.
+    /// Returns the largest length of the progressions that [`Grid::each`] gives. It is an upper
+    /// bound, and 1 without axes.
     fn innermost(&self) -> u64 {
         self.scales
             .last()
             .map_or(1, |scale| u64::from(scale.axis.count))
     }
 
-    /// Returns an upper bound for the number of progressions.
+    /// Returns an upper bound for the number of progressions that [`Grid::each`] gives.
     pub(crate) fn pieces(&self) -> u64 {
         let parts = if self.steps.wraps() { 2 } else { 1 };
         self.len.div_ceil(self.innermost()) * parts
     }
 
-    /// Gives the members from group rank `from` up to `to` (exclusive) as progressions.
+    /// Gives the members from group rank `from` up to `to` (exclusive), as far as they exist, as
+    /// progressions.
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let Some(inner) = self.scales.last().map(|scale| scale.axis) else {
             return;
@@ -153,8 +155,8 @@ impl Grid {
     }
 }
 
-/// Returns the largest offset of the first `len` combinations of coordinates. `len` must be at
-/// least 1.
+/// Returns the largest sum that the axes add to the world rank, for the first `len` combinations of
+/// coordinates. `len` must be at least 1.
 fn most(axes: &[Axis], len: u64) -> i64 {
     let Some((axis, inner)) = axes.split_first() else {
         return 0;

@@ -14,7 +14,8 @@ pub(crate) struct List {
 }
 
 impl List {
-    /// Collects ascending ranks from `base` to `max`.
+    /// Collects the ranks that `each` gives. There must be `len` ranks, and they must ascend and be
+    /// from `base` to `max`.
     pub(crate) fn ascending(
         len: u64,
         base: u32,
@@ -30,7 +31,8 @@ impl List {
         List::packed(base, ranks)
     }
 
-    /// Stores ranks in any order, with their ascending order. The ranks must be distinct.
+    /// Stores ranks in any order. The ranks must be distinct. `order` must contain their indices in
+    /// ascending order of rank.
     pub(crate) fn ordered(ranks: &[u32], order: &[u32]) -> Self {
         let (min, max) = match order {
             [] => (0, 0),
@@ -49,7 +51,7 @@ impl List {
         }
     }
 
-    /// Creates a list of ascending ranks, from which `base` was subtracted.
+    /// Creates a list of ascending ranks. `ranks` contains each rank minus `base`.
     pub(crate) fn packed(base: u32, ranks: Packed) -> Self {
         List {
             base,
@@ -75,7 +77,8 @@ impl List {
         self.base + self.ranks.get(u64::from(index))
     }
 
-    /// Returns the number of smaller ranks, and the group rank of `rank` if it is a member.
+    /// Returns the number of members below `rank`, and the group rank of `rank` if it is a member,
+    /// otherwise `None`.
     #[inline]
     pub(crate) fn find(&self, rank: u64) -> (u64, Option<u32>) {
         let Some(rest) = rank.checked_sub(u64::from(self.base)) else {
@@ -100,14 +103,15 @@ impl List {
         (low, equal.map(|index| index as u32))
     }
 
-    /// Reads ranks from an index on.
+    /// Fills `out` with the members from index `from` on, in the order of the group. There must be
+    /// enough members.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         for (index, out) in (from..).zip(out) {
             *out = self.base + self.ranks.get(index);
         }
     }
 
-    /// Returns the member with an index in ascending order.
+    /// Returns the member with an index in ascending order. There must be such a member.
     pub(crate) fn in_order(&self, index: u64) -> u32 {
         let index = self
             .order
@@ -121,7 +125,8 @@ impl List {
         self.ranks.bytes() + self.order.as_ref().map_or(0, Packed::bytes)
     }
 
-    /// Returns the size in bytes for `len` ranks from `min` to `max`.
+    /// Returns the size on the heap in bytes for `len` ranks from `min` to `max`. `ordered` is true
+    /// if the ranks do not ascend, so that their order is stored too.
     pub(crate) fn bytes_for(len: u64, min: u32, max: u32, ordered: bool) -> usize {
         let ranks = Packed::bytes_for(width_of(u64::from(max - min)), len);
         let order = Packed::bytes_for(width_of(len.saturating_sub(1)), len);

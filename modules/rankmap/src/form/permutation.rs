@@ -77,7 +77,7 @@ impl Permutation {
         matches!(self.back, Back::Inverse(_))
     }
 
-    /// Returns the images.
+    /// Returns the images of `0..n`, in the order of the elements.
     pub(crate) fn images(&self) -> &Images {
         &self.to
     }
@@ -87,7 +87,8 @@ impl Permutation {
         self.to.get(u64::from(index))
     }
 
-    /// Returns the element whose image is `image`, or `None` if there is none.
+    /// Returns the element whose image is `image`, or `None` if `image` is not below the number of
+    /// elements.
     #[inline]
     pub(crate) fn rank(&self, image: u32) -> Option<u32> {
         if u64::from(image) >= self.len() {
@@ -129,8 +130,9 @@ impl Permutation {
         self.to.bytes() + back
     }
 
-    /// Returns the size in bytes for a typical permutation of `len` elements. `pieces` is its size
-    /// in blocks.
+    /// Returns the size on the heap in bytes for a typical permutation of `len` elements, with the
+    /// inverse or with shortcuts. `pieces` is the size of the images in compressed blocks, in
+    /// pieces of 16 bytes.
     pub(crate) fn bytes_for(len: u64, inverse: bool, pieces: u64) -> usize {
         let width = width_of(len.saturating_sub(1));
         let to = Images::bytes_for(width, len, pieces);

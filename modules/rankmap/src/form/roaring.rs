@@ -23,7 +23,7 @@ pub(crate) struct Roaring {
 }
 
 impl Roaring {
-    /// Collects ascending ranks.
+    /// Collects the ranks that `each` gives.
     pub(crate) fn collect(each: impl FnOnce(&mut dyn FnMut(u32))) -> Self {
         let mut bitmap = RoaringBitmap::new();
         each(&mut |rank| {
@@ -43,12 +43,12 @@ impl Roaring {
         self.len
     }
 
-    /// Returns the member at an index, which must exist.
+    /// Returns the member at an index, in ascending order, or 0 if there is none.
     pub(crate) fn at(&self, index: u32) -> u32 {
         self.bitmap.select(index).unwrap_or(0)
     }
 
-    /// Returns the number of members below a number, and whether the number is a member.
+    /// Returns the number of members below `number`, and true if `number` is a member.
     pub(crate) fn find(&self, number: u64) -> (u64, bool) {
         let Ok(number) = u32::try_from(number) else {
             return (self.len, false);
@@ -57,7 +57,8 @@ impl Roaring {
         (self.bitmap.rank(number) - u64::from(is), is)
     }
 
-    /// Reads members from an index on.
+    /// Fills `out` with the members from index `from` on, in ascending order. If fewer are left,
+    /// the rest of `out` does not change.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         let Some(first) = self.bitmap.select(from as u32) else {
             return;
@@ -84,8 +85,8 @@ impl Roaring {
         all.n_containers as usize * CHUNK + members as usize
     }
 
-    /// Returns upper bounds of the size in bytes and of the number of chunks, for `len` members in
-    /// `ranges` ranges.
+    /// Returns upper bounds of the size on the heap in bytes and of the number of chunks, for `len`
+    /// members from `min` to `max` in `ranges` ranges.
     pub(crate) fn bytes_for(len: u64, ranges: u64, min: u32, max: u32) -> (usize, u64) {
         let span = u64::from(max >> 16) - u64::from(min >> 16) + 1;
         let chunks = span.min(len);
@@ -103,7 +104,9 @@ impl Roaring {
         bytes
     }
 
-    /// Decodes the result of [`Roaring::to_bytes`]. The crate validates it.
+    /// Decodes the result of [`Roaring::to_bytes`], which the crate validates. Returns
+    /// [`Error::Malformed`] if the bytes are invalid, if more bytes follow, or if there are no
+    /// members.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let mut rest = bytes;
         match RoaringBitmap::deserialize_from(&mut rest) {

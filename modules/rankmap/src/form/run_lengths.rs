@@ -17,8 +17,9 @@ pub(crate) struct RunLengths {
 }
 
 impl RunLengths {
-    /// Collects `count` ascending ranges that are not adjacent, with `len` ranks in total. `each`
-    /// is called twice.
+    /// Collects `count` ascending ranges that are not adjacent, with `len` ranks in total. The last
+    /// range has `last_len` ranks from `last_start` on. There must be at least one range. `each` is
+    /// called twice, and must give the same ranges.
     pub(crate) fn collect(
         count: u64,
         len: u64,
@@ -55,11 +56,13 @@ impl RunLengths {
         (&self.starts, &self.firsts)
     }
 
-    /// Decodes two sequences.
+    /// Decodes ranges from the world ranks (`starts`) and the group ranks (`firsts`) at which they
+    /// begin, and their total length `len`.
     ///
     /// # Errors
     ///
-    /// [`Error::Malformed`] if they are not ascending ranges that are not adjacent.
+    /// [`Error::Malformed`] if they are not ascending ranges that are not empty and not adjacent,
+    /// if there is no range, or if a range exceeds 2^32.
     pub(crate) fn from_parts(
         starts: EliasFano,
         firsts: EliasFano,
@@ -97,8 +100,8 @@ impl RunLengths {
         }
     }
 
-    /// Returns the index of the last range that begins at or before a number, or `None` if there is
-    /// none.
+    /// Returns the index of the last of some ascending numbers that is not above `number`, or
+    /// `None` if there is none.
     #[inline]
     fn last_not_above(numbers: &EliasFano, number: u32) -> Option<u32> {
         let (below, equal) = numbers.find(u64::from(number));
@@ -115,7 +118,7 @@ impl RunLengths {
         self.starts.at(run) + (index - self.firsts.at(run))
     }
 
-    /// Returns the number of ranks below a number, and whether the number is a member.
+    /// Returns the number of members below `rank`, and true if `rank` is a member.
     #[inline]
     pub(crate) fn find(&self, rank: u64) -> (u64, bool) {
         let (below, equal) = self.starts.find(rank);
@@ -133,7 +136,8 @@ impl RunLengths {
         }
     }
 
-    /// Gives the members from group rank `from` up to `to` (exclusive).
+    /// Gives the members from group rank `from` up to `to` (exclusive), as far as they exist, as
+    /// ascending ranges.
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let (mut from, to) = (from, to.min(self.len));
         if from >= to {
@@ -155,7 +159,8 @@ impl RunLengths {
         self.starts.bytes() + self.firsts.bytes()
     }
 
-    /// Returns the size in bytes for `count` ranges.
+    /// Returns the size on the heap in bytes for `count` ranges with `len` ranks in total, of which
+    /// the last has `last_len` ranks from `last_start` on.
     pub(crate) fn bytes_for(count: u64, len: u64, last_start: u32, last_len: u64) -> usize {
         EliasFano::bytes_for(count, u64::from(last_start) + 1)
             + EliasFano::bytes_for(count, len - last_len + 1)

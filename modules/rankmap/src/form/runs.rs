@@ -25,13 +25,14 @@ enum Steps {
 }
 
 impl Runs {
-    /// Creates runs in the order of the group. No run may be empty.
+    /// Creates runs in the order of the group. No run may be empty, which is not checked.
     ///
     /// # Errors
     ///
-    /// [`Error::BeyondRanks`] if there are more than 2^32 ranks. [`Error::Duplicate`] if two runs
-    /// have a rank in common. [`Error::Unsuitable`] if the spans of two runs overlap, or if a step
-    /// does not fit into an `i32`.
+    /// [`Error::BeyondRanks`] if there are more than 2^32 ranks. If the spans of runs overlap, the
+    /// first two of them in the order of their smallest ranks decide: [`Error::Duplicate`] if these
+    /// have a rank in common, and otherwise [`Error::Unsuitable`]. Also [`Error::Unsuitable`] if a
+    /// step does not fit into an `i32`.
     pub(crate) fn new(runs: &[Progression]) -> Result<Self, Error> {
         let mut first = Vec::with_capacity(runs.len());
         let mut len = 0_u64;
@@ -93,7 +94,7 @@ impl Runs {
         rising && self.order.is_none()
     }
 
-    /// Returns the run with an index, in the order of the group.
+    /// Returns the run with an index, in the order of the group. Panics if there is no such run.
     pub(crate) fn run(&self, index: usize) -> Progression {
         let next = self
             .first
@@ -136,7 +137,7 @@ impl Runs {
         Some(self.first[run] + self.run(run).index_of(rank)?)
     }
 
-    /// Returns the number of ranks below a number. The runs must ascend.
+    /// Returns the number of members below `rank`. The runs must ascend.
     pub(crate) fn below(&self, rank: u64) -> u64 {
         let found = partition(self.count(), |k| u64::from(self.start[k]) < rank);
         match found.checked_sub(1) {
@@ -145,7 +146,8 @@ impl Runs {
         }
     }
 
-    /// Gives the members from group rank `from` up to `to` (exclusive).
+    /// Gives the members from group rank `from` up to `to` (exclusive), as far as they exist, as
+    /// progressions.
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let (mut from, to) = (from, to.min(self.len));
         if from >= to {
@@ -178,7 +180,8 @@ impl Runs {
         self.count() * 8 + steps + order
     }
 
-    /// Returns the size in bytes for `count` runs.
+    /// Returns the size on the heap in bytes for `count` runs. `steps` is true if their steps
+    /// differ, and `order` is true if they are not in the order of their smallest ranks.
     pub(crate) fn bytes_for(count: u64, steps: bool, order: bool) -> usize {
         count as usize * (8 + 4 * usize::from(steps) + 4 * usize::from(order))
     }
@@ -189,8 +192,8 @@ fn narrow(step: i64) -> Result<i32, Error> {
     i32::try_from(step).map_err(|_| Error::Unsuitable)
 }
 
-/// Returns the number of leading indices in `0..len` that satisfy the predicate. The others must
-/// not satisfy it.
+/// Returns the number of leading indices in `0..len` that satisfy the predicate. Indices after the
+/// first that does not satisfy it must not satisfy it either.
 fn partition(len: usize, first: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, len);
     while low < high {
@@ -204,8 +207,8 @@ fn partition(len: usize, first: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Returns the index of the last number that is not above `number`. The numbers must ascend, and
-/// the first must not be above `number`.
+/// Returns the index of the last number that is not above `number`. The numbers must ascend. The
+/// result is 0 if there is no such number.
 #[inline]
 fn last_not_above(numbers: &[u32], number: u32) -> usize {
     // Without branches that could be mispredicted.

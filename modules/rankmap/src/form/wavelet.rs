@@ -42,7 +42,8 @@ impl Wavelet {
     ///
     /// # Errors
     ///
-    /// [`Error::Duplicate`] if the images are not a permutation of `0..n`.
+    /// [`Error::Duplicate`] if the images are not a permutation of `0..n`, also if an image is not
+    /// below `n`.
     pub(crate) fn new(to: &[u32]) -> Result<Self, Error> {
         let mut first: Vec<u32> = Vec::new();
         for (index, image) in to.iter().enumerate() {
@@ -63,11 +64,12 @@ impl Wavelet {
         }
     }
 
-    /// Creates the tree for sequences that begin at the indices `first`.
+    /// Creates the tree for sequences of `len` elements in total that begin at the indices `first`,
+    /// which ascend from 0.
     ///
-    /// `merge` is called for each node, with the sequences on its left and on its right side. It
-    /// must report, for each of their elements in ascending order, whether the element comes from
-    /// the right. Only the bits are stored.
+    /// `merge` is called for each node, with the indices of the sequences on its left and on its
+    /// right side. It must report, for each of their elements in ascending order, whether the
+    /// element comes from the right. Only the bits are stored.
     pub(crate) fn of_merges(
         first: Vec<u32>,
         len: u64,
@@ -105,13 +107,15 @@ impl Wavelet {
         (&self.first, self.bits.words())
     }
 
-    /// Returns the number of bits for sequences that begin at the indices `first`.
+    /// Returns the number of bits for sequences that begin at the indices `first` and have `len`
+    /// elements in total.
     pub(crate) fn bit_count(first: &[u32], len: u64) -> u64 {
         Shape::of(first, len).bits
     }
 
-    /// Decodes the result of [`Wavelet::parts`]. All bits are valid merges if the number of
-    /// elements from each side matches.
+    /// Decodes the result of [`Wavelet::parts`], for `len` elements. `first` must ascend from 0,
+    /// and there must be as many bits as [`Wavelet::bit_count`] returns. All bits are valid merges
+    /// if the number of elements from each side matches.
     ///
     /// # Errors
     ///
@@ -133,7 +137,8 @@ impl Wavelet {
         Ok(made)
     }
 
-    /// Returns the index at which a sequence begins.
+    /// Returns the index at which a sequence begins. For the number of sequences, returns the
+    /// number of elements.
     fn begin(&self, sequence: u32) -> u64 {
         begin(&self.first, self.len, sequence as usize)
     }
@@ -215,7 +220,8 @@ impl Wavelet {
         size_of_val(&*self.first) + self.bits.bytes() + size_of_val(&*self.nodes)
     }
 
-    /// Returns the size in bytes of a permutation of `0..len` that has sequences of similar length.
+    /// Returns the estimated size on the heap in bytes of a permutation of `0..len` that has
+    /// sequences of similar length.
     pub(crate) fn bytes_for(len: u64, sequences: u64) -> usize {
         let levels = (sequences.max(1) as f64).log2();
         let bits = (len as f64 * levels) as u64;
@@ -249,7 +255,9 @@ impl Shape {
         shape
     }
 
-    /// Divides sequences until one is left. Returns the index of the node.
+    /// Adds nodes for the sequences from `from` up to `end` (exclusive), divided until one is left.
+    /// Returns the index of their node, or 0 for a single sequence, which has no node. There must
+    /// be at least one.
     fn divide(&mut self, first: &[u32], len: u64, from: usize, end: usize) -> u32 {
         if end - from == 1 {
             return 0;
@@ -275,7 +283,9 @@ impl Shape {
         node as u32
     }
 
-    /// Merges the sequences of a node and sets its bits.
+    /// Merges the sequences from `from` up to `end` (exclusive), sets the bits of their nodes in
+    /// `words`, and returns their images in ascending order. `to` contains all images. `node` is
+    /// the index of the node of these sequences, and is ignored for a single sequence.
     fn merge(
         &self,
         first: &[u32],

@@ -59,13 +59,15 @@ impl RankMap {
         }
     }
 
-    /// Calls SELECT of the forms that are too large to inline into the caller.
+    /// Does the same as [`RankMap::select`], without the special cases. It is not inlined, because
+    /// the forms that it serves are too large.
     #[inline(never)]
     fn select_else(&self, rank: u32) -> Option<u32> {
         (u64::from(rank) < self.len()).then(|| self.at(rank))
     }
 
-    /// Returns the world rank of a rank that must exist.
+    /// Returns the world rank of a rank that must exist. Otherwise the result is arbitrary, or the
+    /// function panics.
     #[inline]
     pub(crate) fn at(&self, rank: u32) -> u32 {
         each_form!(&self.form, form => form.at(rank))
@@ -110,8 +112,9 @@ impl RankMap {
         }
     }
 
-    /// Returns true if the world ranks ascend with the ranks of the group, so that the map is a
-    /// set. Maps with fewer than two members ascend.
+    /// Returns true if the form shows that the world ranks ascend with the ranks of the group, so
+    /// that the map is a set. The result can be false for a permutation or composition that happens
+    /// to ascend.
     ///
     /// Cost: constant time; the sum of both maps for a composition. Source: Mir Taheri 2011 (3.5).
     pub fn is_ascending(&self) -> bool {
@@ -160,18 +163,21 @@ impl RankMap {
         }
     }
 
-    /// Returns the smallest member of an ascending map, or `None` if there are no members.
+    /// Returns the first member, which is the smallest if the map ascends. Returns `None` if there
+    /// are no members.
     pub(crate) fn first(&self) -> Option<u32> {
         self.select(0)
     }
 
-    /// Returns the largest member of an ascending map, or `None` if there are no members.
+    /// Returns the last member, which is the largest if the map ascends. Returns `None` if there
+    /// are no members.
     pub(crate) fn last(&self) -> Option<u32> {
         self.len().checked_sub(1).map(|last| self.at(last as u32))
     }
 }
 
-/// Converts the result of [`RankMap::find`] to the result of RANK.
+/// Converts the result of [`RankMap::find`] to the result of RANK: the number of members below, or
+/// `None` if there is no member.
 #[inline]
 fn found((below, equal): (u64, bool)) -> Option<u32> {
     equal.then_some(below as u32)

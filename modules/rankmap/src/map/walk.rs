@@ -7,8 +7,8 @@ use crate::progression::{Grouping, Progression};
 pub(super) const CHUNK: usize = 64;
 
 impl RankMap {
-    /// Fills `out` with the world ranks from group rank `from` on. The map must have at least
-    /// `from + out.len()` members.
+    /// Fills `out` with the world ranks from group rank `from` on. The map must have enough
+    /// members. Otherwise the method panics, or a part of `out` is arbitrary.
     pub(crate) fn read(&self, from: u64, out: &mut [u32]) {
         match &self.form {
             Form::Bitmap(bitmap) => bitmap.read(from, out),
@@ -40,8 +40,8 @@ impl RankMap {
         }
     }
 
-    /// Gives the world ranks from group rank `from` up to `to` (exclusive) as progressions, without
-    /// storing them. A `to` beyond the length counts as the length.
+    /// Gives the world ranks from group rank `from` up to `to` (exclusive) as progressions, in the
+    /// order of the group and without storing them. A `to` beyond the length counts as the length.
     pub(crate) fn each(&self, from: u64, to: u64, give: &mut dyn FnMut(Progression)) {
         let to = to.min(self.len());
         if from >= to {
@@ -73,7 +73,7 @@ impl RankMap {
         }
     }
 
-    /// Gives all world ranks as progressions.
+    /// Gives all world ranks as progressions, in the order of the group.
     pub(crate) fn all(&self, give: &mut dyn FnMut(Progression)) {
         self.each(0, self.len(), give);
     }
@@ -100,7 +100,8 @@ impl RankMap {
         }
     }
 
-    /// Returns true if [`RankMap::each`] has progressions without reading rank by rank.
+    /// Returns true if the form gives progressions in [`RankMap::each`] without reading rank by
+    /// rank. It is always true for combined maps, whatever their parts are.
     pub(crate) fn in_pieces(&self) -> bool {
         #[cfg(feature = "roaring")]
         if let Form::Roaring(_) = self.form {
@@ -194,8 +195,8 @@ impl Composition {
         });
     }
 
-    /// Gives the world ranks of the outer map at descending indices. Reverses whole progressions of
-    /// the outer map.
+    /// Gives the members of the outer map at the ranks in `piece`, whose step must be -1. Reverses
+    /// whole progressions of the outer map.
     fn backwards(&self, piece: Progression, give: &mut dyn FnMut(Progression)) {
         const SOME: u64 = 1024;
         let mut high = u64::from(piece.start()) + 1;

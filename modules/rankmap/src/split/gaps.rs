@@ -26,8 +26,8 @@ struct Colour {
 }
 
 impl Gaps {
-    /// Collects the members. `each` is called twice, and gives ascending ranks with their colours
-    /// and keys.
+    /// Collects the members. `each` is called twice. Both times it must give the same ascending
+    /// ranks, each with its colour and its key.
     pub(super) fn collect(each: impl Fn(&mut dyn FnMut(u32, u32, i64))) -> Gaps {
         let mut known: HashMap<u32, Colour> = HashMap::new();
         each(&mut |rank, colour, key| {
@@ -74,7 +74,8 @@ impl Gaps {
         Gaps { bytes, colours }
     }
 
-    /// Returns the colours in ascending order, with their members and whether their keys ascend.
+    /// Returns the colours in ascending order, each with its members. The last value is true if no
+    /// key of the colour is smaller than the key before it.
     pub(super) fn each(&self) -> impl Iterator<Item = (u32, Members<'_>, bool)> {
         let mut from = 0;
         self.colours.iter().map(move |(colour, end, ascends)| {
@@ -85,7 +86,7 @@ impl Gaps {
     }
 }
 
-/// Returns the number of bytes of a gap.
+/// Returns the number of bytes of a gap, with seven bits in each. It is at least 1.
 fn bytes_of(gap: u64) -> usize {
     (64 - (gap | 1).leading_zeros()).div_ceil(7) as usize
 }
@@ -96,7 +97,7 @@ pub(super) struct Members<'a> {
 }
 
 impl Members<'_> {
-    /// Gives the members in ascending order.
+    /// Gives the members in ascending order, each as a progression of one term.
     pub(super) fn give(&self, give: &mut dyn FnMut(Progression)) {
         let (mut next, mut gap, mut shift) = (0_u64, 0_u64, 0);
         for byte in self.bytes {

@@ -21,12 +21,14 @@ struct Run {
     descends: bool,
 }
 
-/// Returns the members of an ascending map in the order of their keys. Members with equal keys keep
-/// their order.
+/// Returns the members of the ascending map `set` in ascending order of their keys. Members with
+/// equal keys keep their order. `key` returns the key of a member.
 ///
-/// The set is walked once for each key if there are few different keys. Keys that ascend or descend
-/// in `r` runs, with a small `r`, are merged in `O(n log r)`. Otherwise the members are sorted in
-/// an array, in `O(n log n)` and with four bytes a member.
+/// The set is walked once for each key if there are at most [`KEYS`] different keys. Keys that
+/// ascend or descend in `r` runs, with a small `r`, are merged in `O(n log r)`. Otherwise the
+/// members are sorted in an array, in `O(n log n)` and with four bytes a member.
+///
+/// Returns an error only if `key` returns different values for the same member.
 pub(super) fn ordered(
     builder: &Builder,
     set: &RankMap,
@@ -58,7 +60,8 @@ fn few_keys(set: &RankMap, key: &dyn Fn(u32) -> i64) -> Option<BTreeSet<i64>> {
     Some(keys)
 }
 
-/// Returns the runs, or `None` if there are too many.
+/// Returns the runs of keys, as positions in `set`, in ascending order. Returns `None` if they
+/// would take more space than one byte a member plus [`HELD`].
 fn runs(set: &RankMap, key: &dyn Fn(u32) -> i64) -> Option<Vec<Run>> {
     let most = (set.len() + HELD) / size_of::<(Run, Reverse<(i64, u32, usize)>)>() as u64;
     let mut runs: Vec<Run> = Vec::new();
@@ -85,7 +88,9 @@ fn runs(set: &RankMap, key: &dyn Fn(u32) -> i64) -> Option<Vec<Run>> {
     Some(runs)
 }
 
-/// Merges all runs. Of equal keys, the first in the set comes first.
+/// Merges all runs: gives the members in ascending order of key, each as a progression of one term.
+/// Of equal keys, the first in the set comes first. `runs` must be the result of [`runs`] for this
+/// set.
 fn merged(
     set: &RankMap,
     key: &dyn Fn(u32) -> i64,

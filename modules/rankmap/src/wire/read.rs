@@ -46,7 +46,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Malformed`] if all reserved walks together exceed the limit.
+    /// [`Error::Malformed`] if all walks that this reader has reserved exceed [`CHECKED`]
+    /// progressions.
     fn afford(&mut self, progressions: u64) -> Result<(), Error> {
         match self.left.checked_sub(progressions) {
             Some(left) => self.left = left,
@@ -88,7 +89,8 @@ impl<'a> Reader<'a> {
         u32::try_from(self.number()?).or(wrong("a number is too large"))
     }
 
-    /// Reads a number of members.
+    /// Reads a number of members. Returns [`Error::Malformed`] if the number exceeds 2^32 or is not
+    /// well encoded, or if the bytes end.
     fn len(&mut self) -> Result<u64, Error> {
         match self.number()? {
             len if len <= 1 << 32 => Ok(len),
@@ -96,7 +98,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the bytes of `count` words.
+    /// Reads the bytes of `count` words, with eight bytes each. Returns [`Error::Malformed`] if
+    /// there are fewer bytes, which then stay unread.
     fn raw(&mut self, count: usize) -> Result<&'a [u8], Error> {
         if self.bytes.len() / 8 < count {
             return wrong("they end too early");
@@ -117,7 +120,8 @@ impl<'a> Reader<'a> {
         Ok(words.chunks_exact(8).map(word).collect())
     }
 
-    /// Reads ascending numbers. The last must be `end - 1`.
+    /// Reads strictly ascending numbers: their count, `end`, and their bits. The last number must
+    /// be `end - 1`, and `end` must be 0 without numbers. Otherwise returns [`Error::Malformed`].
     fn gaps(&mut self) -> Result<EliasFano, Error> {
         let (len, end) = (self.len()?, self.len()?);
         if !EliasFano::fits(len, end) {
@@ -254,7 +258,8 @@ impl<'a> Reader<'a> {
         Ok(RankMap::of(form))
     }
 
-    /// Reads the images of a permutation.
+    /// Reads the images of a permutation of `len` ranks, packed or in blocks. Returns an error if
+    /// the bytes end or do not encode them. Does not check that the images are a permutation.
     fn images(&mut self, len: u64) -> Result<Vec<u32>, Error> {
         if self.byte()? == 0 {
             let width = width_of(len.saturating_sub(1));

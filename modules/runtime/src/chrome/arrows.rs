@@ -89,8 +89,9 @@ impl Arrows {
     }
 }
 
-/// Returns the arrow of a message, or `None` if the read cannot follow the write. The exact times
-/// within the two polls are unknown. The chosen times respect the order of write and read.
+/// Returns the arrow of a message, or `None` if the poll `to` that read it had ended when the poll
+/// `from` that wrote it began, or has no duration. The exact times within the two polls are
+/// unknown. The chosen times respect the order of write and read.
 fn arrow((channel, ordinal): (u32, u64), from: Poll, to: Poll) -> Option<Arrow> {
     // A poll does not include its end, at which the next one may begin.
     let read_at = to.start.max(from.start);

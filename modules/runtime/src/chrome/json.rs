@@ -106,7 +106,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the names of the OS processes, and of the network's processes that were polled.
+    /// Writes the names and the order of the OS processes, and of the network's processes that were
+    /// polled.
     ///
     /// # Errors
     /// Returns the error of the output.
@@ -194,7 +195,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Returns the quoted name of a poll's slice, which says how the poll ended.
+    /// Returns the name of a poll's slice, as a quoted JSON string. It says how the poll ended, and
+    /// after a wait for a channel the port. The names of waits are stored for later calls.
     fn name(&mut self, after: After) -> String {
         match after {
             After::Ended => "\"ends\"".into(),

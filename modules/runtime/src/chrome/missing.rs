@@ -18,8 +18,9 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// Returns the notice, or `None` if nothing is missing that it mentions: it does not mention
-    /// `arrows`. `kept` is the maximum number of events that a scheduler keeps.
+    /// Returns a notice about the missing polls, messages, backward arrows and OS processes.
+    /// Returns `None` if all four numbers are 0. `arrows` is not mentioned. `kept` is the maximum
+    /// number of events that a scheduler keeps. The notice names the file of `trace`.
     pub(super) fn notice(&self, trace: &Trace, kept: usize) -> Option<String> {
         let mut notices = Vec::new();
         if self.polls + self.messages > 0 {

@@ -23,10 +23,11 @@ use missing::Missing;
 /// Name of the output in messages about its file.
 pub(crate) const WHAT: &str = "the trace";
 
-/// Checks before a run that its trace can be written. Does nothing if the run is not traced.
+/// Checks before a run that its trace can be written (see [`output_file::check`]). Does nothing if
+/// the run is not traced.
 ///
 /// # Errors
-/// Returns [`RunError::File`] if the file cannot be written.
+/// Returns [`RunError::File`] if the file of the trace cannot be opened or created.
 pub(crate) fn check(options: &Options) -> Result<(), RunError> {
     match &options.trace {
         Some(trace) => {
@@ -50,7 +51,8 @@ pub(crate) struct Unwritten {
 }
 
 impl Unwritten {
-    /// Returns the trace of a run of `os_processes` OS processes, or `None` if it was not traced.
+    /// Returns the trace of a run of `os_processes` OS processes, or `None` if `options` ask for no
+    /// trace.
     pub(crate) fn of(
         options: &Options,
         directory: &Arc<dyn Directory>,
@@ -65,8 +67,8 @@ impl Unwritten {
         })
     }
 
-    /// Writes the file, and notes in the trace which events are missing. This takes the events out
-    /// of the trace, so a second call would write none.
+    /// Writes the file of the trace, and notes in the trace which events are missing, if any are.
+    /// This takes the events out of the trace, so a second call would write none.
     ///
     /// # Errors
     /// Returns [`RunError::File`] if the file cannot be written.
@@ -110,7 +112,8 @@ fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::R
 }
 
 /// Returns, for each part, the offset in nanoseconds that moves its times to a common clock. On
-/// this clock, the earliest event of all parts is at time 0.
+/// this clock, time 0 is the earliest of the first events of all parts. Parts of one host get the
+/// same offset. The offsets are relative to the host of the first part.
 fn shifts(parts: &[Part]) -> Vec<i64> {
     let base = |part: &Part| {
         // OS processes of one host share its clock. Their values of `time_of_day_offset` differ

@@ -105,8 +105,8 @@ impl<T> Channel<T> {
         unsafe { first.add((at as u32 & mask) as usize) }
     }
 
-    /// Takes a token out, and wakes the writer if it waits. Returns `Take::End` if the channel is
-    /// empty and the writer has left.
+    /// Takes a token out, and wakes the writer if it waits. If the channel is empty, returns
+    /// `Take::End` if the writer has left, and otherwise `Take::Empty`.
     #[inline(always)]
     pub(crate) fn take(&self) -> Take<T> {
         let len = self.len.get();
@@ -128,7 +128,8 @@ impl<T> Channel<T> {
     }
 
     /// Puts a token in, and wakes the reader if it waits. Never uses the rendezvous slot. Returns
-    /// the token if the channel is full or the reader has left.
+    /// the token if the channel is full or the reader has left. The latter is recorded for the
+    /// report of the run.
     pub(crate) fn put(&self, token: T) -> Put<T> {
         if self.has_room() {
             // SAFETY: `has_room` has just returned true.
@@ -142,23 +143,23 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Records that the reader has left before it read all tokens, or before the writer had
-    /// finished.
+    /// Records for the report of the run that the reader has left before it read all tokens, or
+    /// before the writer had finished. Has no effect outside of a run or after it has stopped.
     #[cold]
     fn note_unread(&self) {
         current::left_early(|registry| registry.number_of(&self.point));
     }
 
-    /// Returns true if a token can be put in. It cannot if the reader has left, because `end_room`
-    /// sets the capacity to 0.
+    /// Returns true if a token can be put in within the capacity. Allocates slots if there are too
+    /// few. Returns false if the reader has left, because `end_room` then sets the capacity to 0.
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
         let len = self.len.get();
         len < self.room.get() || (len < self.point.capacity.get() && self.make_room())
     }
 
-    /// Raises `room`, because the capacity allows more tokens. Allocates slots if none is free.
-    /// Returns true.
+    /// Raises `room`, because the capacity allows more tokens than are in the channel. Allocates
+    /// slots if none is free. Returns true.
     #[cold]
     #[inline(never)]
     fn make_room(&self) -> bool {
@@ -176,7 +177,7 @@ impl<T> Channel<T> {
         self.room.set(0);
     }
 
-    /// Puts a token in.
+    /// Puts a token in, and wakes the reader if it waits.
     ///
     /// # Safety
     /// [`has_room`](Self::has_room) must have returned true, and no token may have been put in
@@ -195,7 +196,8 @@ impl<T> Channel<T> {
         self.len.get() > self.point.capacity.get()
     }
 
-    /// Leaves a token in the rendezvous slot. The channel must be exactly full, so no reader waits.
+    /// Leaves a token in the rendezvous slot, and allocates slots if none is free. The channel must
+    /// be exactly full, so no reader waits.
     #[inline(always)]
     pub(crate) fn offer(&self, token: T) {
         debug_assert!(self.len.get() == self.point.capacity.get() && self.len.get() > 0);
@@ -222,7 +224,9 @@ impl<T> Channel<T> {
         Some(unsafe { (*self.slot(self.head.get() + u64::from(len))).assume_init_read() })
     }
 
-    /// Returns true if a process that found no token, or no space, must still wait.
+    /// Returns true if a process at `side` that found no token, or no space, must still wait. The
+    /// reader must wait while the channel is empty and the writer has not left. The writer must
+    /// wait while there is no space and the reader has not left.
     pub(crate) fn is_unchanged(&self, side: Side) -> bool {
         let gone = self.point.is_gone(side.other());
         match side {
@@ -268,7 +272,7 @@ impl<T> Channel<T> {
         unsafe { (*self.store.get()).many = wide };
     }
 
-    /// Frees the slots that are not in place.
+    /// Frees the slots that are not in place. Has no effect if all are.
     ///
     /// # Safety
     /// `slots` must be the number of slots. The store must not be used again before it is set.
@@ -280,7 +284,9 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Closes the reading end, and drops the tokens that it has not read.
+    /// Closes the reading end, wakes the writer if it waits, and drops the unread tokens. Frees the
+    /// channel if the writer has left. Unread tokens are recorded for the report of the run. The
+    /// destructors of tokens may run later, at the latest after the current poll.
     ///
     /// # Safety
     /// The reader must call this only once, and must not use `channel` afterwards.
@@ -310,11 +316,12 @@ impl<T> Channel<T> {
         current::drop_tokens::<T>(tokens);
     }
 
-    /// Records that the reader has left, and wakes the writer. Frees the channel if the writer has
-    /// left.
+    /// Records that the reader has left, and wakes the writer. `refused` is [`REFUSED`] if a token
+    /// was left in the rendezvous slot, otherwise 0. Frees the channel if the writer has left.
     ///
     /// # Safety
-    /// As for [`Channel::close_reader`]. The channel must have no tokens.
+    /// The reader must call this only once, and must not use `channel` afterwards. The channel must
+    /// have no tokens.
     unsafe fn reader_has_left(channel: NonNull<Self>, refused: u32) {
         // SAFETY: the reader leaves only below, so the channel is alive. No user code is called.
         let this = unsafe { channel.as_ref() };
@@ -328,7 +335,8 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Closes the writing end.
+    /// Closes the writing end, and wakes the reader if it waits. Frees the channel if the reader
+    /// has left.
     ///
     /// # Safety
     /// The writer must call this only once, and must not use `channel` afterwards.
@@ -343,7 +351,8 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Frees the channel.
+    /// Frees the channel, and adds the number of tokens that were read to the statistics of its
+    /// run.
     ///
     /// # Safety
     /// Both ends must have left, and `channel` must not be used afterwards.

@@ -112,12 +112,17 @@ impl std::fmt::Debug for Ends<'_> {
 impl Ends<'_> {
     /// Returns the number of ports that are not connected yet. Must not be called after more ports
     /// than the kind has were connected.
+    ///
+    /// # Panics
+    /// Panics in that case if overflow checks are enabled. Otherwise, the result is then
+    /// meaningless.
     pub fn remaining(&self) -> usize {
         self.names.len() - self.next
     }
 
-    /// Moves on to the next port. Records an error unless `flow` says correctly whether the port is
-    /// flow-controlled.
+    /// Moves on to the next port. Records an error if the port is flow-controlled in the graph but
+    /// `flow` is false, or the other way round. Records none if the graph has no channel at the
+    /// port, or after 20 errors.
     fn advance(&mut self, flow: bool) {
         let at = self.next;
         self.next += 1;
@@ -136,9 +141,11 @@ impl Ends<'_> {
         }
     }
 
-    /// Returns the ends of the current port that belong to this member, for the caller to take.
-    /// `of` selects the list of the port. Returns none, and records an error, if the token type or
-    /// the direction differs from the graph.
+    /// Returns the ends of the current port that belong to this member, in the order of their
+    /// slots, for the caller to take. `of` selects the list of the port. Returns none if the port
+    /// does not exist or has no channel. Also returns none, and records an error (at most 20), if
+    /// the token type or the direction differs from the graph. Must be called after
+    /// [`advance`](Self::advance).
     fn ends<T: 'static>(
         &mut self,
         input: bool,
@@ -175,8 +182,9 @@ impl Ends<'_> {
         &mut ends[..count]
     }
 
-    /// Returns all ends of the port, in the order of their slots. Returns none, and records an
-    /// error, if the port differs from the graph.
+    /// Takes all ends of the current port, in the order of their slots. Returns none if the port
+    /// has no channel. Also returns none, and records an error, if the port differs from the graph
+    /// in its direction or token type.
     fn all<T: 'static>(
         &mut self,
         input: bool,
@@ -191,7 +199,8 @@ impl Ends<'_> {
     }
 
     /// Connects the next port, and returns its end. Returns [`End::NONE`] if it has no channel.
-    /// Also returns it, and records an error, if it has several channels or differs from the graph.
+    /// Also returns it, and records an error, if the port has several channels, or differs from the
+    /// graph in its direction or token type.
     fn one<T: 'static>(&mut self, input: bool) -> End<T> {
         self.advance(false);
         match self.ends::<T>(input, |port| &mut port.tokens) {
@@ -221,7 +230,9 @@ impl Ends<'_> {
 
     /// Connects the next port. Returns the inputs of all its channels, in the order of their slots.
     ///
-    /// The list is empty if the port has no channel.
+    /// The list is empty if the port has no channel. It is also empty, and the run fails, if the
+    /// graph has another direction or token type at the port. The run also fails if the port is
+    /// flow-controlled in the graph.
     pub fn inputs<T: 'static>(&mut self) -> Vec<Input<T>> {
         self.advance(false);
         self.all(true, |port| &mut port.tokens)
@@ -232,7 +243,9 @@ impl Ends<'_> {
     /// Connects the next port. Returns the outputs of all its channels, in the order of their
     /// slots.
     ///
-    /// The list is empty if the port has no channel.
+    /// The list is empty if the port has no channel. It is also empty, and the run fails, if the
+    /// graph has another direction or token type at the port. The run also fails if the port is
+    /// flow-controlled in the graph.
     pub fn outputs<T: 'static>(&mut self) -> Vec<Output<T>> {
         self.advance(false);
         self.all(false, |port| &mut port.tokens)
@@ -240,52 +253,79 @@ impl Ends<'_> {
             .collect()
     }
 
-    /// Connects the next port, an input.
+    /// Connects the next port, an input. Returns an unconnected input if the port has no channel.
+    /// Also returns one, and the run fails, if the port has several channels, or another direction
+    /// or token type in the graph. The run also fails if the port is flow-controlled in the graph.
     pub fn input<T: 'static>(&mut self) -> Input<T> {
         Input::new(self.one(true))
     }
 
-    /// Connects the next port, an output.
+    /// Connects the next port, an output. Returns an unconnected output if the port has no channel.
+    /// Also returns one, and the run fails, if the port has several channels, or another direction
+    /// or token type in the graph. The run also fails if the port is flow-controlled in the graph.
     pub fn output<T: 'static>(&mut self) -> Output<T> {
         Output::new(self.one(false))
     }
 
-    /// Connects the next port, a select bundle.
+    /// Connects the next port, a select bundle. It has one member for each channel, in the order of
+    /// their slots. It has none if the port has no channel, or if the graph has another direction
+    /// or token type at the port. In the latter case, and if the port is flow-controlled in the
+    /// graph, the run fails.
     pub fn select<T: 'static>(&mut self) -> Select<T> {
         self.inputs().into()
     }
 
-    /// Connects the next port, a gather bundle.
+    /// Connects the next port, a gather bundle. It has one member for each channel, in the order of
+    /// their slots. It has none if the port has no channel, or if the graph has another direction
+    /// or token type at the port. In the latter case, and if the port is flow-controlled in the
+    /// graph, the run fails.
     pub fn gather<T: 'static>(&mut self) -> Gather<T> {
         self.inputs().into()
     }
 
-    /// Connects the next port, a reduce bundle.
+    /// Connects the next port, a reduce bundle. It has one member for each channel, in the order of
+    /// their slots. It has none if the port has no channel, or if the graph has another direction
+    /// or token type at the port. In the latter case, and if the port is flow-controlled in the
+    /// graph, the run fails.
     pub fn reduce<T: 'static>(&mut self) -> Reduce<T> {
         self.inputs().into()
     }
 
-    /// Connects the next port, a share bundle.
+    /// Connects the next port, a share bundle. It has one member for each channel, in the order of
+    /// their slots. It has none if the port has no channel, or if the graph has another direction
+    /// or token type at the port. In the latter case, and if the port is flow-controlled in the
+    /// graph, the run fails.
     pub fn share<T: 'static>(&mut self) -> Share<T> {
         self.outputs().into()
     }
 
-    /// Connects the next port, a broadcast bundle.
+    /// Connects the next port, a broadcast bundle. It has one member for each channel, in the order
+    /// of their slots. It has none if the port has no channel, or if the graph has another
+    /// direction or token type at the port. In the latter case, and if the port is flow-controlled
+    /// in the graph, the run fails.
     pub fn broadcast<T: 'static>(&mut self) -> Broadcast<T> {
         self.outputs().into()
     }
 
-    /// Connects the next port, a scatter bundle.
+    /// Connects the next port, a scatter bundle. It has one member for each channel, in the order
+    /// of their slots. It has none if the port has no channel, or if the graph has another
+    /// direction or token type at the port. In the latter case, and if the port is flow-controlled
+    /// in the graph, the run fails.
     pub fn scatter<T: 'static>(&mut self) -> Scatter<T> {
         self.outputs().into()
     }
 
-    /// Connects the next port, a switch bundle.
+    /// Connects the next port, a switch bundle. It has one member for each channel, in the order of
+    /// their slots. It has none if the port has no channel, or if the graph has another direction
+    /// or token type at the port. In the latter case, and if the port is flow-controlled in the
+    /// graph, the run fails.
     pub fn switch<T: 'static>(&mut self) -> Switch<T> {
         self.outputs().into()
     }
 
-    /// Returns the control ends of the current port, in the order of their slots.
+    /// Takes the control ends of the current port: for each channel its output and its input, in
+    /// the order of their slots. Returns none if the port has no channel or is not flow-controlled
+    /// in the graph.
     fn controls(&mut self) -> impl Iterator<Item = (Output<Control>, Input<Control>)> + use<> {
         let control_outputs = self
             .all(false, |port| &mut port.control_outputs)
@@ -299,7 +339,8 @@ impl Ends<'_> {
     }
 
     /// Connects the next port. Returns the flow-controlled inputs of all its channels, in the order
-    /// of their slots.
+    /// of their slots. The list is empty if the port has no channel. It is also empty, and the run
+    /// fails, if the graph has another direction, token type or flow control at the port.
     pub fn flow_inputs<T: 'static>(&mut self) -> Vec<FlowInput<T>> {
         self.advance(true);
         // Collected before `zip`, which may drop an item: an input frees its end, an `End` does
@@ -312,7 +353,8 @@ impl Ends<'_> {
     }
 
     /// Connects the next port. Returns the flow-controlled outputs of all its channels, in the
-    /// order of their slots.
+    /// order of their slots. The list is empty if the port has no channel. It is also empty, and
+    /// the run fails, if the graph has another direction, token type or flow control at the port.
     pub fn flow_outputs<T: 'static>(&mut self) -> Vec<FlowOutput<T>> {
         self.advance(true);
         let tokens = self.all(false, |port| &mut port.tokens).map(Output::new);
@@ -322,7 +364,9 @@ impl Ends<'_> {
             .collect()
     }
 
-    /// Connects the next port, a flow-controlled input.
+    /// Connects the next port, a flow-controlled input. Returns an unconnected input if
+    /// [`flow_inputs`](Self::flow_inputs) would return none. If the port has several channels,
+    /// returns the last one, and the run fails.
     pub fn flow_input<T: 'static>(&mut self) -> FlowInput<T> {
         let mut all = self.flow_inputs();
         if all.len() > 1 {
@@ -331,7 +375,9 @@ impl Ends<'_> {
         all.pop().unwrap_or_else(FlowInput::unconnected)
     }
 
-    /// Connects the next port, a flow-controlled output.
+    /// Connects the next port, a flow-controlled output. Returns an unconnected output if
+    /// [`flow_outputs`](Self::flow_outputs) would return none. If the port has several channels,
+    /// returns the last one, and the run fails.
     pub fn flow_output<T: 'static>(&mut self) -> FlowOutput<T> {
         let mut all = self.flow_outputs();
         if all.len() > 1 {
@@ -340,12 +386,18 @@ impl Ends<'_> {
         all.pop().unwrap_or_else(FlowOutput::unconnected)
     }
 
-    /// Connects the next port, which joins many flow-controlled channels to one reader.
+    /// Connects the next port, which joins many flow-controlled channels to one reader. The bundle
+    /// has one member for each channel, in the order of their slots. It has none if the port has no
+    /// channel. It also has none, and the run fails, if the graph has another direction, token type
+    /// or flow control at the port.
     pub fn flow_select<T: 'static>(&mut self) -> FlowSelect<T> {
         self.flow_inputs().into()
     }
 
-    /// Connects the next port, which joins one writer to many flow-controlled channels.
+    /// Connects the next port, which joins one writer to many flow-controlled channels. The bundle
+    /// has one member for each channel, in the order of their slots. It has none if the port has no
+    /// channel. It also has none, and the run fails, if the graph has another direction, token type
+    /// or flow control at the port.
     pub fn flow_share<T: 'static>(&mut self) -> FlowShare<T> {
         self.flow_outputs().into()
     }

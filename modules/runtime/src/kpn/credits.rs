@@ -15,7 +15,8 @@ pub(crate) struct Credits {
 }
 
 impl Credits {
-    /// Creates the credit of the channel with this index among those from scheduler `peer`.
+    /// Creates the credit of the channel with this index among those from scheduler `peer`. Credit
+    /// is sent at once when it covers half of `capacity` (rounded up).
     pub(crate) fn new(peer: SchedulerId, index: u32, capacity: u32, remote: &Rc<Remote>) -> Self {
         Credits {
             credit: PendingCredit::new(peer, index),

@@ -68,7 +68,8 @@ impl<T> Cross<T> {
         self.about().slots[side as usize].load(Ordering::Relaxed)
     }
 
-    /// Returns the number of the channel, if the channel belongs to this run.
+    /// Returns the number of the channel, if the channel belongs to the run with number `run`.
+    /// Returns `None` otherwise.
     pub(crate) fn number(&self, run: u64) -> Option<u32> {
         (self.about().shared.run == run).then_some(self.about().number)
     }
@@ -78,7 +79,7 @@ impl<T> Cross<T> {
         (&raw const *self).addr() + side as usize
     }
 
-    /// Adds an end to the registry of its scheduler.
+    /// Adds the end `side` to `registry`, which must be that of its scheduler.
     pub(crate) fn register(self: &Arc<Self>, registry: &Registry, side: Side)
     where
         T: Send + 'static,
@@ -88,11 +89,12 @@ impl<T> Cross<T> {
         self.about().slots[side as usize].store(slot, Ordering::Relaxed);
     }
 
-    /// Takes a token that this end already knows of. In a sequence of tokens, most are. Returns
-    /// `None` otherwise, even if a token has come since.
+    /// Takes a token that this end already knows of. In a sequence of tokens, most are. Wakes the
+    /// writer, or defers that. Returns `None` if this end knows of no token, even if one has come
+    /// since.
     ///
     /// # Safety
-    /// As for [`Cross::take`].
+    /// Only the one reading end may call this, always on the same thread.
     #[inline(always)]
     pub(crate) unsafe fn take_at_once(&self) -> Option<T> {
         // SAFETY: guaranteed by the caller.
@@ -109,15 +111,15 @@ impl<T> Cross<T> {
     /// [`Cross::take`] must decide.
     ///
     /// # Safety
-    /// As for [`Cross::take`].
+    /// Only the one reading end may call this, always on the same thread.
     #[inline(always)]
     pub(crate) unsafe fn take_in_place(&self) -> Option<Take<T>> {
         // SAFETY: guaranteed by the caller.
         Some(self.taken(unsafe { self.ring.pop_in_place() }?))
     }
 
-    /// Defers the wake-up of the other end until the poll ends, or until this process uses another
-    /// channel between schedulers in the same direction.
+    /// Defers the wake-up of the end opposite to `side` until the poll ends, or until this process
+    /// uses another channel between schedulers in the same direction.
     #[inline(always)]
     fn defer(&self, side: Side) {
         with_current(|scheduler| {
@@ -136,7 +138,8 @@ impl<T> Cross<T> {
         });
     }
 
-    /// Takes a token out.
+    /// Takes a token out, and wakes the writer or defers that. Returns [`Take::Empty`] if there is
+    /// none, or [`Take::End`] if there is none and the writer has left.
     ///
     /// # Safety
     /// Only the one reading end may call this, always on the same thread.
@@ -146,7 +149,7 @@ impl<T> Cross<T> {
         self.taken(unsafe { self.ring.pop() })
     }
 
-    /// Returns the result of a pop. Wakes the writer, or defers that.
+    /// Converts the result of a pop. If it has a token, wakes the writer, or defers that.
     #[inline(always)]
     fn taken(&self, popped: Pop<T>) -> Take<T> {
         match popped {
@@ -166,7 +169,8 @@ impl<T> Cross<T> {
     /// there may be no space.
     ///
     /// # Safety
-    /// As for [`Cross::put`]. `token` must not use the channel.
+    /// Only the one writing end may call this, always on the same thread. `token` must not use the
+    /// channel.
     #[inline(always)]
     pub(crate) unsafe fn put_at_once(&self, token: impl FnOnce() -> T) -> bool {
         // SAFETY: guaranteed by the caller.
@@ -177,7 +181,8 @@ impl<T> Cross<T> {
     /// token and is empty. Returns false, without a call of `token`, if [`Cross::put`] must decide.
     ///
     /// # Safety
-    /// As for [`Cross::put_at_once`].
+    /// Only the one writing end may call this, always on the same thread. `token` must not use the
+    /// channel.
     #[inline(always)]
     pub(crate) unsafe fn put_in_place(&self, token: impl FnOnce() -> T) -> bool {
         // SAFETY: guaranteed by the caller.
@@ -194,7 +199,9 @@ impl<T> Cross<T> {
         true
     }
 
-    /// Puts a token in.
+    /// Puts a token in, and wakes the reader or defers that. Never uses the rendezvous slot.
+    /// Returns the token in [`Put::Full`] if there is no space, or in [`Put::Stopped`] if the
+    /// reader has left.
     ///
     /// # Safety
     /// Only the one writing end may call this, always on the same thread.
@@ -207,21 +214,23 @@ impl<T> Cross<T> {
         }
     }
 
-    /// Puts a token in, or leaves it in the rendezvous slot. In the latter case, [`Cross::offered`]
-    /// returns its state.
+    /// Puts a token in as [`Cross::put`] does, or leaves it in the rendezvous slot if the channel
+    /// has capacity one and is full. In the latter case, [`Cross::offered`] returns its state.
     ///
     /// # Safety
-    /// As for [`Cross::put`].
+    /// Only the one writing end may call this, always on the same thread.
     #[inline]
     pub(crate) unsafe fn offer(&self, token: T) -> Offer<T> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.push(token, true) }
     }
 
-    /// Puts a token in. If `offer`, may leave it in the rendezvous slot.
+    /// Puts a token in, and wakes the reader or defers that. If `offer`, leaves the token in the
+    /// rendezvous slot if the channel has capacity one and is full. Returns the token if there is
+    /// no space for it or the reader has left.
     ///
     /// # Safety
-    /// As for [`Cross::put`].
+    /// Only the one writing end may call this, always on the same thread.
     #[inline(always)]
     unsafe fn push(&self, token: T, offer: bool) -> Offer<T> {
         // SAFETY: guaranteed by the caller.
@@ -241,10 +250,12 @@ impl<T> Cross<T> {
         offer
     }
 
-    /// Returns the state of the token in the rendezvous slot.
+    /// Returns the state of the token in the rendezvous slot. If the reader has refused the token,
+    /// this is recorded for the report of the run.
     ///
     /// # Safety
-    /// As for [`Cross::put`]. [`Cross::offer`] must have left a token there.
+    /// Only the one writing end may call this, always on the same thread. [`Cross::offer`] must
+    /// have left a token there.
     pub(crate) unsafe fn offered(&self) -> Offered {
         // SAFETY: guaranteed by the caller.
         let offered = unsafe { self.ring.offered() };
@@ -257,7 +268,8 @@ impl<T> Cross<T> {
     /// Takes the token in the rendezvous slot back. Returns `None` if the reader has it.
     ///
     /// # Safety
-    /// As for [`Cross::offered`].
+    /// Only the one writing end may call this, always on the same thread. [`Cross::offer`] must
+    /// have left a token there.
     pub(crate) unsafe fn take_back(&self) -> Option<T> {
         // SAFETY: guaranteed by the caller.
         let token = unsafe { self.ring.take_back() };
@@ -279,7 +291,8 @@ impl<T> Cross<T> {
         self.wake(Side::Read, self.ring.unarm_reader());
     }
 
-    /// Wakes the process or hook `waiter`, if given, which waits at an end.
+    /// Wakes the process or hook `waiter`, which waits at the end `side`. Has no effect without a
+    /// `waiter`.
     #[inline(never)]
     fn wake(&self, side: Side, waiter: Option<u32>) {
         if let Some(id) = waiter {
@@ -331,6 +344,9 @@ impl<T> Cross<T> {
 
     /// Lets `scheduler` poll for tokens or space on behalf of its process `id`. Returns false if it
     /// already polls the maximum number of waits.
+    ///
+    /// # Panics
+    /// Panics if `scheduler` is not of the channel's run.
     fn poll_for(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
         self.touch(scheduler, side);
         self.unhook(side);
@@ -459,8 +475,9 @@ impl<T> Cross<T> {
         self.ring.is_stopped()
     }
 
-    /// Removes an end, because its port is dropped. The other side sees that when the poll of the
-    /// process ends.
+    /// Removes an end, because its port is dropped. The other side sees that when the current poll
+    /// ends. Outside of a poll, in a nested run and after the run has stopped, the other side sees
+    /// that at once.
     pub(crate) fn leave(self: Arc<Self>, side: Side) {
         current::forget(Arc::as_ptr(&self).cast());
         self.unhook(side);
@@ -485,7 +502,7 @@ impl<T> Cross<T> {
         }
     }
 
-    /// Closes the reading end, and drops the tokens that it has not read.
+    /// Closes the reading end, wakes the writer if it waits, and then drops the unread tokens.
     ///
     /// # Safety
     /// Only the reading end may call this. It must not be used afterwards.
@@ -497,11 +514,11 @@ impl<T> Cross<T> {
         unsafe { self.drop_unread() };
     }
 
-    /// Drops the unread tokens. If the destructor of one panics, the others are dropped
-    /// nevertheless.
+    /// Drops the unread tokens, and records each for the report of the run. If the destructor of
+    /// one panics, the others are dropped nevertheless.
     ///
     /// # Safety
-    /// As for [`Cross::close_reader`].
+    /// Only the reading end may call this. It must not be used afterwards.
     unsafe fn drop_unread(&self) {
         // SAFETY: guaranteed by the caller.
         while let Pop::Value(token, waiter) = unsafe { self.ring.pop() } {

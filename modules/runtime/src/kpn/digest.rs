@@ -46,8 +46,8 @@ impl Network {
 
     /// Returns a digest of which process has which rank, on which a mapping depends. It is the sum
     /// (modulo 2^64) of one hash for each process, so that no sort is needed. The hash is FNV-1a
-    /// (64 bits) of the name of the process, its kind and its rank, each followed by a zero byte.
-    /// `graphmap` computes the same digest from a graph file.
+    /// (64 bits) of the name of the process, its kind and its rank (in decimal), each followed by a
+    /// zero byte. `graphmap` computes the same digest from a graph file.
     pub(crate) fn processes_digest(&self) -> u64 {
         let mut sum = 0u64;
         for kind in &self.kinds {

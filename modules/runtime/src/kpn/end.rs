@@ -93,7 +93,8 @@ impl<T> End<T> {
         self.pointer != NOTHING
     }
 
-    /// Marks a pointer.
+    /// Makes an end of a pointer, whose lowest bits it sets to the mark. With mark 0, the pointer
+    /// is unchanged.
     ///
     /// # Safety
     /// `pointer` must not be null.
@@ -117,7 +118,8 @@ impl<T> End<T> {
         End::of(Channel::create(registry, number, capacity))
     }
 
-    /// Returns the two ends of a channel within a scheduler.
+    /// Returns the writing end and the reading end of a channel within a scheduler. Both are the
+    /// same pointer.
     pub(crate) fn of(channel: NonNull<Channel<T>>) -> (Self, Self) {
         let end = End {
             pointer: channel.cast(),
@@ -154,7 +156,8 @@ impl<T> End<T> {
         (end(Arc::clone(&channel)), end(channel))
     }
 
-    /// Adds an end between schedulers to the registry of its scheduler.
+    /// Adds an end between schedulers to the registry of its scheduler. Does nothing for an end of
+    /// another kind.
     pub(crate) fn register(&self, registry: &Registry, side: Side)
     where
         T: Send + 'static,
@@ -281,8 +284,12 @@ impl<T> End<T> {
         unsafe { Arc::from_raw(self.unmarked::<Cross<T>>()) }
     }
 
-    /// Arms a wait of the hook `id` for a change at the other end. Returns false if the other end
-    /// has changed already, or if there is no channel.
+    /// Arms a wait of the hook `id` for a change at the other end. Returns false, without a wait,
+    /// if the other end has changed already or if there is no channel.
+    ///
+    /// # Panics
+    /// Panics if the other end is on another scheduler or in another OS process, and this is
+    /// outside of a run or in a nested run.
     #[inline(always)]
     pub(crate) fn arm(&self, id: u32, side: Side) -> bool {
         if let Some(meter) = self.meter() {
@@ -338,7 +345,8 @@ impl<T> End<T> {
     /// reader has left already, or if there is no channel.
     ///
     /// # Panics
-    /// As for [`End::wait_for_change`].
+    /// Panics outside of a run, and in a nested run if the reader is on another scheduler of the
+    /// outer run.
     pub(crate) fn wait_for_stop(&self, context: &Context<'_>) -> bool {
         let word_of = |id: u32| match id & HOOK {
             0 => STOP | id,
@@ -371,7 +379,9 @@ impl<T> End<T> {
         })
     }
 
-    /// Returns the state of the token that the writer has left in the rendezvous slot.
+    /// Returns the state of the token that the writer has left in the rendezvous slot. `Waits`: the
+    /// token is in that slot. `Refused`: the reader has left without it. `Done`: it counts as
+    /// written. A channel without such a slot always returns `Done`.
     pub(crate) fn offered(&self) -> Offered {
         match self.form() {
             Form::Here(channel) if channel.refused() => Offered::Refused,
@@ -398,7 +408,7 @@ impl<T> End<T> {
         token
     }
 
-    /// Cancels the wait at the end, because a future was dropped.
+    /// Cancels the wait at the end, if there is one, because a future was dropped.
     #[inline(always)]
     pub(crate) fn disarm(&self, side: Side) {
         match self.as_here() {

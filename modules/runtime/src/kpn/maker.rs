@@ -40,8 +40,10 @@ unsafe fn free_output<T>(raw: *mut u8) {
 /// Creates the channels of a class.
 pub(crate) trait Maker: Send + Sync {
     fn frees(&self) -> (Free, Free);
-    /// Creates a channel, and returns the raw ends of the writer and of the reader. `schedulers`
-    /// are their schedulers. If there are `formats`, the channel counts bytes.
+    /// Creates a channel with its initial tokens, and returns the raw ends of the writer and of the
+    /// reader. `schedulers` are the schedulers of the writer and of the reader, which may be the
+    /// same. The reading end counts bytes if `formats` has the format of the token type, except for
+    /// control messages. May call user code, which makes the initial tokens.
     fn make(
         &self,
         site: Site,
@@ -49,8 +51,9 @@ pub(crate) trait Maker: Send + Sync {
         scheduler: &Scheduler,
         formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8);
-    /// Creates a channel to or from another OS process, and returns its raw end here. Returns
-    /// `None` if the type has no format in `formats`, so that it is not a payload.
+    /// Creates a channel to or from another OS process, and returns its raw end here. A writing end
+    /// gets the initial tokens. Returns `None` if the type has no format in `formats`, so that it
+    /// is not a payload. Also returns `None` if `scheduler` has no link to other OS processes.
     fn make_remote(
         &self,
         site: Site,
@@ -58,7 +61,8 @@ pub(crate) trait Maker: Send + Sync {
         scheduler: &Scheduler,
         formats: &Formats,
     ) -> Option<*mut u8>;
-    /// Registers an end of a channel between schedulers with the scheduler that owns it.
+    /// Adds an end of a channel between schedulers to `registry`, that of the scheduler which owns
+    /// the end. Has no effect for other channels.
     ///
     /// # Safety
     /// `raw` must be a raw end of a channel of this class.
@@ -113,7 +117,8 @@ pub(super) fn is_control<T: 'static>() -> bool {
 }
 
 impl<T: 'static> TypedMaker<T> {
-    /// Adds a meter that counts tokens to the writing end, if the run is traced.
+    /// Adds a meter that counts tokens to the writing end, if the run is traced and the tokens are
+    /// not control messages. Otherwise returns the end unchanged.
     fn traced(&self, writer: End<T>, number: u32, scheduler: &Scheduler) -> End<T> {
         if scheduler.recorder().is_none() || is_control::<T>() {
             return writer;

@@ -55,7 +55,8 @@ pub(crate) struct Counts<T> {
 }
 
 impl<T> Counts<T> {
-    /// Creates counters for a reader. Returns `None` if there is nothing to count.
+    /// Creates counters for a reader. Returns `None` if there is nothing to count: no format, and
+    /// the run is not traced. `number` is the number of the channel.
     pub(crate) fn of_reader(
         format: Option<Format<T>>,
         traced: bool,
@@ -99,8 +100,9 @@ impl<T> Meter<T> {
         Meter { credits, counts }
     }
 
-    /// Counts a token that was read. Measuring its size is user code, which may do anything except
-    /// use this input.
+    /// Counts a token that was read, as far as this meter does: gives credit to the writer, records
+    /// the message, and adds the size of the token. Measuring its size is user code, which may do
+    /// anything except use this input.
     #[inline]
     pub(crate) fn count(&self, token: &T) {
         if let Some(credits) = &self.credits {
@@ -115,7 +117,7 @@ impl<T> Meter<T> {
         }
     }
 
-    /// Counts a token that was written or put into the rendezvous slot.
+    /// Counts a token that was written or put into the rendezvous slot, if the run is traced.
     pub(crate) fn count_written(&self) {
         if let Some(counts) = &self.counts {
             counts.message(Way::Write);
@@ -133,7 +135,7 @@ impl<T> Meter<T> {
         }
     }
 
-    /// Records that the polled process is going to wait at this end.
+    /// Records that the polled process is going to wait at this end, if the run is traced.
     #[inline(never)]
     pub(crate) fn waits(&self, way: Way) {
         if let Some(counts) = &self.counts

@@ -12,6 +12,8 @@ impl Network {
     /// number for each module: the module that contains it, or 0. Modules are numbered from 1, in
     /// the order in which they are added, and a module must be added by a later call than the
     /// module that contains it. [`Network::inside`] puts processes into modules.
+    /// [`run`](crate::run) reports an invalid sequence, a wrong number of names, a containing
+    /// module that was not added before, and too many modules.
     ///
     /// ```
     /// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, run};
@@ -119,7 +121,8 @@ impl Network {
         })
     }
 
-    /// Returns the ranks of the processes in a module, sorted. Takes time in proportion to its
+    /// Returns the ranks of the processes in a module and in the modules inside it, in ascending
+    /// order. The list is empty if the module does not exist. Takes time in proportion to its
     /// processes, and searches the sequences of all kinds for each module in it.
     pub(super) fn ranks_in(&self, number: u32) -> Vec<u32> {
         let mut ranks = Vec::new();

@@ -29,7 +29,7 @@ impl NameTable {
         name
     }
 
-    /// Returns true if this is the name of a member.
+    /// Returns true if `name` is the name of the member with this index.
     fn is(&self, index: usize, name: &str) -> bool {
         let (mut rest, parts) = match self {
             NameTable::Listed(names) => return names.get(index).is_some_and(|own| own == name),
@@ -48,8 +48,8 @@ impl NameTable {
         rest == Some("")
     }
 
-    /// Returns the index of the first member that has this name, or `None`. `members` is the number
-    /// of members.
+    /// Returns the index of a member that has this name, or `None` if there is none. Names should
+    /// be unique. `members` is the number of members.
     pub(super) fn find(&self, name: &str, members: usize) -> Option<usize> {
         let parts = match self {
             NameTable::Listed(names) => return names.iter().position(|own| own == name),
@@ -84,7 +84,8 @@ impl NameTable {
     }
 }
 
-/// Returns the length of the shortest sequence that is not empty, or `None` if all are.
+/// Returns the length of the shortest sequence that is not empty, or `None` if all sequences are
+/// empty.
 fn shortest(parts: &[(String, Sequence)]) -> Option<usize> {
     let lengths = parts.iter().map(|part| part.1.len());
     lengths.filter(|&len| len > 0).min()

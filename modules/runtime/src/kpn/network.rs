@@ -240,7 +240,8 @@ impl Network {
     }
 
     /// Adds a kind of processes, and returns it. Returns [`Kind::FIRST`] if there are too many
-    /// kinds, which is an error of the description.
+    /// kinds, which is an error of the description. So are too many processes, an invalid or empty
+    /// sequence of ranks, and a number of names that differs from the number of ranks.
     ///
     /// `name` is the name of the kind, and `names` are those of its members. `ranks` is a
     /// [`Sequence`] of the members' ranks. All kinds together must have each rank from 0 exactly
@@ -302,8 +303,9 @@ impl Network {
     }
 
     /// Sets the positions of the members of a kind in the graph file, as sequences of lines and
-    /// columns, from 1. Members beyond the end of `line` have no known position. Has no effect for
-    /// a kind of another network.
+    /// columns, from 1. Members beyond the end of `line` have no known position. An invalid
+    /// sequence is an error of the description. A kind of another network that has no counterpart
+    /// here has no effect.
     pub fn place(&mut self, kind: Kind, line: &str, column: &str) {
         let line = self.sequence(|| "the lines of a kind".into(), line);
         let column = self.sequence(|| "the columns of a kind".into(), column);
@@ -321,11 +323,11 @@ impl Network {
     }
 
     /// Adds a class of channels that each hold `initial` tokens at the start. `token(c, n)` makes
-    /// the n-th token of channel `c`, where `c` is the index of the channel in the class. It is
-    /// called when the run creates the channel, in the OS process of the writer.
+    /// token `n` of channel `c`, where `c` is the index of the channel in the class. Both count
+    /// from 0. `token` is called when the run creates the channel, in the OS process of the writer.
     ///
-    /// It is an error of the description if `initial` exceeds the capacity. Other errors are as for
-    /// [`channels`](Self::channels).
+    /// It is an error of the description if `initial` exceeds the capacity. If the description is
+    /// inconsistent otherwise, the class is not added. [`run`](crate::run) reports the errors.
     pub fn channels_filled<T: Send + 'static>(
         &mut self,
         channels: Channels<'_>,
@@ -345,8 +347,8 @@ impl Network {
     /// Adds a class of flow-controlled channels that carry tokens of type `T`.
     ///
     /// Each consists of three channels: one for tokens, and one for control messages in each
-    /// direction. Profiles and traces do not count the control messages. Errors are as for
-    /// [`channels`](Self::channels).
+    /// direction. Profiles and traces do not count the control messages. If the description is
+    /// inconsistent, the class is not added, and [`run`](crate::run) reports the errors.
     pub fn flow_channels<T: Send + 'static>(&mut self, channels: Channels<'_>) {
         let errors = self.errors.len();
         self.channels::<T>(channels);

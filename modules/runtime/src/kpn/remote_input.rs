@@ -70,8 +70,9 @@ impl<T> RemoteInput<T> {
     }
 }
 
-/// Creates the reading end of a channel whose writer is in another OS process, and its pending
-/// credit.
+/// Creates the reading end of a channel whose writer is on scheduler `peer` in another OS process,
+/// and its pending credit. Registers the end in `remote`, which then puts the arriving tokens in.
+/// `number` is the number of the channel, and `capacity` bounds the tokens by credit.
 pub(crate) fn input<T: 'static>(
     number: u32,
     peer: SchedulerId,

@@ -101,12 +101,14 @@ impl<T> RemoteOutput<T> {
         self.writer.number
     }
 
-    /// Returns the number of the channel, if the channel belongs to this run.
+    /// Returns the number of the channel, if the channel belongs to the run with number `run`.
+    /// Returns `None` otherwise.
     pub(crate) fn number(&self, run: u64) -> Option<u32> {
         (self.run == run).then_some(self.writer.number)
     }
 
-    /// Sends a token. Returns it if there is no credit, or if the reader has left. Does not block.
+    /// Sends a token. Returns it in [`Put::Full`] if there is no credit, or in [`Put::Stopped`] if
+    /// the reader has left. Does not block.
     pub(crate) fn put(&self, token: T) -> Put<T> {
         if self.writer.reader_has_left() {
             current::left_early(|_| Some(self.writer.number));
@@ -176,8 +178,8 @@ impl<T> RemoteOutput<T> {
         }
     }
 
-    /// Sends a token, if possible without a copy of its large slices. The token is then kept until
-    /// they are sent, or until the reader has read them.
+    /// Sends a token, if possible without a copy of its large slices. There must be space for it.
+    /// The token is then kept until they are sent, or until the reader has read them.
     #[cold]
     pub(crate) fn lend(&self, token: T) {
         self.lend_to(token, &[]);
@@ -234,11 +236,11 @@ impl<T> RemoteOutput<T> {
         !changed
     }
 
-    /// Arms a wait as [`RemoteOutput::arm`] does. If the process need not wait, frees the hook that
-    /// was made for it, and returns false.
+    /// Arms a wait by the state word `word`, as [`RemoteOutput::arm`] does, and returns true. If
+    /// the process need not wait, frees the hook that was made for it, and returns false.
     ///
     /// # Panics
-    /// As for [`RemoteOutput::arm`].
+    /// Panics if `scheduler` is not of the channel's run.
     pub(crate) fn wait(&self, scheduler: &Scheduler, word: u32) -> bool {
         let waits = self.arm(scheduler, word);
         if !waits {

@@ -25,7 +25,7 @@ pub trait Source {
     const STREAM: bool = true;
     /// Polls for the next item. Returns `Ready(None)` at the end.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
-    /// Cancels the wait of a pending [`poll_next`](Self::poll_next).
+    /// Cancels the wait of a pending [`poll_next`](Self::poll_next). The default has no effect.
     fn turn_away(&mut self) {}
 }
 

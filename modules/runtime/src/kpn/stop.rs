@@ -51,6 +51,9 @@ impl<T> Output<T> {
     /// # });
     /// # net.run(&Options::new()).unwrap();
     /// ```
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     #[inline]
     pub fn stopped(&mut self) -> Stop<'_, T> {
         Stop::one(self)
@@ -80,8 +83,8 @@ impl<'a, T> Stop<'a, T> {
         }
     }
 
-    /// Waits for one output after the other, because all readers have left when each has left. A
-    /// reader that has left does not come back.
+    /// Returns ready when the readers of all outputs have left, at once without outputs. Waits for
+    /// one output after the other. A reader that has left does not come back.
     #[inline]
     fn poll_all(&mut self, context: &mut Context<'_>) -> Poll<()> {
         for (member, output) in self.outputs.iter_mut().enumerate().skip(self.waits) {

@@ -47,7 +47,7 @@ unsafe impl Send for Loose {}
 #[derive(Default)]
 pub(crate) struct Exchange(Mutex<HashMap<u32, Loose>>);
 
-/// Returns the rank, kind and index of each process of a scheduler, sorted by rank.
+/// Returns the rank, kind and index of each process of a scheduler, in ascending order of rank.
 pub(crate) fn residents(
     network: &Network,
     placement: &Placement,
@@ -117,7 +117,8 @@ pub(crate) fn build(
 }
 
 impl Wiring<'_> {
-    /// Returns the list of the ends of a class that belong to a port.
+    /// Returns the list of the ends of a class that belong to a port. `input` is true for reading
+    /// ends, which matters only for a class of control messages.
     fn list(&mut self, class: &Class, (kind, port): (u32, u32), input: bool) -> &mut PortEnds {
         let port = &mut self.kinds[kind as usize][port as usize];
         match (class.control, input) {
@@ -127,8 +128,8 @@ impl Wiring<'_> {
         }
     }
 
-    /// Records the token type of the two ports of a class. All channels of a port must have the
-    /// same type.
+    /// Records the token type of the two ports of a class. Records an error if a port has another
+    /// type or direction already. All channels of a port must have the same type.
     fn declare(&mut self, class: &Class) {
         let (free_output, free_input) = class.maker.frees();
         for ((kind, port), input, free) in [
@@ -148,7 +149,8 @@ impl Wiring<'_> {
         }
     }
 
-    /// Returns the scheduler of a member of a kind.
+    /// Returns the scheduler of a member of a kind, or [`SchedulerId::NONE`] if the member does not
+    /// exist. If the run has only one scheduler, returns that one without a check.
     fn scheduler_of(&self, kind: u32, member: u32) -> SchedulerId {
         if self.placement.is_one() {
             return SchedulerId(0);
@@ -157,7 +159,9 @@ impl Wiring<'_> {
         rank.map_or(SchedulerId::NONE, |rank| self.placement.thread_of(rank))
     }
 
-    /// Creates those ends of a class that belong to this scheduler.
+    /// Creates those ends of a class that belong to this scheduler, and adds them to the lists of
+    /// their ports. Stops, and records an error, at a channel to another OS process whose tokens
+    /// have no payload.
     fn make_channels(&mut self, class: &Class) {
         let members = class.from_index.iter().zip(class.to_index.iter());
         for (n, (from, to)) in members.enumerate() {
@@ -191,9 +195,10 @@ impl Wiring<'_> {
         }
     }
 
-    /// Returns the ends of a channel, for the writer and for the reader. If only one of the two
-    /// processes is on this scheduler, both are the end of that process. Returns `None` if the
-    /// channel goes to another OS process and its tokens have no payload.
+    /// Returns the raw ends of a channel, for the writer and for the reader, and creates the
+    /// channel if necessary. If only one of the two processes is on this scheduler, both are the
+    /// end of that process. Returns `None` if the channel goes to another OS process and its tokens
+    /// have no payload.
     fn ends(
         &self,
         maker: &dyn Maker,
@@ -221,7 +226,8 @@ impl Wiring<'_> {
 
     /// Returns this scheduler's end of a channel between two schedulers of this OS process. Takes
     /// the end that the other scheduler has stored. If there is none, creates the channel and
-    /// stores the other end.
+    /// stores the other end. Adds the returned end to the registry of this scheduler. The exchange
+    /// is locked meanwhile, also while user code makes the initial tokens.
     fn exchanged(
         &self,
         maker: &dyn Maker,
@@ -265,8 +271,8 @@ impl Wiring<'_> {
         )
     }
 
-    /// Sorts the ends of each port by member and slot, and checks that each slot has only one
-    /// channel.
+    /// Sorts the ends of each port by member and slot. Records an error for each list of ends in
+    /// which a slot of a member has two channels.
     fn sort_ends(&mut self) {
         for (table, ports) in self.network.kinds.iter().zip(&mut self.kinds) {
             let ports = table.ports.iter().zip(ports);
@@ -287,7 +293,8 @@ impl Wiring<'_> {
         }
     }
 
-    /// Creates the processes and connects their ports.
+    /// Creates the processes and connects their ports. If the code of a process panics meanwhile,
+    /// the run ends with this failure, and the function returns `Ok` early.
     ///
     /// # Errors
     /// Returns the errors that were found before. Otherwise, returns the errors of the first

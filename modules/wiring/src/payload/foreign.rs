@@ -100,8 +100,9 @@ const ONE_WORD: &[(&str, &str)] = &[
     ("deque", "std::collections::VecDeque<..>"),
 ];
 
-/// Returns the Rust type for a path of another language, such as `int` or `std::vector`. Returns
-/// `None` for an unknown name, and for a path of several names that does not begin with `std`.
+/// Returns the Rust type for a path of another language, such as `int` or `std::vector`. `path` has
+/// the names of the path. Returns `None` for any path other than a known name, or `std` and a known
+/// name.
 pub(super) fn rust_name(path: &[&str]) -> Option<&'static str> {
     let ([name] | ["std", name]) = path else {
         return None;

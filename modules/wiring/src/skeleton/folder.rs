@@ -17,7 +17,11 @@ pub(super) struct Found {
 }
 
 /// Returns all `.hbs` files of a folder and its subfolders. Names and order do not depend on the
-/// system.
+/// system. Skips names that are not UTF-8.
+///
+/// Adds an error to `diagnostics` for each folder that cannot be read, is a link to a folder that
+/// contains it, or is nested more than 8 deep. Adds an error and stops after 20,000 files and
+/// folders.
 pub(super) fn list(folder: &Path, diagnostics: &mut Diagnostics) -> Vec<Found> {
     let mut walk = Walk {
         found: Vec::new(),
@@ -28,7 +32,9 @@ pub(super) fn list(folder: &Path, diagnostics: &mut Diagnostics) -> Vec<Found> {
     walk.found
 }
 
-/// Returns the files of [`list`] with their texts.
+/// Returns the files of [`list`] with their texts, as name, path and text. Adds the errors of
+/// [`list`] to `diagnostics`, and an error for each file that cannot be read. Such files are
+/// skipped.
 pub(super) fn read(folder: &Path, diagnostics: &mut Diagnostics) -> Vec<(String, PathBuf, String)> {
     let mut texts = Vec::new();
     for Found { name, path } in list(folder, diagnostics) {

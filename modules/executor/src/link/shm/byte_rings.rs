@@ -99,6 +99,9 @@ impl ByteRings {
     ///
     /// # Safety
     /// At most one `ByteRings` may be created for this scheduler in this run.
+    ///
+    /// # Panics
+    /// Panics if the memory of `control` is shorter than [`ControlPage::size`].
     pub unsafe fn new(control: Arc<ControlPage>, single_copy: Option<bool>) -> Self {
         let (me, memory) = (control.me(), control.memory());
         let rates = || {
@@ -139,13 +142,15 @@ impl ByteRings {
         }
     }
 
-    /// Calls `take` with frames that have arrived completely, in place. Returns the number of
-    /// frames that were received, including the parts of messages of several frames. At most `most`
-    /// frames of each scheduler are received, so that a scheduler that sends continuously does not
-    /// delay the others. Returns 0 if it is called from `take`.
+    /// Calls `take` with frames that have arrived completely, in place: the number of the sender,
+    /// the header and the payload. A message of several frames is passed once, after its last
+    /// frame. Returns the number of frames that were received, including the parts of such messages
+    /// and frames of the link itself. At most `most` frames of each scheduler are received, so that
+    /// a scheduler that sends continuously does not delay the others. Returns 0 if it is called
+    /// from `take`.
     ///
     /// # Errors
-    /// The bytes that arrived are not a valid frame.
+    /// The bytes that arrived are not a valid frame or message.
     #[inline]
     pub fn receive(
         &self,
@@ -190,7 +195,9 @@ impl ByteRings {
         Ok(count)
     }
 
-    /// Passes on a message of several frames.
+    /// Passes a message of several frames to `take`. If the message has slices, `take` gets no
+    /// bytes, and [`ByteRings::take_slices`] returns the slices during that call. If the time at
+    /// which the first frame arrived is given, records how long the message took.
     fn take_whole(
         &self,
         peer: &Peer,
@@ -219,15 +226,16 @@ impl ByteRings {
         }
     }
 
-    /// Returns the slices of the message that [`ByteRings::receive`] passes on. Returns `None` if
-    /// the message has no slices, or if they have been taken.
+    /// Removes and returns the slices of the message that [`ByteRings::receive`] passes on. Returns
+    /// `None` if the message has no slices, if they have been taken, or outside of its callback.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
         self.slices.take()
     }
 
-    /// Returns true if another scheduler can read the memory of this OS process, and prefers to.
-    /// The first call requests the answer of that scheduler and returns false. While the faster way
-    /// is being measured, the first 8 calls return false.
+    /// Returns true if scheduler `to` can read the memory of this OS process, and prefers to. The
+    /// first call requests the answer of that scheduler and returns false. While the faster way is
+    /// being measured, the first 8 calls return false. Always returns false for this scheduler
+    /// itself, and if such reads are not permitted.
     pub fn has_access(&self, to: usize) -> bool {
         let (Some(Some(peer)), Some(proof)) = (self.peers.get(to), &self.proof) else {
             return false;
@@ -246,7 +254,9 @@ impl ByteRings {
         asked >= self.trials && peer.sender.access() == Some(true)
     }
 
-    /// Tries to read the memory of another scheduler, and sends it the result.
+    /// Tries to read the word of another OS process whose address is in `bytes`. Grants access if
+    /// the word is the key of the run. Tells the sender the result by the byte ring from it, and
+    /// keeps `pid` for later reads if access is granted.
     #[cold]
     fn try_access(&self, peer: &Peer, pid: u32, bytes: &[u8]) {
         let address = bytes.try_into().map_or(0, u64::from_ne_bytes);
@@ -259,11 +269,13 @@ impl ByteRings {
         peer.receiver.set_access(granted);
     }
 
-    /// Fills `to` with bytes from the memory of another scheduler. If that fails, blocks for up to
-    /// 1 s until the run fails, because the OS process may have been lost.
+    /// Fills `to` with the bytes from `address` on in the memory of scheduler `of`. While the
+    /// faster way is being measured, records the time, and may ask that scheduler to use shared
+    /// memory from now on. If the read fails, blocks for up to 1 s until the run fails, because the
+    /// OS process may have been lost.
     ///
     /// # Errors
-    /// The memory cannot be read, or the run is over.
+    /// The memory cannot be read, for example because no access was granted, or the run is over.
     pub fn read_memory(
         &self,
         of: usize,
@@ -301,12 +313,15 @@ impl ByteRings {
         }
     }
 
-    /// Returns a buffer for the bytes of a message. It may have the contents of an older message.
+    /// Removes and returns the buffer that was stored for the bytes of a message, or returns an
+    /// empty one. It may have the contents of an older message.
     pub fn buffer(&self) -> Vec<u8> {
         self.buffer.take()
     }
 
-    /// Sends a message, or queues it until there is space. Has no effect if `to` is this scheduler.
+    /// Sends a message, or queues it until there is space. A message that is sent at once also
+    /// publishes the frames that were withheld before it. Has no effect if `to` is this scheduler
+    /// or does not exist.
     #[inline]
     pub fn send_now(&self, to: usize, header: Header, bytes: Vec<u8>) {
         let Some(Some(peer)) = self.peers.get(to) else {
@@ -321,7 +336,8 @@ impl ByteRings {
     }
 
     /// Sends a message, and leaves its slices where they are until they are sent. What does not fit
-    /// into the byte ring waits for [`Link::flush`].
+    /// into the byte ring waits for [`Link::flush`]. Drops the message if `to` is this scheduler or
+    /// does not exist.
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         let Some(Some(peer)) = self.peers.get(to) else {
             return;
@@ -330,25 +346,28 @@ impl ByteRings {
         self.wait(peer, header, Body::Sliced(message));
     }
 
-    /// Returns a value of which all slices have been sent, or `None` if there is none.
+    /// Removes and returns a value of which all slices have been sent or copied, the earliest
+    /// first. Returns `None` if there is none.
     #[inline]
     pub fn take_sent(&self) -> Option<SentValue> {
         self.sent.borrow_mut().pop_front()
     }
 
-    /// Returns true if there is a value of which all slices have been sent.
+    /// Returns true if [`ByteRings::take_sent`] has a value to return.
     #[inline]
     pub fn has_sent(&self) -> bool {
         !self.sent.borrow().is_empty()
     }
 
-    /// Returns true if values are kept that were not returned.
+    /// Returns true if there are values that [`ByteRings::take_sent`] has not returned, sent or
+    /// not.
     pub fn keeps_values(&self) -> bool {
         let mut peers = self.peers.iter().flatten();
         self.has_sent() || peers.any(|peer| peer.outgoing.keeps_values())
     }
 
-    /// Copies the slices that are not sent yet, so that no value is kept.
+    /// Copies the messages whose slices are not completely sent, so that they need their values no
+    /// longer. [`ByteRings::take_sent`] then returns these values.
     pub fn release_values(&self) {
         for peer in self.peers.iter().flatten() {
             peer.outgoing
@@ -356,8 +375,10 @@ impl ByteRings {
         }
     }
 
-    /// Sends a message in pieces, if it fits into one frame, no message waits before it, and the
-    /// byte ring has space now. Returns false, without sending, if one of these does not hold.
+    /// Sends a message whose bytes are the concatenation of `pieces`, if it fits into one frame, no
+    /// message waits before it, and the byte ring has space now. Returns false, without sending, if
+    /// one of these does not hold. Returns true without sending if `to` is this scheduler or does
+    /// not exist.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         let Some(Some(peer)) = self.peers.get(to) else {
@@ -368,7 +389,8 @@ impl ByteRings {
         peer.can_send(len) && peer.sender.try_send_pieces(header, pieces, false)
     }
 
-    /// Stores the buffer of a sent message for reuse, unless it has more than 8 MiB.
+    /// Stores the buffer of a sent message for reuse, in place of one that is stored. Drops it if
+    /// its capacity is more than 8 MiB.
     #[inline]
     pub fn keep(&self, buffer: Vec<u8>) {
         if buffer.capacity() <= KEPT {
@@ -384,7 +406,7 @@ impl ByteRings {
     }
 
     /// Queues a message, because others wait before it, it has more than one frame, or the ring is
-    /// full.
+    /// full. Then sends waiting messages to this peer as far as there is space.
     #[cold]
     #[inline(never)]
     fn wait(&self, peer: &Peer, header: Header, body: Body) {
@@ -392,7 +414,8 @@ impl ByteRings {
         self.send_waiting(peer);
     }
 
-    /// Sends waiting messages as far as there is space.
+    /// Sends waiting messages to a peer as far as there is space. Keeps the buffers of sent
+    /// messages for reuse, and the values for [`ByteRings::take_sent`].
     fn send_waiting(&self, peer: &Peer) {
         peer.outgoing.send(&peer.sender, |sent| match sent {
             Body::Bytes(bytes) => self.keep(bytes),
@@ -416,7 +439,7 @@ impl ByteRings {
         dirty.is_empty()
     }
 
-    /// Returns true if a waiting message can be sent.
+    /// Returns true if the next frame of a waiting message can be sent to some peer.
     #[inline(always)]
     fn can_flush(&self) -> bool {
         !self.dirty.borrow().is_empty() && self.can_flush_some()
@@ -466,7 +489,7 @@ impl ByteRings {
 }
 
 impl Peer {
-    /// Returns true if a message waits for space.
+    /// Returns true if a message to this peer waits for space.
     #[inline(always)]
     fn waits(&self) -> bool {
         !self.outgoing.is_empty()
@@ -506,8 +529,9 @@ impl Link for ByteRings {
         Arc::clone(&self.control) as Arc<dyn Doorbell>
     }
 
-    /// Sends a frame. The frame may be withheld until a frame with a token follows, or until all
-    /// are flushed.
+    /// Sends a frame. The frame may be withheld until another one follows by
+    /// [`ByteRings::send_now`] or [`ByteRings::try_send_pieces`], or until [`Link::flush`]. Queues
+    /// the frame if there is no space. Has no effect if `to` is this scheduler or does not exist.
     #[inline]
     fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         let Some(Some(peer)) = self.peers.get(to) else {
@@ -519,7 +543,8 @@ impl Link for ByteRings {
         }
     }
 
-    /// Sends waiting frames, and wakes their receivers.
+    /// Publishes withheld frames, sends waiting messages as far as there is space, and wakes their
+    /// receivers. Returns true if none is left, and false if some wait for space.
     #[inline]
     fn flush(&self) -> bool {
         self.dirty.borrow().is_empty() || self.flush_now()

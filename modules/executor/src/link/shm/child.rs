@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use super::control::ControlPage;
 
-/// Prepares a command to start OS process `number` of the run. The child process inherits the
-/// shared memory. The kernel kills it when the thread that starts it ends. Starting the command
-/// then fails if the child process cannot be prepared in this way.
+/// Prepares a command, which the caller starts, to be OS process `number` of the run. The child
+/// process inherits the shared memory, and its process id is recorded there. The kernel kills it
+/// when the thread that starts it ends. If the child process cannot be prepared in this way,
+/// starting the command fails. Has no effect under Miri.
 pub fn bind(command: &mut Command, control: &Arc<ControlPage>, number: usize) {
     system::bind(command, Arc::clone(control), number);
 }
 
-/// Makes the kernel kill this OS process when its parent ends. The parent must still be `parent`. A
-/// program whose file gives it privileges loses this setting when it is executed, so it calls this
-/// again.
+/// Makes the kernel kill this OS process by SIGKILL when its parent ends, or the thread of the
+/// parent that started it. The parent must still be the OS process with the id `parent`. A program
+/// whose file gives it privileges loses this setting when it is executed, so it calls this again.
+/// Has no effect under Miri.
 ///
 /// # Errors
 /// The parent has already ended, or the kernel refuses the setting.
@@ -29,7 +31,8 @@ pub fn can_be_waited_for() {
     system::can_be_waited_for();
 }
 
-/// Ends this OS process immediately, without destructors and without the functions of [`at_exit`].
+/// Ends this OS process immediately with the exit status `code`, without destructors and without
+/// the functions of [`at_exit`].
 pub fn leave(code: u8) -> ! {
     system::leave(code)
 }
@@ -40,8 +43,8 @@ pub fn at_exit(call: extern "C" fn()) {
     system::at_exit(call);
 }
 
-/// Blocks until a child process has ended. Its status can still be queried afterwards. Returns at
-/// once if no child process has this process id.
+/// Blocks until the child process with this process id has ended. Its status can still be queried
+/// afterwards. Returns at once if this OS process has no such child process.
 pub fn wait_for_end(child: u32) {
     system::wait_for_end(child);
 }

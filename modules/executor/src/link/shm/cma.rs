@@ -12,10 +12,12 @@ pub fn permit(reader: u32) {
     system::permit(reader);
 }
 
-/// Fills `to` with the bytes at an address of an OS process.
+/// Fills `to` with the bytes at an address of the OS process with the id `pid`. Does nothing if
+/// `to` is empty.
 ///
 /// # Errors
-/// The kernel does not permit it, or fewer bytes are readable at that address.
+/// The kernel does not permit it, there is no such OS process, or fewer bytes are readable at that
+/// address. A part of `to` may be filled then.
 pub fn read(pid: u32, address: u64, to: &mut [MaybeUninit<u8>]) -> io::Result<()> {
     let mut done = 0;
     while done < to.len() {

@@ -88,17 +88,18 @@ pub struct ControlPage {
 }
 
 impl ControlPage {
-    /// Returns the size in bytes of the memory that `count` schedulers share. Most of it is never
-    /// written, so it takes no physical memory.
+    /// Returns the size in bytes of the memory that `count` schedulers share: the page and a byte
+    /// ring for each pair. Most of it is never written, so it takes no physical memory.
     pub fn size(count: usize) -> usize {
         RINGS_OFFSET + count * count * RING_SIZE
     }
 
     /// Creates the view of the first scheduler of OS process `os_process`, of `os_processes` with
-    /// `each` schedulers.
+    /// `each` schedulers. Does not change the memory.
     ///
     /// # Panics
-    /// If `os_process >= os_processes`, or there are more than [`MAX_SCHEDULERS`] schedulers.
+    /// Panics if `os_process >= os_processes`, if `each` is 0, or if there are more than
+    /// [`MAX_SCHEDULERS`] schedulers.
     pub fn new(
         memory: Arc<SharedMemory>,
         os_process: usize,
@@ -116,7 +117,8 @@ impl ControlPage {
         }
     }
 
-    /// Sets the numbers of these OS processes in the run, of which they are only a part.
+    /// Sets the numbers that these OS processes have in the run, of which they are only a part: one
+    /// for each, in order.
     pub fn set_numbers(&mut self, numbers: Vec<usize>) {
         self.numbers = Some(numbers);
     }
@@ -134,7 +136,9 @@ impl ControlPage {
         (0..self.each).map(|at| Arc::new(of(at))).collect()
     }
 
-    /// Initialises the page before the other OS processes start. All schedulers count as awake.
+    /// Initialises the page before the other OS processes start. Sets the key, and the digest that
+    /// [`ControlPage::agrees`] compares (`table`). All schedulers count as awake, and a process
+    /// counts as having run.
     pub fn begin(&self, key: u64, table: u64) {
         self.page().key.store(key, Ordering::SeqCst);
         self.page().table.store(table, Ordering::SeqCst);
@@ -162,7 +166,7 @@ impl ControlPage {
         self.me
     }
 
-    /// Returns the OS process of a scheduler.
+    /// Returns the index of the OS process to which a scheduler belongs.
     pub fn os_process_of(&self, scheduler: usize) -> usize {
         scheduler / self.each
     }
@@ -188,12 +192,13 @@ impl ControlPage {
         self.count
     }
 
-    /// Returns the offset of the byte ring from one scheduler to another.
+    /// Returns the offset in bytes of the byte ring from one scheduler to another in the memory.
     pub fn ring_offset(&self, from: usize, to: usize) -> usize {
         RINGS_OFFSET + (from * self.count + to) * RING_SIZE
     }
 
-    /// Returns true if the network of this OS process is the same as in the first one.
+    /// Returns true if `table`, a digest of the network of this OS process, equals the digest that
+    /// was passed to [`ControlPage::begin`].
     pub fn agrees(&self, table: u64) -> bool {
         self.page().table.load(Ordering::SeqCst) == table
     }
@@ -215,10 +220,12 @@ impl ControlPage {
         self.page().has_activity.store(0, Ordering::SeqCst);
     }
 
-    /// Wakes a scheduler if it sleeps. Called after a frame was put into its byte ring.
+    /// Wakes a scheduler if it sleeps, and counts it as awake. Called after a frame was put into
+    /// its byte ring. Begins with a SeqCst fence, so that the frame is visible before the sleep is
+    /// checked.
     ///
     /// # Panics
-    /// If `scheduler` is not below [`MAX_SCHEDULERS`].
+    /// Panics if `scheduler` is not below [`MAX_SCHEDULERS`].
     pub fn ring(&self, scheduler: usize) {
         fence(Ordering::SeqCst);
         let asleep = &self.page().bells[scheduler].asleep;
@@ -227,7 +234,8 @@ impl ControlPage {
         }
     }
 
-    /// Clears the flag of a sleeper, and counts it as awake. Returns false if the flag was not set.
+    /// Clears the flag of a sleeper, and counts it as awake. Returns false, with the count as
+    /// before, if the flag was not set.
     fn clear_asleep(&self, scheduler: usize) -> bool {
         let asleep = &self.page().bells[scheduler].asleep;
         // Counted first, because otherwise the count could be 0 while a scheduler is awake.
@@ -275,8 +283,8 @@ impl ControlPage {
         }
     }
 
-    /// Decrements the count of awake schedulers. If this one was the last and a process has run,
-    /// starts a quiescence check.
+    /// Decrements the count of awake schedulers. If it is 0 then and a process has run since the
+    /// last quiescence check, starts a check.
     fn leave(&self) {
         let page = self.page();
         if page.awake.fetch_sub(1, Ordering::SeqCst) == 1
@@ -298,19 +306,20 @@ impl ControlPage {
         }
     }
 
-    /// Returns the number of the current quiescence check, or `None` if none is in progress.
+    /// Returns the number of the current quiescence check, which is odd, or `None` if none is in
+    /// progress.
     pub fn detection(&self) -> Option<u32> {
         let detection = self.page().detection.load(Ordering::SeqCst);
         (!detection.is_multiple_of(2)).then_some(detection)
     }
 
-    /// Ends the quiescence check. Called by its leader.
+    /// Ends the quiescence check that is in progress. Called by its leader.
     pub fn end_detection(&self) {
         self.page().detection.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Ends the run successfully, and wakes all schedulers. Has no effect on the state of a run
-    /// that has failed.
+    /// Ends the run successfully, and wakes all schedulers. The state of a run that has failed does
+    /// not change.
     pub fn end(&self) {
         let state = &self.page().state;
         let _ = state.compare_exchange(RUNNING, ENDED, Ordering::SeqCst, Ordering::SeqCst);
@@ -365,7 +374,7 @@ impl ControlPage {
     }
 
     /// Sleeps until the run fails, or until the timeout expires. May return early. Returns true if
-    /// the run has failed.
+    /// the run has failed, at once if it had failed before.
     pub fn wait_for_failure(&self, at_most: Duration) -> bool {
         let state = self.state();
         if state != FAILED {
@@ -374,21 +383,26 @@ impl ControlPage {
         self.state() == FAILED
     }
 
-    /// Records that OS process `number` of the run has started, with process id `id` on the host.
-    /// It is only a store.
+    /// Records that OS process `number`, counted among those that share the page, has started with
+    /// process id `id` on the host. It is only a store.
+    ///
+    /// # Panics
+    /// Panics if the first scheduler of that OS process is not below [`MAX_SCHEDULERS`].
     pub fn has_started(&self, number: usize, id: u32) {
         self.page().bells[number * self.each]
             .id
             .store(id, Ordering::SeqCst);
     }
 
-    /// Returns true if `id` is the process id of this OS process on the host.
+    /// Returns true if `id` equals the process id that was recorded for this OS process. Must be
+    /// called on the view of its first scheduler.
     pub fn is_of(&self, id: u32) -> bool {
         self.page().bells[self.me].id.load(Ordering::SeqCst) == id
     }
 
-    /// Claims the entry of this OS process in the memory. Returns false if the entry has already
-    /// been claimed.
+    /// Claims the entry of this OS process in the memory, and records its process id there. Returns
+    /// false if the entry has already been claimed. Must be called on the view of its first
+    /// scheduler.
     pub fn claim(&self) -> bool {
         let id = &self.page().bells[self.me].id;
         let mine = process::id().max(1);
@@ -396,17 +410,18 @@ impl ControlPage {
             .is_ok()
     }
 
-    /// Sets the value that must be equal for all OS processes that can run together.
+    /// Sets a value for this scheduler that must be equal for all OS processes that can run
+    /// together. [`ControlPage::agreement`] returns it to others.
     pub fn agree(&self, agreement: u64) {
         let place = &self.page().bells[self.me].agreement;
         place.store(agreement, Ordering::SeqCst);
     }
 
-    /// Returns the value that a scheduler has set by [`ControlPage::agree`], or 0 if it has not set
-    /// one.
+    /// Returns the value that scheduler `of` has set by [`ControlPage::agree`], or 0 if it has not
+    /// set one.
     ///
     /// # Panics
-    /// If `of` is not below [`MAX_SCHEDULERS`].
+    /// Panics if `of` is not below [`MAX_SCHEDULERS`].
     pub fn agreement(&self, of: usize) -> u64 {
         self.page().bells[of].agreement.load(Ordering::SeqCst)
     }
@@ -418,17 +433,27 @@ impl ControlPage {
             .store(DONE, Ordering::SeqCst);
     }
 
-    /// Returns true if an OS process has finished its work.
+    /// Returns true if an OS process has recorded by [`ControlPage::done`] that it has finished its
+    /// work, and has not been recorded as gone.
+    ///
+    /// # Panics
+    /// Panics if the first scheduler of that OS process is not below [`MAX_SCHEDULERS`].
     pub fn is_done(&self, os_process: usize) -> bool {
         self.end_of(os_process).load(Ordering::SeqCst) == DONE
     }
 
     /// Records that an OS process has ended before it finished its work. It sends no more frames.
+    ///
+    /// # Panics
+    /// Panics if the first scheduler of that OS process is not below [`MAX_SCHEDULERS`].
     pub fn has_gone(&self, os_process: usize) {
         self.end_of(os_process).store(GONE, Ordering::SeqCst);
     }
 
     /// Returns true if [`ControlPage::has_gone`] was called for an OS process.
+    ///
+    /// # Panics
+    /// Panics if the first scheduler of that OS process is not below [`MAX_SCHEDULERS`].
     pub fn is_gone(&self, os_process: usize) -> bool {
         self.end_of(os_process).load(Ordering::SeqCst) == GONE
     }

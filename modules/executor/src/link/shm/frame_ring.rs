@@ -76,7 +76,8 @@ impl Sender {
         }
     }
 
-    /// Returns true if the ring has space for `size` bytes and for the first word after them.
+    /// Returns true if the ring has space for `size` bytes after the tail and for the first word
+    /// after them. Loads the reader's `head` if the last known value does not suffice.
     #[inline(always)]
     fn has_room(&self, size: u64) -> bool {
         self.tail.get() - self.head.get() + size + UNIT <= CAPACITY || self.update_head(size)
@@ -93,27 +94,28 @@ impl Sender {
         tail - self.head.get() + size + UNIT <= CAPACITY
     }
 
-    /// Returns true if a frame with a payload of `len` bytes can be sent now.
+    /// Returns true if a frame with a payload of `len` bytes can be sent now. `len` must be at most
+    /// [`MAX_PAYLOAD`].
     pub(crate) fn is_ready(&self, len: usize) -> bool {
         let (size, rest) = (size_of(len), self.ring.rest(self.tail.get()));
         self.has_room(if rest < size { rest + size } else { size })
     }
 
-    /// Sends a frame with at most [`MAX_PAYLOAD`] bytes. Returns false if there is no space at the
-    /// moment. If `wait` is true, the frame is withheld until a frame with `wait` false follows, or
-    /// [`Sender::publish`] is called.
+    /// Sends a frame. Returns false if there is no space at the moment. If `wait` is true, the
+    /// frame is withheld until a frame with `wait` false follows, or [`Sender::publish`] is called.
     ///
     /// # Panics
-    /// If the payload has more than [`MAX_PAYLOAD`] bytes.
+    /// Panics if the payload has more than [`MAX_PAYLOAD`] bytes.
     #[inline]
     pub(crate) fn try_send(&self, header: Header, bytes: &[u8], wait: bool) -> bool {
         self.try_send_pieces(header, &[bytes], wait)
     }
 
-    /// Sends a frame as [`Sender::try_send`] does, from bytes in pieces.
+    /// Sends a frame as [`Sender::try_send`] does, whose payload is the concatenation of the
+    /// pieces.
     ///
     /// # Panics
-    /// If the pieces together have more than [`MAX_PAYLOAD`] bytes.
+    /// Panics if the pieces together have more than [`MAX_PAYLOAD`] bytes.
     #[inline(always)]
     pub(crate) fn try_send_pieces(&self, header: Header, pieces: &[&[u8]], wait: bool) -> bool {
         let len = pieces.iter().map(|piece| piece.len()).sum();
@@ -144,8 +146,8 @@ impl Sender {
         true
     }
 
-    /// Makes the first word at `at` 0. The ring must have space there, and everything before `at`
-    /// is about to be overwritten.
+    /// Makes the first word at index `at` 0, unless it is known to be 0. The ring must have space
+    /// there, and everything before `at` is about to be overwritten.
     #[inline(always)]
     fn clear_at(&self, at: u64) {
         if self.cleared.get() <= at {
@@ -178,7 +180,9 @@ impl Sender {
         self.cleared.set(at);
     }
 
-    /// Stores a first word, or withholds it.
+    /// Stores the first word of a frame at index `at`. If `wait` is true and no word is withheld,
+    /// withholds this one instead. If another word is already withheld and `wait` is false,
+    /// publishes that one too, and with it all frames after it.
     #[inline(always)]
     fn set_first_word(&self, at: u64, word: u32, wait: bool) {
         match self.held.get() {
@@ -208,7 +212,7 @@ impl Sender {
         }
     }
 
-    /// Publishes the withheld frame and all frames after it.
+    /// Publishes the withheld frame and all frames after it. Has no effect if none is withheld.
     #[inline]
     pub(crate) fn publish(&self) {
         if let Some(held) = self.held.get() {
@@ -244,7 +248,8 @@ impl Receiver {
         }
     }
 
-    /// Answers whether this OS process can read the memory of the writer.
+    /// Answers the writer whether this OS process can read its memory and prefers to. A later call
+    /// replaces the answer.
     pub(crate) fn set_access(&self, granted: bool) {
         let access = if granted { GRANTED } else { DENIED };
         self.ring.access().store(access, Ordering::Release);
@@ -256,7 +261,8 @@ impl Receiver {
         self.ring.first(self.head.get()).load(Ordering::Acquire) != EMPTY
     }
 
-    /// Returns the next frame, and leaves it in the ring. Returns `None` if no frame is present.
+    /// Returns the next frame, and leaves it in the ring, where it stays until [`Receiver::pass`].
+    /// Returns `None` if no frame is present.
     ///
     /// # Errors
     /// Returns [`InvalidFrame`] if the frame is longer than a frame can be or does not fit before
@@ -291,7 +297,7 @@ impl Receiver {
         }))
     }
 
-    /// Marks the frame as read, so that the writer may overwrite it.
+    /// Marks the frame, and all before it, as read, so that the writer may overwrite them.
     #[inline]
     pub(crate) fn pass(&self, frame: &RingFrame) {
         self.head.set(frame.end);

@@ -46,7 +46,9 @@ pub struct Invitation {
 
 impl HostRings {
     /// Creates the byte rings of the first OS process of a host, and the invitation for the others.
-    /// `numbers` contains their numbers in the run.
+    /// `numbers` contains the numbers of all these OS processes in the run. Unless
+    /// `GRAPHMAP_SINGLE_COPY` is 0, permits the parent of this OS process and its descendants to
+    /// read the memory of this one.
     ///
     /// # Errors
     /// No shared memory is available, or `numbers` is empty or has more than 1,024 entries.
@@ -68,7 +70,8 @@ impl HostRings {
     }
 
     /// Joins the byte rings in the memory of the first OS process. `me` is the number of this OS
-    /// process on the host. `numbers` must be the same as for [`HostRings::create`].
+    /// process on the host. `numbers` must be the same as for [`HostRings::create`], and the
+    /// permission to read memory is given in the same way.
     ///
     /// # Errors
     /// The memory cannot be opened, or belongs to other byte rings. `me` is not an index into
@@ -116,73 +119,90 @@ impl HostRings {
         self.control.count()
     }
 
-    /// Sets a value that is equal for all OS processes that can run together. It must be set before
-    /// anything is sent.
+    /// Sets the value that [`HostRings::agreement`] returns to the others. It must be equal for all
+    /// OS processes that can run together, and must be set before anything is sent.
     pub fn agree(&self, agreement: u64) {
         self.control.agree(agreement);
     }
 
-    /// Returns the value that another OS process has set by [`HostRings::agree`], or 0 if it has
-    /// not set one.
+    /// Returns the value that OS process `of` of the host has set by [`HostRings::agree`], or 0 if
+    /// it has not set one.
+    ///
+    /// # Panics
+    /// Panics if `of` is not below 1,024.
     pub fn agreement(&self, of: usize) -> u64 {
         self.control.agreement(of)
     }
 
-    /// Sends a frame, with the contract of `Link::send`.
+    /// Sends a frame to OS process `to` of the host now, or later when there is space or the byte
+    /// rings are flushed. Frames to the same OS process arrive in the order in which they were
+    /// sent. Has no effect if `to` is this OS process.
     #[inline]
     pub fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         self.rings.send(to, header, bytes);
     }
 
-    /// Sends a frame, with the contract of `Job::send_owned`.
+    /// Sends a frame as [`HostRings::send`] does, from bytes that need not be copied. If there is
+    /// space, the frame is sent at once.
     #[inline]
     pub fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
         self.rings.send_now(to, header, bytes);
     }
 
-    /// Sends a frame, with the contract of `Job::try_send_pieces`.
+    /// Sends a frame at once, whose payload is the concatenation of `pieces`. Returns false,
+    /// without sending, if it does not fit into one frame of a byte ring, other messages wait
+    /// before it, or there is no space now. Returns true without sending if `to` is this OS
+    /// process.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         self.rings.try_send_pieces(to, header, pieces)
     }
 
-    /// Sends a message, with the contract of `Job::send_sliced`.
+    /// Sends a message to OS process `to` of the host, or queues it until there is space. Its
+    /// slices are not copied. The value is kept until they are sent, and [`HostRings::take_sent`]
+    /// then returns it. Drops the message if `to` is this OS process.
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         self.rings.send_sliced(to, header, message);
     }
 
-    /// Returns and removes a value that was sent and whose memory is free again, as
-    /// `Job::take_sent` does.
+    /// Removes and returns a value of which all slices have been sent or copied. Returns `None` if
+    /// there is none.
     pub fn take_sent(&self) -> Option<SentValue> {
         self.rings.take_sent()
     }
 
-    /// Returns true if values are kept, with the contract of `Job::keeps_values`.
+    /// Returns true if there are values that [`HostRings::take_sent`] has not returned, as
+    /// `Job::keeps_values` does.
     pub fn keeps_values(&self) -> bool {
         self.rings.keeps_values()
     }
 
-    /// Gives up all values, with the contract of `Job::release_values`.
+    /// Copies the messages whose slices are not completely sent. [`HostRings::take_sent`] then
+    /// returns their values.
     pub fn release_values(&self) {
         self.rings.release_values();
     }
 
-    /// Returns the slices of the frame that [`HostRings::receive`] passes on.
+    /// Removes and returns the slices of the message that [`HostRings::receive`] passes on. Returns
+    /// `None` if the message has no slices, if they have been taken, or outside of its callback.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
         self.rings.take_slices()
     }
 
-    /// Returns a buffer, with the contract of `Job::buffer`.
+    /// Returns a buffer for the bytes of a frame that is sent by [`HostRings::send_owned`]. The
+    /// caller must clear it, because it may have contents.
     pub fn buffer(&self) -> Vec<u8> {
         self.rings.buffer()
     }
 
-    /// Stores a buffer for reuse, with the contract of `Job::keep`.
+    /// Stores a buffer for reuse by [`HostRings::buffer`], in place of one that is stored. Drops it
+    /// if its capacity is more than 8 MiB.
     pub fn keep(&self, buffer: Vec<u8>) {
         self.rings.keep(buffer);
     }
 
-    /// Sends waiting frames, with the contract of `Link::flush`.
+    /// Publishes withheld frames and sends waiting ones as far as there is space, and wakes their
+    /// receivers. Returns true if none is left, and false if some wait for space.
     #[inline]
     pub fn flush(&self) -> bool {
         self.rings.flush()
@@ -195,11 +215,13 @@ impl HostRings {
         self.rings.is_ready() || self.rings.has_sent()
     }
 
-    /// Calls `take` with frames that have arrived completely: the sender, the header, and the bytes
-    /// in place. At most `most` frames of each sender are taken. Returns their number.
+    /// Calls `take` with frames that have arrived completely: the number of the sender on the host,
+    /// the header, and the bytes in place. A message of several frames is passed once. At most
+    /// `most` frames of each sender are received. Returns the number of frames, including the parts
+    /// of messages and frames of the byte rings themselves. Returns 0 if it is called from `take`.
     ///
     /// # Errors
-    /// The bytes that arrived are not a valid frame.
+    /// The bytes that arrived are not a valid frame or message.
     #[inline]
     pub fn receive(
         &self,
@@ -217,7 +239,8 @@ impl HostRings {
 
     /// Sleeps until another OS process of the host sends a frame, the doorbell is rung, the run is
     /// over, or the timeout expires. May return early if `at_most` is given. Calls `stay` when no
-    /// ring can be lost any more, and does not sleep if that returns true.
+    /// ring can be lost any more. Does not sleep if `stay` returns true, or if
+    /// [`HostRings::is_ready`] does.
     pub fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.control.sleep(|| stay() || self.is_ready(), at_most);
     }
@@ -236,14 +259,17 @@ impl HostRings {
         }
     }
 
-    /// Returns true if another OS process can read the memory of this one, and prefers to. The
-    /// first call requests its answer and returns false.
+    /// Returns true if OS process `to` of the host can read the memory of this one, and prefers to.
+    /// The first call requests its answer and returns false. While the faster way is being
+    /// measured, the first 8 calls return false. Always returns false for this OS process itself,
+    /// and if `GRAPHMAP_SINGLE_COPY` is 0.
     pub fn has_access(&self, to: usize) -> bool {
         self.rings.has_access(to)
     }
 
-    /// Fills `to` with bytes from the memory of another OS process. If that fails, blocks for up to
-    /// 1 s until the run fails, because the other OS process may have been lost.
+    /// Fills `to` with the bytes from `address` on in the memory of OS process `of` of the host. If
+    /// that fails, blocks for up to 1 s until the run fails, because the other OS process may have
+    /// been lost.
     ///
     /// # Errors
     /// The memory cannot be read, or the run is over.

@@ -23,7 +23,7 @@ impl SharedMemory {
     /// Allocates memory filled with zeros. A page takes physical memory when it is first written.
     ///
     /// # Errors
-    /// The kernel refuses the allocation, or `len` is 0.
+    /// The kernel refuses the allocation, for example because `len` is 0 or too large.
     pub fn new(len: usize) -> io::Result<Self> {
         let fd = system::create()?;
         let memory = system::resize(fd, len).and_then(|()| system::map(fd, len));
@@ -36,12 +36,14 @@ impl SharedMemory {
         }
     }
 
-    /// Maps the memory that this OS process has inherited as file descriptor `fd`. Its first 8
-    /// bytes must be `key`. Otherwise the descriptor belongs to another file, and stays open. In
-    /// both cases, child processes of this OS process do not inherit the descriptor.
+    /// Maps the memory that this OS process has inherited as file descriptor `fd`. The memory owns
+    /// the descriptor then, and closes it when it is dropped. The first 8 bytes must be `key`.
+    /// Otherwise the descriptor belongs to another file, and stays open. In both cases, child
+    /// processes of this OS process do not inherit the descriptor.
     ///
     /// # Errors
-    /// The descriptor is not open, or its file does not begin with `key`, or cannot be mapped.
+    /// The descriptor is not open, or its file does not begin with `key`, or cannot be mapped. The
+    /// descriptor is not closed then.
     pub fn inherit(fd: i32, key: u64) -> io::Result<Self> {
         let len = system::inherited(fd, key)?;
         let start = system::map(fd, len)?;
@@ -58,10 +60,10 @@ impl SharedMemory {
         self.len
     }
 
-    /// Returns a pointer to `len` bytes at offset `at`.
+    /// Returns a pointer to the `len` bytes at offset `at`.
     ///
     /// # Panics
-    /// If the memory is shorter.
+    /// Panics if the memory ends before that.
     pub fn at(&self, at: usize, len: usize) -> NonNull<u8> {
         assert!(at.checked_add(len).is_some_and(|end| end <= self.len));
         // SAFETY: the offset is within the memory.
@@ -77,7 +79,8 @@ impl Drop for SharedMemory {
 }
 
 /// Sleeps while the word is `value`, until another thread calls [`wake`] or the timeout expires.
-/// May return early.
+/// Without `at_most`, the time is not limited. Returns at once if the word has another value. May
+/// return early.
 pub fn wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) {
     system::futex_wait(word, value, at_most);
 }

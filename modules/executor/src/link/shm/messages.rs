@@ -49,12 +49,13 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the number of bytes in its next frame.
+    /// Returns the number of payload bytes in the next frame of this message.
     fn next(&self) -> usize {
         (self.body.len() - self.sent).min(MAX_PAYLOAD)
     }
 
-    /// Sends its next frame. Returns false if the byte ring has no space at the moment.
+    /// Sends the next frame of this message, and counts its bytes as sent. Returns false, without a
+    /// change, if the byte ring has no space at the moment.
     fn try_send(&mut self, sender: &Sender) -> bool {
         let (from, len) = (self.sent, self.next());
         let mut header = self.header;
@@ -100,14 +101,17 @@ impl Outgoing {
         self.0.borrow_mut().push_back(waiting);
     }
 
-    /// Returns true if a waiting message can be sent.
+    /// Returns true if the next frame of the first waiting message can be sent, and false if no
+    /// message waits.
     pub(super) fn can_go_on(&self, sender: &Sender) -> bool {
         let waiting = self.0.borrow();
         let first = waiting.front();
         first.is_some_and(|first| sender.is_ready(first.next()))
     }
 
-    /// Sends messages as far as there is space. Passes the contents of sent messages to `done`.
+    /// Sends waiting messages in order, as far as there is space. Passes the contents of each
+    /// completely sent message to `done`. If the space does not suffice, also publishes frames that
+    /// are withheld.
     pub(super) fn send(&self, sender: &Sender, mut done: impl FnMut(Body)) {
         let mut waiting = self.0.borrow_mut();
         while let Some(first) = waiting.front_mut() {
@@ -124,14 +128,15 @@ impl Outgoing {
         }
     }
 
-    /// Returns true if values are kept.
+    /// Returns true if a waiting message keeps a value, whose slices it has not completely sent.
     pub(super) fn keeps_values(&self) -> bool {
         let waiting = self.0.borrow();
         let mut bodies = waiting.iter().map(|waiting| &waiting.body);
         bodies.any(|body| matches!(body, Body::Sliced(_)))
     }
 
-    /// Copies the messages whose values are kept, and passes each value to `done`.
+    /// Replaces the waiting messages that keep values by copies, and passes each value to `done`.
+    /// The rest of the copies is still sent.
     pub(super) fn release_values(&self, mut done: impl FnMut(SentValue)) {
         for waiting in &mut *self.0.borrow_mut() {
             let body = mem::replace(&mut waiting.body, Body::Bytes(Vec::new()));
@@ -149,7 +154,8 @@ impl Outgoing {
     }
 }
 
-/// Returns the header of a message, from the header of its last frame.
+/// Returns the header of a message, from the header of its last frame: without the mark of slices
+/// in the kind.
 pub(super) fn whole(header: Header) -> Header {
     Header {
         kind: header.kind & !SLICES,
@@ -236,7 +242,8 @@ impl Incoming {
         Ok(Some((whole, self.began.take())))
     }
 
-    /// Stores the buffer of a message for reuse, unless it has more than [`KEPT`] bytes.
+    /// Stores the buffer of a message for reuse. Drops it if its capacity is more than [`KEPT`]
+    /// bytes, if another buffer is stored, or if parts of the next message have arrived.
     pub(super) fn keep(&self, mut whole: Vec<u8>) {
         if let Parts::Bytes(parts) = &mut *self.parts.borrow_mut()
             && whole.capacity() <= KEPT

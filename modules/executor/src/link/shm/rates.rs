@@ -49,7 +49,7 @@ impl Rates {
         self.decided.get()
     }
 
-    /// Ends the measurements.
+    /// Ends the measurements, without a decision of its own.
     pub(super) fn decide(&self) {
         self.decided.set(true);
     }
@@ -64,10 +64,11 @@ impl Rates {
         self.copied.set(self.copied.get().with(bytes, time));
     }
 
-    /// Records that the kernel has read `bytes` bytes in `time`. If this ends the measurements,
-    /// returns `Some(true)` if slices should continue to be read in this way, and `Some(false)` if
-    /// not. Otherwise returns `None`. Two copies are worth the work of another core only if reading
-    /// takes more than a quarter longer.
+    /// Records that the kernel has read `bytes` bytes in `time`. Ends the measurements after 8 such
+    /// reads, if a message has also been measured with two copies. In that case returns
+    /// `Some(true)` if slices should continue to be read in this way, and `Some(false)` if not.
+    /// Otherwise, or if the measurements have already ended, returns `None`. Two copies are worth
+    /// the work of another core only if reading takes more than a quarter longer.
     pub(super) fn read(&self, bytes: usize, time: Duration) -> Option<bool> {
         self.read.set(self.read.get().with(bytes, time));
         let (copied, read) = (self.copied.get(), self.read.get());

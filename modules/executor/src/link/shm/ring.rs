@@ -57,10 +57,11 @@ pub(crate) struct ByteRing {
 unsafe impl Send for ByteRing {}
 
 impl ByteRing {
-    /// Returns the byte ring at offset `at` of the memory.
+    /// Returns a byte ring at offset `at` of the memory, which it keeps alive. Does not change the
+    /// memory.
     ///
     /// # Panics
-    /// If `at` is not a multiple of 64, or the memory is too short.
+    /// Panics if `at` is not a multiple of 64, or if the memory is too short.
     pub(crate) fn new(memory: &Arc<SharedMemory>, at: usize) -> Self {
         assert!(at.is_multiple_of(64));
         ByteRing {
@@ -90,7 +91,8 @@ impl ByteRing {
         unsafe { self.bytes.add((at & (CAPACITY - 1)) as usize) }
     }
 
-    /// Returns the number of bytes from an index to the end of the ring.
+    /// Returns the number of bytes from index `at` to the end of the ring. It is the size of the
+    /// ring, not 0, if `at` is at its start.
     #[inline(always)]
     pub(super) fn rest(&self, at: u64) -> u64 {
         CAPACITY - (at & (CAPACITY - 1))
@@ -106,7 +108,8 @@ impl ByteRing {
         unsafe { self.place(at).cast().as_ref() }
     }
 
-    /// Writes a frame at an index, except for its first word.
+    /// Writes a frame at an index, except for its first word: the header, and the concatenated
+    /// pieces as the payload.
     ///
     /// # Safety
     /// The frame must be within the ring, and no thread may read there.
@@ -130,7 +133,7 @@ impl ByteRing {
         }
     }
 
-    /// Returns the header of the frame at an index, and a pointer to its payload.
+    /// Returns the header of the frame at index `at`, and a pointer to its payload of `len` bytes.
     ///
     /// # Safety
     /// The frame must be within the ring and written, and no thread may write there.
@@ -154,7 +157,8 @@ impl ByteRing {
     }
 }
 
-/// Copies a range of the concatenated pieces to the destination of the whole, which begins at `to`.
+/// Copies the bytes of the concatenated pieces whose indices are in `range`. The destination of the
+/// whole concatenation begins at `to`.
 ///
 /// # Safety
 /// The destination must have space for all pieces, and no thread may read there.

@@ -8,28 +8,31 @@ use super::{Consumer, OFFERED, Ring};
 use crate::sync::Ordering;
 
 impl<T, A> Ring<T, A> {
-    /// Returns the id of the consumer if it waits for the tokens that were put in. Issues the
-    /// SeqCst fence itself.
+    /// Ends the wait of the consumer and returns its id, to be woken, if it waits for tokens.
+    /// Otherwise returns `None`. Issues the SeqCst fence after the tokens that were put in.
     #[inline]
     pub fn flush_put(&self) -> Option<u32> {
         self.signals().settle_reader()
     }
 
-    /// Returns the id of the consumer if it waits for the tokens that were put in. The caller must
-    /// have issued a SeqCst fence after the tokens.
+    /// Ends the wait of the consumer and returns its id, to be woken, if it waits for tokens.
+    /// Otherwise returns `None`. The caller must have issued a SeqCst fence after the tokens were
+    /// put in.
     #[inline]
     pub fn unarm_reader(&self) -> Option<u32> {
         self.signals().unarm_reader()
     }
 
-    /// Returns the id of the producer if it waits for space and tokens were taken out. The caller
-    /// must have issued a SeqCst fence after the tokens were taken out.
+    /// Ends the wait of the producer and returns its id, to be woken, if it waits for space.
+    /// Otherwise returns `None`. The caller must have issued a SeqCst fence after the tokens were
+    /// taken out.
     #[inline]
     pub fn unarm_writer(&self) -> Option<u32> {
         self.signals().unarm_writer()
     }
 
-    /// Updates the number of pauses before the consumer polls with [`Ring::reader_is_ready`].
+    /// Updates the number of pauses before the consumer polls with [`Ring::reader_is_ready`]. Has
+    /// no effect while the ring has only the two slots in place.
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -42,7 +45,8 @@ impl<T, A> Ring<T, A> {
         }
     }
 
-    /// Updates the number of pauses before the producer polls with [`Ring::writer_is_ready`].
+    /// Updates the number of pauses before the producer polls with [`Ring::writer_is_ready`]. Has
+    /// no effect while the ring has only the two slots in place.
     ///
     /// # Safety
     /// Only the producer's thread may call this.
@@ -55,7 +59,8 @@ impl<T, A> Ring<T, A> {
         }
     }
 
-    /// Records whether a process waits at an end. Returns the value recorded before.
+    /// Records whether a process waits at the producer's end if `producer` is true, otherwise at
+    /// the consumer's end. Returns the value recorded before, which is false at first.
     ///
     /// # Safety
     /// Only the thread of that end may call this.
@@ -77,7 +82,8 @@ impl<T, A> Ring<T, A> {
     }
 
     /// Returns true if the consumer need not wait, because a token is available or the producer has
-    /// left. If `idle` is true and pauses have paid recently, first lets the producer get ahead.
+    /// left. If `idle` is true and pauses have paid recently, first spins for a moment to let the
+    /// producer get ahead.
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -98,8 +104,9 @@ impl<T, A> Ring<T, A> {
         true
     }
 
-    /// Returns true if the ring has no space for another token, or for the one in the rendezvous
-    /// slot.
+    /// Returns true if the ring has no space for another token. If a token is in the rendezvous
+    /// slot, returns true if the ring has no space for that token. `order` is the ordering of the
+    /// load of `head`.
     #[inline]
     fn is_full(&self, order: Ordering) -> bool {
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
@@ -138,15 +145,16 @@ impl<T, A> Ring<T, A> {
             && !self.signals().is_ended()
     }
 
-    /// Ends the wait of the consumer. Returns its id if it was still armed. Otherwise the producer
-    /// is about to wake it.
+    /// Ends the wait of the consumer. Returns its id if it was still armed. Otherwise returns
+    /// `None`: the producer is about to wake it, or it did not wait.
     #[inline]
     pub fn disarm_reader(&self) -> Option<u32> {
         self.signals().unarm_reader()
     }
 
-    /// Ends the wait of the producer. Returns its id if it was still armed, like
-    /// [`Ring::disarm_reader`].
+    /// Ends the wait of the producer, also one for the consumer to leave. Returns its id if it was
+    /// still armed. Otherwise returns `None`: the consumer is about to wake it, or it did not wait
+    /// for space.
     #[inline]
     pub fn disarm_writer(&self) -> Option<u32> {
         self.signals().disarm_writer()
@@ -170,7 +178,8 @@ impl<T, A> Ring<T, A> {
         self.is_stopped()
     }
 
-    /// Returns the state word of the producer's end, or of the consumer's.
+    /// Returns the state word of the producer's end if `producer` is true, otherwise of the
+    /// consumer's end.
     #[inline]
     pub fn word(&self, producer: bool) -> u32 {
         self.signals().word(producer)
@@ -182,15 +191,16 @@ impl<T, A> Ring<T, A> {
         self.signals().is_stopped()
     }
 
-    /// Marks the producer as gone. Returns the id of the consumer if it waits.
+    /// Marks the producer as gone. Ends the wait of the consumer and returns its id, to be woken.
+    /// Returns `None` if it does not wait.
     #[inline]
     pub fn close_writer(&self) -> Option<u32> {
         self.signals().close_writer()
     }
 
-    /// Marks the consumer as gone. Tokens that are popped afterwards do not count as read. Returns
-    /// the id of the producer if it waits, also if it waits only for the consumer to leave
-    /// ([`Ring::arm_stop`]).
+    /// Marks the consumer as gone. Tokens that are popped afterwards do not count as read. Ends the
+    /// wait of the producer and returns its id, also if it waits only for the consumer to leave
+    /// ([`Ring::arm_stop`]). Returns `None` if the producer does not wait or has left.
     #[inline]
     pub fn close_reader(&self) -> Option<u32> {
         let Consumer { head, left, .. } = &self.consumer.0;

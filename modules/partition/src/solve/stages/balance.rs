@@ -25,7 +25,7 @@ impl Stages<'_> {
     /// # Errors
     ///
     /// Returns [`Error::Infeasible`] if no mapping is within the bounds and they must not be
-    /// raised.
+    /// raised, or if raising them does not lead to a mapping.
     pub(crate) fn bound_loads(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
         let (problem, options) = (self.problem, self.options);
@@ -173,7 +173,8 @@ impl Stages<'_> {
     }
 
     /// Returns the reason why no mapping is within the requested bounds. This is a vertex or group
-    /// that alone is too heavy, if there is one.
+    /// that alone is too heavy, if there is one. Otherwise the conflict is without parts and not
+    /// proved.
     fn unbalanced(&self) -> Conflict {
         let Some(heavy) = too_heavy(&self.wanted) else {
             return Conflict {
@@ -217,8 +218,10 @@ impl Stages<'_> {
     }
 
     /// Replaces the load bounds by the least ones that packing finds, above the requested ones only
-    /// where necessary. Returns a mapping within them, and the largest factor between a bound and
-    /// the requested one. Returns `None`, and keeps the load bounds, if packing finds no mapping.
+    /// where necessary. `lowers` is true for the objective of a small largest load. `low` returns
+    /// the least factor of the bounds to try. Returns a mapping within them, and the largest factor
+    /// between a bound and the requested one. Returns `None`, and keeps the load bounds, if packing
+    /// finds no mapping.
     fn fit(
         &mut self,
         lowers: bool,
@@ -254,8 +257,8 @@ impl Stages<'_> {
         Some((packed, excess))
     }
 
-    /// Returns the factor by which the bounds must be raised because loads are multiples of a
-    /// number.
+    /// Returns the factor, at least 1, by which the bounds must be raised because loads are
+    /// multiples of a number.
     fn indivisible(&self) -> f64 {
         Shares::plain(&self.inst).indivisible(&self.inst)
     }

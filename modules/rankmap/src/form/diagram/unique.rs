@@ -50,8 +50,8 @@ impl Unique {
         }
     }
 
-    /// Returns the diagram of ascending ranks below `end`, or `None` if it takes more than about
-    /// `limit` bytes.
+    /// Returns the diagram of the ranks that `each` gives, or `None` if it takes more than about
+    /// `limit` bytes. The ranks must ascend and be below `end`.
     ///
     /// The cost is linear in the number of words that are neither empty nor full, plus a logarithm
     /// for each run of other words.
@@ -74,8 +74,9 @@ impl Unique {
         spine.finish(height)
     }
 
-    /// Combines two diagrams, unless they are too different. The size is at most the product of
-    /// their sizes, and often their sum.
+    /// Combines two diagrams. Returns `None` if they are too different, which means that more than
+    /// [`PAIRS`] pairs of nodes are visited. The size is at most the product of their sizes, and
+    /// often their sum.
     pub(crate) fn combine(with: Combination, a: &Diagram, b: &Diagram) -> Option<Diagram> {
         let mut pairs = Pairs {
             unique: Unique::new(usize::MAX),
@@ -135,15 +136,16 @@ impl Unique {
 /// Bytes of a node in a diagram of some thousand nodes, rounded down.
 const BYTES_OF_NODE: usize = 6;
 
-/// Returns the number of halvings from the ranks below `end` to words.
+/// Returns the number of halvings from the ranks below `end` to words of 64 ranks. It is 0 if `end`
+/// is at most 64.
 pub(crate) fn height_of(end: u64) -> u32 {
     end.saturating_sub(1)
         .checked_ilog2()
         .map_or(0, |bit| (bit + 1).saturating_sub(WORD))
 }
 
-/// Returns the halves of a node or word at a level. Both are the same if the bit of this level is
-/// free.
+/// Returns the lower and the upper half of a node or word at `level`. Both are `is` itself if the
+/// bit of this level is free.
 fn halves(of: &Diagram, is: u32, level: u32) -> (u32, u32) {
     match of.node(is).filter(|node| of.levels.get(*node) == level) {
         Some(node) => (of.low.get(node), of.high.get(node)),
@@ -186,7 +188,8 @@ impl Spine {
         }
     }
 
-    /// Completes the current word if it is before `index`, and adds empty words up to `index`.
+    /// Makes `index` the number of complete words: completes the current word if fewer are
+    /// complete, and then adds empty words. There must not be more complete words already.
     fn up_to(&mut self, index: u64) {
         if self.next == index {
             return;
@@ -196,7 +199,7 @@ impl Spine {
         self.same(0, index - self.next);
     }
 
-    /// Adds the same word several times.
+    /// Adds the same word `times` times, which can be 0, as complete words.
     fn same(&mut self, word: u64, times: u64) {
         let mut left = times;
         while left > 0 {
@@ -240,6 +243,8 @@ struct Pairs<'a> {
 
 impl Pairs<'_> {
     /// Combines the ranks of a level, of which the second diagram may cover only the lower ones.
+    /// `a` and `b` are nodes or words of the two diagrams, or `None` for a part without members.
+    /// Returns `None` if there are too many pairs.
     fn beyond(&mut self, level: u32, a: Option<u32>, b: Option<u32>) -> Option<u32> {
         if level <= self.b.height {
             return self.pair(a, b);

@@ -40,7 +40,8 @@ struct Sample {
 
 impl Sample {
     /// Creates a sample from the positions of a set bit and of the set bits 4, 8, 12 and so on
-    /// after it. There must be at least one position. `bits` is the number of all bits.
+    /// after it. `bits` is the number of all bits. The positions of later steps may be missing. If
+    /// the steps are too far apart, stores only the first position. Panics if there is no position.
     fn new(places: &[u32], bits: u64) -> Self {
         let place = places[0];
         let mut ahead = [0; STEPS];
@@ -65,7 +66,7 @@ impl Sample {
         }
     }
 
-    /// Returns the position of the first set bit.
+    /// Returns the position of the first set bit of the sample.
     fn first(&self) -> u64 {
         let [a, b, c, d, ..] = self.ahead;
         u64::from(match self.place {
@@ -74,7 +75,9 @@ impl Sample {
         })
     }
 
-    /// Returns the position of the last step before a set bit, or a position beyond all bits.
+    /// Returns the position of the last step that is not after the set bit with the given index.
+    /// For a sample without steps, or if the step is missing, returns a position beyond the set
+    /// bits.
     #[inline(always)]
     fn step_of(&self, index: u64) -> u64 {
         u64::from(self.place) + u64::from(self.ahead[(index / STEP) as usize % STEPS])
@@ -86,7 +89,7 @@ impl Unary {
     /// that are read.
     pub(super) const MOST: u64 = SCATTERED as u64 - 256;
 
-    /// Returns bytes for the given number of bits, all unset.
+    /// Returns bytes for the given number of bits, all unset: whole words, and eight bytes more.
     pub(super) fn unset(bits: u64) -> Vec<u8> {
         vec![0; Unary::filled(bits) + 8]
     }
@@ -132,15 +135,16 @@ impl Unary {
     }
 
     /// Returns the position of the set bit with the given index. There must be more set bits than
-    /// `index`.
+    /// `index`. Otherwise the function panics, or the result is arbitrary.
     #[inline]
     pub(super) fn one(&self, index: u64) -> u64 {
         self.near_one(index)
             .unwrap_or_else(|| self.scattered_one(index))
     }
 
-    /// Does the same as [`Unary::one`] if the bit is among the 57 bits from its step on, which is
-    /// the usual case. Otherwise, or if there are too few set bits, returns `None`.
+    /// Does the same as [`Unary::one`] if the bit is among the bits that are read from its step on,
+    /// at least 57, which is the usual case. Otherwise, or if there are too few set bits, returns
+    /// `None`.
     #[inline(always)]
     pub(super) fn near_one(&self, index: u64) -> Option<u64> {
         let place = self.ones.get((index / ONES) as usize)?.step_of(index);
@@ -148,7 +152,8 @@ impl Unary {
         Some(place + u64::from(further))
     }
 
-    /// Returns at least 57 bits from a position on, or `None` beyond the end.
+    /// Returns at least 57 bits from a position on, lowest first, or `None` if there are fewer than
+    /// eight bytes from its byte on.
     #[inline(always)]
     fn bits_from(&self, place: u64) -> Option<u64> {
         eight(&self.bytes, (place / 8) as usize).map(|bits| bits >> (place % 8))
@@ -173,7 +178,8 @@ impl Unary {
         self.walk(place, rest, |word| word)
     }
 
-    /// Returns the position of the unset bit with the given index.
+    /// Returns the position of the unset bit with the given index. There must be more unset bits
+    /// than `index`. Otherwise the function panics, or the result is beyond the end.
     #[inline]
     pub(super) fn zero(&self, index: u64) -> u64 {
         let sample = (index / ZEROS) as usize;
@@ -222,7 +228,7 @@ impl Unary {
     }
 
     /// Returns the position of the bit with number `rest` among the bits from `place` on that are
-    /// set after `flip`.
+    /// set after `flip`. Panics if there is no such bit. Numbers begin at 0.
     #[inline]
     fn walk(&self, place: u64, rest: u64, flip: impl Fn(u64) -> u64) -> u64 {
         let (mut word, mut rest) = ((place / 64) as usize, rest);
@@ -238,8 +244,9 @@ impl Unary {
         }
     }
 
-    /// Returns the number of consecutive set bits from a position on, or `None` if they extend
-    /// beyond the bits that are read at once.
+    /// Returns the number of consecutive set bits from a position on, which can be 0. Returns
+    /// `None` if they extend beyond the bits that are read at once, or if the position is beyond
+    /// the end.
     #[inline]
     pub(super) fn set_from(&self, place: u64) -> Option<u64> {
         let bits = self.bits_from(place)?;
@@ -247,8 +254,8 @@ impl Unary {
         (count < 64 - place % 8).then_some(count)
     }
 
-    /// Returns the positions of the set bits from the given index on. There must be more set bits
-    /// than `index`.
+    /// Returns the positions of the set bits from the one with the given index on, ascending. There
+    /// must be more set bits than `index`.
     pub(super) fn ones_from(&self, index: u64) -> impl Iterator<Item = u64> + '_ {
         let place = self.one(index);
         let mut words = self.bytes[(place / 64) as usize * 8..].chunks_exact(8);
@@ -274,15 +281,17 @@ impl Unary {
         self.bytes.len() + size_of_val(&*self.ones) + size_of_val(&*self.zeros)
     }
 
-    /// Returns the size in bytes of `bits` bits, of which `ones` are set.
+    /// Returns the size on the heap in bytes of `bits` bits, of which `ones` are set, with the
+    /// samples.
     pub(super) fn bytes_for(bits: u64, ones: u64) -> usize {
         let samples = ones.div_ceil(ONES) as usize * size_of::<Sample>();
         Unary::filled(bits) + 8 + samples + (bits - ones).div_ceil(ZEROS) as usize * 4
     }
 }
 
-/// Returns the position of the set bit with an index, in the bits from its step on. Skips the set
-/// bits between the step and the index. Returns `None` if the bit is not there. Constant time.
+/// Returns the position in `bits` of the set bit with index `index % 4`. Callers pass the bits from
+/// the step before the bit `index` on. Returns `None` if `bits` has too few set bits. Constant
+/// time.
 #[inline(always)]
 pub(super) fn set_bit(bits: u64, index: u32) -> Option<u32> {
     // Clears the lowest set bits, as many as `index % 4`. The count is unpredictable, so there are
@@ -293,7 +302,8 @@ pub(super) fn set_bit(bits: u64, index: u32) -> Option<u32> {
     NonZeroU64::new(bits).map(NonZeroU64::trailing_zeros)
 }
 
-/// Returns the words of the bytes, with their indices.
+/// Returns each word of the bytes after its index, in order. An incomplete word at the end is
+/// omitted.
 fn words(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
     let words = bytes
         .chunks_exact(8)
@@ -301,7 +311,8 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> + '_ {
     (0..).zip(words.map(u64::from_le_bytes))
 }
 
-/// Gives the position of every `step`th bit that is set after `flip`.
+/// Gives the position of every `step`th of the first `bits` bits that are set after `flip`, from
+/// the first such bit on. `flip` is applied to each word.
 fn samples(
     bytes: &[u8],
     bits: u64,

@@ -31,7 +31,9 @@ impl Axis {
         }
     }
 
-    /// Creates an axis on a torus, with its first coordinate at `shift`.
+    /// Creates an axis on a torus with the circumference `modulus`, with its first coordinate at
+    /// `shift`. The values are not checked here. [`RankMap::grid`](crate::RankMap::grid) reports an
+    /// error if `modulus` is below `count` or not above `shift`.
     ///
     /// Cost: constant time. Source: Havlak and Kennedy 1991, this crate for a torus.
     pub fn ring(count: u32, stride: i64, shift: u32, modulus: u32) -> Self {

@@ -4,13 +4,15 @@ use crate::error::Error;
 use crate::form::grid::{Axis, Closed, Grid};
 
 impl Grid {
-    /// Returns the first `len` members.
+    /// Returns the first `len` members, or all if there are fewer. Fails as [`Grid::closed`] does,
+    /// which is not expected for a part of a valid grid.
     pub(crate) fn prefix(&self, len: u64) -> Result<Closed, Error> {
         let axes: Vec<Axis> = self.axes().collect();
         Grid::closed(self.origin(), &axes, len.min(self.len))
     }
 
-    /// Returns the grid in which each world rank `r` is replaced by `start + step * r`.
+    /// Returns the grid in which each world rank `r` is replaced by `start + step * r`. Returns an
+    /// error of [`Grid::closed`], such as [`Error::BeyondRanks`] if a result is not a rank.
     pub(crate) fn scaled(&self, start: u32, step: i64) -> Result<Closed, Error> {
         let first = i64::from(start) + step * self.origin();
         let axes: Vec<Axis> = self
@@ -33,7 +35,8 @@ impl Grid {
                 .sum::<i64>()
     }
 
-    /// Returns the same members in ascending order, if they form a grid.
+    /// Returns the same members in ascending order, or `None` if these do not form a grid or that
+    /// is not known.
     pub(crate) fn sorted(&self) -> Option<Closed> {
         if self.len
             < self

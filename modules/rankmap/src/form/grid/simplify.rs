@@ -7,10 +7,14 @@ use crate::form::grid::{Axis, Closed, Grid, Scale, ranked};
 use crate::progression::Progression;
 
 impl Grid {
-    /// Returns the first `len` members of the section that begins at `start`, in simplified form.
+    /// Returns the first `len` members of a section in simplified form. `start` is the rank at
+    /// which the positions on all axes are 0. These are all members if there are fewer. The result
+    /// is empty if `len` or the count of an axis is 0.
     ///
-    /// Returns an error if a member is not a rank, or if a stride is not larger than the reach of
-    /// all smaller strides together. RANK would need a search in that case.
+    /// Returns [`Error::Topology`] if the modulus of an axis is below its count or not above its
+    /// shift. Also returns it if a stride is not larger than the reach of all smaller strides
+    /// together, because RANK would need a search. Returns [`Error::BeyondRanks`] if a position on
+    /// an axis is not a rank, or if the axes have more than 2^32 combinations of coordinates.
     pub(crate) fn closed(start: i64, axes: &[Axis], len: u64) -> Result<Closed, Error> {
         let mut start = start;
         let mut kept: Vec<Axis> = Vec::new();

@@ -24,7 +24,7 @@ const NO_JUMP: Jump = Jump {
 };
 
 impl Jump {
-    /// Returns the amount to add at an index.
+    /// Returns the amount to add at a group rank, modulo 2^32.
     #[inline]
     fn at(&self, index: u32) -> u32 {
         self.divisor.divide_by_more(index).wrapping_mul(self.jump)
@@ -51,7 +51,7 @@ impl Masked {
         })
     }
 
-    /// Returns the amount to add at an index.
+    /// Returns the amount to add at a group rank, modulo 2^32.
     #[inline(always)]
     fn at(&self, index: u32) -> u32 {
         (index & self.mask).wrapping_mul(self.factor)
@@ -67,7 +67,7 @@ struct Lap {
 }
 
 impl Lap {
-    /// Returns the amount to subtract at an index.
+    /// Returns the amount to subtract at a group rank, modulo 2^32.
     #[inline(always)]
     fn at(&self, index: u32) -> u32 {
         self.seam.taken_off(self.divisor.rest(index))
@@ -92,8 +92,9 @@ const NO_SEAM: Seam = Seam {
 };
 
 impl Seam {
-    /// Creates the seam of an axis with `weight` members for each coordinate. `before` is the
-    /// divisor of the axis before it.
+    /// Creates the seam of an axis with `weight` members for each coordinate. It is [`NO_SEAM`] if
+    /// the axis does not wrap. `before` is the divisor of the axis before it, or `None` for the
+    /// slowest axis.
     fn new(axis: &Axis, weight: u32, before: Option<Divisor>) -> Self {
         if !axis.wraps() {
             return NO_SEAM;
@@ -109,7 +110,8 @@ impl Seam {
         }
     }
 
-    /// Returns the amount to subtract.
+    /// Returns the circumference if `at` is at or beyond the seam, and otherwise 0. `at` is a group
+    /// rank for the slowest axis, and a scaled remainder for any other.
     #[inline(always)]
     fn taken_off(&self, at: u64) -> u32 {
         // The side of the seam is unpredictable. A branch would be mispredicted half of the time.
@@ -150,7 +152,7 @@ pub(super) struct Steps {
 
 impl Steps {
     /// Prepares at least two axes, or one axis that wraps. `start` is the rank at which all
-    /// coordinates are 0.
+    /// coordinates are 0. `scales` contains the axes in the same order. Panics if there is no axis.
     pub(super) fn new(start: u32, axes: &[Axis], scales: &[Scale]) -> Self {
         let pairs = axes.iter().zip(&axes[1..]).zip(scales);
         let jumps = pairs.map(|((axis, next), scale)| Jump {
@@ -174,7 +176,7 @@ impl Steps {
         matches!(self.added, Added::Torus(..) | Added::Seams(_))
     }
 
-    /// Returns the member at a group rank.
+    /// Returns the member at a group rank. The result is arbitrary if there is no such member.
     #[inline(always)]
     pub(super) fn at(&self, index: u32) -> u32 {
         match &self.added {
@@ -196,7 +198,8 @@ impl Steps {
         }
     }
 
-    /// Returns the contribution of the fastest axis.
+    /// Returns the first member plus the contribution of the fastest axis at a group rank, modulo
+    /// 2^32.
     #[inline(always)]
     fn of_fastest(&self, index: u32) -> u32 {
         self.start.wrapping_add(index.wrapping_mul(self.step))

@@ -32,7 +32,8 @@ pub(crate) enum Images {
 }
 
 impl Images {
-    /// Stores `len` numbers of at most `width` bits. The iterator is cloned.
+    /// Stores the numbers of an iterator, which must return `len` numbers of at most `width` bits.
+    /// The iterator is cloned, and the clone must return the same numbers.
     pub(crate) fn collect(width: u32, len: u64, values: impl Iterator<Item = u32> + Clone) -> Self {
         let mut heads = Vec::with_capacity(len.div_ceil(BLOCK) as usize);
         let (mut all, mut pieces) = (values.clone(), 0_u64);
@@ -72,7 +73,8 @@ impl Images {
         }
     }
 
-    /// Returns the number at an index. Constant time.
+    /// Returns the number at an index. Constant time. The index must be below the length. Otherwise
+    /// the function panics, or the result is arbitrary.
     #[inline]
     pub(crate) fn get(&self, index: u64) -> u32 {
         match self {
@@ -98,8 +100,8 @@ impl Images {
         }
     }
 
-    /// Returns the least number and the width of each block, and the bytes of the differences.
-    /// Returns `None` if there are no blocks.
+    /// Returns the least number and the width in bits of each block, and the bytes of the
+    /// differences. Returns `None` if the numbers are not stored in blocks.
     pub(crate) fn frames(&self) -> Option<(impl Iterator<Item = (u32, u32)> + '_, &[u8])> {
         match self {
             Images::Packed(_) => None,
@@ -112,8 +114,9 @@ impl Images {
         }
     }
 
-    /// Decodes the numbers of blocks, without checking that they are a permutation. Returns an
-    /// error if the blocks are inconsistent, or too narrow for distinct numbers.
+    /// Decodes `len` numbers from the result of [`Images::frames`], without checking that they are
+    /// a permutation. Returns [`Error::Malformed`] if the number of blocks or of bytes does not
+    /// match, or if a block is too narrow for distinct numbers or wider than 32 bits.
     pub(crate) fn of_frames(
         len: u64,
         frames: &[(u32, u32)],
@@ -148,8 +151,8 @@ impl Images {
         Ok((0..len).map(|index| images.get(index)).collect())
     }
 
-    /// Returns the size in bytes of `len` numbers, either of `width` bits or in blocks of `pieces`
-    /// pieces in total.
+    /// Returns the size on the heap in bytes of `len` numbers: the smaller of the size with `width`
+    /// bits each, and in blocks with `pieces` pieces in total.
     pub(crate) fn bytes_for(width: u32, len: u64, pieces: u64) -> usize {
         Packed::bytes_for(width, len).min(framed_bytes(len, pieces))
     }
@@ -161,7 +164,8 @@ impl Images {
     }
 }
 
-/// Returns the number of pieces for a block of numbers from `least` to `most`.
+/// Returns the number of pieces for a block of numbers from `least` to `most`, which is their width
+/// in bits. It is 0 if both are equal. `most` must not be below `least`.
 pub(crate) fn frame_width(least: u32, most: u32) -> u32 {
     match most - least {
         0 => 0,
@@ -173,7 +177,7 @@ fn framed_bytes(len: u64, pieces: u64) -> usize {
     len.div_ceil(BLOCK) as usize * 8 + pieces as usize * PIECE + 8
 }
 
-/// Returns the byte at which a block begins.
+/// Returns the index of the byte at which the block with the given head begins.
 fn place_of(head: u64) -> usize {
     (head as u32 >> WIDTH) as usize * PIECE
 }

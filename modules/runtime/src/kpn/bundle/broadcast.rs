@@ -57,8 +57,8 @@ impl<T: Clone> Broadcast<T> {
         Stop::all(&mut self.members)
     }
 
-    /// Writes a clone of the token to each member, and the token itself to the last one. Waits for
-    /// space at each member. The tokens for readers that have left are dropped.
+    /// Writes the token to each member, and clones it where necessary. Waits for space at each
+    /// member. The tokens for readers that have left are dropped.
     ///
     /// If the future is dropped before it is ready, or the token's `clone` panics, some members
     /// have the token and others do not.
@@ -93,11 +93,12 @@ impl<T: Clone> Broadcast<T> {
         self.write_together(token).await
     }
 
-    /// Writes the token to the members in `together`, after the other members have got it. Returns
-    /// the result of [`Broadcast::write`].
+    /// Writes the token to the members in `together`, after the other members have got it. Waits
+    /// for space at all members of a group before the token is sent to the group. A member whose
+    /// reader has left becomes unconnected.
     ///
     /// # Errors
-    /// As for [`Broadcast::write`].
+    /// Returns [`Stopped`] if no member of the whole bundle is connected any more.
     async fn write_together(&mut self, token: T) -> Result<(), Stopped> {
         let mut token = Some(token);
         for (at, group) in self.together.iter().enumerate() {

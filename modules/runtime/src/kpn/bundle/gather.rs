@@ -34,9 +34,9 @@ impl<T> Gather<T> {
         self.members.iter().any(Input::is_connected)
     }
 
-    /// Reads one token from each member. Waits for the members in their order. Returns `None` when
-    /// it comes to a member that is at its end, or if there are no members. The tokens of an
-    /// unfinished row are then never returned.
+    /// Reads one token from each member, and returns the tokens in the order of the members. Waits
+    /// for the members in their order. Returns `None` when it comes to a member that is at its end,
+    /// or if there are no members. The tokens of an unfinished row are then never returned.
     ///
     /// If the future is dropped before it is ready, the next read continues with the row.
     ///
@@ -55,7 +55,8 @@ impl<T> Gather<T> {
     }
 
     /// Polls for the next row, as the future of [`read`](Self::read) does. While this is pending,
-    /// the process counts as waiting, as for [`Input::poll_read`].
+    /// the process counts as waiting for the port until it is woken, polls again, or calls
+    /// [`turn_away`](Self::turn_away).
     ///
     /// # Panics
     /// Panics if it must wait outside of a process of a run.

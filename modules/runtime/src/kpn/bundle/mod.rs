@@ -51,9 +51,9 @@ impl Hooked {
         }
     }
 
-    /// Replaces the hooks and puts every member on the list, if the hooks belong to another run. A
-    /// bundle may be moved from one run to another. `number` returns the number of a member's
-    /// channel.
+    /// Replaces the hooks and puts every member on the list, if the hooks belong to another run or
+    /// to none yet. A bundle may be moved from one run to another. `number` returns the number of a
+    /// member's channel, or `None` if waits do not include it.
     ///
     /// # Panics
     /// Panics outside of a run.
@@ -103,7 +103,8 @@ impl Hooked {
         }
     }
 
-    /// Puts a member on the list, and includes its channel in waits from now on.
+    /// Puts a member on the list, and includes its channel with this number in waits from now on.
+    /// Without a number, the member is put on the list only.
     pub(super) fn enter(&self, member: u32, number: Option<u32>) {
         self.ready.enter(member, number.unwrap_or(NO_NUMBER));
     }

@@ -41,7 +41,9 @@ impl<T> Scatter<T> {
         Stop::all(&mut self.members)
     }
 
-    /// Writes the first token to the first member, and so on. Waits for space at each member.
+    /// Writes the first token to the first member, and so on. Waits for space at each member. The
+    /// token for a reader that has left is dropped, which is no error if another member got its
+    /// token.
     ///
     /// If the future is dropped before it is ready, some members have their tokens, and the other
     /// tokens are dropped.

@@ -71,8 +71,8 @@ impl<T> Select<T> {
     }
 
     /// Reads the next token, and returns it with the index of its member. Waits until a member has
-    /// a token. Returns `None` when all members are at their end. If the future is dropped before
-    /// it is ready, no token is taken.
+    /// a token. Returns `None` when all members are at their end, or if there are none. If the
+    /// future is dropped before it is ready, no token is taken.
     ///
     /// # Panics
     /// The future panics if it is polled outside of a run.
@@ -144,7 +144,8 @@ impl<T> Select<T> {
     }
 
     /// Polls for the next token, as the future of [`read`](Self::read) does. While this is pending,
-    /// the process counts as waiting, as for [`Input::poll_read`].
+    /// the process counts as waiting for the port until it is woken, polls again, or calls
+    /// [`turn_away`](Self::turn_away).
     ///
     /// # Panics
     /// Panics outside of a run.
@@ -163,7 +164,11 @@ impl<T> Select<T> {
         }
     }
 
-    /// Polls for the next token, or for the next end that no read has found before.
+    /// Polls for the next token as `(member, Some(token))`, or for the next end that no read has
+    /// found before, as `(member, None)`. Ready with `None` when all members are at their end.
+    ///
+    /// # Panics
+    /// Panics outside of a run.
     #[inline]
     pub(crate) fn poll_change(
         &mut self,
@@ -183,7 +188,11 @@ impl<T> Select<T> {
         }
     }
 
-    /// Returns a token or an end as [`Select::poll_change`] does, if one is available now.
+    /// Returns a token or an end as [`Select::poll_change`] does, if one is available now. Returns
+    /// `None` otherwise, also when all members are at their end.
+    ///
+    /// # Panics
+    /// Panics outside of a run.
     #[inline]
     pub(crate) fn try_change(&mut self) -> Option<(usize, Option<T>)> {
         self.enter_run();
@@ -208,7 +217,8 @@ impl<T> Select<T> {
     }
 
     /// Polls for the next token of one member, as the future of [`read_from`](Self::read_from)
-    /// does.
+    /// does. Ready with `None` at the end of that member, which [`read_or_end`](Self::read_or_end)
+    /// then no longer reports.
     ///
     /// # Panics
     /// Panics if the member does not exist, and outside of a run.

@@ -49,7 +49,8 @@ impl<T> Share<T> {
     }
 
     /// Writes the token to one member, as soon as one has space, and returns the index of that
-    /// member. If the future is dropped before it is ready, the token is dropped unwritten.
+    /// member. Among several, it takes the member that has had space for the longest time. If the
+    /// future is dropped before it is ready, the token is dropped unwritten.
     ///
     /// # Errors
     /// Returns [`Stopped`] if all readers have left, or if the port has no channel. The token is

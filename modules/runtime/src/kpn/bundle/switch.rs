@@ -55,7 +55,7 @@ impl<T> Switch<T> {
     }
 
     /// Writes the token to one member, as soon as that member has space. Dropping the future before
-    /// it is ready has the same effect as for [`Output::write`].
+    /// it is ready withdraws the token, unless the reader has taken it by then.
     ///
     /// # Errors
     /// Returns [`Stopped`](crate::Stopped) if the reader of this member has left, or if the member

@@ -27,6 +27,9 @@ impl<T> FlowOutput<T> {
     ///
     /// A writer that reads for a long time between two writes learns of the request at once if it
     /// has this in a [`select!`](crate::select!).
+    ///
+    /// # Panics
+    /// The future panics if it must wait outside of a process of a run.
     pub fn closing(&mut self) -> Closing<'_, T> {
         Closing(Writer::One(self))
     }
@@ -38,6 +41,9 @@ impl<T> FlowShare<T> {
     ///
     /// A writer that waits for other ports should have this future in the same
     /// [`select!`](crate::select!), so that readers that open or leave need not wait.
+    ///
+    /// # Panics
+    /// The future panics if it is polled outside of a run, unless the channel is closed.
     pub fn closing(&mut self) -> Closing<'_, T> {
         Closing(Writer::Share(self))
     }

@@ -77,7 +77,8 @@ impl ControlChannels {
         }
     }
 
-    /// Sends a control token to the other end, if that exists. Panics as [`send_control`] does.
+    /// Sends a control token to the other end. Drops it if that end does not exist any more. Panics
+    /// as [`send_control`] does.
     pub(super) fn send(&mut self, control: Control) {
         send_control(&mut self.output, control);
     }
@@ -97,7 +98,7 @@ impl ControlChannels {
     }
 }
 
-/// Sends a control token to the end of one member, if that exists.
+/// Sends a control token to the end of one member. Drops it if that end does not exist any more.
 ///
 /// # Panics
 /// Panics if there is no space, which [`CONTROLS`] rules out. A lost control token could block an

@@ -166,7 +166,9 @@ impl<T> FlowInput<T> {
         }
     }
 
-    /// Opens the end if it was never open or has left.
+    /// Opens the end, and reports that to the writer, if it was never open or has left. Otherwise
+    /// has no effect. The opened end is `Open` if the writer was open before, and otherwise
+    /// `Opening`.
     fn begin(&mut self) {
         if matches!(self.session, Session::Fresh | Session::Left) {
             self.session = match std::mem::take(&mut self.writer_opened) {
@@ -213,7 +215,8 @@ impl<T> FlowInput<T> {
     }
 
     /// Polls for the next token, as the future of [`read`](Self::read) does. While this is pending,
-    /// the process counts as waiting, as for [`Input::poll_read`].
+    /// the process counts as waiting for the port until it is woken, polls again, or calls
+    /// [`turn_away`](Self::turn_away).
     ///
     /// # Panics
     /// Panics if it must wait outside of a process of a run.

@@ -184,7 +184,8 @@ impl<T> FlowOutput<T> {
         self.controls = ControlChannels::unconnected();
     }
 
-    /// Receives control tokens while `holds` returns true.
+    /// Receives and handles control tokens while `holds` returns true, and is then ready. Closes
+    /// the channel if the other end is gone.
     fn poll_while(&mut self, holds: impl Fn(&Self) -> bool, context: &mut Context<'_>) -> Poll<()> {
         while holds(self) {
             match self.controls.poll(context) {
@@ -196,8 +197,9 @@ impl<T> FlowOutput<T> {
         Poll::Ready(())
     }
 
-    /// Opens the end, and waits for the reader to open. If `again`, also opens an end that has
-    /// left.
+    /// Opens the end if it was never open, and waits for the reader to open. If `again`, also opens
+    /// an end that has left. Returns the state: [`State::New`] for an end that has left if not
+    /// `again`, and [`State::Closed`] if the channel is closed.
     fn poll_open(&mut self, again: bool, context: &mut Context<'_>) -> Poll<State> {
         if self.session == Session::Fresh || again && self.session == Session::Left {
             self.session = match self.alone {

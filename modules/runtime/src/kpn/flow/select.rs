@@ -181,8 +181,8 @@ impl<T> FlowSelect<T> {
     }
 
     /// Returns the state of the channel, as far as this end knows it now: [`State::New`] before a
-    /// writer is open. The result depends on the speed of other processes, so a process that uses
-    /// it is not deterministic.
+    /// writer is open. Outside of a run, returns the state that this end knew before. The result
+    /// depends on the speed of other processes, so a process that uses it is not deterministic.
     pub fn state(&mut self) -> State {
         if with_current(|_| ()).is_some() {
             self.handle_all();
@@ -214,7 +214,10 @@ impl<T> FlowSelect<T> {
     }
 
     /// Handles the control tokens that are here, if this end is open. The answers report that it
-    /// is.
+    /// is. Closes the channel if the last open writer has closed and no other can still open.
+    ///
+    /// # Panics
+    /// Panics outside of a run, if this end is open.
     fn handle_all(&mut self) {
         while self.session == Session::Open
             && let Some((at, control)) = self.control_inputs.try_change()
@@ -272,7 +275,8 @@ impl<T> FlowSelect<T> {
         }
     }
 
-    /// Handles a writer that has closed, if all its tokens are read.
+    /// If a writer has closed and all its tokens are read, removes it from the open writers and
+    /// reports that to it.
     fn leave_if_read(&mut self, at: usize) {
         let member = self.members[at];
         if member.open && member.until == Some(member.read) {
@@ -313,7 +317,8 @@ impl<T> FlowSelect<T> {
     }
 
     /// Polls for the next token, as the future of [`read`](Self::read) does. While this is pending,
-    /// the process counts as waiting, as for [`Input::poll_read`](crate::Input::poll_read).
+    /// the process counts as waiting for the port until it is woken, polls again, or calls
+    /// [`turn_away`](Self::turn_away).
     ///
     /// # Panics
     /// Panics outside of a run, unless the channel is closed.

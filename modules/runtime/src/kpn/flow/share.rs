@@ -135,8 +135,8 @@ impl<T> From<Vec<FlowOutput<T>>> for FlowShare<T> {
 }
 
 impl<T> FlowShare<T> {
-    /// Lets the open readers take turns, in the order of members. A token waits for space at the
-    /// reader whose turn it is, even if others have space.
+    /// Lets the open readers take turns, in the order of members, from member 0 on. A token waits
+    /// for space at the reader whose turn it is, even if others have space.
     #[must_use]
     pub fn round_robin(mut self) -> Self {
         self.turn = Some(0);
@@ -206,8 +206,8 @@ impl<T> FlowShare<T> {
     }
 
     /// Returns the state of the channel, as far as this end knows: [`State::New`] before a reader
-    /// is open. A process that calls this is not deterministic, because the result depends on the
-    /// speed of other processes.
+    /// is open. Outside of a run, returns the state that this end knew before. A process that calls
+    /// this is not deterministic, because the result depends on the speed of other processes.
     pub fn state(&mut self) -> State {
         if with_current(|_| ()).is_some() {
             self.handle_all();
@@ -243,8 +243,11 @@ impl<T> FlowShare<T> {
         }
     }
 
-    /// Handles pending controls if this end is open. Otherwise it must not answer, because an
-    /// answer means that this end is open.
+    /// Handles pending control tokens if this end is open. Otherwise it must not answer, because an
+    /// answer means that this end is open. Closes the channel if the last open reader is gone.
+    ///
+    /// # Panics
+    /// Panics outside of a run, if this end is open.
     fn handle_all(&mut self) {
         while self.session == Session::Open
             && let Some((at, control)) = self.control_inputs.try_change()
@@ -268,7 +271,9 @@ impl<T> FlowShare<T> {
         }
     }
 
-    /// Marks a reader as open, and sends it the message that this end is open.
+    /// Marks a reader as open, and sends it the message that this end is open, unless it was sent
+    /// before. Then handles the request of the last open reader to leave, if there is one: it is no
+    /// longer the last. Panics outside of a run.
     fn opens(&mut self, at: usize) {
         if self.open.insert(at) {
             self.was_open = true;
@@ -289,7 +294,8 @@ impl<T> FlowShare<T> {
         }
     }
 
-    /// Handles a request to leave. The reader leaves, unless it is the last open reader.
+    /// Handles a request to leave. The reader leaves and gets a confirmation, unless it is the only
+    /// open reader. In that case its request is stored.
     fn asks(&mut self, at: usize) {
         if self.open.len() == 1 {
             self.asks = Some(at);
@@ -300,7 +306,8 @@ impl<T> FlowShare<T> {
         send_control(&mut self.control_outputs[at], Control::Left { after });
     }
 
-    /// Removes a reader from the open readers, so that it gets no more tokens.
+    /// Removes a reader from the open readers, so that it gets no more tokens. Cancels a wait for
+    /// its space.
     fn leaves(&mut self, at: usize) {
         self.open.remove(&at);
         self.members[at].is_informed = false;
@@ -317,7 +324,7 @@ impl<T> FlowShare<T> {
         self.tokens[at] = Output::unconnected();
     }
 
-    /// Closes the channel.
+    /// Closes the channel for good, and removes all readers from it.
     fn end(&mut self) {
         self.session = Session::Closed;
         (0..self.tokens.len()).for_each(|at| self.gone(at));
@@ -413,7 +420,7 @@ impl<T> FlowShare<T> {
     }
 
     /// Writes the token to the open reader that has had space for the longest time, and returns its
-    /// index.
+    /// index. Waits if no open reader has space. Panics outside of a run.
     ///
     /// # Errors
     /// Returns [`Stopped`] if the reader has left and the write must be tried again. The token is

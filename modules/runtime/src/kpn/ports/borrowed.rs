@@ -16,7 +16,7 @@ pub(super) struct Borrowed<'a, P> {
 
 impl<'a, P> Borrowed<'a, P> {
     /// Makes a borrowed copy. `copy` returns a second port with the same end, which is never
-    /// dropped. It must not panic.
+    /// dropped. `copy` must not panic.
     #[inline(always)]
     pub(super) fn new(port: &'a mut P, copy: impl FnOnce(&P) -> P) -> Self {
         Borrowed {

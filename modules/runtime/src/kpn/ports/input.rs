@@ -100,8 +100,9 @@ impl<T> Input<T> {
         }
     }
 
-    /// Reads the next token without waiting. Returns `Ok(None)` at the end of the stream. The
-    /// result depends on the speed of the writer, so a process that uses this is not deterministic.
+    /// Reads the next token without waiting. Returns `Ok(None)` at the end of the stream, or if the
+    /// input is unconnected. The result depends on the speed of the writer, so a process that uses
+    /// this is not deterministic.
     ///
     /// # Errors
     /// Returns [`Empty`] if there is no token yet and the writer has not finished.
@@ -114,8 +115,9 @@ impl<T> Input<T> {
         }
     }
 
-    /// Takes the next token without waiting. Returns `Take::End` at the end of the stream or if the
-    /// input is unconnected.
+    /// Takes the next token without waiting, and wakes a waiting writer. Returns `Take::Empty` if
+    /// there is no token yet, and `Take::End` at the end of the stream or if the input is
+    /// unconnected.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Take<T> {
         match self.end.as_here() {
@@ -179,7 +181,9 @@ impl<T> Input<T> {
         self.poll_read_metered(context)
     }
 
-    /// Polls an input with a meter, for example one whose writer is in another OS process.
+    /// Polls for the next token, as [`poll_read`](Self::poll_read) does. Called for an input that
+    /// has a meter, for example because its writer is in another OS process, and for an unconnected
+    /// one.
     #[inline(never)]
     fn poll_read_metered(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if let Some((meter, channel)) = self.end.as_metered_here()
@@ -254,13 +258,16 @@ impl<T> Input<T> {
     }
 
     /// Registers `hook` to be woken when the channel gets a token or its end. Returns false,
-    /// without registering it, if the channel has one of these already.
+    /// without registering it, if the channel has one of these already, or if the input is
+    /// unconnected. If the writer is on another scheduler, panics outside of a run and in a nested
+    /// run.
     #[inline(always)]
     pub(crate) fn arm(&self, hook: u32) -> bool {
         self.end.arm(hook, Side::Read)
     }
 
-    /// Returns the number of the channel, if it belongs to the run of `scheduler`.
+    /// Returns the number of the channel, if it belongs to the run of `scheduler`. Returns `None`
+    /// otherwise.
     pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
         self.end.number(scheduler)
     }

@@ -160,13 +160,14 @@ impl<T> Output<T> {
     /// Returns false if one of these is true already, or if the output is unconnected.
     ///
     /// # Panics
-    /// Panics outside of a run.
+    /// Panics outside of a run, and in a nested run if the reader is on another scheduler of the
+    /// outer run.
     pub(crate) fn wait_for_room(&self, context: &Context<'_>) -> bool {
         self.end.wait_for_change(context, Side::Write)
     }
 
-    /// Writes a token like [`Output::put`], but may leave it in the rendezvous slot if there is no
-    /// space.
+    /// Writes a token like [`Output::put`]. If the channel is between schedulers, has capacity one
+    /// and is full, leaves the token in the rendezvous slot.
     #[inline(always)]
     fn offer(&mut self, token: T) -> Offer<T> {
         let offer = match self.end.form() {
@@ -356,7 +357,7 @@ impl<T> Output<T> {
         }
     }
 
-    /// Returns the sender to another OS process, if the reader is in one.
+    /// Returns the sender to another OS process, if the reader is in one. Returns `None` otherwise.
     pub(crate) fn remote(&self) -> Option<&RemoteOutput<T>> {
         match self.end.form() {
             Form::Remote(output) => Some(output),
@@ -365,12 +366,13 @@ impl<T> Output<T> {
     }
 
     /// Waits until a reader in another OS process has space or has left. The future of any other
-    /// output is ready at once.
+    /// output is ready at once. The future panics if it must wait outside of a process of a run.
     pub(crate) fn room(&mut self) -> Room<'_, T> {
         Room(self)
     }
 
-    /// Counts a token that was sent together with the token of another output.
+    /// Counts a token that a broadcast has sent to several outputs at once. Does nothing if this
+    /// end has no meter.
     pub(crate) fn count_written(&self) {
         if let Some(meter) = self.end.meter() {
             meter.count_written();
@@ -378,13 +380,16 @@ impl<T> Output<T> {
     }
 
     /// Registers `hook` to be woken when the channel gets space or the reader leaves. Returns
-    /// false, without registering it, if one of these is true already.
+    /// false, without registering it, if one of these is true already, or if the output is
+    /// unconnected. If the reader is on another scheduler, panics outside of a run and in a nested
+    /// run.
     #[inline(always)]
     pub(crate) fn arm(&self, hook: u32) -> bool {
         self.end.arm(hook, Side::Write)
     }
 
-    /// Cancels a write, and withdraws its token from the rendezvous slot.
+    /// Cancels the wait of a write. If `offered`, also withdraws its token from the rendezvous slot
+    /// and drops it, unless the reader has taken the token.
     #[cold]
     #[inline(never)]
     fn cancel(&mut self, offered: bool) {
@@ -394,7 +399,8 @@ impl<T> Output<T> {
         }
     }
 
-    /// Returns the number of the channel, if it belongs to the run of `scheduler`.
+    /// Returns the number of the channel, if it belongs to the run of `scheduler`. Returns `None`
+    /// otherwise.
     pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
         self.end.number(scheduler)
     }
@@ -425,8 +431,12 @@ impl<T> Drop for Room<'_, T> {
     }
 }
 
-/// Polls a write to a channel within the scheduler. Returns `None` in the rare cases, which the
-/// caller must handle.
+/// Polls a write to a channel within the scheduler. A fresh token is put in if there is space.
+/// Otherwise it goes into the rendezvous slot, and the poll is pending. A token that is no longer
+/// in that slot is written, and the poll is ready.
+///
+/// Returns `None`, with `token` unchanged, in the rare cases, which the caller must handle: the
+/// reader has left, a token still is in that slot, or the waker is not plain.
 #[inline(always)]
 fn poll_here<T>(
     channel: &Channel<T>,
@@ -522,7 +532,7 @@ enum Token<T> {
 }
 
 impl<T> Token<T> {
-    /// Takes the token of a write that has not put it into the channel.
+    /// Takes the token of a write that has not put it into the channel. Panics for another write.
     #[inline(always)]
     fn take_fresh(&mut self) -> T {
         match mem::replace(self, Token::Done) {
