@@ -94,7 +94,7 @@ pub trait Events {
     /// Ends an operand that is a list of nodes. A subgraph as operand ends with
     /// [`Events::close_subgraph`] instead.
     fn end_operand(&mut self);
-    /// Ends a chain of `operands` operands. `attributes` are those of all its brackets. `span` goes
+    /// Ends a chain of `operands` operands. `attributes` are the ones in its brackets. `span` goes
     /// from its first operand to its last bracket, or to its last operand if there are no
     /// attributes.
     fn end_chain(&mut self, operands: u32, attributes: &[Attribute], span: Span);

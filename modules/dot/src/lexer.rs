@@ -1,6 +1,6 @@
 //! The lexer: splits a text into tokens.
 //!
-//! The rules are those of Graphviz's own scanner. Names contain letters, digits, `_` and every byte
+//! The rules agree with Graphviz's own scanner. Names contain letters, digits, `_` and every byte
 //! from 0x80. `#` and `//` begin a comment anywhere, up to the end of the line. A form feed is not
 //! white space. A number ends before a letter or a second point, where a new token begins.
 

@@ -65,7 +65,7 @@ impl Posted {
         world.receive(self.of[at], PACKED, Memory::Bytes(bytes), LONGEST)
     }
 
-    /// Posts receives in place of those that [`Posted::next`] has used.
+    /// Posts receives in place of the receives that [`Posted::next`] has used.
     pub(crate) fn post_all(&mut self, world: &World) {
         while let Some(at) = self.short.pop() {
             let operation = self.post(world, at);

@@ -149,7 +149,7 @@ impl Receiving {
 
     /// Takes messages of frames from MPI, and posts receives for the messages that they announce.
     /// Takes at most [`BATCH`], and none after one with less than [`SMALL`] bytes.
-    /// [`Receiving::take`] delivers them. `agreement` is that of this OS process.
+    /// [`Receiving::take`] delivers them. `agreement` belongs to this OS process.
     ///
     /// # Errors
     /// Returns the sender of a message that is invalid, or that is from another program or network,

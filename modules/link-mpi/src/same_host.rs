@@ -100,7 +100,7 @@ impl SameHost {
     /// Delivers frames that have come, with the number of their sender in the run, at most
     /// [`TAKEN`] of each sender. Returns the number of frames. Calls `differs` instead, with the
     /// sender and its agreement, for a frame whose sender has another agreement. An agreement of 0
-    /// fits any other. `agreement` is that of this OS process.
+    /// fits any other. `agreement` belongs to this OS process.
     ///
     /// # Errors
     /// Returns an error if the bytes that came are not a valid frame.

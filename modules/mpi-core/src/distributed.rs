@@ -169,7 +169,7 @@ impl CommunicatorState {
     }
 
     /// Sends the value of the root to the other schedulers, for collective instance `number`.
-    /// `signature` is that of the call, and `shares` contains the encoded part of each scheduler.
+    /// `signature` belongs to the call, and `shares` contains the encoded part of each scheduler.
     pub(super) fn send_root(&self, number: u32, signature: u64, shares: Shares) {
         for (other, outcome) in shares {
             self.send_message(

@@ -22,7 +22,7 @@ pub(super) fn open<T: Value>(world: &World, value: Erased) -> Result<T, Error> {
 
 /// Copies received elements, or one value, into the beginning of `room`. The rest of `room` is
 /// unchanged. [`Error::Truncated`] if `room` is too small for all of them, after the first ones
-/// were copied. The other errors are those of [`open`].
+/// were copied. Errors of [`open`] are also possible.
 pub(super) fn unpack<T: Value + Copy>(
     world: &World,
     value: Erased,

@@ -249,7 +249,7 @@ fn describe(status: ExitStatus) -> String {
 }
 
 /// Adds the last [`LINES`] lines of the executable's standard error to a diagnostic, as a note.
-/// Adds nothing if `stderr` is empty. Bytes that are not UTF-8 are replaced.
+/// Does not change it if `stderr` is empty. Bytes that are not UTF-8 are replaced.
 fn with_last_words(diagnostic: Diagnostic, stderr: &[u8]) -> Diagnostic {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().collect();

@@ -439,7 +439,7 @@ impl Hooks {
     }
 
     /// Removes and returns the bundles whose waiters have changed since the last call. Bundles that
-    /// no longer exist and whose waits were not reported may be left out.
+    /// no longer exist and whose waits were not reported may be missing.
     #[inline]
     pub fn take_touched(&self) -> Vec<Rc<Ready>> {
         self.touched.take()

@@ -88,8 +88,8 @@ pub trait Directory: Send + Sync {
     /// Returns kind and index of the process with a name, or `None` if no process has it.
     fn find(&self, name: &str) -> Option<(u32, u32)>;
     /// Returns the ends of channels of a process, ordered by port and by index in the port's
-    /// bundle. Channels for control messages are left out. The result is empty if the network has
-    /// no table of channels.
+    /// bundle, without channels for control messages. The result is empty if the network has no
+    /// table of channels.
     fn ends_of(&self, kind: u32, index: u32) -> Vec<EndOf>;
     /// Returns the number of modules. Their numbers begin at 1.
     fn modules(&self) -> u32;

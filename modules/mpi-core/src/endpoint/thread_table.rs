@@ -59,7 +59,7 @@ pub(in super::super) struct ThreadTable {
 }
 
 impl ThreadTable {
-    /// Adds a thread, and returns its index, which may be that of a removed thread.
+    /// Adds a thread, and returns its index. A removed thread may have had the same index.
     pub(super) fn add_thread(&self, thread: ThreadState) -> u32 {
         let mut states = self.states.borrow_mut();
         match self.free.borrow_mut().pop() {
