@@ -340,7 +340,7 @@ impl Group {
     }
 
     /// Returns true if both groups have the same processes in the same order. Takes constant time
-    /// if the two share their data or both are closed forms.
+    /// if the two share their data or are the same closed form.
     pub(super) fn same(&self, other: &Group) -> bool {
         self.map.compare(&other.map) == rankmap::Comparison::Identical
     }

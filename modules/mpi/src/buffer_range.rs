@@ -26,6 +26,10 @@ fn number(count: Count) -> usize {
 }
 
 /// Returns the number of elements of a buffer. A negative count is treated as 0.
+///
+/// # Panics
+/// If a slice, array or vector has more than 2^31 - 1 elements. This applies to all functions of
+/// this module that take a buffer, unless the buffer is partitioned.
 pub(crate) fn count<B: crate::datatype::Collection + ?Sized>(buffer: &B) -> usize {
     number(buffer.count())
 }

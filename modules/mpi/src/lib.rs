@@ -62,9 +62,13 @@
 //! | `Universe` in a `static` | belongs to the only rank | belongs to one rank (others panic) |
 //!
 //! A datatype panics if its size or extent exceeds the address space. So does a message that does
-//! not fit into memory. A vector datatype of any length takes the memory of one block. A type is
-//! checked at its first use, as in rsmpi. This use panics before `initialize` and after the end of
-//! the rank.
+//! not fit into memory, and a buffer that is a slice, array or vector of more than 2^31 - 1
+//! elements. A vector datatype of any length takes the memory of one block. A type is checked at
+//! its first use, as in rsmpi. This use panics before `initialize` and after the end of the rank.
+//!
+//! A call that waits panics if it is made inside the poll of a future, or inside an operation of a
+//! reduction of several ranks. It also panics if it would have to block while its stack is
+//! unwinding.
 //!
 //! # Additions to rsmpi
 //!

@@ -105,8 +105,9 @@ impl Elements {
     /// unchanged.
     ///
     /// # Panics
-    /// If `left` and `right` differ in length, if there is not enough memory for unpacked elements,
-    /// or if the operation panics.
+    /// If `left` and `right` differ in length, or if the operation panics. With an operation of the
+    /// program, also if there is not enough memory for unpacked elements, or if a byte is not a
+    /// valid `bool`.
     pub(crate) fn combine(&self, left: &[u8], right: &mut [u8]) {
         assert!(
             left.len() == right.len(),

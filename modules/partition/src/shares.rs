@@ -180,7 +180,8 @@ impl Shares {
     }
 
     /// Returns the instance at a raised factor with the tolerance. Bounds are rounded down to the
-    /// step of the loads.
+    /// step of the loads, but not below the bound without the tolerance. Bounds that forced load
+    /// raises are not rounded.
     pub(crate) fn tolerant(&self, inst: &Instance, factor: f64) -> Instance {
         let step = self.step(inst).max(1);
         let tolerant = factor * (1.0 + self.tolerance);

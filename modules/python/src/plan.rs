@@ -234,6 +234,11 @@ impl Plan {
 }
 
 impl Plan {
+    /// Returns the file at `path` that the emitter for this path makes, as a string. Blocks until
+    /// it is made. Other Python threads run meanwhile.
+    ///
+    /// # Errors
+    /// As for [`Files::emitted`].
     fn one(&self, py: Python<'_>, path: &str) -> PyResult<String> {
         let files = Files::emitted(py, self.plan.mapped.clone(), path.into(), None, None)?;
         Ok(files.text(path))

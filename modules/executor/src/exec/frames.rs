@@ -625,7 +625,8 @@ impl Remote {
         detection.is_some_and(|detection| detection != self.last_detection.get())
     }
 
-    /// Returns true if a frame has come, or waiting frames can be sent.
+    /// Returns true if a frame has come, or waiting frames can be sent. Not all links report the
+    /// latter, and some also return true if they have a sent value to return.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
         self.link.is_ready()

@@ -194,7 +194,9 @@ impl Scheduler {
         self.remote.as_ref()
     }
 
-    /// Returns true if the inbox is filled or a frame has come from another OS process.
+    /// Returns true if the inbox is filled, or if a frame has come from another OS process or a
+    /// waiting frame can be sent to one. May also return true if the link to the other OS processes
+    /// has a value to return: see [`Remote::is_ready`].
     #[inline]
     pub(super) fn has_mail(&self) -> bool {
         let inbox = self.core.shared.inbox(self.index());

@@ -118,7 +118,9 @@ impl Inquiry {
 
     /// Requests an answer from each registered scheduler, calls `wake`, which must wake the
     /// schedulers, and blocks for answers for at most `patience`. Returns one answer for each
-    /// scheduler, by index. A scheduler that is not registered has an empty answer.
+    /// scheduler, by index. A scheduler that is not registered has an empty answer. A registered
+    /// scheduler that has not answered in time gets [`Answer::Busy`], with the index of the process
+    /// that it is polling, or `None` if it polls none.
     pub(super) fn ask(&self, patience: Duration, wake: impl FnOnce()) -> Vec<Answer> {
         for entry in &mut *lock(&self.entries) {
             entry.asked = entry.known.is_some();

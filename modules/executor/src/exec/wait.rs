@@ -201,7 +201,8 @@ impl Scheduler {
     }
 
     /// Wakes a hook, or a process of a run around this one that shares a channel with a process of
-    /// this run. The waiter behind a hook of this scheduler is woken by `how`. An id of a run
+    /// this run. If a process or task waits behind a hook of this scheduler, it is woken by `how`.
+    /// A foreign waker is only released, to be woken later (`Hooks::take_released`). An id of a run
     /// around this one is passed to [`Scheduler::wake`] of that run. Other ids have no effect.
     #[inline(never)]
     fn wake_other(&self, id: u32, how: fn(&Scheduler, u32)) {

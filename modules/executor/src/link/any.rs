@@ -47,8 +47,8 @@ impl AnyLink {
         either!(self, link => link.send(to, header, bytes));
     }
 
-    /// Returns a buffer for the bytes of a message, empty or from [`AnyLink::keep`]. The caller
-    /// must clear it, because it may have contents.
+    /// Returns a buffer for the bytes of a message: an empty one, one from [`AnyLink::keep`], or
+    /// that of an earlier message. The caller must clear it, because it may have contents.
     #[inline]
     pub fn buffer(&self) -> Vec<u8> {
         match self {
@@ -186,7 +186,8 @@ impl AnyLink {
     }
 
     /// Returns true if a frame has arrived. Over byte rings, also returns true if a frame that
-    /// waits can be sent.
+    /// waits can be sent. Another link may also return true in that case, or if
+    /// [`AnyLink::take_sent`] has a value to return.
     #[inline]
     pub fn is_ready(&self) -> bool {
         match self {

@@ -33,8 +33,10 @@ fn ranks<C: Communicator + ?Sized>(of: &C) -> usize {
 ///
 /// # Panics
 /// The other functions panic with these errors. All functions panic if the rank was finalized, and
-/// if the caller is not on the stack of a rank. A reduction panics if ranks pass different numbers
-/// of elements, or if an operation of the program panics.
+/// if the caller is not on the stack of a rank. A call that waits also panics if the caller is
+/// inside an operation of a reduction or the poll of a future, or would have to block while its
+/// stack is unwinding. A reduction panics if ranks pass different numbers of elements, or if an
+/// operation of the program panics.
 ///
 /// # Intercommunicators
 /// Each group receives the data of the other group, so parts belong to the ranks of the remote

@@ -200,8 +200,10 @@ impl UnsafeUserOperation {
 /// elements of the datatype of `inbuf`.
 ///
 /// # Panics
-/// If the packed elements of the buffers differ in size, or the operation is not defined for the
-/// datatype of `inbuf`. Also if an operation of the program panics.
+/// If the packed elements of the buffers differ in size, if a buffer has more than 2^31 - 1
+/// elements, or if the operation is not defined for the datatype of `inbuf`. Also if an operation
+/// of the program panics. If the buffers have different datatypes, also if a byte of the result is
+/// not a valid `bool`, or if an operation of the program gets such a byte.
 #[track_caller]
 #[allow(clippy::needless_pass_by_value)]
 pub fn reduce_local_into<S, R, O>(inbuf: &S, inoutbuf: &mut R, op: O)

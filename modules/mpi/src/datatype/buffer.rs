@@ -24,6 +24,9 @@ pub unsafe trait AsDatatype {
 /// The buffer must contain `count()` elements.
 pub unsafe trait Collection {
     /// Returns the number of elements.
+    ///
+    /// # Panics
+    /// If a slice, array or vector has more than 2^31 - 1 elements.
     fn count(&self) -> Count;
 }
 

@@ -31,8 +31,9 @@ pub(super) fn begin<D: Destination + ?Sized>(
 ///
 /// # Panics
 /// All functions panic if the rank was finalized. A call that must wait panics if the caller is not
-/// on the stack of a rank. The functions whose names do not begin with `try_` also panic if the run
-/// has ended.
+/// on the stack of a rank, is inside an operation of a reduction or the poll of a future, or would
+/// have to block while its stack is unwinding. The functions whose names do not begin with `try_`
+/// also panic if the run has ended.
 pub trait Destination: AsCommunicator {
     /// Returns the rank in the communicator to which messages are sent.
     fn destination_rank(&self) -> Rank;

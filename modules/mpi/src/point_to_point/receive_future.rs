@@ -49,7 +49,8 @@ impl<T: Equivalence> ReceiveFuture<T> {
     /// # Panics
     /// On the errors of [`try_receive_with_tag`](super::source::Source::try_receive_with_tag), or
     /// if the datatype of `T` extends beyond a value. Also if the caller is not on the stack of a
-    /// rank, or would have to block while its stack is unwinding.
+    /// rank, is inside an operation of a reduction or the poll of a future, or would have to block
+    /// while its stack is unwinding.
     #[track_caller]
     pub fn get(self) -> (T, Status) {
         Self::opened(wait(self.receiving), self.offset)

@@ -101,9 +101,10 @@ pub(super) unsafe fn into_buffer<S: Source + ?Sized>(
 ///
 /// # Panics
 /// All functions panic if the rank was finalized. Functions that do not begin with
-/// `immediate_receive` also panic if the caller is not on the stack of a rank. The functions that
-/// receive into a buffer do so only if they must wait. The functions whose names do not begin with
-/// `try_` also panic if the run has ended.
+/// `immediate_receive` also panic if the caller is not on the stack of a rank, or is inside an
+/// operation of a reduction or the poll of a future. The functions that receive into a buffer do so
+/// only if they must wait. A function that would have to block while its stack is unwinding panics.
+/// The functions whose names do not begin with `try_` also panic if the run has ended.
 ///
 /// # Safety
 /// The rank must exist in the communicator, or be -2 for any rank.
@@ -116,7 +117,8 @@ pub unsafe trait Source: AsCommunicator {
     ///
     /// # Panics
     /// If the source or the tag does not exist. Also if the calling rank was finalized, the run
-    /// ends, or the caller is not on the stack of a rank.
+    /// ends, or the caller is not on the stack of a rank. Also if the caller is inside an operation
+    /// of a reduction or the poll of a future, or would have to block while its stack is unwinding.
     #[track_caller]
     fn probe_with_tag(&self, tag: Tag) -> Status {
         let from = From::new(self, tag);

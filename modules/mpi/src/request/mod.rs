@@ -144,8 +144,8 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     ///
     /// # Panics
     /// If the call has failed: see [`try_wait`](Self::try_wait). All functions that wait also panic
-    /// if the caller is not on the stack of a rank, or would have to block while its stack is
-    /// unwinding.
+    /// if the caller is not on the stack of a rank, is inside an operation of a reduction or the
+    /// poll of a future, or would have to block while its stack is unwinding.
     #[track_caller]
     pub fn wait(self) -> Status {
         crate::done(self.try_wait())

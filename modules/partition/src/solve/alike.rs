@@ -15,8 +15,11 @@ use crate::clusters::Members;
 use crate::instance::Instance;
 use crate::tuning::bounds::{ALIKE, TAKEN_OUT};
 
-/// Sorts the places of equal components, so that components with lower numbers are in blocks that
-/// come first in the order of the machine. Changes neither cost nor loads.
+/// Sorts the places of equal components of the network without its vertices of [`TAKEN_OUT`] or
+/// more neighbours. Each of these vertices counts as a component of its own. Afterwards, of equal
+/// components, those with lower numbers are in blocks that come first in the order of the machine.
+/// Components of more than [`ALIKE`] vertices, or with vertices that must be kept apart, stay in
+/// place. Changes neither cost nor loads.
 pub(super) fn gather(inst: &Instance, block: &mut [u32]) {
     let parts = Parts::new(inst);
     let order = inst.shared.machine.in_order();

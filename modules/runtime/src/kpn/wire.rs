@@ -87,6 +87,9 @@ struct Wiring<'a> {
 /// # Errors
 /// Returns the inconsistencies between the network and the ports of its processes, and channels to
 /// other OS processes whose tokens have no payload.
+///
+/// # Panics
+/// If the code that makes the initial tokens of a channel panics.
 pub(crate) fn build(
     network: &Network,
     placement: &Placement,
@@ -161,7 +164,7 @@ impl Wiring<'_> {
 
     /// Creates those ends of a class that belong to this scheduler, and adds them to the lists of
     /// their ports. Stops, and records an error, at a channel to another OS process whose tokens
-    /// have no payload.
+    /// have no payload. Panics as [`ends`](Self::ends).
     fn make_channels(&mut self, class: &Class) {
         let members = class.from_index.iter().zip(class.to_index.iter());
         for (n, (from, to)) in members.enumerate() {
@@ -198,7 +201,10 @@ impl Wiring<'_> {
     /// Returns the raw ends of a channel, for the writer and for the reader, and creates the
     /// channel if necessary. If only one of the two processes is on this scheduler, both are the
     /// end of that process. Returns `None` if the channel goes to another OS process and its tokens
-    /// have no payload.
+    /// have no payload. May call user code, which makes the initial tokens.
+    ///
+    /// # Panics
+    /// If that code panics.
     fn ends(
         &self,
         maker: &dyn Maker,
@@ -227,7 +233,8 @@ impl Wiring<'_> {
     /// Returns this scheduler's end of a channel between two schedulers of this OS process. Takes
     /// the end that the other scheduler has stored. If there is none, creates the channel and
     /// stores the other end. Adds the returned end to the registry of this scheduler. The exchange
-    /// is locked meanwhile, also while user code makes the initial tokens.
+    /// is locked meanwhile, also while user code makes the initial tokens. Panics if that code
+    /// panics.
     fn exchanged(
         &self,
         maker: &dyn Maker,
