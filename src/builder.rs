@@ -130,6 +130,7 @@ impl Builder {
             kind: name,
             parent,
             replicas,
+            closed: false,
             span: Span::NONE,
         });
         Module {

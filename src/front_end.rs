@@ -107,7 +107,13 @@ impl FrontEnd for Dot {
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let mut diagnostics = Diagnostics::new();
-        match graphmap_dot::language::load_picture(sources, name, bytes, &mut diagnostics) {
+        match graphmap_dot::language::load_picture(
+            &Default::default(),
+            sources,
+            name,
+            bytes,
+            &mut diagnostics,
+        ) {
             Some(declared) => Ok((declared, diagnostics)),
             None => Err(diagnostics),
         }

@@ -83,3 +83,5 @@ pub const CONTRADICTION: Code = Code(219);
 pub const NODE_LIKE_CLUSTER: Code = Code(220);
 /// A node that occurs only in edges, with nearly the name of a declared node (a warning).
 pub const SLIP: Code = Code(221);
+/// A `for=` that is not a list of loops, or does not fit to the other attributes.
+pub const BAD_LOOP: Code = Code(238);

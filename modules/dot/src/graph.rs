@@ -85,11 +85,11 @@ pub trait Builder {
     fn node(&mut self, name: Symbol, span: Span, scope: u32, defaults: &[Preset<Self::Key>]);
     /// Records that a node occurs in a scope. It is also called when the node is created.
     fn mention(&mut self, node: u32, scope: u32, span: Span);
-    /// Sets attributes of nodes, each of which gets all of them. It is called for each statement of
-    /// nodes, even without attributes.
-    fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute]);
-    /// Announces edges with these attributes. `span` is their statement.
-    fn edges(&mut self, defaults: &[Preset<Self::Key>], attributes: &[Attribute], span: Span);
+    /// Sets attributes of nodes in a scope. Each node gets all of them. It is called for each
+    /// statement of nodes, even without attributes.
+    fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute], scope: u32);
+    /// Announces edges with these attributes in a scope.
+    fn edges(&mut self, defaults: &[Preset<Self::Key>], attributes: &[Attribute], scope: u32);
     /// Adds an edge of the statement that [`Builder::edges`] announced.
     fn edge(&mut self, tail: &End, head: &End);
 }
@@ -516,7 +516,7 @@ impl<B: Builder> Events for Graph<'_, '_, B> {
         let chain = self.chain_start();
         if operands > 1 {
             let defaults = self.in_force(Target::Edge);
-            self.builder.edges(&defaults, attributes, span);
+            self.builder.edges(&defaults, attributes, self.scope());
             if self.join(chain).is_none() {
                 self.too_many(span);
             }
@@ -525,13 +525,14 @@ impl<B: Builder> Events for Graph<'_, '_, B> {
         {
             let ends = &self.ends[first.first as usize..];
             let nodes: Vec<u32> = ends.iter().map(|e| e.node).collect();
-            self.builder.node_attributes(&nodes, attributes);
+            self.builder
+                .node_attributes(&nodes, attributes, self.scope());
         }
         self.forget(chain);
     }
 
     #[inline]
-    fn edge(&mut self, tail: &NodeRef, head: &NodeRef, attributes: &[Attribute], span: Span) {
+    fn edge(&mut self, tail: &NodeRef, head: &NodeRef, attributes: &[Attribute], _: Span) {
         let end = |node: &NodeRef, number| End {
             node: number,
             span: node.span(),
@@ -540,8 +541,9 @@ impl<B: Builder> Events for Graph<'_, '_, B> {
         };
         let tail = end(tail, self.node_number(tail.name));
         let head = end(head, self.node_number(head.name));
-        let defaults = self.open.last().map_or(&[][..], |o| &o.defaults[1]);
-        self.builder.edges(defaults, attributes, span);
+        let (scope, defaults) =
+            (self.open.last()).map_or((0, &[][..]), |open| (open.number, &*open.defaults[1]));
+        self.builder.edges(defaults, attributes, scope);
         self.builder.edge(&tail, &head);
     }
 

@@ -31,6 +31,7 @@ use graphmap_kpn::codes::OTHER_VERSION;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::names::{Names, Symbol};
+use graphmap_kpn::sizes::{Given, Sizes};
 use graphmap_kpn::source::{Source, SourceMap, Span};
 use keys::{Element, Key};
 use node::Nodes;
@@ -48,9 +49,12 @@ mod explicit;
 mod join;
 pub(crate) mod keys;
 mod like_cluster;
+mod loops;
+mod module_port;
 mod node;
 mod reading;
 mod report;
+mod sizes;
 mod slip;
 mod split_process;
 mod strict;
@@ -78,7 +82,25 @@ pub fn load(
     bytes: Vec<u8>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Declared> {
-    load_for(Purpose::Network, sources, name, bytes, diagnostics)
+    let given = Given::default();
+    load_for(
+        Purpose::Network,
+        &given,
+        sources,
+        (name, bytes),
+        diagnostics,
+    )
+}
+
+/// Reads a DOT file like [`load`]. The values in `given` replace sizes of the graph.
+pub fn load_with(
+    given: &Given,
+    sources: &mut SourceMap,
+    name: &str,
+    bytes: Vec<u8>,
+    diagnostics: &mut Diagnostics,
+) -> Option<Declared> {
+    load_for(Purpose::Network, given, sources, (name, bytes), diagnostics)
 }
 
 /// Reads a DOT file like [`load`], for a picture of the graph, which need not be a valid network.
@@ -88,19 +110,20 @@ pub fn load(
 /// these two cases. Also returns `None` if the file is not text, is too large, has syntax errors or
 /// contains no graph.
 pub fn load_picture(
+    given: &Given,
     sources: &mut SourceMap,
     name: &str,
     bytes: Vec<u8>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Declared> {
-    load_for(Purpose::Picture, sources, name, bytes, diagnostics)
+    load_for(Purpose::Picture, given, sources, (name, bytes), diagnostics)
 }
 
 fn load_for(
     purpose: Purpose,
+    given: &Given,
     sources: &mut SourceMap,
-    name: &str,
-    bytes: Vec<u8>,
+    (name, bytes): (&str, Vec<u8>),
     diagnostics: &mut Diagnostics,
 ) -> Option<Declared> {
     let (text, encoding) = match decode(bytes) {
@@ -137,7 +160,7 @@ fn load_for(
             .help("save the file as UTF-8 if its names are shown incorrectly"),
         );
     }
-    declare_for(purpose, sources, &source, diagnostics)
+    declare_for(purpose, given, sources, &source, diagnostics)
 }
 
 /// Returns the declarations of a text, which must be one of `sources`.
@@ -150,11 +173,13 @@ pub fn declare(
     source: &Source,
     diagnostics: &mut Diagnostics,
 ) -> Option<Declared> {
-    declare_for(Purpose::Network, sources, source, diagnostics)
+    let given = Given::default();
+    declare_for(Purpose::Network, &given, sources, source, diagnostics)
 }
 
 fn declare_for(
     purpose: Purpose,
+    given: &Given,
     sources: &SourceMap,
     source: &Source,
     diagnostics: &mut Diagnostics,
@@ -162,7 +187,8 @@ fn declare_for(
     let text = Text::new(source.text(), source.base());
     let mut syntax = Diagnostics::new();
     let mut meaning = Diagnostics::new();
-    let mut builder = DeclaredBuilder::new(text, sources);
+    let sizes = sizes::of_text(source, given, &mut meaning);
+    let mut builder = DeclaredBuilder::new(text, sources, sizes);
     let mut graph = Graph::new(text, &mut builder, &mut meaning);
     let graphs = parse(source, &mut graph, &mut syntax);
     drop(graph);
@@ -215,9 +241,9 @@ struct DeclaredBuilder<'a> {
 }
 
 impl<'a> DeclaredBuilder<'a> {
-    fn new(text: Text<'a>, sources: &SourceMap) -> DeclaredBuilder<'a> {
+    fn new(text: Text<'a>, sources: &SourceMap, sizes: Sizes) -> DeclaredBuilder<'a> {
         DeclaredBuilder {
-            reading: Reading::new(text, sources),
+            reading: Reading::new(text, sources, sizes),
             scopes: Scopes::default(),
             nodes: Nodes::new(),
             edges: Edges::default(),
@@ -230,7 +256,7 @@ impl<'a> DeclaredBuilder<'a> {
         let DeclaredBuilder {
             mut reading,
             scopes,
-            nodes,
+            mut nodes,
             edges,
             strict,
             ..
@@ -243,8 +269,10 @@ impl<'a> DeclaredBuilder<'a> {
         nodes.explicit.join_split_processes(&mut reading);
         scopes.explicit.finish(&mut reading);
         nodes.finish(&mut reading);
+        nodes.finish_special(&mut reading);
         reading.join_bundles(nodes.bundles, &edges.defaulted);
         reading.retain_processes();
+        reading.out.sizes = reading.sizes.into_names();
         match reading.refused {
             Some(error) => diagnostics.push(error),
             None => reading.report.finish(diagnostics),
@@ -316,6 +344,7 @@ impl Builder for DeclaredBuilder<'_> {
         if self.later_graph() {
             return;
         }
+        self.reading.scope = scope;
         let number = self.reading.add_node(name, span);
         self.scopes.touch(scope);
         if name == self.reading.known.null {
@@ -339,15 +368,18 @@ impl Builder for DeclaredBuilder<'_> {
             .mention(&mut self.reading, modules, (node, span), module);
     }
 
-    fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute]) {
+    fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute], scope: u32) {
         if !self.later_graph() {
+            self.reading.scope = scope;
             self.nodes.statement(&mut self.reading, nodes, attributes);
         }
     }
 
     #[inline]
-    fn edges(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute], _: Span) {
+    fn edges(&mut self, defaults: &[Preset<Key>], attributes: &[Attribute], scope: u32) {
         if !self.later_graph() {
+            self.reading.scope = scope;
+            self.reading.module = self.scopes.module(scope);
             self.edges
                 .statement(&mut self.reading, defaults, attributes);
         }

@@ -514,7 +514,13 @@ fn drawn(text: &str) -> (Declared, usize) {
     let mut sources = SourceMap::new();
     let mut diagnostics = Diagnostics::new();
     let bytes = text.as_bytes().to_vec();
-    let declared = load_picture(&mut sources, "t.dot", bytes, &mut diagnostics);
+    let declared = load_picture(
+        &graphmap_kpn::sizes::Given::default(),
+        &mut sources,
+        "t.dot",
+        bytes,
+        &mut diagnostics,
+    );
     let declared = declared.unwrap_or_else(|| panic!("{text}: {diagnostics:#?}"));
     assert_eq!(
         diagnostics.count(Severity::Error),
@@ -580,7 +586,16 @@ fn a_picture_is_made_of_all_that_graphviz_draws() {
     // Text that Graphviz cannot read has no picture.
     let (mut sources, mut diagnostics) = (SourceMap::new(), Diagnostics::new());
     let text = b"digraph { a -- b }".to_vec();
-    assert!(load_picture(&mut sources, "t.dot", text, &mut diagnostics).is_none());
+    assert!(
+        load_picture(
+            &graphmap_kpn::sizes::Given::default(),
+            &mut sources,
+            "t.dot",
+            text,
+            &mut diagnostics
+        )
+        .is_none()
+    );
 }
 
 #[test]

@@ -5,6 +5,23 @@ use crate::diagnostic::Code;
 /// A file has a version of its format that cannot be read.
 pub const OTHER_VERSION: Code = Code(8);
 
+/// An expression is malformed or has no value, or a list does not define sizes.
+pub const BAD_EXPRESSION: Code = Code(230);
+/// An expression uses a size that is not defined.
+pub const UNDEFINED_SIZE: Code = Code(231);
+/// A size is defined by itself, or twice.
+pub const BAD_DEFINITION: Code = Code(232);
+/// A channel is at the wrong side of a module port, or names a port of it.
+pub const MODULE_PORT_MISUSED: Code = Code(233);
+/// A module port is joined on one side only.
+pub const MODULE_PORT_UNJOINED: Code = Code(234);
+/// A channel crosses the border of a closed module without a module port.
+pub const CLOSED_MODULE: Code = Code(235);
+/// The edges on the two sides of a module port contradict each other.
+pub const PORT_SIDES_DIFFER: Code = Code(236);
+/// A module port of the graph itself leads to the environment (a note).
+pub const OPEN_PORT: Code = Code(237);
+
 /// The expanded graph exceeds a limit: processes, channels, modules, names, or nesting.
 pub const TOO_MANY_REPLICAS: Code = Code(250);
 /// Both ends of a channel are repeated independently, and `at=` is missing.

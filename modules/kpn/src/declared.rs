@@ -7,6 +7,7 @@
 use crate::arena::{Arena, define_id};
 use crate::level::LevelDecl;
 use crate::names::{Names, Symbol};
+use crate::sizes::Given;
 use crate::source::{SourceMap, Span};
 use rustc_hash::FxHashMap;
 
@@ -36,6 +37,12 @@ pub struct Declared {
     pub channels: Vec<ChannelDecl>,
     /// Additional properties of a few channels. See [`ChannelDecl::extra`].
     pub extras: Vec<ChannelExtra>,
+    /// Pairs of instances that channels join. See [`ChannelExtra::pairs`].
+    pub pairs: Vec<InstancePair>,
+    /// Module ports, in the order of their nodes. Empty after [`crate::expand`].
+    pub ports: Vec<ModulePortDecl>,
+    /// Included graphs, in the order of their nodes. Empty after [`crate::compose`].
+    pub includes: Vec<IncludeDecl>,
     /// Constraints on the mapping, in source order.
     pub constraints: Vec<ConstraintDecl>,
     /// `skeleton=` of the graph.
@@ -43,6 +50,8 @@ pub struct Declared {
     /// First position of the text of each payload type. A type is absent if its position is known
     /// no more precisely than by the span of a channel.
     pub types: FxHashMap<Symbol, Span>,
+    /// Names of the sizes that the graph itself defines or uses, sorted. See [`crate::sizes`].
+    pub sizes: Vec<String>,
     /// Levels that the graph sets for codes of diagnostics.
     pub levels: Vec<LevelDecl>,
 }
@@ -58,8 +67,61 @@ pub struct ModuleDecl {
     pub parent: Option<ModuleId>,
     /// Number of instances, if given. `None` after [`crate::expand`].
     pub replicas: Option<u32>,
+    /// True if channels enter and leave the module only through its module ports. False after
+    /// [`crate::expand`].
+    pub closed: bool,
     /// Position of the header of the cluster.
     pub span: Span,
+}
+
+/// A module port: a node through which channels enter or leave a module.
+///
+/// A channel to the node and a channel from it are one channel of the network. Constraints and
+/// attributes of processes do not apply to the node.
+#[derive(Clone, Debug)]
+pub struct ModulePortDecl {
+    /// The node. Its module has the port.
+    pub node: NodeId,
+    /// [`Direction::Input`] if channels enter the module through the port.
+    pub direction: Direction,
+    /// Name of the port, by which other graphs refer to it. It is unique in its module.
+    pub name: Symbol,
+    /// Position of the attribute that makes the node a port.
+    pub span: Span,
+}
+
+/// An included graph. A node stands for it, and the channels at the node end at the module ports of
+/// the graph.
+#[derive(Clone, Debug)]
+pub struct IncludeDecl {
+    /// The node. [`NodeDecl::replicas`] is the number of instances.
+    pub node: NodeId,
+    /// Path of the file, or name of a network of the library.
+    pub file: String,
+    /// Values that replace sizes of the included graph.
+    pub sizes: Given,
+    /// Kinds that replace kinds of the included graph: old name and new name.
+    pub kinds: Vec<(Symbol, Symbol)>,
+    /// Position of the name of the file.
+    pub span: Span,
+}
+
+/// A pair of instances, counted from 1: that of the writer and that of the reader. Numbers below 1
+/// and above the number of instances are beyond the ends.
+pub type InstancePair = (i32, i32);
+
+/// The instances that a channel joins, if they are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedPairs {
+    /// Index in [`Declared::pairs`] of the first pair.
+    pub first: u32,
+    /// Number of pairs.
+    pub count: u32,
+    /// Module that contains the declaration of the channel. Numbers count the instances inside one
+    /// instance of this module, and the pairs are repeated for each instance of it.
+    pub within: Option<ModuleId>,
+    /// True if several writers may be joined to one reader, also if there is only one pair.
+    pub several_writers: bool,
 }
 
 /// A node: a process, or a part of a split process.
@@ -129,6 +191,12 @@ pub struct ChannelExtra {
     pub bundle: Option<BundleKind>,
     /// Name of the bundle, if it was declared as a node.
     pub bundle_name: Option<Symbol>,
+    /// Kind of the bundle at the other end of the channel, if both ends are in bundles. Set by
+    /// [`crate::expand`] only, for a channel through a module port.
+    pub other_bundle: Option<BundleKind>,
+    /// `for=`: the pairs of instances that the channel joins. `from_at`, `to_at` and `step` are then
+    /// empty.
+    pub pairs: Option<ListedPairs>,
     /// `at=`: instance of the scopes that contain only the writer.
     pub from_at: Option<At>,
     /// `at=`: instance of the scopes that contain only the reader.
@@ -160,6 +228,7 @@ impl ChannelExtra {
         (self.from_at, self.to_at) = (None, None);
         (self.wrap, self.beyond) = (false, false);
         self.step = Vec::new();
+        self.pairs = None;
     }
 
     /// Returns true if any property is set that remains after [`crate::expand`], apart from the
@@ -172,6 +241,8 @@ impl ChannelExtra {
             bundle_name,
             lone,
             vacant,
+            other_bundle,
+            pairs: _,
             from_at: _,
             to_at: _,
             step: _,
@@ -179,7 +250,8 @@ impl ChannelExtra {
             beyond: _,
             span: _,
         } = self;
-        let stated = tag.is_some() || flow.is_some() || bundle.is_some();
+        let bundles = bundle.is_some() || other_bundle.is_some();
+        let stated = tag.is_some() || flow.is_some() || bundles;
         stated || bundle_name.is_some() || *lone || *vacant
     }
 }

@@ -10,6 +10,8 @@
 //! instances of the scopes that contain only one end. If one end has no instances, the ports at the
 //! other end are joined to the environment. They have the same form as with instances.
 //!
+//! At last, the channels at module ports are joined, and the ports vanish.
+//!
 //! Ranks have the order of an equivalent text written by hand: all nodes of the first instance of a
 //! module, then all of the second.
 //!
@@ -19,7 +21,7 @@ use crate::arena::Id;
 use crate::codes;
 use crate::declared::{
     ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared, EndDecl,
-    ModuleDecl, ModuleId, NodeDecl, NodeId,
+    ModuleDecl, ModuleId, ModulePortDecl, NodeDecl, NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
@@ -31,7 +33,9 @@ use rustc_hash::FxHashMap;
 use scopes::{ScopeId, Scopes, digits, flat};
 
 mod limit;
+mod listed;
 mod pattern;
+mod ports;
 mod scopes;
 
 /// Replaces abstract declarations by their instances. On success, returns the result with all
@@ -45,8 +49,12 @@ pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnos
     let mut diagnostics = Diagnostics::new();
     let scopes = Scopes::of(&declared, &mut diagnostics);
     check_split_processes(&declared, &mut diagnostics);
-    if scopes.arena.is_empty() {
+    ports::check(&declared, &mut diagnostics);
+    if scopes.arena.is_empty() && declared.pairs.is_empty() {
         nothing_repeats(&mut declared, &scopes, &mut diagnostics);
+        if !diagnostics.has_errors() {
+            ports::join(&mut declared, &mut diagnostics);
+        }
         return if diagnostics.has_errors() {
             Err(diagnostics)
         } else {
@@ -63,7 +71,10 @@ pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnos
     expansion.check_names(&mut diagnostics);
     expansion.channels(&mut diagnostics);
     expansion.constraints();
-    let result = expansion.out;
+    let mut result = expansion.out;
+    if !diagnostics.has_errors() {
+        ports::join(&mut result, &mut diagnostics);
+    }
     if diagnostics.has_errors() {
         Err(diagnostics)
     } else {
@@ -141,6 +152,7 @@ struct Expansion<'a> {
     node_base: Vec<usize>,
     /// New id of each instance of each node.
     instances: Vec<Option<NodeId>>,
+    port_of: FxHashMap<NodeId, &'a ModulePortDecl>,
 }
 
 /// Returns the digits, each plus 1 and separated by underscores, such as `2_3` for the digits 1 and
@@ -181,6 +193,11 @@ impl<'a> Expansion<'a> {
             module_base,
             node_base,
             instances: vec![None; total],
+            port_of: declared
+                .ports
+                .iter()
+                .map(|port| (port.node, port))
+                .collect(),
         }
     }
 
@@ -201,6 +218,7 @@ impl<'a> Expansion<'a> {
                     name,
                     parent,
                     replicas: None,
+                    closed: false,
                     ..module.clone()
                 });
             }
@@ -296,6 +314,12 @@ impl<'a> Expansion<'a> {
             ..node.clone()
         });
         self.instances[self.node_base[id.index()] + instance as usize] = Some(made);
+        if let Some(port) = self.port_of.get(&id) {
+            self.out.ports.push(ModulePortDecl {
+                node: made,
+                ..ModulePortDecl::clone(port)
+            });
+        }
     }
 
     /// Reports two nodes of the result with equal names, and two modules with equal names in the
@@ -338,6 +362,10 @@ impl<'a> Expansion<'a> {
     fn channels(&mut self, diagnostics: &mut Diagnostics) {
         for channel in &self.declared.channels {
             let extra = self.declared.extra(channel).cloned().unwrap_or_default();
+            if let Some(list) = extra.pairs {
+                self.listed(channel, extra, list, diagnostics);
+                continue;
+            }
             match Pattern::of(channel, &extra, self.declared, self.scopes, diagnostics) {
                 Ok(pattern) if self.out.channels.len() as u64 + pattern.most() > LIMIT => {
                     diagnostics.push(too_many_channels(channel.span));

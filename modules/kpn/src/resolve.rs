@@ -50,6 +50,11 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         types,
         // Levels concern diagnostics, not the network.
         levels: _,
+        sizes: _,
+        // [`crate::expand`] has applied these.
+        pairs: _,
+        ports: _,
+        includes: _,
     } = declared;
     let mut merged = MergedNodes::of(&nodes, &names, &mut diagnostics);
     drop(nodes);
@@ -537,9 +542,12 @@ impl Joining<'_> {
     /// Returns the kind of bundle that the channel states for the port of this end, or `None` if it
     /// states none, or one for the port at its other end.
     fn stated(&self, end: EndRef) -> Option<BundleKind> {
-        self.extra(end)?
-            .bundle
-            .filter(|kind| kind.direction() == end.direction())
+        let extra = self.extra(end)?;
+        let kinds = [extra.bundle, extra.other_bundle];
+        kinds
+            .into_iter()
+            .flatten()
+            .find(|kind| kind.direction() == end.direction())
     }
 
     /// Returns true if an input has one channel only because its repeated writer has one instance.

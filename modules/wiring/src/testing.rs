@@ -50,6 +50,7 @@ impl Graph {
             kind: self.declared.names.intern(kind),
             parent: self.module,
             replicas: None,
+            closed: false,
             span,
         };
         let outer = self.module.replace(self.declared.modules.push(module));

@@ -97,6 +97,11 @@ impl Scopes {
         self.states.push(ScopeState::default());
     }
 
+    /// Returns the innermost module around the contents of a scope.
+    pub(super) fn module(&self, scope: u32) -> Option<ModuleId> {
+        self.states[scope as usize].module
+    }
+
     /// Marks a scope as having contents, and returns the innermost module around them, which may be
     /// the scope itself. Returns `None` if there is no such module. Panics if the scope has not
     /// been opened.
@@ -153,6 +158,7 @@ impl Scopes {
             kind,
             parent,
             replicas: None,
+            closed: false,
             span: state.span,
         });
         let state = &mut self.states[number as usize];
@@ -169,6 +175,7 @@ impl Scopes {
         scope: u32,
         attribute: &Attribute,
     ) {
+        reading.scope = scope;
         let state = self.states[scope as usize];
         let element = match (scope, state.own) {
             (0, _) => Element::Graph,
@@ -181,6 +188,10 @@ impl Scopes {
         self.explicit.note(scope, key, attribute);
         if key == Key::Cluster {
             self.cluster_attribute(reading, scope, attribute);
+            return;
+        }
+        if key == Key::Sizes {
+            // Read before, by `sizes.rs`.
             return;
         }
         if key == Key::Version {
@@ -210,8 +221,13 @@ impl Scopes {
                     reading.out.modules[module].kind = kind;
                 }
             }
+            Key::Closed => {
+                if let Some(closed) = reading.read(attribute, value::truth) {
+                    reading.out.modules[module].closed = closed;
+                }
+            }
             Key::Replicas => {
-                if let Some(replicas) = reading.read(attribute, value::count) {
+                if let Some(replicas) = reading.number(attribute, value::count) {
                     reading.out.modules[module].replicas = Some(replicas);
                 }
             }

@@ -28,16 +28,16 @@ impl Constraints {
         let value = reading.text.value(attribute.value).into_owned();
         let constraint = match key {
             Key::OsProcess => reading
-                .read(attribute, value::count)
+                .number(attribute, value::count)
                 .map(Constraint::OsProcess),
             Key::Hold => reading
-                .read(attribute, value::range)
+                .number(attribute, value::range)
                 .map(|(least, most)| Constraint::Hold { least, most }),
             Key::Whole => reading
                 .read(attribute, value::truth)
                 .and_then(|whole| whole.then_some(Constraint::Whole)),
             Key::Prefer => reading
-                .read(attribute, value::amount)
+                .number(attribute, value::amount)
                 .map(Constraint::Prefer),
             _ => {
                 let valid = reading.read(attribute, |v| value::name(v).map(drop));

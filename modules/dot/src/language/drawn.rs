@@ -13,21 +13,21 @@ use graphmap_kpn::source::Span;
 pub(super) struct DrawnEdge {
     pub(super) channel: ChannelDecl,
     /// Keys that the edge has from defaults, as a set of [`Key::bit`].
-    pub(super) defaulted: u32,
+    pub(super) defaulted: u64,
 }
 
 /// The keys that each edge has from defaults. Consecutive edges with the same keys share an entry.
 #[derive(Default)]
 pub(super) struct Defaulted {
     /// First edge and keys of each run of edges.
-    rows: Vec<(u32, u32)>,
+    rows: Vec<(u32, u64)>,
 }
 
 impl Defaulted {
     /// Records the keys of the next edge, as a set of [`Key::bit`]. `edge` is its number, which
     /// must ascend from call to call.
     #[inline]
-    pub(super) fn push(&mut self, edge: usize, keys: u32) {
+    pub(super) fn push(&mut self, edge: usize, keys: u64) {
         if self.rows.last().map_or(0, |row| row.1) != keys {
             self.rows.push((edge as u32, keys));
         }
@@ -35,7 +35,7 @@ impl Defaulted {
 
     /// Returns the keys that an edge has from defaults, as a set of [`Key::bit`]. The set is 0 if
     /// there are none.
-    pub(super) fn of(&self, edge: usize) -> u32 {
+    pub(super) fn of(&self, edge: usize) -> u64 {
         let row = self.rows.partition_point(|row| row.0 as usize <= edge);
         row.checked_sub(1).map_or(0, |row| self.rows[row].1)
     }

@@ -10,7 +10,9 @@ use crate::events::Attribute;
 use crate::graph::{End, Preset};
 use crate::recent::Recent;
 use crate::token::{Id, Text};
-use graphmap_kpn::declared::{At, BundleKind, ChannelDecl, ChannelExtra, EndDecl, Flow};
+use graphmap_kpn::declared::{
+    At, BundleKind, ChannelDecl, ChannelExtra, EndDecl, Flow, ListedPairs,
+};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
@@ -28,7 +30,7 @@ pub(super) struct EdgeDraft {
     pub(super) tag: Option<i32>,
     pub(super) flow: Option<Flow>,
     /// Keys that come from defaults, as a set of [`Key::bit`].
-    defaulted: u32,
+    defaulted: u64,
     /// Index of the unusual attributes, added once for all edges of the statement.
     extra: Option<NonZeroU32>,
 }
@@ -51,14 +53,17 @@ impl EdgeDraft {
             Key::TailPort => unusual.tail = graphviz_port(reading, attribute),
             Key::HeadPort => unusual.head = graphviz_port(reading, attribute),
             Key::Bundle => unusual.bundle = reading.read_if_set(attribute, value::bundle),
-            Key::At => unusual.at = reading.read_if_set(attribute, value::at),
-            Key::Step => unusual.step = reading.read_if_set(attribute, value::step),
+            Key::At => unusual.at_attribute = Some(*attribute),
+            Key::For => unusual.loops = Some(*attribute),
+            Key::Step => unusual.step = reading.number_if_set(attribute, value::step),
             Key::Wrap => unusual.wrap = reading.read_if_set(attribute, value::truth),
             Key::Beyond => unusual.beyond = reading.read_if_set(attribute, value::beyond),
             _ => self.channel_key(reading, key, attribute),
         }
         match key {
-            Key::Bundle | Key::At | Key::Step | Key::Wrap | Key::Beyond => unusual.span = span,
+            Key::Bundle | Key::At | Key::For | Key::Step | Key::Wrap | Key::Beyond => {
+                unusual.span = span;
+            }
             Key::Tag | Key::Flow if unusual.span.is_none() => unusual.span = span,
             _ => {}
         }
@@ -94,10 +99,10 @@ impl EdgeDraft {
                 }
                 self.ty = ty.or(self.ty);
             }
-            Key::Capacity => self.capacity = reading.read_if_set(attribute, value::capacity),
-            Key::Initial => self.initial = reading.read_if_set(attribute, value::count),
-            Key::Traffic => self.traffic = reading.read_if_set(attribute, value::bytes),
-            Key::Tag => self.tag = reading.read_if_set(attribute, value::tag),
+            Key::Capacity => self.capacity = reading.number_if_set(attribute, value::capacity),
+            Key::Initial => self.initial = reading.number_if_set(attribute, value::count),
+            Key::Traffic => self.traffic = reading.number_if_set(attribute, value::bytes),
+            Key::Tag => self.tag = reading.number_if_set(attribute, value::tag),
             Key::Flow => self.flow = reading.read_if_set(attribute, value::flow),
             _ => {}
         }
@@ -110,11 +115,38 @@ struct Unusual {
     tail: Option<(Symbol, Span)>,
     head: Option<(Symbol, Span)>,
     bundle: Option<BundleKind>,
+    /// `at=` and `for=`, read after all other attributes.
+    at_attribute: Option<Attribute>,
+    loops: Option<Attribute>,
     at: Option<(At, At)>,
+    pairs: Option<ListedPairs>,
     step: Option<Vec<i32>>,
     wrap: Option<bool>,
     beyond: Option<bool>,
     span: Span,
+}
+
+impl Unusual {
+    /// Reads `at=` and `for=`, which select the instances that are joined.
+    fn select(&mut self, reading: &mut Reading<'_>) {
+        let is_set = |a: &Attribute| !reading.text.value(a.value).is_empty();
+        let loops = self.loops.filter(is_set);
+        let Some(loops) = loops else {
+            self.at = (self.at_attribute)
+                .and_then(|attribute| reading.number_if_set(&attribute, value::at));
+            return;
+        };
+        if self.step.is_some() || self.wrap == Some(true) {
+            let message = "`for=` and `step=` or `wrap=` contradict each other";
+            let error = Diagnostic::error(codes::BAD_LOOP, message);
+            let error = error.at(loops.span(), "`at=` selects all instances");
+            reading
+                .report
+                .push(error.help("write the step into `at=`: `at=\"i, i+1\"`"));
+        }
+        (self.step, self.wrap) = (None, None);
+        self.pairs = reading.pairs(&loops, self.at_attribute.as_ref(), reading.module);
+    }
 }
 
 /// Cache of the results of attribute lists, which often occur again.
@@ -202,10 +234,14 @@ impl Edges {
             return;
         }
         let reported_count = reading.report.reported_count();
+        let evaluated = reading.evaluated;
         self.now = self.draft(reading, defaults, attributes);
-        // Not cached: unusual attributes contain a position, and errors are reported at each
-        // position.
-        if self.now.extra.is_none() && reported_count == reading.report.reported_count() {
+        // Not cached: unusual attributes contain a position, errors are reported at each position,
+        // and the values of expressions depend on the scope.
+        if self.now.extra.is_none()
+            && reported_count == reading.report.reported_count()
+            && evaluated == reading.evaluated
+        {
             match list {
                 None => self.before.bare = Some(self.now),
                 Some(list) => {
@@ -227,7 +263,10 @@ impl Edges {
             tail: None,
             head: None,
             bundle: None,
+            at_attribute: None,
+            loops: None,
             at: None,
+            pairs: None,
             step: None,
             wrap: None,
             beyond: None,
@@ -244,6 +283,7 @@ impl Edges {
                 draft.key(reading, &mut unusual, key, attribute);
             }
         }
+        unusual.select(reading);
         draft.src = draft.src.or(unusual.tail);
         draft.dst = draft.dst.or(unusual.head);
         let bits = |keys: &mut dyn Iterator<Item = Key>| {
@@ -262,6 +302,8 @@ impl Edges {
                 flow: draft.flow,
                 bundle: unusual.bundle,
                 bundle_name: None,
+                other_bundle: None,
+                pairs: unusual.pairs,
                 from_at: unusual.at.map(|at| at.0),
                 to_at: unusual.at.map(|at| at.1),
                 step: unusual.step.unwrap_or_default(),

@@ -23,7 +23,7 @@ pub(super) type List = Vec<(Key, Attribute)>;
 #[derive(Default)]
 pub(super) struct Explicit {
     /// Keys of each element, as a set of [`Key::bit`].
-    keys: Vec<u32>,
+    keys: Vec<u64>,
     first: Vec<(u32, Attribute)>,
     again: Vec<(u32, Attribute)>,
 }

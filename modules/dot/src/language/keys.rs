@@ -46,6 +46,20 @@ pub(crate) enum Key {
     Step,
     Wrap,
     Beyond,
+    /// `sizes=`: definitions of sizes, which add up.
+    Sizes,
+    /// `closed=`: channels enter the module through its ports only.
+    Closed,
+    /// `port=`: the node is a module port.
+    Port,
+    /// `name=` of a module port.
+    PortName,
+    /// `use=`: the node stands for another graph.
+    Use,
+    /// `kinds=`: other kinds for an included graph, which add up.
+    Kinds,
+    /// `for=`: loops over instances.
+    For,
     /// `src1=`: process of the bundle's first writer, optionally with its port.
     Writer(u32),
     /// `PIout1=`: port of that writer.
@@ -96,6 +110,17 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
     ("allow", "", Key::Level(Level::Allow), &[Element::Graph]),
     ("warn", "", Key::Level(Level::Warn), &[Element::Graph]),
     ("deny", "", Key::Level(Level::Deny), &[Element::Graph]),
+    (
+        "sizes",
+        "",
+        Key::Sizes,
+        &[Element::Graph, Element::Cluster, Element::Node],
+    ),
+    ("closed", "", Key::Closed, &[Element::Cluster]),
+    ("port", "", Key::Port, &[Element::Node]),
+    ("name", "", Key::PortName, &[Element::Node]),
+    ("use", "", Key::Use, &[Element::Node]),
+    ("kinds", "", Key::Kinds, &[Element::Node]),
     ("process", "PIproc", Key::Process, &[Element::Node]),
     ("kind", "", Key::Kind, &[Element::Node]),
     (
@@ -148,6 +173,7 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
     ("step", "", Key::Step, &[Element::Edge]),
     ("wrap", "", Key::Wrap, &[Element::Edge]),
     ("beyond", "", Key::Beyond, &[Element::Edge]),
+    ("for", "", Key::For, &[Element::Edge]),
 ];
 
 /// Makes a key from the number at the end of its name.
@@ -189,9 +215,9 @@ impl Key {
     }
 
     /// Returns a separate bit for each key that an element has at most once. Returns `None` for
-    /// lists of codes, which add up, and for members of bundles, because there is no limit on their
+    /// lists of codes or sizes, which add up, and for members of bundles, because there is no limit on their
     /// number.
-    pub(crate) fn bit(self) -> Option<u32> {
+    pub(crate) fn bit(self) -> Option<u64> {
         let index = match self {
             Key::Module => 0,
             Key::Cluster => 1,
@@ -224,7 +250,14 @@ impl Key {
             Key::TailPort => 28,
             Key::HeadPort => 29,
             Key::Version => 30,
+            Key::Closed => 31,
+            Key::Port => 32,
+            Key::PortName => 33,
+            Key::Use => 34,
+            Key::For => 35,
             Key::Level(_)
+            | Key::Sizes
+            | Key::Kinds
             | Key::Writer(_)
             | Key::WriterPort(_)
             | Key::Reader(_)
@@ -244,6 +277,34 @@ impl Key {
     pub(crate) fn elements(self) -> &'static [Element] {
         let of_table = TABLE.iter().find(|(_, _, key, _)| *key == self);
         of_table.map_or(&[Element::Node], |(_, _, _, elements)| elements)
+    }
+
+    /// Returns true for attributes whose values are numbers, which may be expressions.
+    pub(crate) fn is_number(self) -> bool {
+        use Key::{
+            At, Capacity, Hold, Initial, Load, Mem, OsProcess, Prefer, Replicas, Step, Tag, Traffic,
+        };
+        matches!(
+            self,
+            Replicas
+                | Load
+                | Mem
+                | OsProcess
+                | Hold
+                | Prefer
+                | Capacity
+                | Initial
+                | Tag
+                | Traffic
+                | At
+                | Step
+        )
+    }
+
+    /// Returns true for attributes of module ports and of included graphs.
+    pub(crate) fn is_of_special_node(self) -> bool {
+        use Key::{Kinds, Port, PortName, Sizes, Use};
+        matches!(self, Port | PortName | Use | Sizes | Kinds)
     }
 
     /// Returns true for attributes of a bundle's channels or members. `bundle=` itself is not one
@@ -321,10 +382,11 @@ mod tests {
 
     #[test]
     fn keys_have_bits_of_their_own() {
-        let bits: Vec<u32> = TABLE.iter().filter_map(|row| row.2.bit()).collect();
+        let bits: Vec<u64> = TABLE.iter().filter_map(|row| row.2.bit()).collect();
         let all = bits.iter().fold(0, |all, bit| all | bit);
         assert_eq!(bits.len(), all.count_ones() as usize);
-        let lists = TABLE.iter().filter(|row| matches!(row.2, Key::Level(_)));
+        let lists = TABLE.iter();
+        let lists = lists.filter(|row| matches!(row.2, Key::Level(_) | Key::Sizes | Key::Kinds));
         assert_eq!(bits.len(), TABLE.len() - lists.count());
     }
 

@@ -5,6 +5,7 @@ use super::cluster::Tree;
 use super::constraint::Constraints;
 use super::explicit::{Explicit, List};
 use super::keys::{Element, Key};
+use super::module_port::SpecialNodes;
 use super::reading::{BUNDLE, ENVIRONMENT, HAS_KIND, Reading, STATED, TORN, node_id};
 use super::value;
 use crate::codes;
@@ -27,6 +28,7 @@ struct Torn {
 /// The nodes of a file.
 pub(super) struct Nodes {
     pub(super) bundles: Bundles,
+    special: SpecialNodes,
     constraints: Constraints,
     /// Attributes in the statements of nodes.
     pub(super) explicit: Explicit,
@@ -40,6 +42,7 @@ impl Nodes {
     pub(super) fn new() -> Nodes {
         Nodes {
             bundles: Bundles::default(),
+            special: SpecialNodes::default(),
             constraints: Constraints::default(),
             explicit: Explicit::default(),
             torn: Vec::new(),
@@ -160,6 +163,9 @@ impl Nodes {
             return;
         }
         match key {
+            _ if key.is_of_special_node() => {
+                self.special.key(reading, number, key, attribute);
+            }
             Key::Bundle => self
                 .bundles
                 .key(reading, (number, self.last), key, attribute),
@@ -175,17 +181,17 @@ impl Nodes {
                 }
             }
             Key::Replicas => {
-                if let Some(replicas) = reading.read(attribute, value::count) {
+                if let Some(replicas) = reading.number(attribute, value::count) {
                     reading.out.nodes[id].replicas = Some(replicas);
                 }
             }
             Key::Load => {
-                if let Some(load) = reading.read(attribute, value::amount) {
+                if let Some(load) = reading.number(attribute, value::amount) {
                     reading.out.nodes[id].load = load;
                 }
             }
             Key::Mem => {
-                if let Some(mem) = reading.read(attribute, value::bytes) {
+                if let Some(mem) = reading.number(attribute, value::bytes) {
                     reading.out.nodes[id].mem = mem;
                 }
             }
@@ -193,6 +199,11 @@ impl Nodes {
                 .constraints
                 .add(reading, ConstraintTarget::Node(id), key, attribute),
         }
+    }
+
+    /// Declares the module ports and included graphs.
+    pub(super) fn finish_special(&mut self, reading: &mut Reading<'_>) {
+        std::mem::take(&mut self.special).finish(reading, &self.explicit);
     }
 
     /// Derives the kinds that no attribute sets, from the name of the process without the number at
@@ -307,6 +318,16 @@ impl Reading<'_> {
             channel.from.node = number(channel.from.node);
             channel.to.node = number(channel.to.node);
         }
+        self.out.ports.retain_mut(|port| {
+            let new = number(Some(port.node));
+            port.node = new.unwrap_or(port.node);
+            new.is_some()
+        });
+        self.out.includes.retain_mut(|include| {
+            let new = number(Some(include.node));
+            include.node = new.unwrap_or(include.node);
+            new.is_some()
+        });
         self.out.constraints.retain_mut(|c| match &mut c.target {
             ConstraintTarget::Module(_) => true,
             ConstraintTarget::Node(node) => match new_number[node.index()] {

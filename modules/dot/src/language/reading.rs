@@ -7,12 +7,15 @@ use super::report::Report;
 use super::value::{self, Misfit};
 use crate::events::Attribute;
 use crate::recent::Recent;
-use crate::token::Text;
+use crate::token::{Shape, Text};
 use graphmap_kpn::arena::Id as _;
-use graphmap_kpn::declared::{Declared, NodeId};
+use graphmap_kpn::declared::{Declared, ModuleId, NodeId};
 use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::expression::{Expression, is_name};
 use graphmap_kpn::names::Symbol;
+use graphmap_kpn::sizes::{Place, Sizes, entries, no_value};
 use graphmap_kpn::source::SourceMap;
+use std::ops::Range;
 
 /// The node has an explicit kind.
 pub(super) const HAS_KIND: u8 = 1;
@@ -24,6 +27,10 @@ pub(super) const BUNDLE: u8 = 4;
 pub(super) const TORN: u8 = 8;
 /// The node has a statement.
 pub(super) const STATED: u8 = 16;
+/// The node is a module port.
+pub(super) const PORT: u8 = 32;
+/// The node stands for another graph.
+pub(super) const INCLUDED: u8 = 64;
 
 pub(super) struct Reading<'a> {
     pub(super) text: Text<'a>,
@@ -36,6 +43,14 @@ pub(super) struct Reading<'a> {
     pub(super) known: Known,
     /// Flags of each node, by number: [`BUNDLE`] and the like.
     pub(super) flags: Vec<u8>,
+    /// The sizes that the file defines.
+    pub(super) sizes: Sizes,
+    /// Number of the scope that contains the current statement.
+    pub(super) scope: u32,
+    /// Module that contains the current statement of edges.
+    pub(super) module: Option<ModuleId>,
+    /// Number of expressions evaluated so far. Their values depend on the scope.
+    pub(super) evaluated: usize,
     /// Cache of the keys of attribute names for each sort of element, without names that are
     /// reported.
     keys: [Recent<Option<Key>>; Element::COUNT],
@@ -50,7 +65,7 @@ pub(super) struct Known {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(text: Text<'a>, sources: &SourceMap) -> Reading<'a> {
+    pub(super) fn new(text: Text<'a>, sources: &SourceMap, sizes: Sizes) -> Reading<'a> {
         let mut out = Declared {
             sources: sources.clone(),
             ..Declared::default()
@@ -67,6 +82,10 @@ impl<'a> Reading<'a> {
             refused: None,
             known,
             flags: Vec::new(),
+            sizes,
+            scope: 0,
+            module: None,
+            evaluated: 0,
             keys: Default::default(),
             symbols: Recent::default(),
         }
@@ -131,6 +150,97 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Parses the value of an attribute like [`read`](Self::read), but replaces expressions by their
+    /// values first. Returns `None` without a report if the definition of a size that an expression
+    /// uses has an error.
+    pub(super) fn number<T>(
+        &mut self,
+        attribute: &Attribute,
+        read: impl Fn(&str) -> Result<T, Misfit>,
+    ) -> Option<T> {
+        let value = self.text.value(attribute.value);
+        let misfit = match read(&value) {
+            Ok(read) => return Some(read),
+            Err(misfit) => misfit,
+        };
+        let name = self.text.value(attribute.name);
+        let computed = match self.computed(&value, place(attribute), &[]) {
+            Computed::Text(computed) => computed,
+            Computed::Nothing => return None,
+            Computed::Plain => {
+                self.report.misfit(&name, &value, attribute, misfit);
+                return None;
+            }
+        };
+        match read(&computed) {
+            Ok(read) => Some(read),
+            Err(misfit) => {
+                let value = format!("{value} = {computed}");
+                self.report.misfit(&name, &value, attribute, misfit);
+                None
+            }
+        }
+    }
+
+    /// Parses the value of an attribute like [`number`](Self::number), but returns `None` for an
+    /// empty value, which unsets a default.
+    pub(super) fn number_if_set<T>(
+        &mut self,
+        attribute: &Attribute,
+        read: impl Fn(&str) -> Result<T, Misfit>,
+    ) -> Option<T> {
+        match self.text.value(attribute.value).is_empty() {
+            true => None,
+            false => self.number(attribute, read),
+        }
+    }
+
+    /// Replaces the expressions in a text by their values. The names in `bound` have the values
+    /// there. Entries are separated by a comma, the ends of a range by `..`. Reports an expression
+    /// without a value.
+    pub(super) fn computed(&mut self, text: &str, place: Place, bound: &[(&str, i64)]) -> Computed {
+        let operators = ['+', '*', '/', '%', '^', '('];
+        let mut result = String::with_capacity(text.len());
+        for part in parts(text) {
+            let expression = &text[part.clone()];
+            let is_word = is_name(expression);
+            if value::is_keyword(expression) || (!is_word && expression.parse::<f64>().is_ok()) {
+                result.push_str(expression);
+                continue;
+            }
+            if expression.is_empty() || expression == "," || expression == ".." {
+                result.push_str(if expression == ".." { "-" } else { expression });
+                continue;
+            }
+            // A word in a graph without sizes is more likely a misspelt value.
+            let defines = self.sizes.defines_any();
+            if !defines && is_word && bound.is_empty() {
+                return Computed::Plain;
+            }
+            let place = place.at_part(&part);
+            let parsed = match Expression::parse(expression) {
+                Ok(parsed) => parsed,
+                Err(_) if !expression.contains(operators) => return Computed::Plain,
+                Err(error) => {
+                    self.report.push(no_value(expression, place, &error));
+                    return Computed::Nothing;
+                }
+            };
+            self.evaluated += 1;
+            let scope = self.scope as usize;
+            let value = self.sizes.value(scope, expression, place, &parsed, bound);
+            match value {
+                Ok(Some(value)) => result.push_str(&value.to_string()),
+                Ok(None) => return Computed::Nothing,
+                Err(error) => {
+                    self.report.push(*error);
+                    return Computed::Nothing;
+                }
+            }
+        }
+        Computed::Text(result)
+    }
+
     /// Returns the symbol of an attribute's value, which is added to the names. Returns `None`,
     /// after a report, for an empty value.
     pub(super) fn symbol(&mut self, attribute: &Attribute) -> Option<Symbol> {
@@ -146,6 +256,52 @@ impl<'a> Reading<'a> {
         self.symbols.put(self.text, span, symbol);
         symbol
     }
+}
+
+/// The result of replacing the expressions in a text.
+pub(super) enum Computed {
+    /// The text with their values.
+    Text(String),
+    /// The text contains no expression.
+    Plain,
+    /// An expression has no value, which was reported.
+    Nothing,
+}
+
+/// Returns the bytes of the entries of a text and of the separators `,` and `..` between them.
+fn parts(text: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut begin = 0;
+    for entry in entries(text) {
+        if !parts.is_empty() {
+            let comma = begin + text[begin..].find(',').unwrap_or(0);
+            parts.push(comma..comma + 1);
+        }
+        begin = entry.end;
+        match text[entry.clone()].find("..") {
+            None => parts.push(entry),
+            Some(dots) => {
+                let dots = entry.start + dots;
+                let before = text[entry.start..dots].trim_end().len();
+                let after = text[dots + 2..entry.end].trim_start().len();
+                parts.push(entry.start..entry.start + before);
+                parts.push(dots..dots + 2);
+                parts.push(entry.end - after..entry.end);
+            }
+        }
+    }
+    parts
+}
+
+/// Returns the position of the value of an attribute.
+pub(super) fn place(attribute: &Attribute) -> Place {
+    let span = attribute.value.span;
+    let inside = match attribute.value.shape {
+        Shape::Name | Shape::Number => Some(span.start),
+        Shape::Quoted => Some(span.start + 1),
+        Shape::Composed | Shape::Html => None,
+    };
+    Place { span, inside }
 }
 
 /// Returns the id of the node with a number. Whether the node exists is not checked.

@@ -1,9 +1,11 @@
 //! Values of attributes: parsers, and the messages for values that do not fit.
 
 use super::keys::Key;
-use graphmap_kpn::declared::{At, BundleKind, Flow};
+use graphmap_kpn::declared::{At, BundleKind, Direction, Flow};
+use graphmap_kpn::expression::Expression;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::size;
+use graphmap_kpn::sizes::entries;
 use std::num::NonZeroU32;
 
 /// A value that does not fit: the expected values, and possibly a suggestion.
@@ -152,6 +154,11 @@ pub(crate) fn flow(value: &str) -> Result<Flow, Misfit> {
     })
 }
 
+/// Returns true for the words of `at=`, which are not names of sizes.
+pub(crate) fn is_keyword(value: &str) -> bool {
+    matches!(value, "first" | "last" | "all" | "each")
+}
+
 fn one_at(value: &str) -> Option<At> {
     match value {
         "first" => Some(At::First),
@@ -178,6 +185,19 @@ pub(crate) fn at(value: &str) -> Result<(At, At), Misfit> {
     })
 }
 
+/// Parses `port=`: the direction of a module port.
+pub(crate) fn direction(value: &str) -> Result<Direction, Misfit> {
+    match value {
+        "in" => Ok(Direction::Input),
+        "out" => Ok(Direction::Output),
+        _ => Err(Misfit::near(
+            "`in` (channels enter the module) or `out`",
+            value,
+            &["in", "out"],
+        )),
+    }
+}
+
 /// Parses `beyond=`: the target of steps past the last instance. The result is true for `NULL`. Any
 /// other value is a misfit.
 pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
@@ -194,7 +214,17 @@ pub(crate) fn step(value: &str) -> Result<Vec<i32>, Misfit> {
     steps.map_err(|_| Misfit::of("a whole number, or one for each level, such as `1` or `1,0`"))
 }
 
-/// Returns true if two values of a key mean the same, or if one of them is invalid.
+/// Returns true if the value of a key contains an expression with a name.
+fn is_expression(key: Key, value: &str) -> bool {
+    key.is_number()
+        && entries(value).into_iter().any(|entry| {
+            let parsed = Expression::parse(&value[entry]);
+            parsed.is_ok_and(|e| e.names().iter().any(|(name, _)| !is_keyword(name)))
+        })
+}
+
+/// Returns true if two values of a key mean the same, or if one of them is invalid. Two different
+/// texts do not mean the same if one of them contains an expression.
 pub(crate) fn same(key: Key, a: &str, b: &str) -> bool {
     fn read<'v, T: PartialEq>(
         of: impl Fn(&'v str) -> Result<T, Misfit>,
@@ -208,13 +238,15 @@ pub(crate) fn same(key: Key, a: &str, b: &str) -> bool {
     }
     match key {
         _ if a == b => true,
+        _ if is_expression(key, a) || is_expression(key, b) => false,
         Key::Version | Key::Replicas | Key::OsProcess | Key::Initial => read(count, a, b),
         Key::Load | Key::Prefer => read(amount, a, b),
         Key::Mem | Key::Traffic => read(bytes, a, b),
         Key::Capacity => read(capacity, a, b),
         Key::Tag => read(tag, a, b),
         Key::Hold => read(range, a, b),
-        Key::Cluster | Key::Whole | Key::Wrap => read(truth, a, b),
+        Key::Cluster | Key::Whole | Key::Wrap | Key::Closed => read(truth, a, b),
+        Key::Port => read(direction, a, b),
         Key::Beyond => read(beyond, a, b),
         Key::Bundle => read(bundle, a, b),
         Key::At => read(at, a, b),

@@ -181,7 +181,7 @@ impl Builder for Plainly<'_> {
         self.scopes[scope as usize].nodes.insert(node);
     }
 
-    fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute]) {
+    fn node_attributes(&mut self, nodes: &[u32], attributes: &[Attribute], _: u32) {
         for attribute in attributes {
             let (name, value) = self.pair(attribute);
             for node in nodes {
@@ -191,7 +191,7 @@ impl Builder for Plainly<'_> {
         }
     }
 
-    fn edges(&mut self, defaults: &[Preset<Symbol>], attributes: &[Attribute], _: Span) {
+    fn edges(&mut self, defaults: &[Preset<Symbol>], attributes: &[Attribute], _: u32) {
         self.defaults = defaults.iter().map(|d| self.pair(&d.attribute)).collect();
         self.given = attributes.iter().map(|a| self.pair(a)).collect();
     }

@@ -167,6 +167,7 @@ impl Reader<'_> {
                 kind: unknown,
                 parent: None,
                 replicas: None,
+                closed: false,
                 span: Span::NONE,
             });
             return;
@@ -183,6 +184,7 @@ impl Reader<'_> {
             kind,
             parent,
             replicas: None,
+            closed: false,
             span,
         });
     }
