@@ -3,6 +3,7 @@
 use crate::builder::Builder;
 use crate::codes;
 use crate::front_end::FrontEnd;
+use crate::include::{self, ReadOptions, Text};
 use crate::levels::Levels;
 use crate::registry::Registry;
 use crate::report::{Diagnosed, Error, Report};
@@ -27,12 +28,26 @@ use std::path::{Path, PathBuf};
 pub type Options = BTreeMap<String, String>;
 
 impl Registry {
-    /// Reads a graph file and returns its declarations. Its path selects the front end.
+    /// Reads a graph file and returns its declarations. Its path selects the front end. Included
+    /// graphs are read, too.
     ///
     /// # Errors
     /// Returns all errors in the file, including warnings and notes that the graph makes errors
     /// (`deny=`). Also returns an error if the file cannot be read or its format is unknown.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Diagnosed<Declared>, Error> {
+        self.read_with(path, &ReadOptions::default())
+    }
+
+    /// Reads a graph file like [`read`](Self::read), with other sizes, or with folders in which
+    /// included files are searched.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read), and an error for a size that the graph does not have.
+    pub fn read_with(
+        &self,
+        path: impl AsRef<Path>,
+        options: &ReadOptions,
+    ) -> Result<Diagnosed<Declared>, Error> {
         let path = path.as_ref();
         let name = path.display().to_string();
         let Some(front_end) = self.front_end_of(path) else {
@@ -40,7 +55,7 @@ impl Registry {
         };
         let bytes = input::bytes(path, Limit::NETWORK)
             .map_err(|why| Error::without_text(codes::cannot_read(&name, &why)))?;
-        declared(front_end, &name, bytes)
+        self.declared(front_end, &name, bytes, options)
     }
 
     /// Returns the error that no front end reads files with such a path. It names the format of the
@@ -71,6 +86,21 @@ impl Registry {
         name: &str,
         text: impl Into<Vec<u8>>,
     ) -> Result<Diagnosed<Declared>, Error> {
+        self.read_text_with(front_end, name, text, &ReadOptions::default())
+    }
+
+    /// Reads a text like [`read_text`](Self::read_text), with other sizes, or with folders in which
+    /// included files are searched. The folder of `name` is the first of them.
+    ///
+    /// # Errors
+    /// As for [`read_text`](Self::read_text), and an error for a size that the graph does not have.
+    pub fn read_text_with(
+        &self,
+        front_end: &str,
+        name: &str,
+        text: impl Into<Vec<u8>>,
+        options: &ReadOptions,
+    ) -> Result<Diagnosed<Declared>, Error> {
         let found = self.front_end_named(front_end).ok_or_else(|| {
             let message = format!("unknown graph format `{front_end}`");
             let all = self.front_ends().map(|f| f.name());
@@ -80,7 +110,30 @@ impl Registry {
                 all,
             )
         })?;
-        declared(found, name, text.into())
+        self.declared(found, name, text.into(), options)
+    }
+
+    fn declared(
+        &self,
+        front_end: &dyn FrontEnd,
+        name: &str,
+        bytes: Vec<u8>,
+        options: &ReadOptions,
+    ) -> Result<Diagnosed<Declared>, Error> {
+        let mut sources = SourceMap::new();
+        let mut levels = Levels::default();
+        let text = Text {
+            front_end,
+            name,
+            bytes,
+        };
+        let result = include::read(self, text, options, &mut sources, false);
+        let result = result.map(|read| {
+            let mut found = read.diagnostics;
+            found.append(levels.set_graph_levels(&read.declared.levels));
+            (read.declared, found)
+        });
+        Diagnosed::of(taken(result, &levels), &sources, Report::default())
     }
 
     /// Runs a pass on a network and verifies the result. Returns the earlier diagnostics together
@@ -322,22 +375,6 @@ impl From<Diagnosed<Verified>> for Verified {
     fn from(checked: Diagnosed<Verified>) -> Verified {
         checked.value
     }
-}
-
-fn declared(
-    front_end: &dyn FrontEnd,
-    name: &str,
-    bytes: Vec<u8>,
-) -> Result<Diagnosed<Declared>, Error> {
-    let mut sources = SourceMap::new();
-    let mut levels = Levels::default();
-    let result = front_end
-        .read(name, bytes, &mut sources)
-        .map(|(declared, mut found)| {
-            found.append(levels.set_graph_levels(&declared.levels));
-            (declared, found)
-        });
-    Diagnosed::of(taken(result, &levels), &sources, Report::default())
 }
 
 /// Applies the levels in the graph to the diagnostics of a stage, also if the stage failed.

@@ -4,6 +4,7 @@ use crate::codes;
 use graphmap_dot::decode::{Encoding, decode};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{input, json};
 use std::path::Path;
@@ -19,7 +20,9 @@ pub trait FrontEnd {
     /// Returns true if a file with this path is in the language of the front end.
     fn accepts(&self, path: &Path) -> bool;
 
-    /// Returns the declarations in the text of a file. Diagnostics call it `name`.
+    /// Returns the declarations in the text of a file. Diagnostics call it `name`. The values in
+    /// `sizes` replace sizes of the graph. A language without sizes ignores them. Included graphs
+    /// are declared, not read ([`Declared::includes`]).
     ///
     /// The text must be added to `sources`, also if it contains errors, so that diagnostics can
     /// refer to positions in it.
@@ -30,6 +33,7 @@ pub trait FrontEnd {
         &self,
         name: &str,
         bytes: Vec<u8>,
+        sizes: &Given,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics>;
 
@@ -42,9 +46,10 @@ pub trait FrontEnd {
         &self,
         name: &str,
         bytes: Vec<u8>,
+        sizes: &Given,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
-        self.read(name, bytes, sources)
+        self.read(name, bytes, sizes, sources)
     }
 
     /// Returns the text in its canonical layout, or `None` if the language has no canonical layout.
@@ -91,10 +96,11 @@ impl FrontEnd for Dot {
         &self,
         name: &str,
         bytes: Vec<u8>,
+        sizes: &Given,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let mut diagnostics = Diagnostics::new();
-        match graphmap_dot::language::load(sources, name, bytes, &mut diagnostics) {
+        match graphmap_dot::language::load_with(sizes, sources, name, bytes, &mut diagnostics) {
             Some(declared) => Ok((declared, diagnostics)),
             None => Err(diagnostics),
         }
@@ -104,16 +110,11 @@ impl FrontEnd for Dot {
         &self,
         name: &str,
         bytes: Vec<u8>,
+        sizes: &Given,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let mut diagnostics = Diagnostics::new();
-        match graphmap_dot::language::load_picture(
-            &Default::default(),
-            sources,
-            name,
-            bytes,
-            &mut diagnostics,
-        ) {
+        match graphmap_dot::language::load_picture(sizes, sources, name, bytes, &mut diagnostics) {
             Some(declared) => Ok((declared, diagnostics)),
             None => Err(diagnostics),
         }
@@ -163,6 +164,7 @@ impl FrontEnd for Json {
         &self,
         name: &str,
         bytes: Vec<u8>,
+        _: &Given,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let text = input::decode(bytes)

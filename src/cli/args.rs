@@ -3,6 +3,7 @@
 use crate::levels::{self, Lint, LintLevels};
 use clap::{Args, ValueEnum};
 use graphmap_kpn::level::Level;
+use graphmap_kpn::sizes;
 use std::path::PathBuf;
 
 /// Options of every verb.
@@ -125,6 +126,24 @@ pub(crate) struct GraphArgs {
     /// Format of the graph file (see `graphmap import`) [default: by file extension; dot for `-`]
     #[arg(long, value_name = "FORMAT", help_heading = "Input")]
     pub(crate) format: Option<String>,
+    /// Set a size of the graph for this run, such as `n=50`; `list.n=50` is the size `n` of the graph
+    /// that the node `list` includes
+    #[arg(
+        short = 'D',
+        long = "size",
+        value_name = "NAME=VALUE",
+        value_parser = sizes::given,
+        help_heading = "Input"
+    )]
+    pub(crate) sizes: Vec<(String, i64)>,
+    /// Search included files in this folder, after the folder of the file that includes them
+    #[arg(
+        short = 'I',
+        long = "include",
+        value_name = "DIR",
+        help_heading = "Input"
+    )]
+    pub(crate) include: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) passes: PassArgs,
 }

@@ -27,6 +27,9 @@ const VERSION: u32 = 1;
 /// Table with the levels of diagnostics.
 const LINTS: &str = "lints";
 
+/// Table with values for sizes of the graph.
+const SIZES: &str = "sizes";
+
 /// Type of the value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -64,7 +67,7 @@ const FILE: &str = "file";
 const HOSTS_FORMAT: &str = "hosts-format";
 const OLD_HOSTS_FORMAT: &str = "dialect";
 
-/// All keys except [`LINTS`] and [`VERSION_KEY`]. All but [`FILE`] are options of the same name.
+/// All keys except [`LINTS`], [`SIZES`] and [`VERSION_KEY`]. All but [`FILE`] are options of the same name.
 const KEYS: &[(&str, Kind)] = &[
     (FILE, Kind::Path),
     ("hosts", Kind::Hosts),
@@ -78,6 +81,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("modules", Kind::Word),
     ("rules", Kind::Paths),
     ("weights", Kind::Path),
+    ("include", Kind::Paths),
     ("skeletons", Kind::Path),
     ("dev", Kind::Flag),
 ];
@@ -95,6 +99,8 @@ pub(crate) struct Config {
     pub(crate) options: Vec<Preset>,
     /// Levels of diagnostics.
     pub(crate) levels: LintLevels,
+    /// Sizes of the graph, with their positions.
+    pub(crate) sizes: Vec<(String, i64, Span)>,
 }
 
 /// Values of an option.
@@ -205,6 +211,8 @@ impl Reader<'_> {
                 // Checked first, above.
             } else if name == LINTS {
                 self.lints(value);
+            } else if name == SIZES {
+                self.sizes(value);
             } else if name == OLD_HOSTS_FORMAT && table.contains_key(HOSTS_FORMAT) {
                 let message = format!("`{name}` and `{HOSTS_FORMAT}` are the same key");
                 let help = format!("remove `{name}`, its old name");
@@ -243,7 +251,7 @@ impl Reader<'_> {
 
     fn unknown(&mut self, name: &str, at: Range<usize>) {
         let names = KEYS.iter().map(|(name, _)| *name);
-        let names = || names.clone().chain([LINTS, VERSION_KEY]);
+        let names = || names.clone().chain([LINTS, SIZES, VERSION_KEY]);
         let level = Level::ALL.iter().any(|level| level.name() == name);
         let help = match nearest(name, names()) {
             _ if levels::lint(name).is_ok() => {
@@ -313,6 +321,28 @@ impl Reader<'_> {
                 values,
                 span,
             });
+        }
+    }
+
+    fn sizes(&mut self, value: &Spanned<DeValue<'_>>) {
+        let DeValue::Table(table) = value.get_ref() else {
+            let help = "write `[sizes]` on a line of its own, then lines such as `n = 8`";
+            self.wrong("`sizes` must be a table", value.span(), "", help);
+            return;
+        };
+        for (name, value) in table {
+            let number = value.get_ref().as_integer();
+            let number = number.and_then(|n| i64::from_str_radix(n.as_str(), n.radix()).ok());
+            let Some(number) = number else {
+                let message = format!("invalid value of the size `{}`", name.get_ref());
+                let help = "use a whole number of 64 bits";
+                self.wrong(message, value.span(), "expected a whole number", help);
+                continue;
+            };
+            let span = self.span(name.span());
+            self.config
+                .sizes
+                .push((name.get_ref().to_string(), number, span));
         }
     }
 

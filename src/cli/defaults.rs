@@ -85,6 +85,7 @@ pub(crate) fn complete(
         }
         if let Some(config) = &config {
             session.levels.config.clone_from(&config.levels);
+            session.sizes.clone_from(&config.sizes);
         }
         if !typed && let Some(path) = default_graph(session, verb, of_verb, config.as_ref())? {
             let path = path.into_os_string();

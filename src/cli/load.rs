@@ -18,6 +18,7 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::pass::Pass;
 use graphmap_kpn::pipeline;
+use graphmap_kpn::sizes::Given;
 use graphmap_plugin::{self as plugin, External};
 use graphmap_wiring::ranks_project;
 use std::collections::BTreeMap;
@@ -124,7 +125,7 @@ impl<'t> Session<'t> {
     /// Reports the diagnostics and returns [`Exit::Graph`] if the graph has errors.
     pub(crate) fn verified_text(&mut self, name: &str, text: &str) -> Outcome<Verified> {
         let bytes = text.as_bytes().to_vec();
-        let result = crate::front_end::Dot.read(name, bytes, &mut self.sources);
+        let result = crate::front_end::Dot.read(name, bytes, &Given::default(), &mut self.sources);
         let declared = self.take(Exit::Graph, result)?;
         let (network, known) = self.checked(declared)?;
         self.report_all(known);

@@ -4,9 +4,11 @@ use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
 use super::identity::Identity;
 use super::{graph_format, talk};
+use crate::include::{self, ReadOptions};
 use crate::levels::Levels;
 use crate::render;
 use crate::{FrontEnd, Registry, codes, visible};
+use graphmap_kpn::codes::UNUSED_SIZE;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::foreign;
@@ -32,6 +34,8 @@ pub(crate) struct Session<'t> {
     pub(crate) levels: Levels,
     /// Values that `graphmap.toml` sets and the command line does not, with their positions.
     pub(crate) presets: Vec<(String, Span)>,
+    /// Sizes that `graphmap.toml` sets, with their positions.
+    pub(crate) sizes: Vec<(String, i64, Span)>,
     /// Files that were read, each with the path that the user gave first. They are not overwritten.
     pub(super) inputs: HashMap<Identity, PathBuf>,
     diagnostics: Diagnostics,
@@ -47,6 +51,7 @@ impl<'t> Session<'t> {
                 ..Levels::default()
             },
             presets: Vec::new(),
+            sizes: Vec::new(),
             common,
             sources: SourceMap::new(),
             show_notes: false,
@@ -162,9 +167,7 @@ impl<'t> Session<'t> {
     /// Reports the diagnostics and returns [`Exit::Graph`] if the graph has errors, or
     /// [`Exit::Usage`] if the file cannot be read or its format is unknown.
     pub(crate) fn declared(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
-        self.declared_by(file, graph, |front_end, name, bytes, sources| {
-            front_end.read(name, bytes, sources)
-        })
+        self.declared_by(file, graph, false)
     }
 
     /// Reads a graph file for a picture and returns its declarations. The network may have errors.
@@ -177,34 +180,55 @@ impl<'t> Session<'t> {
         file: &Path,
         graph: &GraphArgs,
     ) -> Outcome<Declared> {
-        self.declared_by(file, graph, |front_end, name, bytes, sources| {
-            front_end.read_picture(name, bytes, sources)
-        })
+        self.declared_by(file, graph, true)
     }
 
-    fn declared_by(
-        &mut self,
-        file: &Path,
-        graph: &GraphArgs,
-        read: impl FnOnce(
-            &dyn FrontEnd,
-            &str,
-            Vec<u8>,
-            &mut SourceMap,
-        ) -> Result<(Declared, Diagnostics), Diagnostics>,
-    ) -> Outcome<Declared> {
+    fn declared_by(&mut self, file: &Path, graph: &GraphArgs, picture: bool) -> Outcome<Declared> {
         let front_end = self.front_end(file, graph.format.as_deref())?;
         let bytes = self.timed("read file", |s| s.read_bytes(file, Limit::NETWORK))?;
         let name = Self::display(file);
+        let options = self.read_options(graph);
         self.timed(front_end.name(), |s| {
             s.levels.graph.clear();
-            let result = read(front_end, &name, bytes, &mut s.sources);
-            if let Ok((declared, _)) = &result {
-                let unknown = s.levels.set_graph_levels(&declared.levels);
+            let text = include::Text {
+                front_end,
+                name: &name,
+                bytes,
+            };
+            let result = include::read(s.registry, text, &options, &mut s.sources, picture);
+            let result = result.map(|read| {
+                let unknown = s.levels.set_graph_levels(&read.declared.levels);
                 s.report_all(unknown);
-            }
+                read.files.iter().for_each(|file| s.remember(file));
+                s.report_unused_sizes(&read.declared);
+                (read.declared, read.diagnostics)
+            });
             s.take(Exit::Graph, result)
         })
+    }
+
+    /// Returns the sizes of the command line and of `graphmap.toml`, and the folders of included
+    /// files.
+    fn read_options(&self, graph: &GraphArgs) -> ReadOptions {
+        let defaults = self.sizes.iter();
+        ReadOptions {
+            sizes: graph.sizes.iter().cloned().collect(),
+            default_sizes: defaults.map(|(name, value, _)| (name, *value)).collect(),
+            folders: graph.include.clone(),
+        }
+    }
+
+    /// Warns of sizes in `graphmap.toml` that the graph does not have.
+    fn report_unused_sizes(&mut self, declared: &Declared) {
+        let is_unused = |name: &String| !declared.sizes.contains(name);
+        let unused = self.sizes.iter().filter(|(name, ..)| is_unused(name));
+        let warnings: Vec<Diagnostic> = unused
+            .map(|(name, _, span)| {
+                let message = format!("the graph `{}` has no size `{name}`", declared.name);
+                Diagnostic::warning(UNUSED_SIZE, message).at(*span, "")
+            })
+            .collect();
+        warnings.into_iter().for_each(|one| self.report(one));
     }
 
     /// Returns a graph file in its canonical layout. Removes the file from the inputs, because it

@@ -11,7 +11,7 @@ use graphmap_kpn::declared::{
     Constraint, ConstraintTarget, Direction, ModuleId, kind_of_name, without_cluster,
 };
 use graphmap_kpn::network::{
-    BundleId, ChannelId, DEFAULT_CAPACITY, Joined, Network, PortId, ProcessId, Verified,
+    ChannelId, DEFAULT_CAPACITY, Joined, Network, PortId, ProcessId, Verified,
 };
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -115,9 +115,11 @@ impl<'n> Printer<'n> {
         let named = bundles::named(network);
         for joined in network.joins() {
             let line = match joined {
-                Joined::Channel(id) => {
-                    channel(network, id, named.get(id.index()).copied().flatten())
-                }
+                Joined::Channel(id) => channel(
+                    network,
+                    id,
+                    named.get(id.index()).copied().unwrap_or_default(),
+                ),
                 Joined::Closed(port) => closed(network, port),
             };
             let _ = writeln!(self.out, "    {line}");
@@ -258,7 +260,7 @@ fn closed(network: &Network, id: PortId) -> String {
     }
 }
 
-fn channel(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> String {
+fn channel(network: &Network, id: ChannelId, bundles: bundles::Names) -> String {
     let channel = &network.channels[id];
     let (from, to) = (&network.ports[channel.from], &network.ports[channel.to]);
     let mut attributes = String::new();
@@ -287,9 +289,18 @@ fn channel(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> String
     if channel.traffic != 1.0 {
         let _ = write!(attributes, " traffic={}", channel.traffic);
     }
-    if let Some(bundle) = bundle {
-        let kind = network.bundles[bundle].kind.name();
-        let _ = write!(attributes, " bundle={kind}");
+    let mut kinds = bundles
+        .into_iter()
+        .flatten()
+        .map(|bundle| network.bundles[bundle].kind.name());
+    match (kinds.next(), kinds.next()) {
+        (Some(one), Some(other)) => {
+            let _ = write!(attributes, " bundle=\"{one},{other}\"");
+        }
+        (Some(kind), None) => {
+            let _ = write!(attributes, " bundle={kind}");
+        }
+        (None, _) => {}
     }
     let ends = [from, to].map(|port| word(network.process_name(port.process)));
     match attributes.trim_start() {

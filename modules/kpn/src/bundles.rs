@@ -1,6 +1,6 @@
 //! Selects the bundle that each channel names in the output of a network.
 //!
-//! A channel may be a member of a bundle at both its ends, but can name only one of them. Every
+//! A channel may be a member of a bundle at both its ends, but should name only one of them. Every
 //! bundle must be named by one of its channels. Consider the graph with bundles as vertices, and
 //! with channels that have a bundle at both ends as edges. A connected component is solvable if it
 //! has a cycle, a bundle that need not be named, or a bundle with a channel that is in no other
@@ -11,21 +11,25 @@ use crate::arena::Id;
 use crate::declared::BundleKind;
 use crate::network::{BundleId, ChannelId, Join, Network, PortId};
 
-/// Returns the bundle that each channel names, by the index of the channel.
+/// Bundles that a channel names: one of those at its ends, and rarely also the other.
+pub type Names = [Option<BundleId>; 2];
+
+/// Returns the bundles that each channel names, by the index of the channel.
 ///
-/// An entry is `None` if the channel is in no bundle. The list is empty if the network has no
-/// bundles. The number of named bundles is as large as possible. In a network that was read from a
-/// graph file, every bundle that must be named is named.
+/// Both entries are `None` if the channel is in no bundle. The list is empty if the network has no
+/// bundles. Every bundle that must be named is named. The second entry is used only where one name
+/// for each channel is not enough.
 ///
 /// # Panics
 /// Panics if an id in the network is out of range.
-pub fn named(network: &Network) -> Vec<Option<BundleId>> {
+pub fn named(network: &Network) -> Vec<Names> {
     if network.bundles.is_empty() {
         return Vec::new();
     }
     let mut naming = Naming {
         network,
         named: vec![None; network.channels.len()],
+        second: Vec::new(),
         done: vec![false; network.bundles.len()],
         queue: Vec::new(),
     };
@@ -41,17 +45,26 @@ pub fn named(network: &Network) -> Vec<Option<BundleId>> {
             naming.spread();
         }
     }
-    for id in network.channels.ids() {
+    let ids = network.channels.ids();
+    let first = |id: ChannelId| {
         let any = naming.ends(id).into_iter().flatten().next();
-        let named = &mut naming.named[id.index()];
-        *named = named.or(any);
+        naming.named[id.index()].or(any)
+    };
+    let mut named: Vec<Names> = ids.map(|id| [first(id), None]).collect();
+    for (channel, bundle) in naming.second {
+        let [first, second] = &mut named[channel.index()];
+        if *first != Some(bundle) {
+            *second = Some(bundle);
+        }
     }
-    naming.named
+    named
 }
 
 struct Naming<'n> {
     network: &'n Network,
     named: Vec<Option<BundleId>>,
+    /// Channels that name two bundles, with the second one.
+    second: Vec<(ChannelId, BundleId)>,
     /// Bundles that are named, or need not be named.
     done: Vec<bool>,
     queue: Vec<BundleId>,
@@ -127,6 +140,9 @@ impl Naming<'_> {
                 }
                 stack.push((other, Some(channel)));
             }
+        }
+        if let Some(&channel) = network.members(first).first() {
+            self.second.push((channel, first));
         }
         self.reach(first);
     }

@@ -21,6 +21,12 @@ pub const CLOSED_MODULE: Code = Code(235);
 pub const PORT_SIDES_DIFFER: Code = Code(236);
 /// A module port of the graph itself leads to the environment (a note).
 pub const OPEN_PORT: Code = Code(237);
+/// A graph cannot be included.
+pub const NOT_INCLUDED: Code = Code(239);
+/// A channel ends at a module port that an included graph does not have.
+pub const INCLUDED_PORT: Code = Code(240);
+/// A value is given for a size that the graph does not have.
+pub const UNUSED_SIZE: Code = Code(241);
 
 /// The expanded graph exceeds a limit: processes, channels, modules, names, or nesting.
 pub const TOO_MANY_REPLICAS: Code = Code(250);

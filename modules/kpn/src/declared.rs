@@ -191,8 +191,7 @@ pub struct ChannelExtra {
     pub bundle: Option<BundleKind>,
     /// Name of the bundle, if it was declared as a node.
     pub bundle_name: Option<Symbol>,
-    /// Kind of the bundle at the other end of the channel, if both ends are in bundles. Set by
-    /// [`crate::expand`] only, for a channel through a module port.
+    /// Kind of the bundle at the other end of the channel, if both ends state one.
     pub other_bundle: Option<BundleKind>,
     /// `for=`: the pairs of instances that the channel joins. `from_at`, `to_at` and `step` are then
     /// empty.

@@ -10,7 +10,7 @@
 //! - `modules`: `name`, `kind`, `parent` (index of an earlier module), `span`
 //! - `processes`: `name` (unique), `kind`, `module` (index), `load`, `mem`, `span`
 //! - `channels`: `from`, `to`, `type`, `capacity`, `initial`, `tag`, `traffic`, `flow` (`credits`,
-//!   `round-robin`), `bundle`, `bundle_name`, `span`. The ends are `[process, port]`, or a process
+//!   `round-robin`), `bundle`, `bundle_name`, `other_bundle`, `span`. The ends are `[process, port]`, or a process
 //!   name for the ports `out` and `in`, or `null` for the environment.
 //! - `constraints`: `processes` (names), one of `host`, `osprocess`, `colocate`, `separate`, `hold`
 //!   (least and most), `span`. Or `module` (index), one of `whole` (`true`), `prefer`, `span`.

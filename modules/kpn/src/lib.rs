@@ -19,6 +19,7 @@ pub mod arena;
 pub mod breaks;
 pub mod bundles;
 pub mod codes;
+pub mod compose;
 pub mod controls;
 pub mod cycles;
 pub mod declared;

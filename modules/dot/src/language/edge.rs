@@ -52,7 +52,7 @@ impl EdgeDraft {
             Key::Dst => self.dst = named(reading.symbol(attribute)).or(self.dst),
             Key::TailPort => unusual.tail = graphviz_port(reading, attribute),
             Key::HeadPort => unusual.head = graphviz_port(reading, attribute),
-            Key::Bundle => unusual.bundle = reading.read_if_set(attribute, value::bundle),
+            Key::Bundle => unusual.bundle = reading.read_if_set(attribute, value::bundles),
             Key::At => unusual.at_attribute = Some(*attribute),
             Key::For => unusual.loops = Some(*attribute),
             Key::Step => unusual.step = reading.number_if_set(attribute, value::step),
@@ -114,7 +114,7 @@ struct Unusual {
     /// Ports of `tailport=` and `headport=`.
     tail: Option<(Symbol, Span)>,
     head: Option<(Symbol, Span)>,
-    bundle: Option<BundleKind>,
+    bundle: Option<(BundleKind, Option<BundleKind>)>,
     /// `at=` and `for=`, read after all other attributes.
     at_attribute: Option<Attribute>,
     loops: Option<Attribute>,
@@ -300,9 +300,9 @@ impl Edges {
             let extra = ChannelExtra {
                 tag: draft.tag,
                 flow: draft.flow,
-                bundle: unusual.bundle,
+                bundle: unusual.bundle.map(|kinds| kinds.0),
                 bundle_name: None,
-                other_bundle: None,
+                other_bundle: unusual.bundle.and_then(|kinds| kinds.1),
                 pairs: unusual.pairs,
                 from_at: unusual.at.map(|at| at.0),
                 to_at: unusual.at.map(|at| at.1),

@@ -147,6 +147,21 @@ pub(crate) fn bundle(value: &str) -> Result<BundleKind, Misfit> {
     })
 }
 
+/// Parses `bundle=` of an edge: the kind at one end, or the kinds at both ends, separated by a
+/// comma.
+pub(crate) fn bundles(value: &str) -> Result<(BundleKind, Option<BundleKind>), Misfit> {
+    let Some((one, other)) = value.split_once(',') else {
+        return Ok((bundle(value)?, None));
+    };
+    let (one, other) = (bundle(one.trim())?, bundle(other.trim())?);
+    match one.direction() == other.direction() {
+        true => Err(Misfit::of(
+            "one kind, or a kind for each end, such as `scatter, gather`",
+        )),
+        false => Ok((one, Some(other))),
+    }
+}
+
 pub(crate) fn flow(value: &str) -> Result<Flow, Misfit> {
     Flow::from_name(value).ok_or_else(|| {
         let names = Flow::ALL.map(Flow::name);
@@ -248,7 +263,7 @@ pub(crate) fn same(key: Key, a: &str, b: &str) -> bool {
         Key::Cluster | Key::Whole | Key::Wrap | Key::Closed => read(truth, a, b),
         Key::Port => read(direction, a, b),
         Key::Beyond => read(beyond, a, b),
-        Key::Bundle => read(bundle, a, b),
+        Key::Bundle => read(bundles, a, b),
         Key::At => read(at, a, b),
         Key::Step => read(step, a, b),
         _ => read(name, a, b),

@@ -89,6 +89,7 @@ pub(super) fn check(declared: &Declared, diagnostics: &mut Diagnostics) {
             crosses_border(&ports, channel, diagnostics);
         }
     }
+    let mut open = Vec::new();
     for port in &declared.ports {
         let [outside, inside] = joined.get(&port.node).copied().unwrap_or_default();
         let of_graph = ports.module(port).is_none();
@@ -97,14 +98,25 @@ pub(super) fn check(declared: &Declared, diagnostics: &mut Diagnostics) {
         } else if outside == 0 && !of_graph {
             diagnostics.push(unjoined(&ports, port, "outside"));
         } else if of_graph {
-            let name = ports.name(port);
-            let message = format!("module port `{name}` of the graph leads to the environment");
-            diagnostics.push(
-                Diagnostic::note(codes::OPEN_PORT, message)
-                    .at(port.span, "")
-                    .with_note("another graph can include this one and join the port"),
-            );
+            open.push(port);
         }
+    }
+    if let [first, ..] = open[..] {
+        let names: Vec<String> = (open.iter())
+            .map(|port| format!("`{}`", ports.name(port)))
+            .collect();
+        let (plural, verb) = if open.len() == 1 {
+            ("", "leads")
+        } else {
+            ("s", "lead")
+        };
+        let names = names.join(", ");
+        let message = format!("module port{plural} {names} of the graph {verb} to the environment");
+        diagnostics.push(
+            Diagnostic::note(codes::OPEN_PORT, message)
+                .at(first.span, "")
+                .with_note("a graph that includes this one can join them"),
+        );
     }
 }
 

@@ -263,6 +263,17 @@ impl Reader<'_> {
                     .help("add the kind of the bundle, for example `\"bundle\": \"select\"`"),
             );
         }
+        if let Some(other) = channel.other_bundle
+            && channel
+                .bundle
+                .is_none_or(|one| one.direction() == other.direction())
+        {
+            let at = self.here(raw.get());
+            let message = "`bundle` and `other_bundle` are not the kinds of two ends";
+            self.push(Diagnostic::error(MALFORMED, message).at(at, "").help(
+                "use `other_bundle` only if `bundle` is the kind of the bundle at the other end",
+            ));
+        }
         let extra = if channel.tag.is_some() || channel.flow.is_some() || channel.bundle.is_some() {
             let bundle_name = channel.bundle_name.map(|name| self.intern(&name));
             self.declared.add_extra(ChannelExtra {
@@ -270,6 +281,7 @@ impl Reader<'_> {
                 flow: channel.flow,
                 bundle: channel.bundle,
                 bundle_name,
+                other_bundle: channel.other_bundle,
                 span,
                 ..ChannelExtra::default()
             })

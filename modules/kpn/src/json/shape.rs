@@ -99,6 +99,7 @@ pub(super) struct ChannelJson<'a> {
     pub(super) bundle: Option<BundleKind>,
     #[serde(borrow)]
     pub(super) bundle_name: Option<Cow<'a, str>>,
+    pub(super) other_bundle: Option<BundleKind>,
     pub(super) span: Option<GivenSpan>,
 }
 

@@ -6,7 +6,7 @@ use crate::bundles;
 use crate::controls;
 use crate::declared::{BundleKind, Constraint, ConstraintTarget, Direction, Flow};
 use crate::mapping::{Binding, Mapping};
-use crate::network::{BundleId, ChannelId, Joined, Network, PortId};
+use crate::network::{ChannelId, Joined, Network, PortId};
 use crate::source::{Source, Span};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -142,6 +142,8 @@ struct ChannelJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     bundle_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    other_bundle: Option<BundleKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<SpanJson>,
 }
 
@@ -151,12 +153,12 @@ fn is_zero(number: &u32) -> bool {
 
 fn channels<'a>(
     network: &'a Network,
-    named: &'a [Option<BundleId>],
+    named: &'a [bundles::Names],
 ) -> impl Iterator<Item = ChannelJson<'a>> {
     network.joins().map(move |joined| match joined {
         Joined::Channel(channel) => {
-            let bundle = named.get(channel.index()).copied().flatten();
-            channel_json(network, channel, bundle)
+            let bundles = named.get(channel.index()).copied().unwrap_or_default();
+            channel_json(network, channel, bundles)
         }
         Joined::Closed(port) => environment_json(network, port),
     })
@@ -184,14 +186,15 @@ fn environment_json(network: &Network, port: PortId) -> ChannelJson<'_> {
         flow: None,
         bundle: network.port_bundle(port),
         bundle_name: None,
+        other_bundle: None,
         span: span(network, network.port_span(port)),
     }
 }
 
-fn channel_json(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> ChannelJson<'_> {
+fn channel_json(network: &Network, id: ChannelId, bundles: bundles::Names) -> ChannelJson<'_> {
     let channel = &network.channels[id];
     let terms = network.terms(id);
-    let bundle = bundle.map(|b| &network.bundles[b]);
+    let [bundle, other] = bundles.map(|bundle| bundle.map(|b| &network.bundles[b]));
     ChannelJson {
         from: Some(end(network, channel.from)),
         to: Some(end(network, channel.to)),
@@ -203,6 +206,7 @@ fn channel_json(network: &Network, id: ChannelId, bundle: Option<BundleId>) -> C
         flow: terms.flow,
         bundle: bundle.map(|b| b.kind),
         bundle_name: bundle.and_then(|b| b.name).map(|name| network.name(name)),
+        other_bundle: other.map(|b| b.kind),
         span: span(network, channel.span),
     }
 }

@@ -1,0 +1,227 @@
+//! Reads a graph together with the graphs that it includes.
+
+use crate::codes;
+use crate::front_end::FrontEnd;
+use crate::library_networks;
+use crate::registry::Registry;
+use graphmap_kpn::codes::{NOT_INCLUDED, UNUSED_SIZE};
+use graphmap_kpn::compose::{self, Included, Request};
+use graphmap_kpn::declared::Declared;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::input::{self, Limit};
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::sizes::Given;
+use graphmap_kpn::source::SourceMap;
+use std::path::{Path, PathBuf};
+
+/// Limit on the number of included graphs. Without a limit, a few files that include each other
+/// twice could stand for billions.
+const MOST_INCLUDED: usize = 10_000;
+
+/// How a graph is read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Values that replace sizes of the graph (`-D`).
+    pub sizes: Given,
+    /// Values that replace sizes of the graph if it has them and [`sizes`](Self::sizes) does not set
+    /// them.
+    pub default_sizes: Given,
+    /// Folders in which included files are searched, after the folder of the file that includes
+    /// them (`-I`).
+    pub folders: Vec<PathBuf>,
+}
+
+/// A graph, and the files that it includes.
+pub(crate) struct Read {
+    pub(crate) declared: Declared,
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) diagnostics: Diagnostics,
+}
+
+/// A text to read, and its name in diagnostics.
+pub(crate) struct Text<'a> {
+    pub(crate) front_end: &'a dyn FrontEnd,
+    pub(crate) name: &'a str,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Reads a graph and those that it includes, for a picture if `picture` is true.
+///
+/// # Errors
+/// Returns all errors in the texts.
+pub(crate) fn read(
+    registry: &Registry,
+    text: Text<'_>,
+    options: &ReadOptions,
+    sources: &mut SourceMap,
+    picture: bool,
+) -> Result<Read, Diagnostics> {
+    let Text {
+        front_end,
+        name,
+        bytes,
+    } = text;
+    let mut sizes = options.default_sizes.clone();
+    for (name, value) in options.sizes.iter() {
+        sizes.set(name, value);
+    }
+    let (declared, mut diagnostics) = match picture {
+        true => front_end.read_picture(name, bytes, &sizes, sources)?,
+        false => front_end.read(name, bytes, &sizes, sources)?,
+    };
+    let mut reader = Reader {
+        registry,
+        folders: &options.folders,
+        sources,
+        files: Vec::new(),
+        included: 0,
+    };
+    let mut declared = compose::compose(
+        declared,
+        name,
+        &sizes,
+        &mut |request, diagnostics| reader.read(request, diagnostics),
+        &mut diagnostics,
+    );
+    let files = reader.files;
+    declared.sources = sources.clone();
+    report_unused(&options.sizes, &declared, &mut diagnostics);
+    match diagnostics.has_errors() {
+        true => Err(diagnostics),
+        false => Ok(Read {
+            declared,
+            files,
+            diagnostics,
+        }),
+    }
+}
+
+/// Reports given values for sizes that the graph does not have.
+fn report_unused(sizes: &Given, declared: &Declared, diagnostics: &mut Diagnostics) {
+    let known = || declared.sizes.iter().map(|name| &**name);
+    for (name, _) in sizes.iter() {
+        if known().any(|known| known == name) {
+            continue;
+        }
+        let message = format!("the graph `{}` has no size `{name}`", declared.name);
+        let error = Diagnostic::error(UNUSED_SIZE, message);
+        let all: Vec<String> = known().map(|name| format!("`{name}`")).collect();
+        diagnostics.push(match nearest(name, known()) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None if all.is_empty() => error.help(format!(
+                "define it in the graph, such as `sizes=\"{name}=8\"`, and use it for a number: \
+                 `replicas=\"{name}\"`"
+            )),
+            None => error.help(format!("its sizes are {}", all.join(", "))),
+        });
+    }
+}
+
+/// Reads included graphs.
+struct Reader<'a> {
+    registry: &'a Registry,
+    folders: &'a [PathBuf],
+    sources: &'a mut SourceMap,
+    files: Vec<PathBuf>,
+    included: usize,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, request: &Request<'_>, diagnostics: &mut Diagnostics) -> Option<Included> {
+        self.included += 1;
+        if self.included > MOST_INCLUDED {
+            if self.included == MOST_INCLUDED + 1 {
+                let message = format!("more than {MOST_INCLUDED} graphs are included");
+                let error = Diagnostic::error(NOT_INCLUDED, message).at(request.span, "");
+                diagnostics.push(error.help("use `replicas=` to repeat a network"));
+            }
+            return None;
+        }
+        let result = if is_library_name(request.file) {
+            self.of_library(request)
+        } else {
+            self.of_file(request)
+        };
+        match result {
+            Ok((included, found)) => {
+                diagnostics.append(found);
+                Some(included)
+            }
+            Err(found) => {
+                diagnostics.append(found);
+                None
+            }
+        }
+    }
+
+    fn of_library(
+        &mut self,
+        request: &Request<'_>,
+    ) -> Result<(Included, Diagnostics), Diagnostics> {
+        let name = request.file;
+        let Some(text) = library_networks::text(name) else {
+            let message = format!("the library has no network `{name}`");
+            let error = Diagnostic::error(NOT_INCLUDED, message).at(request.span, "");
+            let names = || library_networks::names();
+            return Err(match nearest(name, names()) {
+                Some(near) => error.help(format!("did you mean `{near}`?")),
+                None => {
+                    let all: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+                    error.help(format!("its networks are {}", all.join(", ")))
+                }
+            }
+            .help(format!(
+                "name a file with its extension: `use=\"{name}.dot\"`"
+            ))
+            .into());
+        };
+        let identity = format!("{}{name}.dot", library_networks::PREFIX);
+        let front_end = crate::front_end::Dot;
+        let bytes = text.as_bytes().to_vec();
+        let (declared, found) = front_end.read(&identity, bytes, request.sizes, self.sources)?;
+        Ok((Included { identity, declared }, found))
+    }
+
+    fn of_file(&mut self, request: &Request<'_>) -> Result<(Included, Diagnostics), Diagnostics> {
+        let at = |error: Diagnostic| Diagnostics::from(error.at(request.span, ""));
+        let path = self.find(request).map_err(at)?;
+        let name = path.display().to_string();
+        let Some(front_end) = self.registry.front_end_of(&path) else {
+            let message = format!("unknown format of the included file `{name}`");
+            return Err(at(Diagnostic::error(codes::UNKNOWN_FORMAT, message)));
+        };
+        let bytes = input::bytes(&path, Limit::NETWORK)
+            .map_err(|why| at(codes::cannot_read(&name, &why)))?;
+        let (declared, found) = front_end.read(&name, bytes, request.sizes, self.sources)?;
+        self.files.push(path);
+        let identity = name;
+        Ok((Included { identity, declared }, found))
+    }
+
+    /// Returns the path of an included file: in the folder of the file that includes it, or in the
+    /// first of the other folders that has it.
+    fn find(&self, request: &Request<'_>) -> Result<PathBuf, Diagnostic> {
+        let file = Path::new(request.file);
+        let own = Path::new(request.from).parent().unwrap_or(Path::new(""));
+        let folders = std::iter::once(own).chain(self.folders.iter().map(PathBuf::as_path));
+        let mut paths = folders.map(|folder| folder.join(file));
+        if let Some(found) = paths.clone().find(|path| path.exists()) {
+            return Ok(found);
+        }
+        let first = paths.next().unwrap_or_default();
+        let message = format!("the included file `{}` does not exist", first.display());
+        let mut error = Diagnostic::error(NOT_INCLUDED, message);
+        let others: Vec<String> = (self.folders.iter())
+            .map(|folder| format!("`{}`", folder.display()))
+            .collect();
+        if !others.is_empty() {
+            error = error.with_note(format!("nor in {}", others.join(", ")));
+        }
+        Err(error.help("name a folder to search in: `-I DIR`"))
+    }
+}
+
+/// Returns true if `use=` names a network of the library: a word without extension and folder.
+fn is_library_name(file: &str) -> bool {
+    !file.contains(['.', '/', '\\'])
+}
