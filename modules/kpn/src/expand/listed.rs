@@ -34,7 +34,8 @@ impl Expansion<'_> {
         let depth = shared(channel.from).min(shared(channel.to));
         let own = |end: EndDecl| {
             let path: &[ScopeId] = scopes.node_path(end.node);
-            scopes.count(path.get(depth..).unwrap_or_default())
+            let own = path.get(depth..).unwrap_or_default();
+            (!own.is_empty()).then(|| scopes.count(own))
         };
         let counts = (own(channel.from), own(channel.to));
         let instances = scopes.count(&around[..depth]);
@@ -59,7 +60,7 @@ impl Expansion<'_> {
                         end.node.is_some() && flat(*number, *count).is_none()
                     })
             });
-            if let Some((end, number, count)) = outside {
+            if let Some((end, number, Some(count))) = outside {
                 let name = end
                     .node
                     .map_or("NULL", |n| self.declared.name(self.declared.nodes[n].name));
@@ -98,10 +99,10 @@ impl Expansion<'_> {
         extra: Option<std::num::NonZeroU32>,
         instance: u64,
         (from, to): InstancePair,
-        counts: (u64, u64),
+        counts: (Option<u64>, Option<u64>),
     ) {
-        let end = |end: EndDecl, number: i32, count: u64| {
-            let flat = flat(number, count).map(|i| instance * count + i);
+        let end = |end: EndDecl, number: i32, count: Option<u64>| {
+            let flat = flat(number, count).map(|i| instance * count.unwrap_or(1) + i);
             self.instance(end, flat)
         };
         let ends = (
@@ -122,8 +123,12 @@ impl Expansion<'_> {
     }
 }
 
-/// Returns the instance with a number that counts from 1, or `None` if there is none.
-fn flat(number: i32, count: u64) -> Option<u64> {
+/// Returns the index of the instance with a number, or `None` if there is none. `count` is the
+/// number of instances. An end that is not repeated (`None`) has index 0 for all numbers.
+fn flat(number: i32, count: Option<u64>) -> Option<u64> {
+    let Some(count) = count else {
+        return Some(0);
+    };
     let index = u64::try_from(i64::from(number) - 1).ok()?;
     (index < count).then_some(index)
 }
