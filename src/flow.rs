@@ -128,10 +128,9 @@ impl Registry {
             bytes,
         };
         let result = include::read(self, text, options, &mut sources, false);
-        let result = result.map(|read| {
-            let mut found = read.diagnostics;
-            found.append(levels.set_graph_levels(&read.declared.levels));
-            (read.declared, found)
+        let result = result.map(|(declared, mut found)| {
+            found.append(levels.set_graph_levels(&declared.levels));
+            (declared, found)
         });
         Diagnosed::of(taken(result, &levels), &sources, Report::default())
     }

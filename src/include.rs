@@ -31,13 +31,6 @@ pub struct ReadOptions {
     pub folders: Vec<PathBuf>,
 }
 
-/// A graph, and the files that it includes.
-pub(crate) struct Read {
-    pub(crate) declared: Declared,
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) diagnostics: Diagnostics,
-}
-
 /// A text to read, and its name in diagnostics.
 pub(crate) struct Text<'a> {
     pub(crate) front_end: &'a dyn FrontEnd,
@@ -45,7 +38,8 @@ pub(crate) struct Text<'a> {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Reads a graph and those that it includes, for a picture if `picture` is true.
+/// Reads a graph and those that it includes, for a picture if `picture` is true. Returns it with
+/// all warnings. Its sources are all texts that were read.
 ///
 /// # Errors
 /// Returns all errors in the texts.
@@ -55,7 +49,7 @@ pub(crate) fn read(
     options: &ReadOptions,
     sources: &mut SourceMap,
     picture: bool,
-) -> Result<Read, Diagnostics> {
+) -> Result<(Declared, Diagnostics), Diagnostics> {
     let Text {
         front_end,
         name,
@@ -73,7 +67,6 @@ pub(crate) fn read(
         registry,
         folders: &options.folders,
         sources,
-        files: Vec::new(),
         included: 0,
     };
     let mut declared = compose::compose(
@@ -83,16 +76,11 @@ pub(crate) fn read(
         &mut |request, diagnostics| reader.read(request, diagnostics),
         &mut diagnostics,
     );
-    let files = reader.files;
     declared.sources = sources.clone();
     report_unused(&options.sizes, &declared, &mut diagnostics);
     match diagnostics.has_errors() {
         true => Err(diagnostics),
-        false => Ok(Read {
-            declared,
-            files,
-            diagnostics,
-        }),
+        false => Ok((declared, diagnostics)),
     }
 }
 
@@ -122,7 +110,6 @@ struct Reader<'a> {
     registry: &'a Registry,
     folders: &'a [PathBuf],
     sources: &'a mut SourceMap,
-    files: Vec<PathBuf>,
     included: usize,
 }
 
@@ -193,7 +180,6 @@ impl Reader<'_> {
         let bytes = input::bytes(&path, Limit::NETWORK)
             .map_err(|why| at(codes::cannot_read(&name, &why)))?;
         let (declared, found) = front_end.read(&name, bytes, request.sizes, self.sources)?;
-        self.files.push(path);
         let identity = name;
         Ok((Included { identity, declared }, found))
     }

@@ -286,10 +286,24 @@ class Files:
     def __copy__(self) -> Files: ...
     def __deepcopy__(self, known: object, /) -> Files: ...
 
-def read(path: str | os.PathLike[str], /) -> Network:
+def read(
+    path: str | os.PathLike[str],
+    /,
+    *,
+    sizes: dict[str, int] | None = None,
+    include: list[str | os.PathLike[str]] | None = None,
+) -> Network:
     """Reads and checks the graph file at a path. The extension selects the language: `.dot`, `.gv` or `.json`."""
 
-def read_text(text: str | bytes, /, format: str = "dot", name: str = "<text>") -> Network:
+def read_text(
+    text: str | bytes,
+    /,
+    format: str = "dot",
+    name: str = "<text>",
+    *,
+    sizes: dict[str, int] | None = None,
+    include: list[str | os.PathLike[str]] | None = None,
+) -> Network:
     """Reads and checks a string or bytes in a language, `dot` or `json`."""
 
 def from_networkx(

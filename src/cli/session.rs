@@ -196,13 +196,14 @@ impl<'t> Session<'t> {
                 bytes,
             };
             let result = include::read(s.registry, text, &options, &mut s.sources, picture);
-            let result = result.map(|read| {
-                let unknown = s.levels.set_graph_levels(&read.declared.levels);
+            if let Ok((declared, _)) = &result {
+                let unknown = s.levels.set_graph_levels(&declared.levels);
                 s.report_all(unknown);
-                read.files.iter().for_each(|file| s.remember(file));
-                s.report_unused_sizes(&read.declared);
-                (read.declared, read.diagnostics)
-            });
+                // Names of texts that are not files do not exist.
+                let names = declared.sources.sources().map(|source| source.name());
+                names.for_each(|name| s.remember(Path::new(name)));
+                s.report_unused_sizes(declared);
+            }
             s.take(Exit::Graph, result)
         })
     }

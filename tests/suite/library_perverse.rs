@@ -199,6 +199,7 @@ impl FrontEnd for Odd {
         &self,
         _: &str,
         _: Vec<u8>,
+        _: &graphmap::Given,
         _: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         self.end(Declared::default())

@@ -29,6 +29,7 @@ mod cli_rules;
 mod cli_run;
 mod cli_run_ranks;
 mod cli_signals;
+mod cli_sizes;
 mod cli_terminal;
 mod consumers;
 mod contributing;

@@ -183,6 +183,7 @@ impl<'a> Expansion<'a> {
             skeleton: declared.skeleton.clone(),
             types: declared.types.clone(),
             levels: declared.levels.clone(),
+            sizes: declared.sizes.clone(),
             ..Declared::default()
         };
         let module_base = Vec::with_capacity(declared.modules.len());

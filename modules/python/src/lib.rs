@@ -17,40 +17,67 @@ mod waiting;
 
 use diagnostics::{Diagnostic, GraphmapError, Place, raised};
 use files::Files;
+use graphmap::ReadOptions;
 use network::Network;
 use parts::{Channel, Module, Process};
 use plan::{OsProcess, Plan};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use registry::REGISTRY;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use waiting::run_detached;
 
 /// Reads and checks the graph file at a path. The extension selects the language: `.dot`, `.gv` or
-/// `.json`.
+/// `.json`. `sizes` replaces sizes of the graph. Included files are searched in the folder of the
+/// file that includes them, then in the folders `include`.
 ///
 /// Raises GraphmapError with all errors of the file.
 #[pyfunction]
-#[pyo3(signature = (path, /))]
-fn read(py: Python<'_>, path: PathBuf) -> PyResult<Network> {
-    let network = run_detached(py, || Network::checked(REGISTRY.read(path)?))?;
+#[pyo3(signature = (path, /, *, sizes = None, include = None))]
+fn read(
+    py: Python<'_>,
+    path: PathBuf,
+    sizes: Option<BTreeMap<String, i64>>,
+    include: Option<Vec<PathBuf>>,
+) -> PyResult<Network> {
+    let options = options(sizes, include);
+    let network = run_detached(py, move || {
+        Network::checked(REGISTRY.read_with(path, &options)?)
+    })?;
     network.map_err(|error| raised(py, error))
 }
 
+fn options(sizes: Option<BTreeMap<String, i64>>, include: Option<Vec<PathBuf>>) -> ReadOptions {
+    ReadOptions {
+        sizes: sizes.unwrap_or_default().into_iter().collect(),
+        folders: include.unwrap_or_default(),
+        ..ReadOptions::default()
+    }
+}
+
 /// Reads and checks a string or bytes in a language, `dot` or `json`. `name` is the name of the
-/// text in diagnostics.
+/// text in diagnostics, and its folder is the first in which included files are searched. `sizes`
+/// and `include` are as for `read`.
 ///
 /// Raises GraphmapError with all errors of the text.
 #[pyfunction]
-#[pyo3(signature = (text, /, format = "dot", name = "<text>"))]
-fn read_text(text: &Bound<'_, PyAny>, format: &str, name: &str) -> PyResult<Network> {
+#[pyo3(signature = (text, /, format = "dot", name = "<text>", *, sizes = None, include = None))]
+fn read_text(
+    text: &Bound<'_, PyAny>,
+    format: &str,
+    name: &str,
+    sizes: Option<BTreeMap<String, i64>>,
+    include: Option<Vec<PathBuf>>,
+) -> PyResult<Network> {
     let py = text.py();
     let bytes = match text.cast::<PyBytes>() {
         Ok(bytes) => bytes.as_bytes().to_vec(),
         Err(_) => text.extract::<String>()?.into_bytes(),
     };
     let (format, name) = (format.to_owned(), name.to_owned());
-    let read = move || Network::checked(REGISTRY.read_text(&format, &name, bytes)?);
+    let options = options(sizes, include);
+    let read = move || Network::checked(REGISTRY.read_text_with(&format, &name, bytes, &options)?);
     let network = run_detached(py, read)?;
     network.map_err(|error| raised(py, error))
 }

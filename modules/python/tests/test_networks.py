@@ -33,6 +33,20 @@ class Reading(unittest.TestCase):
         # A path can be a string.
         self.assertEqual(len(graphmap.read(str(GRAPHS / "farm.dot"))), 21)
 
+    def test_sizes_and_included_files_are_given(self):
+        with tempfile.TemporaryDirectory() as folder:
+            parts = pathlib.Path(folder, "parts")
+            parts.mkdir()
+            (parts / "p.dot").write_text('digraph p { sizes="k=2"; in [port=in]; in -> x [bundle=scatter]; x [replicas="k"]; }')
+            path = pathlib.Path(folder, "main.dot")
+            path.write_text('digraph { sizes="n=3"; P [use="p.dot"]; a -> P; b [replicas="n"]; }')
+            network = graphmap.read(path, sizes={"n": 5, "P.k": 4}, include=[parts])
+            self.assertEqual(len(network), 1 + 4 + 5)
+            with self.assertRaises(graphmap.GraphmapError) as raised:
+                graphmap.read(path, sizes={"m": 5}, include=[parts])
+            self.assertIn("no size `m`", str(raised.exception))
+        self.assertEqual(len(graphmap.read_text('digraph { a [replicas="n"]; }', sizes={"n": 7})), 7)
+
     def test_processes_channels_and_modules_have_what_was_drawn(self):
         network = graphmap.read_text(FARM, name="farm.dot")
         processes = {p.name: p for p in network.processes}

@@ -1,0 +1,483 @@
+//! Sizes, formulas for instances, module ports and included graphs: from text to channels.
+
+use graphmap_dot::language::load_with;
+use graphmap_kpn::compose::{Included, compose};
+use graphmap_kpn::declared::Declared;
+use graphmap_kpn::diagnostic::{Diagnostics, Severity};
+use graphmap_kpn::expand::expand;
+use graphmap_kpn::sizes::Given;
+use graphmap_kpn::source::SourceMap;
+use std::collections::HashMap;
+
+/// Reads a graph with values for its sizes. Included files are those of `files`. Returns the
+/// expanded declarations, or the codes of all diagnostics if there are errors.
+fn expanded(text: &str, given: &Given, files: &[(&str, &str)]) -> Result<Declared, Vec<String>> {
+    let mut sources = SourceMap::new();
+    let mut found = Diagnostics::new();
+    let codes = |found: &Diagnostics| -> Vec<String> {
+        let errors = found.iter().filter(|d| d.severity == Severity::Error);
+        errors
+            .map(|d| format!("{} {}", d.code, d.message))
+            .collect()
+    };
+    let declared = load_with(given, &mut sources, "t.dot", text.into(), &mut found);
+    let Some(declared) = declared else {
+        return Err(codes(&found));
+    };
+    let files: HashMap<&str, &str> = files.iter().copied().collect();
+    let composed = compose(
+        declared,
+        "t.dot",
+        given,
+        &mut |request, found| {
+            let text = files.get(request.file).expect("the test has this file");
+            let bytes = text.as_bytes().to_vec();
+            let declared = load_with(request.sizes, &mut sources, request.file, bytes, found)?;
+            let identity = request.file.to_owned();
+            Some(Included { identity, declared })
+        },
+        &mut found,
+    );
+    if found.has_errors() {
+        return Err(codes(&found));
+    }
+    match expand(composed) {
+        Ok((declared, _)) => Ok(declared),
+        Err(found) => Err(codes(&found)),
+    }
+}
+
+/// Returns the channels of a graph in order, as `writer.port -> reader.port`.
+fn channels(declared: &Declared) -> Vec<String> {
+    let channels = declared.channels.iter().map(|channel| {
+        let end = |end: graphmap_kpn::declared::EndDecl| match end.node {
+            Some(node) => {
+                let node = declared.name(declared.nodes[node].name);
+                match declared.name(end.port) {
+                    "in" | "out" => node.to_owned(),
+                    port => format!("{node}.{port}"),
+                }
+            }
+            None => "NULL".to_owned(),
+        };
+        let capacity = match channel.capacity {
+            Some(capacity) => format!(" [{capacity}]"),
+            None => String::new(),
+        };
+        format!("{} -> {}{capacity}", end(channel.from), end(channel.to))
+    });
+    channels.collect()
+}
+
+fn of(text: &str) -> Vec<String> {
+    channels(&expanded(text, &Given::default(), &[]).unwrap())
+}
+
+fn errors(text: &str) -> Vec<String> {
+    expanded(text, &Given::default(), &[]).unwrap_err()
+}
+
+#[test]
+fn expressions_stand_for_numbers_everywhere() {
+    let text = r#"digraph {
+        sizes="n=3, m=n-1";
+        a -> b [bundle=scatter, capacity="2*m", tag="n", initial="m", traffic="n^2"];
+        b [replicas="n", load="n+1", mem="n", hold="1..n"];
+        a [osprocess="m-2"];
+        c -> d [at="n, 1", capacity="n"];
+        c [replicas="n+1"]; d [replicas="m"];
+        c -> NULL [at="1"]; c -> NULL [at=2]; c -> NULL [at="n+1"]; NULL -> d [at="m"];
+    }"#;
+    let declared = expanded(text, &Given::default(), &[]).unwrap();
+    let all = channels(&declared);
+    assert_eq!(all[0..3], ["a -> b1 [4]", "a -> b2 [4]", "a -> b3 [4]"]);
+    assert_eq!(all[3], "c3 -> d1 [3]");
+    let first = &declared.channels[0];
+    let extra = declared.extra(first).unwrap();
+    assert_eq!((extra.tag, first.initial, first.traffic), (Some(3), 2, 9.0));
+    assert_eq!(declared.nodes.values().nth(1).unwrap().load, 4.0);
+    assert_eq!(declared.sizes, ["m", "n"]);
+}
+
+#[test]
+fn the_innermost_definition_of_a_size_counts() {
+    let text = r#"digraph {
+        subgraph cluster_a { x [replicas="n"]; sizes="n=2"; }
+        subgraph cluster_b { y [replicas="n"]; }
+        y -> NULL; x -> NULL;
+        sizes="n=3";
+    }"#;
+    assert_eq!(of(text).len(), 5);
+    let given: Given = [("n", 4)].into_iter().collect();
+    let declared = expanded(text, &given, &[]).unwrap();
+    assert_eq!(channels(&declared).len(), 6);
+}
+
+#[test]
+fn a_given_size_needs_no_definition() {
+    let text = r#"digraph { a -> b [bundle=scatter]; b [replicas="k"]; }"#;
+    let given: Given = [("k", 2)].into_iter().collect();
+    let declared = expanded(text, &given, &[]).unwrap();
+    assert_eq!(channels(&declared), ["a -> b1", "a -> b2"]);
+    assert_eq!(declared.sizes, ["k"]);
+    assert_eq!(
+        errors(r#"digraph { sizes="m=1"; b [replicas="k"]; }"#),
+        ["G0231 the size `k` is not defined"]
+    );
+}
+
+#[test]
+fn errors_of_definitions_are_reported_together_and_once() {
+    let text = r#"digraph {
+        sizes="a=b, b=c+a, c=1, d=7/2, e=d, f=1, f=2, g=(1";
+        x [replicas="a"]; y [replicas="e"]; z [replicas="c-2"];
+    }"#;
+    assert_eq!(
+        errors(text),
+        [
+            "G0232 circular definition of sizes: `a` uses `b` uses `a`",
+            "G0230 `7/2` has no value",
+            "G0232 the size `f` is defined twice",
+            "G0230 `(1` is not an expression",
+            "G0206 `c-2 = -1` is not a value of `replicas`",
+        ]
+    );
+}
+
+#[test]
+fn a_long_chain_of_definitions_has_a_value() {
+    let mut list = "s0=1".to_owned();
+    for i in 1..20_000 {
+        list = format!("s{i}=s{}+1, {list}", i - 1);
+    }
+    let text = format!("digraph {{ sizes=\"{list}\"; a [replicas=\"s19999/10000\"]; }}");
+    let declared = expanded(&text, &Given::default(), &[]).unwrap();
+    assert_eq!(declared.nodes.len(), 2);
+}
+
+#[test]
+fn formulas_select_the_instances() {
+    let text = r#"digraph {
+        sizes="n=6";
+        a [replicas="n"]; b [replicas="n/2"];
+        a -> b [for="i=1..n/2", at="2*i, i"];
+        a -> NULL [for="i=1..n/2", at="2*i-1"];
+    }"#;
+    assert_eq!(
+        of(text),
+        [
+            "a2 -> b1",
+            "a4 -> b2",
+            "a6 -> b3",
+            "a1 -> NULL",
+            "a3 -> NULL",
+            "a5 -> NULL"
+        ]
+    );
+}
+
+#[test]
+fn inner_loops_use_the_outer_variables() {
+    let text = r#"digraph {
+        a [replicas=3]; b [replicas=3];
+        a -> b [for="i=1..3, j=i..3", at="i, j", bundle="switch,gather"];
+    }"#;
+    let expected = [
+        "a1 -> b1", "a1 -> b2", "a1 -> b3", "a2 -> b2", "a2 -> b3", "a3 -> b3",
+    ];
+    assert_eq!(of(text), expected);
+}
+
+#[test]
+fn formulas_are_repeated_with_the_cluster_around_them() {
+    let text = r#"digraph {
+        subgraph cluster_m {
+            replicas=2;
+            c [replicas=3];
+            c -> c [for="i=1..3", at="i, i+1", beyond=NULL];
+            NULL -> c [at=first];
+        }
+    }"#;
+    assert_eq!(
+        of(text)[..6],
+        [
+            "c1_1 -> c1_2",
+            "c1_2 -> c1_3",
+            "c1_3 -> NULL",
+            "c2_1 -> c2_2",
+            "c2_2 -> c2_3",
+            "c2_3 -> NULL"
+        ]
+    );
+    // Outside of the cluster, the number counts through all instances.
+    let text = r#"digraph {
+        subgraph cluster_m { replicas=2; c [replicas=3]; }
+        c -> c [for="i=1..3", at="i, i+3"];
+    }"#;
+    assert_eq!(of(text), ["c1_1 -> c2_1", "c1_2 -> c2_2", "c1_3 -> c2_3"]);
+}
+
+#[test]
+fn errors_of_loops_have_codes() {
+    let cases = [
+        ("for=\"i=1..3\"", "G0238 `for=` without `at=`"),
+        ("for=\"i=1\", at=\"i\"", "G0238 `i=1` is not a loop"),
+        (
+            "for=\"i=1..2, i=1..2\", at=\"i\"",
+            "G0238 two loops have the variable `i`",
+        ),
+        (
+            "for=\"i=1..9\", at=\"i\"",
+            "G0253 `at=` has the value 5, but `a` has 4 instances",
+        ),
+        (
+            "for=\"i=1..3\", at=\"i, i, i\"",
+            "G0238 `i, i, i` does not select a writer and a reader",
+        ),
+        (
+            "for=\"i=1..10^18\", at=\"i\"",
+            "G0250 `for=` makes more than 268435456 channels",
+        ),
+        ("for=\"i=1..3\", at=\"i/2\"", "G0230 `i/2` has no value"),
+        (
+            "for=\"i=1..k\", at=\"i\"",
+            "G0231 the size `k` is not defined",
+        ),
+        (
+            "for=\"i=1..3\", at=\"i\", step=1",
+            "G0238 `for=` and `step=` or `wrap=` contradict each other",
+        ),
+    ];
+    for (attributes, expected) in cases {
+        let text = format!("digraph {{ a [replicas=4]; a -> b [{attributes}]; }}");
+        assert_eq!(errors(&text), [expected], "{attributes}");
+    }
+}
+
+#[test]
+fn channels_at_a_module_port_are_one() {
+    let text = r#"digraph {
+        start -> receive [capacity=7];
+        subgraph cluster_c {
+            receive [port=in]; send [port=out];
+            element [replicas=3];
+            receive -> element [dst=prev, at=first];
+            element -> element [src=next, dst=prev, step=1];
+            element -> send [src=next, at=last];
+        }
+        send -> end;
+    }"#;
+    assert_eq!(
+        of(text),
+        [
+            "start -> element1.prev [7]",
+            "element1.next -> element2.prev",
+            "element2.next -> element3.prev",
+            "element3.next -> end"
+        ]
+    );
+}
+
+#[test]
+fn ports_of_repeated_and_nested_modules_are_joined_by_instance() {
+    let text = r#"digraph {
+        source -> outer [bundle=scatter];
+        subgraph cluster_o {
+            replicas=2; outer [port=in]; back [port=out];
+            outer -> inner [bundle=scatter];
+            subgraph cluster_i {
+                replicas=2; closed=true; inner [port=in]; result [port=out];
+                inner -> x -> result;
+            }
+            result -> back;
+        }
+        back -> sink;
+    }"#;
+    assert_eq!(
+        of(text),
+        [
+            "source -> x1_1",
+            "source -> x1_2",
+            "source -> x2_1",
+            "source -> x2_2",
+            "x1_1 -> sink",
+            "x1_2 -> sink",
+            "x2_1 -> sink",
+            "x2_2 -> sink"
+        ]
+    );
+}
+
+#[test]
+fn channels_pass_from_port_to_port_and_to_the_environment() {
+    let text = r#"digraph {
+        subgraph cluster_a { in_a [port=in]; out_a [port=out]; in_a -> out_a; x -> y; }
+        subgraph cluster_b { in_b [port=in]; in_b -> z; }
+        NULL -> q [port_of=none];
+        p -> in_a; out_a -> in_b; q -> NULL;
+        subgraph cluster_c { in_c [port=in]; in_c -> NULL; }
+        r -> in_c;
+    }"#
+    .replace(" [port_of=none]", "");
+    let all = of(&text);
+    assert!(all.contains(&"p -> z".to_owned()), "{all:?}");
+    assert!(all.contains(&"r -> NULL".to_owned()), "{all:?}");
+}
+
+#[test]
+fn the_order_at_a_bundle_is_that_of_the_outer_edges() {
+    let text = r#"digraph {
+        subgraph cluster_a { out_a [port=out]; x -> out_a; }
+        subgraph cluster_b { out_b [port=out]; y -> out_b; }
+        out_b -> sink [bundle=gather];
+        out_a -> sink [bundle=gather];
+    }"#;
+    assert_eq!(of(text), ["y -> sink", "x -> sink"]);
+}
+
+#[test]
+fn misuse_of_ports_is_reported_with_codes() {
+    let codes = |text: &str| -> Vec<String> {
+        let all = errors(text);
+        all.iter().map(|error| error[..5].to_owned()).collect()
+    };
+    let cluster = |inside: &str, outside: &str| {
+        format!("digraph {{ subgraph cluster_c {{ {inside} }} {outside} }}")
+    };
+    let cases = [
+        ("p [port=in]; p -> x;", "", "G0234"),
+        ("p [port=in]; x;", "a -> p;", "G0234"),
+        ("p [port=in]; p -> x; x -> p;", "a -> p;", "G0233"),
+        ("p [port=in]; p -> x;", "p -> a; a -> p;", "G0233"),
+        ("p [port=in]; p -> x;", "a -> p [dst=q];", "G0233"),
+        ("p [port=in, load=2]; p -> x;", "a -> p;", "G0205"),
+        ("p [port=in, replicas=2]; p -> x;", "a -> p;", "G0205"),
+        ("p [port=up]; p -> x;", "a -> p;", "G0206"),
+        ("closed=true; x;", "a -> x;", "G0235"),
+        (
+            "p [port=in]; p -> x [type=u8];",
+            "a -> p [type=u16];",
+            "G0236",
+        ),
+        ("x [name=y];", "a -> x;", "G0205"),
+        ("x [sizes=\"n=1\"];", "a -> x;", "G0205"),
+        (
+            "p [port=in]; q [port=in, name=p]; {p q} -> x;",
+            "a -> {p q} [bundle=scatter];",
+            "G0219",
+        ),
+    ];
+    for (inside, outside, code) in cases {
+        assert_eq!(
+            codes(&cluster(inside, outside)),
+            [code],
+            "{inside} {outside}"
+        );
+    }
+}
+
+const LIST: &str = r#"digraph linkedlist {
+    sizes="n=2, kinds=1";
+    out [port=out]; in [port=in];
+    in -> item [at=first]; item [replicas="n"]; item -> item [step=1]; item -> out [at=last];
+    Manager [colocate=m]; Manager -> item [bundle=scatter, dst=control];
+    subgraph cluster_log { log; } Manager -> log [src=log];
+}"#;
+
+#[test]
+fn included_graphs_become_modules_with_their_own_sizes() {
+    let text = r#"digraph {
+        a -> L1 -> L2 -> b;
+        L1 [use="list.dot", sizes="n=1+2"];
+        L2 [use="list.dot", kinds="Manager=boss"];
+    }"#;
+    let given: Given = [("L2.n", 1)].into_iter().collect();
+    let declared = expanded(text, &given, &[("list.dot", LIST)]).unwrap();
+    let all = channels(&declared);
+    assert_eq!(
+        all[..3],
+        ["a -> L1.item1", "L1.item3 -> L2.item1", "L2.item1 -> b"]
+    );
+    assert_eq!(all.len(), 3 + (2 + 3 + 1) + (1 + 1));
+    let kinds: Vec<&str> = (declared.nodes.values())
+        .map(|node| declared.name(node.kind))
+        .filter(|kind| *kind == "Manager" || *kind == "boss")
+        .collect();
+    assert_eq!(kinds, ["Manager", "boss"]);
+    // Ranks: the processes of a graph stand at its node.
+    let names: Vec<&str> = (declared.nodes.values())
+        .map(|node| declared.name(node.name))
+        .collect();
+    assert_eq!(names[..2], ["a", "L1.item1"]);
+    assert_eq!(names.last(), Some(&"b"));
+    assert_eq!(declared.sizes, ["L1.kinds", "L1.n", "L2.kinds", "L2.n"]);
+    let modules: Vec<&str> = (declared.modules.values())
+        .map(|module| declared.name(module.name))
+        .collect();
+    assert_eq!(
+        modules,
+        ["cluster_L1", "cluster_log", "cluster_L2", "cluster_log"]
+    );
+}
+
+#[test]
+fn an_included_graph_is_repeated_with_its_node() {
+    let text = r#"digraph {
+        a -> L [bundle=scatter]; L -> b;
+        L [use="list.dot", replicas=2, sizes="n=1", host=h];
+    }"#;
+    let declared = expanded(text, &Given::default(), &[("list.dot", LIST)]).unwrap();
+    assert_eq!(
+        channels(&declared)[..4],
+        [
+            "a -> L.item1_1",
+            "a -> L.item2_1",
+            "L.item1_1 -> b",
+            "L.item2_1 -> b"
+        ]
+    );
+}
+
+#[test]
+fn errors_of_included_graphs_have_codes() {
+    let files = [
+        ("list.dot", LIST),
+        ("self.dot", "digraph { A [use=\"self.dot\"]; }"),
+    ];
+    let cases = [
+        (
+            "a -> L [dst=input]; L -> b; L [use=\"list.dot\"];",
+            "G0240 the included graph has no module port `input`",
+        ),
+        (
+            "a -> L [dst=out]; L -> b; L [use=\"list.dot\"];",
+            "G0240 channels leave the included graph at `out`, they do not enter it",
+        ),
+        (
+            "a -> L -> b; L [use=\"list.dot\", sizes=\"m=1\"];",
+            "G0231 `list.dot` has no size `m`",
+        ),
+        (
+            "a -> L -> b; L [use=\"list.dot\", kinds=\"boss=Manager\"];",
+            "G0239 `list.dot` has no kind `boss`",
+        ),
+        ("L [use=\"self.dot\"];", "G0239 `self.dot` includes itself"),
+        (
+            "\"L.log\" -> b; a -> L -> b; L [use=\"list.dot\"];",
+            "G0256 two nodes are named `L.log` after `list.dot` is included",
+        ),
+        (
+            "a -> L -> b; L [use=\"list.dot\", load=2];",
+            "G0205 `load` is not allowed on an included graph",
+        ),
+        (
+            "L [use=\"list.dot\", port=in];",
+            "G0205 a node is a module port or includes a graph, not both",
+        ),
+    ];
+    for (text, expected) in cases {
+        let text = format!("digraph {{ {text} }}");
+        let found = expanded(&text, &Given::default(), &files).unwrap_err();
+        assert_eq!(found, [expected], "{text}");
+    }
+}
