@@ -29,6 +29,9 @@ pub struct ReadOptions {
     /// Folders in which included files are searched, after the folder of the file that includes
     /// them (`-I`).
     pub folders: Vec<PathBuf>,
+    /// Number of OS processes to which the network will be mapped, if it is known. The number of
+    /// instances may follow from it (`replicas="+"`).
+    pub os_processes: Option<u32>,
 }
 
 /// A text to read, and its name in diagnostics.
@@ -56,6 +59,7 @@ pub(crate) fn read(
         bytes,
     } = text;
     let mut sizes = options.default_sizes.clone();
+    sizes.set_os_processes(options.os_processes);
     for (name, value) in options.sizes.iter() {
         sizes.set(name, value);
     }

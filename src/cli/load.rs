@@ -22,6 +22,7 @@ use graphmap_kpn::sizes::Given;
 use graphmap_plugin::{self as plugin, External};
 use graphmap_wiring::ranks_project;
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -62,7 +63,14 @@ impl<'t> Session<'t> {
         graph: &GraphArgs,
         mapping: &MappingArgs,
     ) -> Outcome<(Verified, Target)> {
-        let target = |s: &mut Self| s.target(mapping);
+        // The number of OS processes may determine the size of the network.
+        let target = self.target(mapping);
+        self.os_processes = target.as_ref().ok().and_then(|(platform, _)| {
+            let slots = u32::try_from(platform.slot_count()).ok();
+            let named = mapping.hosts.as_ref().and(slots);
+            mapping.os_processes.map(NonZeroU32::get).or(named)
+        });
+        let target = |_: &mut Self| target;
         let checked = |s: &mut Self| s.declared(file, graph).and_then(|d| s.checked(d));
         let (network, platform, hardware) =
             self.verified_on(checked, graph, mapping.files(), target)?;

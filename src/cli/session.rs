@@ -34,6 +34,8 @@ pub(crate) struct Session<'t> {
     pub(crate) levels: Levels,
     /// Values that `graphmap.toml` sets and the command line does not, with their positions.
     pub(crate) presets: Vec<(String, Span)>,
+    /// Number of OS processes of the run, if it is known before the graph is read.
+    pub(crate) os_processes: Option<u32>,
     /// Sizes that `graphmap.toml` sets, with their positions.
     pub(crate) sizes: Vec<(String, i64, Span)>,
     /// Files that were read, each with the path that the user gave first. They are not overwritten.
@@ -51,6 +53,7 @@ impl<'t> Session<'t> {
                 ..Levels::default()
             },
             presets: Vec::new(),
+            os_processes: None,
             sizes: Vec::new(),
             common,
             sources: SourceMap::new(),
@@ -216,6 +219,7 @@ impl<'t> Session<'t> {
             sizes: graph.sizes.iter().cloned().collect(),
             default_sizes: defaults.map(|(name, value, _)| (name, *value)).collect(),
             folders: graph.include.clone(),
+            os_processes: self.os_processes,
         }
     }
 

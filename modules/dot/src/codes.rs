@@ -85,3 +85,7 @@ pub const NODE_LIKE_CLUSTER: Code = Code(220);
 pub const SLIP: Code = Code(221);
 /// A `for=` that is not a list of loops, or does not fit to the other attributes.
 pub const BAD_LOOP: Code = Code(238);
+/// `replicas="+"` without a limit on the processes in an OS process, or without space for one.
+pub const NOTHING_LIMITS: Code = Code(247);
+/// `replicas="+"` is the smallest number, because the OS processes are unknown (a note).
+pub const LEAST_REPLICAS: Code = Code(248);

@@ -46,6 +46,7 @@ mod constraint;
 mod drawn;
 mod edge;
 mod explicit;
+mod fit;
 mod join;
 pub(crate) mod keys;
 mod like_cluster;
@@ -270,6 +271,7 @@ impl<'a> DeclaredBuilder<'a> {
         scopes.explicit.finish(&mut reading);
         nodes.finish(&mut reading);
         nodes.finish_special(&mut reading);
+        reading.fit();
         reading.join_bundles(nodes.bundles, &edges.defaulted);
         reading.retain_processes();
         reading.out.sizes = reading.sizes.into_names();

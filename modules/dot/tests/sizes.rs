@@ -481,3 +481,39 @@ fn errors_of_included_graphs_have_codes() {
         assert_eq!(found, [expected], "{text}");
     }
 }
+
+#[test]
+fn the_number_of_instances_follows_from_the_os_processes() {
+    let text = r#"digraph {
+        manager [replicas="+", hold=1];
+        boss [kind=worker]; boss -> NULL;
+        worker [replicas="*", hold="2-4"];
+        subgraph cluster_m { replicas="+"; x [hold=6]; subgraph cluster_i { replicas=2; y [kind=x]; } }
+    }"#;
+    let mut given = Given::default();
+    let count = |given: &Given| -> Vec<usize> {
+        let declared = expanded(text, given, &[]).unwrap();
+        let named = |prefix: &str| {
+            let names = declared.nodes.values().map(|node| declared.name(node.name));
+            names.filter(|name| name.starts_with(prefix)).count()
+        };
+        ["manager", "worker", "x", "y"].map(named).to_vec()
+    };
+    assert_eq!(count(&given), [1, 0, 1, 2]);
+    given.set_os_processes(Some(5));
+    assert_eq!(count(&given), [5, 5 * 4 - 1, 30 / 3, 30 / 3 * 2]);
+    let codes = |text: &str, n| {
+        let mut given = Given::default();
+        given.set_os_processes(Some(n));
+        expanded(text, &given, &[]).unwrap_err()
+    };
+    assert_eq!(
+        codes("digraph { a [replicas=\"+\"]; }", 3),
+        ["G0247 nothing limits the number of instances"]
+    );
+    let full = "digraph { a [replicas=\"+\", hold=1]; b [kind=a, replicas=3]; a -> b [at=all, bundle=switch]; }";
+    assert_eq!(
+        codes(full, 3),
+        ["G0247 3 OS processes with 1 processes of the kind in each have no space for an instance"]
+    );
+}

@@ -84,6 +84,7 @@ impl Composer<'_> {
             let name = declared.name(declared.nodes[include.node].name).to_owned();
             let of_run = given.of_included(&name);
             let mut sizes = include.sizes.clone();
+            sizes.set_os_processes(of_run.os_processes());
             for (name, value) in of_run.iter() {
                 sizes.set(name, value);
             }

@@ -14,13 +14,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Values that replace the sizes of a graph, as by `-D NAME=VALUE`.
+/// Values that replace the sizes of a graph, as by `-D NAME=VALUE`, and the number of OS processes.
 ///
 /// A name may also be a path: `-D list.n=8` replaces the size `n` of the graph that the node `list`
 /// includes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     values: BTreeMap<String, i64>,
+    os_processes: Option<u32>,
 }
 
 impl Given {
@@ -29,9 +30,20 @@ impl Given {
         self.values.insert(name.into(), value)
     }
 
-    /// Returns true if no value is set.
+    /// Returns true if no size has a value.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
+    }
+
+    /// Sets the number of OS processes, from which numbers of instances may follow
+    /// (`replicas="+"`). By default it is unknown.
+    pub fn set_os_processes(&mut self, os_processes: Option<u32>) {
+        self.os_processes = os_processes;
+    }
+
+    /// Returns the number of OS processes, or `None` if it is unknown.
+    pub fn os_processes(&self) -> Option<u32> {
+        self.os_processes
     }
 
     /// Returns all names and values, in the order of the names.
@@ -48,6 +60,7 @@ impl Given {
         };
         Given {
             values: self.values.iter().filter_map(inside).collect(),
+            os_processes: self.os_processes,
         }
     }
 }
@@ -57,6 +70,7 @@ impl<S: Into<String>> FromIterator<(S, i64)> for Given {
         let values = values.into_iter().map(|(name, value)| (name.into(), value));
         Given {
             values: values.collect(),
+            os_processes: None,
         }
     }
 }
@@ -488,6 +502,11 @@ impl Sizes {
             Ok(expression) => self.value(scope, text, place, &expression, bound),
             Err(error) => Err(Box::new(no_value(text, place, &error))),
         }
+    }
+
+    /// Returns the number of OS processes of the run, or `None` if it is unknown.
+    pub fn os_processes(&self) -> Option<u32> {
+        self.given.os_processes
     }
 
     /// Returns true if the graph or a cluster defines a size, or if a value is given.

@@ -2,6 +2,7 @@
 
 use super::constraint::Constraints;
 use super::explicit::Explicit;
+use super::fit;
 use super::keys::{Element, Key, VERSION};
 use super::reading::Reading;
 use super::value;
@@ -227,6 +228,9 @@ impl Scopes {
                 }
             }
             Key::Replicas => {
+                if reading.fits(fit::Element::Module(module), attribute) {
+                    return;
+                }
                 if let Some(replicas) = reading.number(attribute, value::count) {
                     reading.out.modules[module].replicas = Some(replicas);
                 }

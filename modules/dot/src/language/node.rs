@@ -4,6 +4,7 @@ use super::bundle::{Bundles, Mention};
 use super::cluster::Tree;
 use super::constraint::Constraints;
 use super::explicit::{Explicit, List};
+use super::fit;
 use super::keys::{Element, Key};
 use super::module_port::SpecialNodes;
 use super::reading::{BUNDLE, ENVIRONMENT, HAS_KIND, Reading, STATED, TORN, node_id};
@@ -181,6 +182,9 @@ impl Nodes {
                 }
             }
             Key::Replicas => {
+                if reading.fits(fit::Element::Node(id), attribute) {
+                    return;
+                }
                 if let Some(replicas) = reading.number(attribute, value::count) {
                     reading.out.nodes[id].replicas = Some(replicas);
                 }

@@ -2,6 +2,7 @@
 //!
 //! The modules for scopes, nodes and edges keep their own state, and store their results here.
 
+use super::fit::Fit;
 use super::keys::{Element, Key};
 use super::report::Report;
 use super::value::{self, Misfit};
@@ -47,6 +48,8 @@ pub(super) struct Reading<'a> {
     pub(super) sizes: Sizes,
     /// Number of the scope that contains the current statement.
     pub(super) scope: u32,
+    /// Numbers of instances that follow from the OS processes.
+    pub(super) fits: Vec<Fit>,
     /// Module that contains the current statement of edges.
     pub(super) module: Option<ModuleId>,
     /// Number of expressions evaluated so far. Their values depend on the scope.
@@ -84,6 +87,7 @@ impl<'a> Reading<'a> {
             flags: Vec::new(),
             sizes,
             scope: 0,
+            fits: Vec::new(),
             module: None,
             evaluated: 0,
             keys: Default::default(),

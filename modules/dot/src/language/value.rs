@@ -253,6 +253,7 @@ pub(crate) fn same(key: Key, a: &str, b: &str) -> bool {
     }
     match key {
         _ if a == b => true,
+        Key::Replicas if [a, b].iter().any(|v| matches!(*v, "+" | "*")) => false,
         _ if is_expression(key, a) || is_expression(key, b) => false,
         Key::Version | Key::Replicas | Key::OsProcess | Key::Initial => read(count, a, b),
         Key::Load | Key::Prefer => read(amount, a, b),
