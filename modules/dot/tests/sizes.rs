@@ -146,10 +146,8 @@ fn errors_of_definitions_are_reported_together_and_once() {
 
 #[test]
 fn a_long_chain_of_definitions_has_a_value() {
-    let mut list = "s0=1".to_owned();
-    for i in 1..20_000 {
-        list = format!("s{i}=s{}+1, {list}", i - 1);
-    }
+    let definitions = (1..20_000).rev().map(|i| format!("s{i}=s{}+1, ", i - 1));
+    let list = definitions.collect::<String>() + "s0=1";
     let text = format!("digraph {{ sizes=\"{list}\"; a [replicas=\"s19999/10000\"]; }}");
     let declared = expanded(&text, &Given::default(), &[]).unwrap();
     assert_eq!(declared.nodes.len(), 2);
@@ -514,6 +512,6 @@ fn the_number_of_instances_follows_from_the_os_processes() {
     let full = "digraph { a [replicas=\"+\", hold=1]; b [kind=a, replicas=3]; a -> b [at=all, bundle=switch]; }";
     assert_eq!(
         codes(full, 3),
-        ["G0247 3 OS processes with 1 processes of the kind in each have no space for an instance"]
+        ["G0247 3 OS processes hold 3 processes of the kind, and no instance fits"]
     );
 }

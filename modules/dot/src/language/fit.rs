@@ -81,7 +81,7 @@ impl Reading<'_> {
             let fitting = u32::try_from(fitting).unwrap_or(u32::MAX);
             if fitting < fit.least {
                 let message = format!(
-                    "{os_processes} OS processes with {in_each} processes of the kind in each have no space for an instance"
+                    "{os_processes} OS processes hold {room} processes of the kind, and no instance fits"
                 );
                 self.report.push(
                     Diagnostic::error(codes::NOTHING_LIMITS, message)
