@@ -234,7 +234,7 @@ fn errors_of_loops_have_codes() {
         ),
         (
             "for=\"i=1..10^18\", at=\"i\"",
-            "G0250 `for=` makes more than 268435456 channels",
+            "G0250 the loops of `for=` have more than 16777216 rounds",
         ),
         ("for=\"i=1..3\", at=\"i/2\"", "G0230 `i/2` has no value"),
         (

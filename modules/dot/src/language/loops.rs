@@ -6,11 +6,14 @@ use crate::events::Attribute;
 use graphmap_kpn::codes::TOO_MANY_REPLICAS;
 use graphmap_kpn::declared::{InstancePair, ListedPairs, ModuleId};
 use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_kpn::expand::LIMIT;
 use graphmap_kpn::expression::{Expression, is_name};
 use graphmap_kpn::sizes::{Place, entries, no_value};
 use graphmap_kpn::source::Span;
 use std::ops::Range;
+
+/// Limit on the rounds of all loops of a file. Without a limit, a short file could stand for billions
+/// of channels.
+const MOST_ROUNDS: u64 = 1 << 24;
 
 /// An expression, the values of its names, and which of these are variables of loops.
 struct Formula {
@@ -50,6 +53,8 @@ struct Loops {
     /// Formulas of the writer and of the reader.
     ends: [Formula; 2],
     pairs: Vec<InstancePair>,
+    /// Remainder of [`MOST_ROUNDS`].
+    budget: u64,
     span: Span,
 }
 
@@ -66,14 +71,20 @@ impl Loops {
             return Ok(());
         };
         let (low, high) = (inner.low.value(current)?, inner.high.value(current)?);
-        let length = i128::from(high) - i128::from(low);
-        if length >= i128::from(LIMIT) || self.pairs.len() as u64 > LIMIT {
-            let message = format!("`for=` makes more than {LIMIT} channels");
-            return Err(Box::new(
-                Diagnostic::error(TOO_MANY_REPLICAS, message)
-                    .at(self.span, format!("from {low} to {high}"))
-                    .help("check the range and the sizes that it uses"),
-            ));
+        let rounds = (i128::from(high) - i128::from(low) + 1).max(0);
+        match u64::try_from(rounds)
+            .ok()
+            .and_then(|n| self.budget.checked_sub(n))
+        {
+            Some(rest) => self.budget = rest,
+            None => {
+                let message = format!("the loops of `for=` have more than {MOST_ROUNDS} rounds");
+                return Err(Box::new(
+                    Diagnostic::error(TOO_MANY_REPLICAS, message)
+                        .at(self.span, format!("from {low} to {high}"))
+                        .help("check the range and the sizes that it uses"),
+                ));
+            }
         }
         for value in low..=high {
             current.push(value);
@@ -128,11 +139,13 @@ impl Reading<'_> {
             loops,
             ends: [from, to],
             pairs: std::mem::take(&mut self.out.pairs),
+            budget: MOST_ROUNDS - self.rounds,
             span,
         };
         let first = all.pairs.len();
         let result = all.run(&mut Vec::new());
         self.out.pairs = all.pairs;
+        self.rounds = MOST_ROUNDS - all.budget;
         if let Err(error) = result {
             self.report.push(*error);
             return None;

@@ -52,6 +52,8 @@ pub(super) struct Reading<'a> {
     pub(super) fits: Vec<Fit>,
     /// Module that contains the current statement of edges.
     pub(super) module: Option<ModuleId>,
+    /// Number of rounds of loops so far.
+    pub(super) rounds: u64,
     /// Number of expressions evaluated so far. Their values depend on the scope.
     pub(super) evaluated: usize,
     /// Cache of the keys of attribute names for each sort of element, without names that are
@@ -89,6 +91,7 @@ impl<'a> Reading<'a> {
             scope: 0,
             fits: Vec::new(),
             module: None,
+            rounds: 0,
             evaluated: 0,
             keys: Default::default(),
             symbols: Recent::default(),
