@@ -1,5 +1,6 @@
 //! Networks built in Rust, without a graph file.
 
+use graphmap_kpn::attributes::AttributesId;
 use graphmap_kpn::declared::{
     At, BundleKind, ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget,
     Declared, EndDecl, Flow, ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
@@ -176,6 +177,59 @@ impl Builder {
             builder: self.number,
             id,
         }
+    }
+
+    /// Sets an attribute of the graph that graphmap keeps and does not interpret. Names that begin
+    /// with `x_` are never used by graphmap.
+    pub fn attribute(&mut self, name: &str, value: &str) -> &mut Builder {
+        let list = self.declared.attributes.graph;
+        self.declared.attributes.graph = self.with_attribute(list, name, value);
+        self
+    }
+
+    /// Sets an attribute of a process, or of each replica, that graphmap keeps and does not
+    /// interpret, like [`Builder::attribute`].
+    ///
+    /// # Panics
+    /// If `node` belongs to another builder.
+    #[track_caller]
+    pub fn process_attribute(&mut self, node: Node, name: &str, value: &str) -> &mut Builder {
+        let id = self.own(node);
+        let list = self.declared.attributes.nodes.get(id);
+        let list = self.with_attribute(list, name, value);
+        self.declared.attributes.nodes.set(id, list);
+        self
+    }
+
+    /// Sets an attribute of a module, or of each replica, that graphmap keeps and does not
+    /// interpret, like [`Builder::attribute`].
+    ///
+    /// # Panics
+    /// If `module` belongs to another builder.
+    #[track_caller]
+    pub fn module_attribute(&mut self, module: Module, name: &str, value: &str) -> &mut Builder {
+        let id = self.own_module(module);
+        let list = self.declared.attributes.modules.get(id);
+        let list = self.with_attribute(list, name, value);
+        self.declared.attributes.modules.set(id, list);
+        self
+    }
+
+    /// Returns a list of attributes with one more, which replaces one of the same name.
+    fn with_attribute(
+        &mut self,
+        list: Option<AttributesId>,
+        name: &str,
+        value: &str,
+    ) -> Option<AttributesId> {
+        let Declared {
+            names, attributes, ..
+        } = &mut self.declared;
+        let (name, value) = (names.intern(name), names.intern(value));
+        let mut list = attributes.lists.list(list).to_vec();
+        list.retain(|(known, _)| *known != name);
+        list.push((name, value));
+        attributes.lists.add(names, list)
     }
 
     #[track_caller]
@@ -368,6 +422,15 @@ impl ChannelBuilder<'_> {
         self.set_extra(|extra| extra.tag = Some(tag))
     }
 
+    /// Sets an attribute that graphmap keeps and does not interpret, like [`Builder::attribute`].
+    pub fn attribute(mut self, name: &str, value: &str) -> Self {
+        let channel = self.decl().clone();
+        let extra = self.builder.declared.extra(&channel);
+        let list = extra.and_then(|extra| extra.attributes);
+        let list = self.builder.with_attribute(list, name, value);
+        self.set_extra(|extra| extra.attributes = list)
+    }
+
     /// Selects the replicas of the writer that have such a channel.
     pub fn from_at(self, at: At) -> Self {
         self.set_extra(|extra| extra.from_at = Some(at))
@@ -446,6 +509,32 @@ mod tests {
             .collect();
         assert_eq!(tags, [Some(7), None]);
         assert_eq!(network.processes.values().next().unwrap().load, 2.5);
+    }
+
+    #[test]
+    fn attributes_are_kept_with_each_replica() {
+        let mut graph = Builder::new("two");
+        let pool = graph.module("pool", None);
+        let (a, b) = (graph.replicated_in(pool, "a", 2), graph.process("b"));
+        graph
+            .attribute("x_run", "7")
+            .module_attribute(pool, "x_rack", "left")
+            .process_attribute(a, "x_est", "3")
+            .process_attribute(a, "x_est", "4");
+        let channel = graph.channel(a.port("out"), b.port("in")).ty("u8").tag(3);
+        channel.attribute("x_bytes", "64");
+        let network = check(graph).unwrap();
+        let texts = |list| network.attribute_texts(list).collect::<Vec<_>>();
+        let attributes = &network.attributes;
+        for process in network.processes.ids().take(2) {
+            assert_eq!(texts(attributes.processes.get(process)), [("x_est", "4")]);
+        }
+        for channel in network.channels.ids() {
+            assert_eq!(texts(attributes.channels.get(channel)), [("x_bytes", "64")]);
+        }
+        let module = network.modules.ids().next().unwrap();
+        assert_eq!(texts(attributes.modules.get(module)), [("x_rack", "left")]);
+        assert_eq!(texts(attributes.graph), [("x_run", "7")]);
     }
 
     #[test]

@@ -111,6 +111,15 @@ fn a_drawing_and_a_mapping_of_today_are_read_to_the_network_of_today() {
 }
 
 #[test]
+fn attributes_of_the_user_are_read_to_themselves() {
+    let old = parsed(&today("network-1-attributes.json"));
+    let drawn = network(with_all(), "drawing-1-attributes.dot --emit json=-");
+    has(&drawn, &old, "network");
+    let again = network(with_all(), "network-1-attributes.json --emit json=-");
+    has(&without_places(again), &without_places(old), "network");
+}
+
+#[test]
 fn a_written_graph_states_its_version() {
     let done = with_all().args("expand drawing-thesis.dot").run().status(0);
     let text = done.stdout();

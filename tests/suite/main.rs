@@ -8,6 +8,7 @@ mod skeletons;
 
 mod advice;
 mod architecture;
+mod attributes;
 mod book;
 mod checks;
 mod cli;

@@ -236,6 +236,7 @@ fn repeated(channels: usize) -> Declared {
         kind: name,
         parent: None,
         replicas: Some(side),
+        closed: false,
         span,
     });
     let cell = d.node("cell", "cell");

@@ -1,8 +1,8 @@
 //! The graph language: reads the declarations of a process network from a graph.
 //!
 //! [`load`] and [`declare`] read a file into a [`Declared`]. The table in `keys.rs` lists the
-//! attributes in both spellings. Attributes of Graphviz are accepted silently. Unknown attributes
-//! are reported.
+//! attributes in both spellings. Attributes of Graphviz and of the user are accepted silently.
+//! Unknown attributes are reported.
 //!
 //! Decisions that DOT leaves open:
 //!
@@ -37,6 +37,7 @@ use keys::{Element, Key};
 use node::Nodes;
 use reading::Reading;
 
+pub(crate) use keeping::{can_be_declared, is_html};
 pub use keys::VERSION;
 
 mod attributes;
@@ -48,6 +49,8 @@ mod edge;
 mod explicit;
 mod fit;
 mod join;
+mod keeping;
+mod kept;
 pub(crate) mod keys;
 mod like_cluster;
 mod loops;
@@ -188,8 +191,8 @@ fn declare_for(
     let text = Text::new(source.text(), source.base());
     let mut syntax = Diagnostics::new();
     let mut meaning = Diagnostics::new();
-    let sizes = sizes::of_text(source, given, &mut meaning);
-    let mut builder = DeclaredBuilder::new(text, sources, sizes);
+    let (sizes, names) = sizes::of_text(source, given, &mut meaning);
+    let mut builder = DeclaredBuilder::new(text, sources, sizes, names);
     let mut graph = Graph::new(text, &mut builder, &mut meaning);
     let graphs = parse(source, &mut graph, &mut syntax);
     drop(graph);
@@ -242,9 +245,14 @@ struct DeclaredBuilder<'a> {
 }
 
 impl<'a> DeclaredBuilder<'a> {
-    fn new(text: Text<'a>, sources: &SourceMap, sizes: Sizes) -> DeclaredBuilder<'a> {
+    fn new(
+        text: Text<'a>,
+        sources: &SourceMap,
+        sizes: Sizes,
+        names: Vec<String>,
+    ) -> DeclaredBuilder<'a> {
         DeclaredBuilder {
-            reading: Reading::new(text, sources, sizes),
+            reading: Reading::new(text, sources, sizes, names),
             scopes: Scopes::default(),
             nodes: Nodes::new(),
             edges: Edges::default(),
@@ -272,6 +280,7 @@ impl<'a> DeclaredBuilder<'a> {
         nodes.finish(&mut reading);
         nodes.finish_special(&mut reading);
         reading.fit();
+        reading.finish_kept(|scope| scopes.own_module(scope));
         reading.join_bundles(nodes.bundles, &edges.defaulted);
         reading.retain_processes();
         reading.out.sizes = reading.sizes.into_names();
@@ -353,7 +362,8 @@ impl Builder for DeclaredBuilder<'_> {
             // Defaults apply to processes. Only attributes on `NULL` itself are errors.
             return;
         }
-        for preset in defaults {
+        self.reading.kept_defaults(number, defaults);
+        for preset in defaults.iter().filter(|preset| !preset.key.is_kept()) {
             self.nodes
                 .key(&mut self.reading, number, preset.key, &preset.attribute);
         }

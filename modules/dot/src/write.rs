@@ -4,8 +4,9 @@
 //! ports in the same order, and the same channels. Only the names of bundles are lost, and modules
 //! of one name in different modules get names of their own.
 
-use crate::language::VERSION;
+use crate::language::{VERSION, can_be_declared, is_html};
 use graphmap_kpn::arena::Id;
+use graphmap_kpn::attributes::{AttributesId, OF_ELEMENTS, OF_GRAPH, PREFIX};
 use graphmap_kpn::bundles;
 use graphmap_kpn::declared::{
     Constraint, ConstraintTarget, Direction, ModuleId, kind_of_name, without_cluster,
@@ -13,16 +14,19 @@ use graphmap_kpn::declared::{
 use graphmap_kpn::network::{
     ChannelId, DEFAULT_CAPACITY, Joined, Network, PortId, ProcessId, Verified,
 };
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 
 /// Returns a network as DOT, without abstract declarations. Reading it gives the same network,
 /// apart from names that DOT cannot express.
 ///
-/// Names of bundles are lost. A module with the name of an earlier module gets a number.
+/// Names of bundles are lost. A module with the name of an earlier module gets a number. An
+/// attribute of the user with the name of an attribute of the graph language or of Graphviz gets the
+/// prefix `x_`.
 ///
 /// DOT cannot express a name that ends with a backslash, or contains one before a quote, or
-/// contains a zero byte. An empty name of a port, a kind or a type cannot be expressed either.
+/// contains a zero byte. The same holds for values of attributes. An empty name of a port, a kind or
+/// a type cannot be expressed either.
 /// Names of modules get the prefix `cluster_`, because clusters of Graphviz need it. In contrast,
 /// `graphmap --emit` to a path that ends in `.json` writes every name.
 #[must_use]
@@ -44,6 +48,8 @@ struct Printer<'n> {
     /// Constraints of each module.
     of_module: Vec<Vec<String>>,
     names: HashSet<String>,
+    /// Names of the user's attributes that must be declared.
+    declared: BTreeSet<&'n str>,
     /// True if all processes are listed before the modules.
     listed: bool,
 }
@@ -67,8 +73,10 @@ impl<'n> Printer<'n> {
             attributes: Vec::new(),
             of_module: vec![Vec::new(); outside],
             names: HashSet::new(),
+            declared: BTreeSet::new(),
             listed: false,
         };
+        printer.declared = printer.declared_names();
         printer.attributes = network
             .processes
             .ids()
@@ -103,6 +111,13 @@ impl<'n> Printer<'n> {
         if let Some((skeleton, _)) = &network.skeleton {
             let _ = writeln!(self.out, "    skeleton={};", word(skeleton));
         }
+        if !self.declared.is_empty() {
+            let names: Vec<&str> = self.declared.iter().copied().collect();
+            let _ = writeln!(self.out, "    attributes={};", word(&names.join(", ")));
+        }
+        for attribute in self.kept(network.attributes.graph, &OF_GRAPH, false) {
+            let _ = writeln!(self.out, "    {attribute};");
+        }
         // Ranks follow the order of first appearance, which the order of modules may not give.
         self.listed = !self.in_order();
         if self.listed {
@@ -115,14 +130,16 @@ impl<'n> Printer<'n> {
         let named = bundles::named(network);
         for joined in network.joins() {
             let line = match joined {
-                Joined::Channel(id) => channel(
-                    network,
-                    id,
-                    named.get(id.index()).copied().unwrap_or_default(),
-                ),
-                Joined::Closed(port) => closed(network, port),
+                Joined::Channel(id) => {
+                    self.channel(id, named.get(id.index()).copied().unwrap_or_default())
+                }
+                Joined::Closed(port) => self.closed(port),
             };
             let _ = writeln!(self.out, "    {line}");
+        }
+        // Graphviz gives the label of a graph or a cluster to the clusters that follow in it.
+        for attribute in self.kept(network.attributes.graph, &OF_GRAPH, true) {
+            let _ = writeln!(self.out, "    {attribute};");
         }
         self.out.push_str("}\n");
     }
@@ -149,7 +166,7 @@ impl<'n> Printer<'n> {
     fn modules(&mut self) {
         enum Step {
             Open(ModuleId),
-            Close,
+            Close(ModuleId),
         }
         let outside = self.network.modules.len();
         self.members_of(outside, 1);
@@ -168,10 +185,14 @@ impl<'n> Printer<'n> {
                     self.header(module, depth);
                     depth += 1;
                     self.members_of(module.index(), depth);
-                    steps.push(Step::Close);
+                    steps.push(Step::Close(module));
                     steps.extend(open(&self.children[module.index()]));
                 }
-                Step::Close => {
+                Step::Close(module) => {
+                    let list = self.network.attributes.modules.get(module);
+                    for attribute in self.kept(list, &OF_ELEMENTS, true) {
+                        let _ = writeln!(self.out, "{}{attribute};", indent(depth));
+                    }
                     depth -= 1;
                     let _ = writeln!(self.out, "{}}}", indent(depth));
                 }
@@ -210,6 +231,10 @@ impl<'n> Printer<'n> {
         for attributes in &self.of_module[id.index()] {
             let _ = writeln!(self.out, "{}{attributes};", indent(depth + 1));
         }
+        let list = self.network.attributes.modules.get(id);
+        for attribute in self.kept(list, &OF_ELEMENTS, false) {
+            let _ = writeln!(self.out, "{}{attribute};", indent(depth + 1));
+        }
     }
 
     fn process(&self, id: ProcessId) -> String {
@@ -225,7 +250,121 @@ impl<'n> Printer<'n> {
         if process.mem != 0.0 {
             let _ = write!(text, " mem={}", process.mem);
         }
+        self.add_kept(&mut text, self.network.attributes.processes.get(id));
         text
+    }
+
+    /// Adds the attributes of a process or a channel that are kept and not interpreted.
+    fn add_kept(&self, text: &mut String, list: Option<AttributesId>) {
+        for drawn in [false, true] {
+            for attribute in self.kept(list, &OF_ELEMENTS, drawn) {
+                text.push(' ');
+                text.push_str(&attribute);
+            }
+        }
+    }
+
+    /// Returns attributes of a list as `name=value`. If `drawn` is true, returns the attributes of
+    /// Graphviz, whose names are in `of_graphviz`. Otherwise, returns the user's own attributes.
+    fn kept(&self, list: Option<AttributesId>, of_graphviz: &[&str], drawn: bool) -> Vec<String> {
+        if list.is_none() {
+            return Vec::new();
+        }
+        let texts = self.network.attribute_texts(list);
+        let wanted = texts.filter(|(name, _)| of_graphviz.contains(name) == drawn);
+        let written = wanted.map(|(name, value)| {
+            if drawn {
+                let value = if name == "label" && is_html(value) {
+                    value.to_owned()
+                } else {
+                    word(value)
+                };
+                return format!("{name}={value}");
+            }
+            let free = name.starts_with(PREFIX) || self.declared.contains(name);
+            let prefix = if free { "" } else { PREFIX };
+            format!("{}={}", word(&format!("{prefix}{name}")), word(value))
+        });
+        written.collect()
+    }
+
+    /// Returns the names of the user's attributes that `attributes=` must declare.
+    fn declared_names(&self) -> BTreeSet<&'n str> {
+        let network = self.network;
+        let attributes = &network.attributes;
+        let lists = (0..attributes.lists.len()).map(AttributesId::from_index);
+        let names = lists.flat_map(|list| network.attribute_texts(Some(list)));
+        let names = names.map(|(name, _)| name);
+        names
+            .filter(|name| !name.starts_with(PREFIX) && can_be_declared(name))
+            .collect()
+    }
+
+    fn closed(&self, id: PortId) -> String {
+        let network = self.network;
+        let port = &network.ports[id];
+        let process = word(network.process_name(port.process));
+        let name = word(network.name(port.name));
+        let mut attributes = network.port_type(id).map_or(String::new(), |ty| {
+            format!(" type={}", word(network.name(ty)))
+        });
+        if let Some(bundle) = network.port_bundle(id) {
+            let _ = write!(attributes, " bundle={}", bundle.name());
+        }
+        self.add_kept(&mut attributes, network.port_attributes(id));
+        match port.direction {
+            Direction::Input => format!("NULL -> {process} [dst={name}{attributes}];"),
+            Direction::Output => format!("{process} -> NULL [src={name}{attributes}];"),
+        }
+    }
+
+    fn channel(&self, id: ChannelId, bundles: bundles::Names) -> String {
+        let network = self.network;
+        let channel = &network.channels[id];
+        let (from, to) = (&network.ports[channel.from], &network.ports[channel.to]);
+        let mut attributes = String::new();
+        for (attribute, port, default) in [("src", from, "out"), ("dst", to, "in")] {
+            let name = network.name(port.name);
+            if name != default {
+                let _ = write!(attributes, " {attribute}={}", word(name));
+            }
+        }
+        if let Some(ty) = channel.ty {
+            let _ = write!(attributes, " type={}", word(network.name(ty)));
+        }
+        let terms = network.terms(id);
+        if terms.capacity != DEFAULT_CAPACITY {
+            let _ = write!(attributes, " capacity={}", terms.capacity);
+        }
+        if terms.initial != 0 {
+            let _ = write!(attributes, " initial={}", terms.initial);
+        }
+        if let Some(tag) = terms.tag {
+            let _ = write!(attributes, " tag={tag}");
+        }
+        if let Some(flow) = terms.flow {
+            let _ = write!(attributes, " flow={}", word(flow.name()));
+        }
+        if channel.traffic != 1.0 {
+            let _ = write!(attributes, " traffic={}", channel.traffic);
+        }
+        let named = bundles.into_iter().flatten();
+        let mut kinds = named.map(|bundle| network.bundles[bundle].kind.name());
+        match (kinds.next(), kinds.next()) {
+            (Some(one), Some(other)) => {
+                let _ = write!(attributes, " bundle=\"{one},{other}\"");
+            }
+            (Some(kind), None) => {
+                let _ = write!(attributes, " bundle={kind}");
+            }
+            (None, _) => {}
+        }
+        self.add_kept(&mut attributes, network.attributes.channels.get(id));
+        let ends = [from, to].map(|port| word(network.process_name(port.process)));
+        match attributes.trim_start() {
+            "" => format!("{} -> {};", ends[0], ends[1]),
+            attributes => format!("{} -> {} [{attributes}];", ends[0], ends[1]),
+        }
     }
 }
 
@@ -241,71 +380,6 @@ fn range(least: u32, most: u32) -> String {
     match most {
         u32::MAX => format!("{least}-"),
         most => format!("{least}-{most}"),
-    }
-}
-
-fn closed(network: &Network, id: PortId) -> String {
-    let port = &network.ports[id];
-    let process = word(network.process_name(port.process));
-    let name = word(network.name(port.name));
-    let mut attributes = network.port_type(id).map_or(String::new(), |ty| {
-        format!(" type={}", word(network.name(ty)))
-    });
-    if let Some(bundle) = network.port_bundle(id) {
-        let _ = write!(attributes, " bundle={}", bundle.name());
-    }
-    match port.direction {
-        Direction::Input => format!("NULL -> {process} [dst={name}{attributes}];"),
-        Direction::Output => format!("{process} -> NULL [src={name}{attributes}];"),
-    }
-}
-
-fn channel(network: &Network, id: ChannelId, bundles: bundles::Names) -> String {
-    let channel = &network.channels[id];
-    let (from, to) = (&network.ports[channel.from], &network.ports[channel.to]);
-    let mut attributes = String::new();
-    for (attribute, port, default) in [("src", from, "out"), ("dst", to, "in")] {
-        let name = network.name(port.name);
-        if name != default {
-            let _ = write!(attributes, " {attribute}={}", word(name));
-        }
-    }
-    if let Some(ty) = channel.ty {
-        let _ = write!(attributes, " type={}", word(network.name(ty)));
-    }
-    let terms = network.terms(id);
-    if terms.capacity != DEFAULT_CAPACITY {
-        let _ = write!(attributes, " capacity={}", terms.capacity);
-    }
-    if terms.initial != 0 {
-        let _ = write!(attributes, " initial={}", terms.initial);
-    }
-    if let Some(tag) = terms.tag {
-        let _ = write!(attributes, " tag={tag}");
-    }
-    if let Some(flow) = terms.flow {
-        let _ = write!(attributes, " flow={}", word(flow.name()));
-    }
-    if channel.traffic != 1.0 {
-        let _ = write!(attributes, " traffic={}", channel.traffic);
-    }
-    let mut kinds = bundles
-        .into_iter()
-        .flatten()
-        .map(|bundle| network.bundles[bundle].kind.name());
-    match (kinds.next(), kinds.next()) {
-        (Some(one), Some(other)) => {
-            let _ = write!(attributes, " bundle=\"{one},{other}\"");
-        }
-        (Some(kind), None) => {
-            let _ = write!(attributes, " bundle={kind}");
-        }
-        (None, _) => {}
-    }
-    let ends = [from, to].map(|port| word(network.process_name(port.process)));
-    match attributes.trim_start() {
-        "" => format!("{} -> {};", ends[0], ends[1]),
-        attributes => format!("{} -> {} [{attributes}];", ends[0], ends[1]),
     }
 }
 

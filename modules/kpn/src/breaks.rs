@@ -13,7 +13,7 @@ use crate::json::{self, Positions};
 use crate::names::{Names, Symbol};
 use crate::network::{
     Bundle, BundleId, Channel, ChannelId, Closed, Join, Kind, KindPort, Module, Network,
-    NetworkConstraint, Port, PortId, Process, ProcessId, Terms, Verified,
+    NetworkAttributes, NetworkConstraint, Port, PortId, Process, ProcessId, Terms, Verified,
 };
 use crate::source::{SourceMap, Span};
 use crate::verify::verify;
@@ -182,8 +182,9 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
         constraints,
         skeleton,
         types,
+        attributes,
     } = network;
-    match dice.below(15) {
+    match dice.below(16) {
         0 => {
             *name = dice.one_of(&["", "a\n\"b"]).to_owned();
             ("network", "name")
@@ -229,6 +230,26 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
             types.insert(dice.id(), Span { start: 7, end: 3 });
             types.values_mut().for_each(|span| dice.span(span));
             ("network", "types")
+        }
+        14 => {
+            let list = dice.maybe_id();
+            let NetworkAttributes {
+                lists,
+                graph,
+                modules,
+                processes,
+                channels,
+                closed,
+            } = attributes;
+            match dice.below(6) {
+                0 => drop(lists.add(names, vec![(dice.id(), dice.id())])),
+                1 => *graph = list,
+                2 => modules.set(Id::from_index(dice.below(24)), list),
+                3 => processes.set(Id::from_index(dice.below(24)), list),
+                4 => channels.set(Id::from_index(dice.below(24)), list),
+                _ => closed.set(Id::from_index(dice.below(24)), list),
+            }
+            ("network", "attributes")
         }
         _ => {
             *skeleton = dice.one_of(&[None, Some((String::new(), Span { start: 9, end: 2 }))]);

@@ -28,6 +28,9 @@ pub const INCLUDED_PORT: Code = Code(240);
 /// A value is given for a size that the graph does not have.
 pub const UNUSED_SIZE: Code = Code(241);
 
+/// Attributes of the user have more different names than the limit.
+pub const TOO_MANY_ATTRIBUTES: Code = Code(243);
+
 /// The expanded graph exceeds a limit: processes, channels, modules, names, or nesting.
 pub const TOO_MANY_REPLICAS: Code = Code(250);
 /// Both ends of a channel are repeated independently, and `at=` is missing.

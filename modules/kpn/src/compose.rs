@@ -5,6 +5,7 @@
 //! reads the files, so that this crate does not choose a front end.
 
 use crate::arena::{Arena, Id};
+use crate::attributes::AttributesId;
 use crate::codes;
 use crate::declared::{
     ChannelExtra, Constraint, ConstraintTarget, Declared, Direction, EndDecl, IncludeDecl,
@@ -175,6 +176,8 @@ type PartPorts = FxHashMap<Symbol, (Direction, NodeId)>;
 /// The new ids of the parts of an included graph.
 struct Renumbered {
     symbols: Vec<Option<Symbol>>,
+    /// Lists of attributes.
+    lists: Vec<Option<AttributesId>>,
     /// Module that stands for the graph.
     module: ModuleId,
     /// Number of modules and nodes before those of the graph.
@@ -188,6 +191,10 @@ impl Renumbered {
     fn symbol(&mut self, names: &mut Names, part: &Names, symbol: Symbol) -> Symbol {
         let known = &mut self.symbols[symbol.index()];
         *known.get_or_insert_with(|| names.intern(part.name(symbol)))
+    }
+
+    fn list(&self, list: Option<AttributesId>) -> Option<AttributesId> {
+        list.and_then(|list| self.lists[list.index()])
     }
 
     fn module(&self, module: Option<ModuleId>) -> ModuleId {
@@ -220,19 +227,25 @@ impl<'a> Merging<'a> {
     fn merge(mut self, mut parts: Parts) -> Declared {
         // The processes of a graph have the ranks at its node.
         let nodes = std::mem::take(&mut self.nodes);
+        let attributes = std::mem::take(&mut self.declared.attributes.nodes);
         let mut number: Vec<Option<NodeId>> = Vec::with_capacity(nodes.len());
         let mut modules: FxHashMap<NodeId, ModuleId> = FxHashMap::default();
         let mut ports: FxHashMap<NodeId, PartPorts> = FxHashMap::default();
         let mut renumbered: FxHashMap<NodeId, Renumbered> = FxHashMap::default();
         for (id, node) in nodes.iter() {
             let Some((include, part)) = parts.get_mut(&id) else {
-                number.push(Some(self.declared.nodes.push(node.clone())));
+                let new = self.declared.nodes.push(node.clone());
+                number.push(Some(new));
+                let of_nodes = &mut self.declared.attributes.nodes;
+                of_nodes.set(new, attributes.get(id));
                 continue;
             };
             number.push(None);
             if let Some(part) = part {
                 let (mut new, of_part) = self.add_nodes(node, include, part);
                 self.add_rest(node, &mut new, part);
+                let of_modules = &mut self.declared.attributes.modules;
+                of_modules.set(new.module, attributes.get(id));
                 modules.insert(id, new.module);
                 ports.insert(id, of_part);
                 renumbered.insert(id, new);
@@ -300,22 +313,37 @@ impl<'a> Merging<'a> {
         });
         let mut new = Renumbered {
             symbols: vec![None; part.names.len()],
+            lists: Vec::new(),
             module,
             first_module: declared.modules.len(),
             first_node: declared.nodes.len(),
             first_extra: 0,
             first_pair: declared.pairs.len(),
         };
-        for inner in part.modules.values() {
+        for index in 0..part.attributes.lists.len() {
+            let list = part.attributes.lists.get(AttributesId::from_index(index));
+            let list = list.iter().map(|&(name, value)| {
+                let names = &mut declared.names;
+                let name = new.symbol(names, &part.names, name);
+                (name, new.symbol(names, &part.names, value))
+            });
+            let list = list.collect();
+            let lists = &mut declared.attributes.lists;
+            let list = lists.add(&declared.names, list);
+            new.lists.push(list);
+        }
+        for (id, inner) in part.modules.iter() {
             let parent = Some(new.module(inner.parent));
             let name = new.symbol(&mut declared.names, &part.names, inner.name);
             let kind = new.symbol(&mut declared.names, &part.names, inner.kind);
-            declared.modules.push(ModuleDecl {
+            let made = declared.modules.push(ModuleDecl {
                 name,
                 kind,
                 parent,
                 ..inner.clone()
             });
+            let list = new.list(part.attributes.modules.get(id));
+            declared.attributes.modules.set(made, list);
         }
         let mut kinds: FxHashMap<Symbol, (Symbol, bool)> = FxHashMap::default();
         for &(old, other) in &include.kinds {
@@ -347,13 +375,15 @@ impl<'a> Merging<'a> {
                         .help("rename the node of the include, or the other node"),
                 );
             }
-            declared.nodes.push(NodeDecl {
+            let made = declared.nodes.push(NodeDecl {
                 name,
                 process,
                 kind,
                 module: Some(new.module(inner.module)),
                 ..inner.clone()
             });
+            let list = new.list(part.attributes.nodes.get(id));
+            declared.attributes.nodes.set(made, list);
         }
         let unused = include.kinds.iter().map(|(old, _)| *old);
         for old in unused.filter(|old| kinds.get(old).is_some_and(|(_, used)| !used)) {
@@ -402,6 +432,7 @@ impl<'a> Merging<'a> {
             declared.extras.push(ChannelExtra {
                 bundle_name,
                 pairs,
+                attributes: new.list(extra.attributes),
                 ..extra.clone()
             });
         }

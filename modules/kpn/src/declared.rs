@@ -5,6 +5,7 @@
 //! are small because a graph of a million channels has a million [`ChannelDecl`].
 
 use crate::arena::{Arena, define_id};
+use crate::attributes::{AttributeLists, AttributesId, AttributesOf};
 use crate::level::LevelDecl;
 use crate::names::{Names, Symbol};
 use crate::sizes::Given;
@@ -54,6 +55,22 @@ pub struct Declared {
     pub sizes: Vec<String>,
     /// Levels that the graph sets for codes of diagnostics.
     pub levels: Vec<LevelDecl>,
+    /// Attributes that are kept and not interpreted.
+    pub attributes: DeclaredAttributes,
+}
+
+/// Attributes of declarations that graphmap keeps and does not interpret. The attributes of channels
+/// are in [`ChannelExtra::attributes`].
+#[derive(Clone, Debug, Default)]
+pub struct DeclaredAttributes {
+    /// All lists of attributes.
+    pub lists: AttributeLists,
+    /// Attributes of the graph.
+    pub graph: Option<AttributesId>,
+    /// Attributes of modules.
+    pub modules: AttributesOf<ModuleId>,
+    /// Attributes of nodes. All nodes of a split process have the same.
+    pub nodes: AttributesOf<NodeId>,
 }
 
 /// A module: a cluster with the name of its kind.
@@ -191,6 +208,8 @@ pub struct ChannelExtra {
     pub bundle: Option<BundleKind>,
     /// Name of the bundle, if it was declared as a node.
     pub bundle_name: Option<Symbol>,
+    /// Attributes that are kept and not interpreted.
+    pub attributes: Option<AttributesId>,
     /// Kind of the bundle at the other end of the channel, if both ends state one.
     pub other_bundle: Option<BundleKind>,
     /// `for=`: the pairs of instances that the channel joins. `from_at`, `to_at` and `step` are then
@@ -238,6 +257,7 @@ impl ChannelExtra {
             flow,
             bundle,
             bundle_name,
+            attributes,
             lone,
             vacant,
             other_bundle,
@@ -251,7 +271,8 @@ impl ChannelExtra {
         } = self;
         let bundles = bundle.is_some() || other_bundle.is_some();
         let stated = tag.is_some() || flow.is_some() || bundles;
-        stated || bundle_name.is_some() || *lone || *vacant
+        let named = bundle_name.is_some() || attributes.is_some();
+        stated || named || *lone || *vacant
     }
 }
 

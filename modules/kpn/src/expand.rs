@@ -20,8 +20,8 @@
 use crate::arena::Id;
 use crate::codes;
 use crate::declared::{
-    ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared, EndDecl,
-    ModuleDecl, ModuleId, ModulePortDecl, NodeDecl, NodeId,
+    ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared,
+    DeclaredAttributes, EndDecl, ModuleDecl, ModuleId, ModulePortDecl, NodeDecl, NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
@@ -184,6 +184,11 @@ impl<'a> Expansion<'a> {
             types: declared.types.clone(),
             levels: declared.levels.clone(),
             sizes: declared.sizes.clone(),
+            attributes: DeclaredAttributes {
+                lists: declared.attributes.lists.clone(),
+                graph: declared.attributes.graph,
+                ..DeclaredAttributes::default()
+            },
             ..Declared::default()
         };
         let module_base = Vec::with_capacity(declared.modules.len());
@@ -215,13 +220,15 @@ impl<'a> Expansion<'a> {
                 let parent = module
                     .parent
                     .map(|p| ModuleId::from_index(self.module_base[p.index()] + outer as usize));
-                self.out.modules.push(ModuleDecl {
+                let made = self.out.modules.push(ModuleDecl {
                     name,
                     parent,
                     replicas: None,
                     closed: false,
                     ..module.clone()
                 });
+                let list = self.declared.attributes.modules.get(id);
+                self.out.attributes.modules.set(made, list);
             }
         }
     }
@@ -315,6 +322,8 @@ impl<'a> Expansion<'a> {
             ..node.clone()
         });
         self.instances[self.node_base[id.index()] + instance as usize] = Some(made);
+        let list = declared.attributes.nodes.get(id);
+        self.out.attributes.nodes.set(made, list);
         if let Some(port) = self.port_of.get(&id) {
             self.out.ports.push(ModulePortDecl {
                 node: made,

@@ -18,6 +18,7 @@
 //! - A constraint applies to existing processes, each once, in the order of ranks. A constraint of
 //!   a module applies to the processes in the module. `whole` and `prefer` are constraints of
 //!   modules.
+//! - Attributes that are not interpreted belong to existing elements.
 //!
 //! Spans are not checked, because [`crate::source::SourceMap`] clamps them. The ports of kinds are
 //! not checked, because [`crate::infer`] replaces them.
@@ -25,11 +26,12 @@
 //! The time is linear, because vectors of stamps are used instead of sets.
 
 use crate::arena::{Arena, Id};
+use crate::attributes::AttributesId;
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::limited::LimitedDiagnostics;
 use crate::names::Symbol;
-use crate::network::Network;
+use crate::network::{Network, NetworkAttributes};
 use crate::source::Span;
 
 mod joins;
@@ -51,6 +53,7 @@ pub fn check(network: &Network) -> Diagnostics {
     check.processes();
     check.constraints();
     check.constraint_numbers();
+    check.attributes();
     let mut found = Diagnostics::new();
     check.parts.add_to(&mut found);
     check.numbers.add_to(&mut found);
@@ -83,6 +86,32 @@ impl Check<'_> {
     #[inline]
     fn is_name(&self, symbol: Symbol) -> bool {
         symbol.index() < self.network.names.len()
+    }
+
+    fn attributes(&mut self) {
+        let n = self.network;
+        let NetworkAttributes {
+            lists,
+            graph,
+            modules,
+            processes,
+            channels,
+            closed,
+        } = &n.attributes;
+        let is_list = |list: &AttributesId| list.index() < lists.len();
+        let fit = lists.fit(&n.names)
+            && graph.as_ref().is_none_or(is_list)
+            && modules.fit(lists, n.modules.len())
+            && processes.fit(lists, n.processes.len())
+            && channels.fit(lists, n.channels.len())
+            && closed.fit(lists, n.closed.len());
+        if !fit {
+            self.part(Span::NONE, |_| {
+                "an attribute belongs to an element that does not exist, or has a name that is not \
+                 in the network's table of names"
+                    .to_owned()
+            });
+        }
     }
 
     fn nameless(&mut self, span: Span, what: &str) {

@@ -7,11 +7,12 @@
 //! - `name`: name of the graph
 //! - `sources`: names of the source texts that spans refer to
 //! - `skeleton`: requested skeleton, if any
-//! - `modules`: `name`, `kind`, `parent` (index of an earlier module), `span`
-//! - `processes`: `name` (unique), `kind`, `module` (index), `load`, `mem`, `span`
+//! - `attributes`: an object of strings: attributes that graphmap keeps and does not interpret
+//! - `modules`: `name`, `kind`, `parent` (index of an earlier module), `attributes`, `span`
+//! - `processes`: `name` (unique), `kind`, `module` (index), `load`, `mem`, `attributes`, `span`
 //! - `channels`: `from`, `to`, `type`, `capacity`, `initial`, `tag`, `traffic`, `flow` (`credits`,
-//!   `round-robin`), `bundle`, `bundle_name`, `other_bundle`, `span`. The ends are `[process, port]`, or a process
-//!   name for the ports `out` and `in`, or `null` for the environment.
+//!   `round-robin`), `bundle`, `bundle_name`, `other_bundle`, `attributes`, `span`. The
+//!   ends are `[process, port]`, or a process name for the ports `out` and `in`, or `null` for the environment.
 //! - `constraints`: `processes` (names), one of `host`, `osprocess`, `colocate`, `separate`, `hold`
 //!   (least and most), `span`. Or `module` (index), one of `whole` (`true`), `prefer`, `span`.
 //! - `kinds`: `name`, `members` (ranks), `ports`. Written for convenience, and not read back.

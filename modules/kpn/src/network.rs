@@ -5,6 +5,7 @@
 //! emitted. Elements are in source order everywhere.
 
 use crate::arena::{Arena, Id, define_id};
+use crate::attributes::{AttributeLists, AttributesId, AttributesOf};
 use crate::declared::{BundleKind, ConstraintDecl, Direction, Flow, ModuleId};
 use crate::names::{Names, Symbol};
 use crate::source::{Location, SourceMap, Span};
@@ -248,6 +249,25 @@ pub struct Network {
     /// First position of the text of each payload type. A type is absent if its position is known
     /// no more precisely than by the span of a channel.
     pub types: FxHashMap<Symbol, Span>,
+    /// Attributes that are kept and not interpreted.
+    pub attributes: NetworkAttributes,
+}
+
+/// Attributes of the elements of a network that graphmap keeps and does not interpret.
+#[derive(Clone, Debug, Default)]
+pub struct NetworkAttributes {
+    /// All lists of attributes.
+    pub lists: AttributeLists,
+    /// Attributes of the graph.
+    pub graph: Option<AttributesId>,
+    /// Attributes of modules.
+    pub modules: AttributesOf<ModuleId>,
+    /// Attributes of processes.
+    pub processes: AttributesOf<ProcessId>,
+    /// Attributes of channels.
+    pub channels: AttributesOf<ChannelId>,
+    /// Attributes of ports that are joined to the environment.
+    pub closed: AttributesOf<ClosedId>,
 }
 
 /// A constraint, and the processes that it applies to.
@@ -435,6 +455,30 @@ impl Network {
             }
             channels.next().map(|(id, _)| Joined::Channel(id))
         })
+    }
+
+    /// Returns the list of attributes of a port that is joined to the environment, or `None` for
+    /// other ports.
+    ///
+    /// # Panics
+    /// Panics if the port does not exist.
+    pub fn port_attributes(&self, port: PortId) -> Option<AttributesId> {
+        match self.ports[port].join {
+            Join::Environment(closed) => self.attributes.closed.get(closed),
+            Join::Channel(_) | Join::Bundle(_) => None,
+        }
+    }
+
+    /// Returns the names and values of a list of attributes, sorted by name. Without a list, there
+    /// are none.
+    ///
+    /// # Panics
+    /// Panics if the list does not exist.
+    pub fn attribute_texts(
+        &self,
+        list: Option<AttributesId>,
+    ) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.attributes.lists.texts(&self.names, list)
     }
 
     /// Returns the file, line and column where a span starts, or `None` for [`Span::NONE`] and if

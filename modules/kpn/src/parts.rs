@@ -4,6 +4,7 @@
 //! The front ends of graphmap make no such errors, but other front ends may.
 
 use crate::arena::Id;
+use crate::attributes::{AttributesId, too_many_names};
 use crate::codes;
 use crate::declared::{ConstraintTarget, Declared, EndDecl};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -16,7 +17,7 @@ use crate::source::Span;
 ///
 /// # Errors
 /// Returns an error (`G0318`) for each violation, at most 10. A note of the last one states the
-/// number of the others.
+/// number of the others. Also returns an error for too many names of attributes (`G0243`).
 pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
     let mut check = Check {
         declared,
@@ -26,8 +27,12 @@ pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
     check.nodes();
     check.channels();
     check.constraints();
+    check.attributes();
     let mut found = Diagnostics::new();
     check.limited.add_to(&mut found);
+    if found.is_empty() && declared.attributes.lists.has_too_many(&declared.names) {
+        found.push(too_many_names());
+    }
     match found.is_empty() {
         true => Ok(()),
         false => Err(found),
@@ -119,6 +124,30 @@ impl Check<'_> {
                     "a bundle has a name that is not in the table of names".to_owned()
                 });
             }
+        }
+    }
+
+    fn attributes(&mut self) {
+        let Declared {
+            modules,
+            nodes,
+            extras,
+            attributes,
+            ..
+        } = self.declared;
+        let lists = &attributes.lists;
+        let is_list = |list: Option<AttributesId>| list.is_none_or(|l| l.index() < lists.len());
+        let fit = lists.fit(&self.declared.names)
+            && is_list(attributes.graph)
+            && attributes.modules.fit(lists, modules.len())
+            && attributes.nodes.fit(lists, nodes.len())
+            && extras.iter().all(|extra| is_list(extra.attributes));
+        if !fit {
+            self.wrong(Span::NONE, || {
+                "an attribute belongs to an element that does not exist, or has a name that is not \
+                 in the table of names"
+                    .to_owned()
+            });
         }
     }
 

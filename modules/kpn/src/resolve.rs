@@ -5,6 +5,7 @@
 //! that do not fit together. The time is linear in the size of the graph.
 
 use crate::arena::{Arena, Id};
+use crate::attributes::AttributesOf;
 use crate::codes;
 use crate::declared::{
     BundleKind, ChannelDecl, ChannelExtra, ConstraintDecl, ConstraintTarget, Declared, Direction,
@@ -14,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::{Names, Symbol};
 use crate::network::{
     Bundle, Channel, ChannelId, Closed, ClosedId, DEFAULT_CAPACITY, Join, Module, Network,
-    NetworkConstraint, Port, PortId, Process, ProcessId, Terms, TermsId,
+    NetworkAttributes, NetworkConstraint, Port, PortId, Process, ProcessId, Terms, TermsId,
 };
 use crate::parts;
 use crate::source::Span;
@@ -51,6 +52,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         // Levels concern diagnostics, not the network.
         levels: _,
         sizes: _,
+        attributes,
         // [`crate::expand`] has applied these.
         pairs: _,
         ports: _,
@@ -69,7 +71,8 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
     };
     let joined = joining.join();
     diagnostics.append(joining.diagnostics.finish());
-    let (channels, terms) = with_ports(channels, &extras, &joined.port_of);
+    let mut of_channels = AttributesOf::default();
+    let (channels, terms) = with_ports(channels, &extras, &joined.port_of, &mut of_channels);
     for (process, first) in merged.processes.values_mut().zip(&joined.first_port) {
         process.first_port = *first;
     }
@@ -82,6 +85,21 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
             span: m.span,
         })
         .collect();
+    let mut processes = AttributesOf::default();
+    for (node, &process) in merged.process_of.iter().enumerate() {
+        let list = attributes.nodes.get(NodeId::from_index(node));
+        if list.is_some() {
+            processes.set(process, list);
+        }
+    }
+    let attributes = NetworkAttributes {
+        lists: attributes.lists,
+        graph: attributes.graph,
+        modules: attributes.modules,
+        processes,
+        channels: of_channels,
+        closed: joined.closed_attributes,
+    };
     let mut network = Network {
         name,
         sources,
@@ -98,6 +116,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         constraints: Vec::new(),
         skeleton,
         types,
+        attributes,
     };
     let inside = processes_of_modules(&network, constraints.iter());
     network.constraints = constraints
@@ -157,6 +176,8 @@ pub(crate) fn processes_of_modules<'c>(
 /// channels, in the order of first appearance. Declarations that are joined to the environment are
 /// omitted.
 ///
+/// Adds the attributes of channels to `attributes`.
+///
 /// `port_of` contains the port of the writing end and of the reading end of each declaration, in
 /// turn. The channels reuse the memory of the declarations (in-place `collect`), so that a million
 /// of them are not in memory twice.
@@ -164,10 +185,12 @@ fn with_ports(
     declared: Vec<ChannelDecl>,
     extras: &[ChannelExtra],
     port_of: &[PortId],
+    attributes: &mut AttributesOf<ChannelId>,
 ) -> (Arena<ChannelId, Channel>, Arena<TermsId, Terms>) {
     let mut arena = Arena::new();
     let mut known: FxHashMap<Terms, TermsId> = FxHashMap::default();
     let mut last = None;
+    let mut next = 0;
     let channels = declared.into_iter().enumerate();
     let mut channels: Arena<ChannelId, Channel> = channels
         .filter_map(|(index, decl)| {
@@ -184,6 +207,10 @@ fn with_ports(
                 _ => *known.entry(stated).or_insert_with(|| arena.push(stated)),
             };
             last = Some((stated, terms));
+            if let Some(list) = extra.and_then(|e| e.attributes) {
+                attributes.set(ChannelId::from_index(next), Some(list));
+            }
+            next += 1;
             Some(Channel {
                 from: port_of[2 * index],
                 to: port_of[2 * index + 1],
@@ -204,6 +231,7 @@ struct Joined {
     /// Port of each end, indexed by [`EndRef`]. Unspecified for the environment.
     port_of: Vec<PortId>,
     closed: Arena<ClosedId, Closed>,
+    closed_attributes: AttributesOf<ClosedId>,
     bundles: Arena<crate::network::BundleId, Bundle>,
     members: Vec<ChannelId>,
 }
@@ -289,6 +317,7 @@ impl Joining<'_> {
             first_port: Vec::with_capacity(self.process_names.len()),
             port_of: vec![PortId::from_index(0); 2 * self.channels.len()],
             closed: Arena::new(),
+            closed_attributes: AttributesOf::default(),
             bundles: Arena::new(),
             members: Vec::new(),
         };
@@ -411,8 +440,12 @@ impl Joining<'_> {
                 ids.of(only.channel()).map_or_else(
                     || {
                         let ChannelDecl { ty, span, .. } = self.channels[only.channel()];
-                        let bundle = None;
-                        Join::Environment(joined.closed.push(Closed { ty, bundle, span }))
+                        let closed = Closed {
+                            ty,
+                            bundle: None,
+                            span,
+                        };
+                        Join::Environment(self.closed(closed, &[only], joined))
                     },
                     Join::Channel,
                 )
@@ -451,7 +484,8 @@ impl Joining<'_> {
                 let lone = free.iter().any(|&end| self.is_lone(end));
                 let stated = free.iter().find_map(|&end| self.stated(end));
                 let bundle = stated.or(lone.then_some(BundleKind::Select));
-                Join::Environment(joined.closed.push(Closed { ty, bundle, span }))
+                let closed = Closed { ty, bundle, span };
+                Join::Environment(self.closed(closed, &free, joined))
             }
             ([only], None) => {
                 Join::Channel(ids.of(only.channel()).expect("both ends are processes"))
@@ -471,6 +505,15 @@ impl Joining<'_> {
                 Join::Bundle(joined.bundles.push(bundle))
             }
         }
+    }
+
+    /// Adds an entry for a port that is joined to the environment. It has the attributes of the
+    /// first of its ends that has any.
+    fn closed(&self, closed: Closed, ends: &[EndRef], joined: &mut Joined) -> ClosedId {
+        let id = joined.closed.push(closed);
+        let list = ends.iter().find_map(|&end| self.extra(end)?.attributes);
+        joined.closed_attributes.set(id, list);
+        id
     }
 
     /// Reports an error if a port is joined to the environment and to a channel. Otherwise, warns

@@ -28,6 +28,7 @@ fn sound(replicas: Option<u32>) -> Declared {
         kind: name,
         parent,
         replicas,
+        closed: false,
         span: Span::NONE,
     };
     let first = declared.modules.push(module(outer, None));

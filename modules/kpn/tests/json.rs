@@ -32,9 +32,10 @@ const ALL: &str = r#"{
   "graphmap": 1,
   "name": "all of it",
   "skeleton": "farm",
-  "modules": [{"name": "m"}, {"name": "inner2", "parent": 0}],
+  "attributes": {"x_run": "7", "label": "all"},
+  "modules": [{"name": "m"}, {"name": "inner2", "parent": 0, "attributes": {"x_rack": "left"}}],
   "processes": [
-    {"name": "manager", "module": 0, "load": 2.5, "mem": 1e6},
+    {"name": "manager", "module": 0, "load": 2.5, "mem": 1e6, "attributes": {"x_est": "4", "": "a\"b"}},
     {"name": "worker1", "module": 1}, {"name": "worker2", "module": 1},
     {"name": "sink", "kind": "draïn"}
   ],
@@ -44,8 +45,8 @@ const ALL: &str = r#"{
     {"from": ["manager", "work"], "to": "worker2", "type": "Task", "bundle": "scatter"},
     {"from": "worker1", "to": "sink", "bundle": "gather", "bundle_name": "all", "traffic": 8},
     {"from": "worker2", "to": "sink", "bundle": "gather", "bundle_name": "all", "capacity": 9},
-    {"from": ["sink", "done"], "to": ["manager", "done"], "initial": 1},
-    {"from": ["sink", "after"], "to": null}
+    {"from": ["sink", "done"], "to": ["manager", "done"], "initial": 1, "attributes": {"x_bytes": "64"}},
+    {"from": ["sink", "after"], "to": null, "attributes": {"x_end": ""}}
   ],
   "constraints": [
     {"processes": ["worker1", "worker2"], "separate": "apart"},
@@ -82,7 +83,7 @@ fn everything_survives_the_way_through_a_plug_in() {
             .location(again.processes[manager].span)
             .unwrap()
             .to_string(),
-        "net.json:7:5"
+        "net.json:8:5"
     );
 }
 

@@ -12,7 +12,7 @@ use crate::diagnostics::{exception, raised};
 use crate::network::Network;
 use crate::shown::shortened;
 use crate::waiting::run_detached;
-use attributes::{Attributes, Read};
+use attributes::{Attributes, Kept, Read};
 use graphmap::kpn::codes::NAME_COLLISION;
 use graphmap::kpn::declared::BundleKind;
 use graphmap::kpn::source::SourceMap;
@@ -27,9 +27,11 @@ use std::ffi::CString;
 
 /// Makes a network from a directed NetworkX graph: each node is a process, each edge a channel.
 ///
-/// - The name of a node is `str(node)`. These attributes are used, and others are ignored:
+/// - The name of a node is `str(node)`. These attributes are used:
 /// - nodes: `load`, `memory`, `kind`, `module` (`"a/b"` is `b` in `a`)
 /// - edges: `traffic`, `capacity`, `initial`, `type`, `src`, `dst`, `tag`, `bundle`
+/// - other attributes whose values are strings or numbers are kept as `x_NAME`; `label`, `color`
+///   and `style` keep their names
 ///
 /// `load=`, `memory=` and `traffic=` select other attributes, for example `traffic="weight"`.
 ///
@@ -93,7 +95,14 @@ pub(crate) fn from_networkx(
         Some(name) => name,
         None => name_of(graph)?,
     };
-    let builder = reader.builder(&name);
+    let kept = match graph.getattr("graph")?.cast_into::<PyDict>() {
+        Ok(attributes) => reader.read.graph(&attributes)?,
+        Err(_) => Vec::new(),
+    };
+    let mut builder = reader.builder(&name);
+    for (name, value) in &kept {
+        builder.attribute(name, value);
+    }
     let network = run_detached(py, || {
         let read = Diagnosed {
             value: builder.into(),
@@ -131,6 +140,8 @@ struct Vertex {
     memory: Option<f64>,
     kind: Option<String>,
     module: Option<String>,
+    /// Attributes that are kept and not interpreted.
+    kept: Vec<Kept>,
 }
 
 struct Reader<'a> {
@@ -163,8 +174,8 @@ impl Reader<'_> {
                 kind: said.word("kind", &whose)?,
                 module: said.word("module", &whose)?,
                 name: name.clone(),
+                kept: self.read.node(&attributes)?,
             };
-            self.read.node(&attributes)?;
             if names.insert(name.clone(), self.nodes.len()).is_some() {
                 let message = format!("two nodes have the name `{}`", shortened(&name));
                 let diagnostic = Diagnostic::error(NAME_COLLISION, message);
@@ -215,8 +226,8 @@ impl Reader<'_> {
                 bundle: said.one_of("bundle", &whose, BundleKind::from_name, || {
                     BundleKind::ALL.map(BundleKind::name).join(", ")
                 })?,
+                kept: self.read.edge(&attributes)?,
             };
-            self.read.edge(&attributes)?;
             if !both_ways {
                 self.edges.push(edge);
                 continue;
@@ -268,6 +279,9 @@ impl Reader<'_> {
             if let Some(memory) = node.memory {
                 graph.memory(process, memory);
             }
+            for (name, value) in &node.kept {
+                graph.process_attribute(process, name, value);
+            }
             placed.push(process);
         }
         for edge in &self.edges {
@@ -290,6 +304,9 @@ impl Reader<'_> {
             }
             if let Some(bundle) = edge.bundle {
                 channel = channel.bundle(bundle);
+            }
+            for (name, value) in &edge.kept {
+                channel = channel.attribute(name, value);
             }
             if let Some(tag) = edge.tag {
                 channel.tag(tag);

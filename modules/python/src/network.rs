@@ -3,7 +3,7 @@
 use crate::arguments;
 use crate::diagnostics::{all, raised};
 use crate::files::Files;
-use crate::parts::{Channel, Module, Part, Process};
+use crate::parts::{Channel, Module, Part, Process, attributes};
 use crate::plan::Plan;
 use crate::registry::REGISTRY;
 use crate::search::Search;
@@ -13,7 +13,7 @@ use graphmap::kpn::declared::Declared;
 use graphmap::kpn::json;
 use graphmap::{Diagnosed, Error, Options, Report, Verified};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,6 +78,13 @@ impl Network {
     fn modules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let ids = self.network.modules.ids();
         PyList::new(py, Part::all(&self.network, ids, Module))
+    }
+
+    /// Attributes of the graph that graphmap keeps and does not interpret, as a dictionary of
+    /// strings.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        attributes(py, &self.network, self.network.attributes.graph)
     }
 
     /// Warnings and notes from reading and checking it.

@@ -2,11 +2,12 @@
 
 use graphmap::Verified;
 use graphmap::kpn::arena::Id;
+use graphmap::kpn::attributes::AttributesId;
 use graphmap::kpn::declared::{BundleKind, ModuleId};
 use graphmap::kpn::network::{ChannelId, Join, PortId, ProcessId};
 use graphmap::kpn::source::Span;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use std::hash::{Hash, Hasher};
 use std::ptr;
 
@@ -89,6 +90,13 @@ impl Process {
     #[getter]
     fn memory(&self) -> f64 {
         self.0.network.processes[self.0.id].mem
+    }
+
+    /// Attributes that graphmap keeps and does not interpret, as a dictionary of strings.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let network = &self.0.network;
+        attributes(py, network, network.attributes.processes.get(self.0.id))
     }
 
     /// The names of its ports, in the order of first appearance.
@@ -197,6 +205,13 @@ impl Channel {
         self.0.network.channels[self.0.id].traffic
     }
 
+    /// Attributes that graphmap keeps and does not interpret, as a dictionary of strings.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let network = &self.0.network;
+        attributes(py, network, network.attributes.channels.get(self.0.id))
+    }
+
     /// The kind of the bundle that it belongs to, such as `share` or `select`, or None.
     #[getter]
     fn bundle(&self) -> Option<&'static str> {
@@ -254,6 +269,13 @@ impl Module {
         Some(Module(Part { network, id }))
     }
 
+    /// Attributes that graphmap keeps and does not interpret, as a dictionary of strings.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let network = &self.0.network;
+        attributes(py, network, network.attributes.modules.get(self.0.id))
+    }
+
     /// Returns itself, because it is immutable.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
@@ -279,6 +301,22 @@ pub(crate) fn bundle(network: &Verified, channel: ChannelId) -> Option<BundleKin
         Join::Channel(_) | Join::Environment(_) => None,
     };
     of(channel.from).or_else(|| of(channel.to))
+}
+
+/// Returns a list of attributes as a dictionary. Panics if the list is not in the network.
+///
+/// # Errors
+/// The exception of Python, if the dictionary cannot be created.
+pub(crate) fn attributes<'py>(
+    py: Python<'py>,
+    network: &Verified,
+    list: Option<AttributesId>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in network.attribute_texts(list) {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
 }
 
 fn location(network: &Verified, span: Span) -> Option<(String, u32, u32)> {

@@ -2,6 +2,7 @@
 
 use crate::parts::bundle;
 use graphmap::Verified;
+use graphmap::kpn::attributes::{AttributesId, OF_ELEMENTS, PREFIX};
 use graphmap::kpn::declared::{BundleKind, ModuleId};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,6 +15,7 @@ use pyo3::types::PyDict;
 pub(crate) fn graph<'py>(py: Python<'py>, network: &Verified) -> PyResult<Bound<'py, PyAny>> {
     let about = PyDict::new(py);
     about.set_item("name", &network.name)?;
+    set_attributes(network, network.attributes.graph, &about)?;
     let class = py.import("networkx")?.getattr("MultiDiGraph")?;
     let graph = class.call((), Some(&about))?;
     for id in network.processes.ids() {
@@ -25,6 +27,7 @@ pub(crate) fn graph<'py>(py: Python<'py>, network: &Verified) -> PyResult<Bound<
         if let Some(module) = process.module {
             said.set_item("module", path(network, module))?;
         }
+        set_attributes(network, network.attributes.processes.get(id), &said)?;
         graph.call_method("add_node", (network.process_name(id),), Some(&said))?;
     }
     for (id, channel) in network.channels.iter() {
@@ -45,11 +48,29 @@ pub(crate) fn graph<'py>(py: Python<'py>, network: &Verified) -> PyResult<Bound<
         if let Some(kind) = bundle(network, id) {
             said.set_item("bundle", BundleKind::name(kind))?;
         }
+        set_attributes(network, network.attributes.channels.get(id), &said)?;
         let [from, to] = [network.writer(id), network.reader(id)];
         let ends = [from, to].map(|end| network.process_name(end));
         graph.call_method("add_edge", (ends[0], ends[1]), Some(&said))?;
     }
     Ok(graph)
+}
+
+/// Adds the attributes of a list to a dictionary. Names of the user get the prefix `x_`, unless they
+/// have it.
+fn set_attributes(
+    network: &Verified,
+    list: Option<AttributesId>,
+    said: &Bound<'_, PyDict>,
+) -> PyResult<()> {
+    for (name, value) in network.attribute_texts(list) {
+        if name.starts_with(PREFIX) || OF_ELEMENTS.contains(&name) {
+            said.set_item(name, value)?;
+        } else {
+            said.set_item(format!("{PREFIX}{name}"), value)?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the names of a module and of the modules around it, from the outside to the inside:

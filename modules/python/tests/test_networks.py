@@ -23,6 +23,19 @@ FARM = """digraph farm {
 
 
 class Reading(unittest.TestCase):
+    def test_attributes_of_the_user(self):
+        text = """digraph g {
+            attributes="bytes"; x_run=7;
+            node [x_est=4];
+            subgraph cluster_pool { x_rack=left; a [x_est=9, label=A] }
+            a -> b [bytes=64];
+        }"""
+        for network in [graphmap.read_text(text), graphmap.read_text(graphmap.read_text(text).to_json(), "json")]:
+            self.assertEqual(network.attributes, {"x_run": "7"})
+            self.assertEqual([p.attributes for p in network.processes], [{"label": "A", "x_est": "9"}, {"x_est": "4"}])
+            self.assertEqual(network.channels[0].attributes, {"bytes": "64"})
+            self.assertEqual(network.modules[0].attributes, {"x_rack": "left"})
+
     def test_a_file_is_read_to_its_network(self):
         network = graphmap.read(GRAPHS / "farm.dot")
         self.assertEqual(network.name, "farm")

@@ -192,9 +192,19 @@ class FromNetworkX(unittest.TestCase):
             graphmap.from_networkx(graph)
         self.assertEqual(
             sorted(str(w.message) for w in caught),
-            ["attribute `capcity` of edges is ignored; did you mean `capacity`?",
-             "attribute `laod` of nodes is ignored; did you mean `load`?"],
+            ["attribute `capcity` of edges has no effect; did you mean `capacity`?",
+             "attribute `laod` of nodes has no effect; did you mean `load`?"],
         )
+
+    def test_other_attributes_are_kept(self):
+        graph = nx.DiGraph([("a", "b", {"weight": 2.5, "color": "red", 7: 8, "path": [1]})], run=3)
+        graph.add_node("a", est=4, x_rack="left", label="A", pos=(1, 2))
+        network = graphmap.from_networkx(graph)
+        self.assertEqual(network.attributes, {"x_run": "3"})
+        self.assertEqual(network.processes[0].attributes, {"label": "A", "x_est": "4", "x_rack": "left"})
+        self.assertEqual(network.processes[1].attributes, {})
+        self.assertEqual(network.channels[0].attributes, {"color": "red", "x_weight": "2.5"})
+        self.assertEqual(graphmap.from_networkx(network.to_networkx()).to_dot(), network.to_dot())
 
     def test_names_that_nobody_would_choose(self):
         names = ["", "\0", "a\nb", 'quo"te', "back\\slash", "\u202e", "a.b:c", "NULL", "x" * 100_000, "digraph", " "]

@@ -132,10 +132,15 @@ fn fits(
                 }
             }
             "additionalProperties" => {
-                assert_eq!(says, &Value::Bool(false), "{at}");
                 let known = |name: &str| schema["properties"].get(name).is_some();
-                if let Some(name) = object.keys().find(|name| !known(name)) {
-                    return fail(format!("`{name}` is unknown"));
+                let others = object.iter().filter(|(name, _)| !known(name));
+                for (name, inner) in others {
+                    if says.is_boolean() {
+                        assert_eq!(says, &Value::Bool(false), "{at}");
+                        return fail(format!("`{name}` is unknown"));
+                    }
+                    let at = format!("{at}/additionalProperties");
+                    fits(root, (says, &at), inner, &format!("{path}.{name}"), used)?;
                 }
             }
             "properties" => {

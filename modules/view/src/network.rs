@@ -196,6 +196,9 @@ fn draw_to(out: &mut String, picture: &Picture) -> std::fmt::Result {
             8.0,
             "fill=\"#000\" fill-opacity=\"0.035\" stroke=\"#999\"",
         )?;
+        if !group.title.is_empty() {
+            write!(out, "<title>{}</title>", escaped(&group.title))?;
+        }
         out.push_str("</rect>\n");
         let (x, y) = (frame.x + 10.0, frame.y + NAME);
         text(

@@ -2,6 +2,7 @@
 
 use crate::count;
 use graphmap_kpn::arena::Id;
+use graphmap_kpn::attributes::{AttributesId, is_of_graphviz};
 use graphmap_kpn::declared::{Declared, EndDecl, Flow};
 use graphmap_kpn::network::{Joined, Network};
 use rustc_hash::FxHashMap;
@@ -41,6 +42,8 @@ pub struct Group {
     pub label: String,
     /// The group that contains it.
     pub parent: Option<usize>,
+    /// Text that appears when the pointer is on the group: its attributes of the user, or nothing.
+    pub title: String,
 }
 
 /// All channels from one node of the picture to another.
@@ -76,6 +79,7 @@ impl Edges {
         ports: (&str, &str),
         ty: Option<&str>,
         flow: Option<Flow>,
+        attributes: &str,
     ) {
         let mut title = format!("{} to {}", ports.0, ports.1);
         if let Some(ty) = ty {
@@ -84,6 +88,7 @@ impl Edges {
         if let Some(flow) = flow {
             title += &format!(", flow={}", flow.name());
         }
+        title += attributes;
         let made = self.list.len();
         let at = *self.known.entry((from, to)).or_insert(made);
         if at == made {
@@ -119,6 +124,19 @@ impl Edges {
     }
 }
 
+/// Returns the attributes of the user as text: `, x_est=4` for each.
+fn users<'a>(attributes: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let users = attributes.filter(|(name, _)| !is_of_graphviz(name));
+    users
+        .map(|(name, value)| format!(", {name}={value}"))
+        .collect()
+}
+
+/// Returns the title of a group: the text of [`users`] without its first comma.
+fn title_of_group(users: &str) -> String {
+    users.strip_prefix(", ").unwrap_or_default().to_owned()
+}
+
 fn times(name: &str, count: usize) -> String {
     match count {
         1 => name.to_owned(),
@@ -135,15 +153,18 @@ impl Picture {
     /// Panics if an id or a symbol in the declarations is out of range.
     pub fn of_graph(declared: &Declared) -> Picture {
         let name = |symbol| declared.name(symbol);
+        let lists = &declared.attributes.lists;
+        let texts = |list: Option<AttributesId>| users(lists.texts(&declared.names, list));
         let mut kinds = FxHashMap::default();
         let mut nodes = Vec::with_capacity(declared.nodes.len());
-        for node in declared.nodes.values() {
+        for (id, node) in declared.nodes.iter() {
             let made = kinds.len();
             let count = node.replicas.map_or(1, |n| n as usize);
             let mut title = format!("kind {}", name(node.kind));
             if let Some(process) = node.process {
                 title += &format!(", node of process {}", name(process));
             }
+            title += &texts(declared.attributes.nodes.get(id));
             nodes.push(Node {
                 label: times(name(node.name), count),
                 kind: Some(*kinds.entry(node.kind).or_insert(made)),
@@ -152,7 +173,8 @@ impl Picture {
                 title,
             });
         }
-        let groups = declared.modules.values().map(|module| Group {
+        let groups = declared.modules.iter().map(|(id, module)| Group {
+            title: title_of_group(&texts(declared.attributes.modules.get(id))),
             label: times(name(module.kind), module.replicas.map_or(1, |n| n as usize)),
             parent: module.parent.map(Id::index),
         });
@@ -171,8 +193,10 @@ impl Picture {
                 (None, Some(b)) => (environment(&mut nodes, group(to)), b.index()),
                 (None, None) => continue,
             };
-            let flow = declared.extra(channel).and_then(|extra| extra.flow);
-            edges.add(ends, (port(from), port(to)), ty, flow);
+            let extra = declared.extra(channel);
+            let flow = extra.and_then(|extra| extra.flow);
+            let attributes = texts(extra.and_then(|extra| extra.attributes));
+            edges.add(ends, (port(from), port(to)), ty, flow, &attributes);
         }
         Picture {
             name: declared.name.clone(),
@@ -188,6 +212,8 @@ impl Picture {
     /// # Panics
     /// Panics if an id in the network is out of range.
     pub fn of_processes(network: &Network) -> Picture {
+        let texts = |list: Option<AttributesId>| users(network.attribute_texts(list));
+        let attributes = &network.attributes;
         let mut nodes: Vec<Node> = network
             .processes
             .iter()
@@ -196,10 +222,16 @@ impl Picture {
                 kind: Some(process.kind.index()),
                 group: process.module.map(Id::index),
                 many: false,
-                title: format!("kind {}, load {}", network.kind_name(id), process.load),
+                title: format!(
+                    "kind {}, load {}{}",
+                    network.kind_name(id),
+                    process.load,
+                    texts(attributes.processes.get(id))
+                ),
             })
             .collect();
-        let groups = network.modules.values().map(|module| Group {
+        let groups = network.modules.iter().map(|(id, module)| Group {
+            title: title_of_group(&texts(attributes.modules.get(id))),
             label: network.name(module.kind).to_owned(),
             parent: module.parent.map(Id::index),
         });
@@ -212,7 +244,9 @@ impl Picture {
                     let (from, to) = (network.writer(id).index(), network.reader(id).index());
                     let ty = channel.ty.map(|ty| network.name(ty));
                     let ports = (port(channel.from), port(channel.to));
-                    edges.add((from, to), ports, ty, network.terms(id).flow);
+                    let flow = network.terms(id).flow;
+                    let texts = texts(attributes.channels.get(id));
+                    edges.add((from, to), ports, ty, flow, &texts);
                 }
                 Joined::Closed(id) => {
                     let port = &network.ports[id];
@@ -220,14 +254,16 @@ impl Picture {
                     let group = network.processes[process].module.map(Id::index);
                     let end = environment(&mut nodes, group);
                     let name = network.name(port.name);
-                    match port.direction {
+                    let (ends, ports) = match port.direction {
                         graphmap_kpn::declared::Direction::Input => {
-                            edges.add((end, process.index()), (ENVIRONMENT, name), None, None);
+                            ((end, process.index()), (ENVIRONMENT, name))
                         }
                         graphmap_kpn::declared::Direction::Output => {
-                            edges.add((process.index(), end), (name, ENVIRONMENT), None, None);
+                            ((process.index(), end), (name, ENVIRONMENT))
                         }
-                    }
+                    };
+                    let texts = texts(network.port_attributes(id));
+                    edges.add(ends, ports, None, None, &texts);
                 }
             }
         }
@@ -297,7 +333,7 @@ impl Picture {
             let ty = channel.ty.map(|ty| network.name(ty));
             let ports = (port(channel.from), port(channel.to));
             let ends = (kind(network.writer(id)), kind(network.reader(id)));
-            edges.add(ends, ports, ty, network.terms(id).flow);
+            edges.add(ends, ports, ty, network.terms(id).flow, "");
         }
         Picture {
             name: network.name.clone(),

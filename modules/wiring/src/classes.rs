@@ -4,6 +4,7 @@
 //! capacity, initial tokens, tag and flow control. The processes that they join, and their
 //! positions in the graph, are sequences of integers.
 
+use crate::attributes::{AttributeModel, attributes};
 use crate::positions::positions;
 use crate::sequence::encode;
 use graphmap_kpn::arena::Id;
@@ -52,6 +53,7 @@ pub(crate) struct Class {
     pub(crate) to_slot: String,
     pub(crate) line: String,
     pub(crate) column: String,
+    pub(crate) attributes: Vec<AttributeModel>,
 }
 
 /// Returns all classes, in the order of their first channels. Linear in the size of the network.
@@ -121,6 +123,10 @@ pub(crate) fn classes(network: &Network) -> Vec<Class> {
             },
             line: sequence(&channels, &|c| positions[c.index()].0),
             column: sequence(&channels, &|c| positions[c.index()].1),
+            attributes: attributes(network, || {
+                let lists = &network.attributes.channels;
+                channels.iter().map(|&channel| lists.get(channel))
+            }),
         })
         .collect()
 }

@@ -3,6 +3,7 @@
 //! The book (`skeletons.md`) documents the fields for authors of skeletons, and a test compares its
 //! table with this model. [`Model::VERSION`] increases when a field changes its meaning.
 
+use crate::attributes::{AttributeModel, attributes};
 use crate::classes::{Class, classes};
 use crate::codes;
 use crate::identifier::{Case, Identifiers, Language, kinds_in_c};
@@ -62,6 +63,8 @@ pub struct GraphModel {
     /// Hash of the names, kinds and ranks of the processes. Launch files set `GRAPHMAP_PLACED` to
     /// it.
     pub placed: String,
+    /// Its attributes of the user. Each has one value.
+    pub attributes: Vec<AttributeModel>,
 }
 
 /// A type that the project's `types.rs` defines.
@@ -106,6 +109,8 @@ pub struct KindModel {
     pub lines: String,
     /// Columns of its processes, a sequence.
     pub columns: String,
+    /// Attributes of the user of its processes.
+    pub attributes: Vec<AttributeModel>,
     /// Its ports in one line. The next generation compares the new ports with this line.
     pub signature: String,
 }
@@ -186,6 +191,8 @@ pub struct ClassModel {
     pub line: String,
     /// Columns of their declarations, a sequence.
     pub column: String,
+    /// Their attributes of the user.
+    pub attributes: Vec<AttributeModel>,
 }
 
 impl Model {
@@ -277,6 +284,7 @@ impl Model {
                 channels: network.channels.len(),
                 bundles: ports_of_kinds.filter(|port| port.bundle.is_some()).count(),
                 placed: processes_hash(network),
+                attributes: attributes(network, || std::iter::once(network.attributes.graph)),
             },
             structure,
             types: types.own.into_iter().map(TypeModel::new).collect(),
@@ -454,6 +462,10 @@ fn kinds(
             column,
             lines: sequence(&|rank| positions[rank].0),
             columns: sequence(&|rank| positions[rank].1),
+            attributes: attributes(network, || {
+                let lists = &network.attributes.processes;
+                kind.members.iter().map(|&process| lists.get(process))
+            }),
             signature: signature::print(name, &signature),
         });
     }
@@ -552,6 +564,7 @@ fn channel_class(
         count: class.count,
         line: class.line,
         column: class.column,
+        attributes: class.attributes,
     }
 }
 

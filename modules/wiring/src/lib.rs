@@ -6,6 +6,7 @@
 //! [`project`] creates the Cargo project around the wiring. [`ranks_project`] creates projects of
 //! ranks, which have no wiring.
 
+pub mod attributes;
 mod budget;
 pub mod bundled;
 mod changes;

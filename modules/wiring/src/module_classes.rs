@@ -1,5 +1,6 @@
 //! Classes of modules in the model. A class has the modules of one kind at the same depth.
 
+use crate::attributes::{AttributeModel, attributes};
 use crate::names::{self, NamesModel};
 use crate::sequence;
 use graphmap_kpn::arena::Id;
@@ -21,6 +22,8 @@ pub struct ModuleClassModel {
     /// Module around each, as a sequence. Modules are numbered from 1 through all classes; 0 means
     /// none.
     pub within: String,
+    /// Their attributes of the user.
+    pub attributes: Vec<AttributeModel>,
 }
 
 /// All modules by class.
@@ -90,6 +93,10 @@ impl ModuleClasses {
                     modules().map(|module| network.name(module.name))
                 }),
                 within: sequence::encode(&within),
+                attributes: attributes(network, || {
+                    let lists = &network.attributes.modules;
+                    members.iter().map(|&module| lists.get(module))
+                }),
             }
         };
         self.classes.iter().map(model).collect()

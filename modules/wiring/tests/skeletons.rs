@@ -6,7 +6,13 @@ mod built_in;
 mod testing;
 
 use built_in::BUILT_IN;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::infer::infer;
+use graphmap_kpn::names::Names;
+use graphmap_kpn::network::{Network, Verified};
+use graphmap_kpn::verify::verify;
+use graphmap_wiring::attributes::AttributeModel;
 use graphmap_wiring::context::Model;
 use graphmap_wiring::emitters::render;
 use graphmap_wiring::sequence::{decode, encode};
@@ -193,7 +199,7 @@ fn the_book_lists_all_fields_of_the_model() {
             g.node(&format!("cell{}_1", row + 1));
         });
     }
-    let network = graph.network();
+    let network = with_attributes(graph.network().into_network());
     let model = Model::new(&network, Structure::of(&network), &mut notes).unwrap();
     let mut fields = std::collections::BTreeSet::new();
     paths(&serde_json::to_value(&model).unwrap(), "", &mut fields);
@@ -206,6 +212,55 @@ fn the_book_lists_all_fields_of_the_model() {
         .map(|row| row.split('`').next().unwrap().to_owned())
         .collect();
     assert_eq!(described, fields);
+}
+
+/// Gives an attribute to the graph, the second module, all processes but the first, and all channels.
+fn with_attributes(mut network: Network) -> Verified {
+    let Network {
+        names,
+        attributes,
+        processes,
+        channels,
+        ..
+    } = &mut network;
+    let mut name = |text: &str| names.intern(text);
+    let pairs = vec![(name("x_est"), name("4")), (name("label"), name("A"))];
+    let list = attributes.lists.add(names, pairs);
+    attributes.graph = list;
+    attributes.modules.set(Id::from_index(1), list);
+    for process in processes.ids().skip(1) {
+        attributes.processes.set(process, list);
+    }
+    for channel in channels.ids() {
+        attributes.channels.set(channel, list);
+    }
+    verify(infer(network).unwrap()).unwrap().0
+}
+
+#[test]
+fn attributes_of_the_user_are_in_the_model() {
+    let mut graph = grid(2, 3);
+    for row in 0..2 {
+        graph.module(&format!("cluster_{row}"), "row", |g| {
+            g.node(&format!("cell{}_1", row + 1));
+        });
+    }
+    let network = with_attributes(graph.network().into_network());
+    let structure = Structure::of(&network);
+    let model = Model::new(&network, structure, &mut Diagnostics::new()).unwrap();
+    let one = |which: &[u32]| AttributeModel {
+        name: "x_est".to_owned(),
+        values: vec!["4".to_owned()],
+        which: encode(which),
+    };
+    assert_eq!(model.graph.attributes, [one(&[1])]);
+    assert_eq!(model.modules[0].attributes, [one(&[0, 1])]);
+    let mut first = vec![1; model.kinds[0].count];
+    first[0] = 0;
+    assert_eq!(model.kinds[0].attributes, [one(&first)]);
+    for class in &model.channels {
+        assert_eq!(class.attributes, [one(&vec![1; class.count])]);
+    }
 }
 
 fn paths(value: &serde_json::Value, path: &str, into: &mut std::collections::BTreeSet<String>) {

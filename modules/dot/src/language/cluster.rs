@@ -103,6 +103,12 @@ impl Scopes {
         self.states[scope as usize].module
     }
 
+    /// Returns the module that a scope itself is.
+    pub(super) fn own_module(&self, scope: u32) -> Option<ModuleId> {
+        let state = &self.states[scope as usize];
+        state.module.filter(|_| state.own)
+    }
+
     /// Marks a scope as having contents, and returns the innermost module around them, which may be
     /// the scope itself. Returns `None` if there is no such module. Panics if the scope has not
     /// been opened.
@@ -186,12 +192,16 @@ impl Scopes {
         let Some(key) = reading.key(element, attribute) else {
             return;
         };
+        if key.is_kept() {
+            reading.kept.scope(scope, key, attribute);
+            return;
+        }
         self.explicit.note(scope, key, attribute);
         if key == Key::Cluster {
             self.cluster_attribute(reading, scope, attribute);
             return;
         }
-        if key == Key::Sizes {
+        if matches!(key, Key::Sizes | Key::Attributes) {
             // Read before, by `sizes.rs`.
             return;
         }

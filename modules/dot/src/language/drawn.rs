@@ -3,6 +3,7 @@
 //! Each edge may have attributes of the channel. An attribute on both must have the same value. An
 //! explicit attribute of one edge overrides a default of the other.
 
+use super::kept::WithDefaults;
 use super::keys::Key;
 use super::reading::Reading;
 use graphmap_kpn::declared::{BundleKind, ChannelDecl, ChannelExtra};
@@ -14,37 +15,43 @@ pub(super) struct DrawnEdge {
     pub(super) channel: ChannelDecl,
     /// Keys that the edge has from defaults, as a set of [`Key::bit`].
     pub(super) defaulted: u64,
+    /// Attributes that are kept and not interpreted.
+    pub(super) kept: WithDefaults,
 }
 
-/// The keys that each edge has from defaults. Consecutive edges with the same keys share an entry.
+/// The attributes that each edge has from defaults. Consecutive edges with the same attributes share
+/// an entry.
 #[derive(Default)]
 pub(super) struct Defaulted {
-    /// First edge and keys of each run of edges.
-    rows: Vec<(u32, u64)>,
+    /// First edge, keys and attributes that are kept, of each run of edges.
+    rows: Vec<(u32, u64, WithDefaults)>,
 }
 
 impl Defaulted {
     /// Records the keys of the next edge, as a set of [`Key::bit`]. `edge` is its number, which
-    /// must ascend from call to call.
+    /// must ascend from call to call. `kept` are the attributes of the edge that are kept.
     #[inline]
-    pub(super) fn push(&mut self, edge: usize, keys: u64) {
-        if self.rows.last().map_or(0, |row| row.1) != keys {
-            self.rows.push((edge as u32, keys));
+    pub(super) fn push(&mut self, edge: usize, keys: u64, kept: WithDefaults) {
+        let last = self.rows.last();
+        let last = last.map_or((0, WithDefaults::default()), |row| (row.1, row.2));
+        if last != (keys, kept) {
+            self.rows.push((edge as u32, keys, kept));
         }
     }
 
-    /// Returns the keys that an edge has from defaults, as a set of [`Key::bit`]. The set is 0 if
-    /// there are none.
-    pub(super) fn of(&self, edge: usize) -> u64 {
+    /// Returns the keys that an edge has from defaults, as a set of [`Key::bit`], which is 0 if
+    /// there are none. Also returns the attributes of the edge that are kept.
+    pub(super) fn of(&self, edge: usize) -> (u64, WithDefaults) {
         let row = self.rows.partition_point(|row| row.0 as usize <= edge);
-        row.checked_sub(1).map_or(0, |row| self.rows[row].1)
+        row.checked_sub(1)
+            .map_or_else(Default::default, |row| (self.rows[row].1, self.rows[row].2))
     }
 }
 
 /// Two edges of one channel, and the attributes in which they contradict each other.
 struct Pair<'a> {
     edges: [&'a DrawnEdge; 2],
-    wrong: Vec<&'static str>,
+    wrong: Vec<String>,
 }
 
 impl Pair<'_> {
@@ -59,7 +66,7 @@ impl Pair<'_> {
             (Some(a), Some(b)) if a != b => {
                 let [by_default, other] = self.edges.map(defaulted);
                 if !by_default && !other {
-                    self.wrong.push(name);
+                    self.wrong.push(name.to_owned());
                 }
                 Some(if by_default { b } else { a })
             }
@@ -94,7 +101,7 @@ impl Reading<'_> {
                     .bit()
                     .is_some_and(|bit| edge.defaulted & bit == 0)
             {
-                wrong.push(("`bundle=`", kind.1, edge.channel.span));
+                wrong.push(("`bundle=`".to_owned(), kind.1, edge.channel.span));
             }
         }
         let (mut channel, mut more) = (first.channel.clone(), extra(first));
@@ -123,11 +130,15 @@ impl Reading<'_> {
             more.step = pair.one_of(Key::Step, "`step=`", steps).unwrap_or_default();
             (more.wrap, more.beyond) = (x.wrap || y.wrap, x.beyond || y.beyond);
             if more.wrap && more.beyond {
-                pair.wrong.push("`wrap=` or `beyond=`");
+                pair.wrong.push("`wrap=` or `beyond=`".to_owned());
             }
             if x.span == ChannelExtra::default().span {
                 more.span = y.span;
             }
+            let (list, differs) = self.kept_union(first.kept, second.kept);
+            more.attributes = list;
+            let name = |name| format!("`{}=`", self.out.names.name(name));
+            pair.wrong.extend(differs.map(name));
             let (sooner, later) = (a.span.min(b.span), a.span.max(b.span));
             wrong.extend(pair.wrong.into_iter().map(|what| (what, sooner, later)));
         }

@@ -2,6 +2,7 @@
 
 use super::drawn::Defaulted;
 use super::explicit::List;
+use super::kept::WithDefaults;
 use super::keys::{Element, Key};
 use super::reading::{Reading, node_id};
 use super::value;
@@ -31,6 +32,10 @@ pub(super) struct EdgeDraft {
     pub(super) flow: Option<Flow>,
     /// Keys that come from defaults, as a set of [`Key::bit`].
     defaulted: u64,
+    /// Attributes that are kept and not interpreted.
+    kept: WithDefaults,
+    /// True if `extra` contains a position.
+    has_position: bool,
     /// Index of the unusual attributes, added once for all edges of the statement.
     extra: Option<NonZeroU32>,
 }
@@ -58,6 +63,7 @@ impl EdgeDraft {
             Key::Step => unusual.step = reading.number_if_set(attribute, value::step),
             Key::Wrap => unusual.wrap = reading.read_if_set(attribute, value::truth),
             Key::Beyond => unusual.beyond = reading.read_if_set(attribute, value::beyond),
+            Key::User(_) | Key::Drawn(_) => unusual.kept.push((key, *attribute)),
             _ => self.channel_key(reading, key, attribute),
         }
         match key {
@@ -123,6 +129,8 @@ struct Unusual {
     step: Option<Vec<i32>>,
     wrap: Option<bool>,
     beyond: Option<bool>,
+    /// Attributes that are kept and not interpreted.
+    kept: List,
     span: Span,
 }
 
@@ -236,9 +244,9 @@ impl Edges {
         let reported_count = reading.report.reported_count();
         let evaluated = reading.evaluated;
         self.now = self.draft(reading, defaults, attributes);
-        // Not cached: unusual attributes contain a position, errors are reported at each position,
-        // and the values of expressions depend on the scope.
-        if self.now.extra.is_none()
+        // Not cached: attributes whose position is stored, errors, because they are reported at each
+        // position, and expressions, because their values depend on the scope.
+        if !self.now.has_position
             && reported_count == reading.report.reported_count()
             && evaluated == reading.evaluated
         {
@@ -270,11 +278,13 @@ impl Edges {
             step: None,
             wrap: None,
             beyond: None,
+            kept: List::new(),
             span: Span::NONE,
         };
         for preset in defaults {
             draft.key(reading, &mut unusual, preset.key, &preset.attribute);
         }
+        draft.kept.defaults = reading.kept_list(None, unusual.kept.iter().map(|(k, a)| (*k, a)));
         let mut list = std::mem::take(&mut self.list);
         for attribute in attributes {
             if let Some(key) = reading.key(Element::Edge, attribute)
@@ -295,14 +305,17 @@ impl Edges {
         }
         list.clear();
         self.list = list;
+        draft.kept.list = reading.kept_list(None, unusual.kept.iter().map(|(k, a)| (*k, a)));
+        draft.has_position = !unusual.span.is_none();
         // Unusual attributes set the span. A tag or `flow` sets it only if no other attribute does.
-        if !unusual.span.is_none() {
+        if draft.has_position || draft.kept.list.is_some() {
             let extra = ChannelExtra {
                 tag: draft.tag,
                 flow: draft.flow,
                 bundle: unusual.bundle.map(|kinds| kinds.0),
                 bundle_name: None,
                 other_bundle: unusual.bundle.and_then(|kinds| kinds.1),
+                attributes: draft.kept.list,
                 pairs: unusual.pairs,
                 from_at: unusual.at.map(|at| at.0),
                 to_at: unusual.at.map(|at| at.1),
@@ -326,7 +339,7 @@ impl Edges {
         let to = self.port(reading, head, self.now.dst, reading.known.into);
         let draft = &self.now;
         self.defaulted
-            .push(reading.out.channels.len(), draft.defaulted);
+            .push(reading.out.channels.len(), draft.defaulted, draft.kept);
         let channel = ChannelDecl {
             from,
             to,

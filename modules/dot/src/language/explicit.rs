@@ -82,14 +82,20 @@ impl Explicit {
 
 impl Reading<'_> {
     /// Adds an attribute to a list and returns true, if the list does not contain its key.
-    /// Otherwise returns false, and reports the attribute if it contradicts the earlier one.
+    /// Otherwise returns false, and reports the attribute if it contradicts the earlier one. Of the
+    /// values of an attribute of Graphviz, the last one counts.
     pub(super) fn list(&mut self, list: &mut List, key: Key, attribute: &Attribute) -> bool {
-        let earlier = list.iter().find(|(k, _)| *k == key).map(|(_, a)| *a);
-        match earlier {
-            Some(earlier) => self.contradiction(key, &earlier, attribute),
-            None => list.push((key, *attribute)),
+        let Some((_, earlier)) = list.iter_mut().find(|(k, _)| *k == key) else {
+            list.push((key, *attribute));
+            return true;
+        };
+        if let Key::Drawn(_) = key {
+            *earlier = *attribute;
+            return true;
         }
-        earlier.is_none()
+        let earlier = *earlier;
+        self.contradiction(key, &earlier, attribute);
+        false
     }
 
     /// Reports contradictions in the list of one statement of defaults (`node [..]`, `edge [..]`).
@@ -97,8 +103,10 @@ impl Reading<'_> {
     pub(super) fn list_of_defaults(&mut self, element: Element, attributes: &[Attribute]) {
         let mut list = List::new();
         for attribute in attributes {
-            let key = Key::of(&self.text.value(attribute.name));
-            if let Some(key) = key.filter(|key| key.fits(element) && key.bit().is_some()) {
+            let name = self.text.value(attribute.name);
+            let key = Key::of(&name).filter(|key| key.fits(element) && key.bit().is_some());
+            let key = key.or_else(|| self.kept_key(element, &name));
+            if let Some(key) = key.filter(|key| self.kept.takes(*key)) {
                 self.list(&mut list, key, attribute);
             }
         }

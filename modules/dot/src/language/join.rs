@@ -3,6 +3,7 @@
 
 use super::bundle::{BundleDraft, Bundles, Member};
 use super::drawn::{Defaulted, DrawnEdge};
+use super::kept::WithDefaults;
 use super::keys::{Element, Key};
 use super::reading::{BUNDLE, Reading, node_id};
 use crate::codes;
@@ -99,6 +100,47 @@ impl Reading<'_> {
         complete && self.join_bundle(number, draft, writers, readers)
     }
 
+    /// Adds the user's attributes of a bundle to those of one of its channels. `edges` are the edges
+    /// of the channel. Reports a contradiction.
+    fn attributes_of_bundle(
+        &mut self,
+        number: u32,
+        extra: &mut ChannelExtra,
+        edges: [Option<&DrawnEdge>; 2],
+        bundle: Span,
+    ) {
+        let Some(of_bundle) = self.kept.of_bundle(number) else {
+            return;
+        };
+        let mut of_edges = WithDefaults {
+            list: extra.attributes,
+            defaults: None,
+        };
+        for edge in edges.into_iter().flatten() {
+            let (defaults, own) = (of_edges.defaults, edge.kept.defaults);
+            let lists = &mut self.out.attributes.lists;
+            of_edges.defaults = lists.union(&self.out.names, defaults, own).0;
+        }
+        let of_bundle = WithDefaults {
+            list: Some(of_bundle),
+            defaults: None,
+        };
+        let (list, differs) = self.kept_union(of_edges, of_bundle);
+        extra.attributes = list;
+        let lists = &self.out.attributes.lists;
+        let has = |edge: &&DrawnEdge, name| {
+            let mut list = lists.list(edge.kept.list).iter();
+            list.any(|(known, _)| *known == name)
+        };
+        let edge = |name| edges.into_iter().flatten().find(|edge| has(edge, name));
+        if let Some((name, edge)) = differs.and_then(|name| Some((name, edge(name)?))) {
+            let name = self.out.names.name(name);
+            let message =
+                format!("a bundle and one of its edges have different values of `{name}`");
+            self.contradict(message, bundle, edge.channel.span);
+        }
+    }
+
     /// Removes the edges at bundles from the channels, and returns the writers and readers of each
     /// bundle, by the number of its node.
     ///
@@ -122,7 +164,8 @@ impl Reading<'_> {
                 span: channel.span,
                 edge: Some(DrawnEdge {
                     channel: channel.clone(),
-                    defaulted: defaulted.of(number),
+                    defaulted: defaulted.of(number).0,
+                    kept: defaulted.of(number).1,
                 }),
             };
             match (from, to) {
@@ -402,6 +445,7 @@ impl Reading<'_> {
                 extra.span = span;
             }
             extra.bundle_name = Some(symbol);
+            self.attributes_of_bundle(number, &mut extra, edges, span);
             extra.tag = extra.tag.or(draft.channel.tag);
             extra.flow = extra.flow.or(draft.channel.flow);
             let extra = self.out.add_extra(extra);

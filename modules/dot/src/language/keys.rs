@@ -2,6 +2,7 @@
 //! them.
 
 use graphmap_kpn::level::Level;
+use graphmap_kpn::names::Symbol;
 
 /// Version of the graph language that is written, and the newest that can be read. A graph without
 /// a version is of version 1.
@@ -60,6 +61,12 @@ pub(crate) enum Key {
     Kinds,
     /// `for=`: loops over instances.
     For,
+    /// `attributes=`: names of attributes of the user, which add up.
+    Attributes,
+    /// An attribute of the user, by its name.
+    User(Symbol),
+    /// An attribute of Graphviz that is kept, by its name.
+    Drawn(Symbol),
     /// `src1=`: process of the bundle's first writer, optionally with its port.
     Writer(u32),
     /// `PIout1=`: port of that writer.
@@ -116,6 +123,7 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
         Key::Sizes,
         &[Element::Graph, Element::Cluster, Element::Node],
     ),
+    ("attributes", "", Key::Attributes, &[Element::Graph]),
     ("closed", "", Key::Closed, &[Element::Cluster]),
     ("port", "", Key::Port, &[Element::Node]),
     ("name", "", Key::PortName, &[Element::Node]),
@@ -215,8 +223,8 @@ impl Key {
     }
 
     /// Returns a separate bit for each key that an element has at most once. Returns `None` for
-    /// lists of codes or sizes, which add up, and for members of bundles, because there is no limit on their
-    /// number.
+    /// lists of codes, sizes or names, which add up, for attributes that are kept and not
+    /// interpreted, and for members of bundles, because there is no limit on their number.
     pub(crate) fn bit(self) -> Option<u64> {
         let index = match self {
             Key::Module => 0,
@@ -258,6 +266,9 @@ impl Key {
             Key::Level(_)
             | Key::Sizes
             | Key::Kinds
+            | Key::Attributes
+            | Key::User(_)
+            | Key::Drawn(_)
             | Key::Writer(_)
             | Key::WriterPort(_)
             | Key::Reader(_)
@@ -273,8 +284,22 @@ impl Key {
         (common && element == Element::Edge) || self.elements().contains(&element)
     }
 
+    /// Returns true for attributes that are kept and not interpreted.
+    #[inline]
+    pub(crate) fn is_kept(self) -> bool {
+        matches!(self, Key::User(_) | Key::Drawn(_))
+    }
+
     /// Returns the elements that may have this attribute. For members of bundles, this is a node.
     pub(crate) fn elements(self) -> &'static [Element] {
+        if self.is_kept() {
+            return &[
+                Element::Graph,
+                Element::Cluster,
+                Element::Node,
+                Element::Edge,
+            ];
+        }
         let of_table = TABLE.iter().find(|(_, _, key, _)| *key == self);
         of_table.map_or(&[Element::Node], |(_, _, _, elements)| elements)
     }
@@ -386,7 +411,11 @@ mod tests {
         let all = bits.iter().fold(0, |all, bit| all | bit);
         assert_eq!(bits.len(), all.count_ones() as usize);
         let lists = TABLE.iter();
-        let lists = lists.filter(|row| matches!(row.2, Key::Level(_) | Key::Sizes | Key::Kinds));
+        let is_list = |key| {
+            use Key::{Attributes, Kinds, Level, Sizes};
+            matches!(key, Level(_) | Sizes | Kinds | Attributes)
+        };
+        let lists = lists.filter(|row| is_list(row.2));
         assert_eq!(bits.len(), TABLE.len() - lists.count());
     }
 

@@ -207,7 +207,7 @@ impl Reading<'_> {
         }
     }
 
-    fn of_module_port(&mut self, attribute: &Attribute, port: Span) {
+    pub(super) fn of_module_port(&mut self, attribute: &Attribute, port: Span) {
         let name = self.text.value(attribute.name);
         let message = format!("`{name}` is not allowed on a module port");
         self.report.push(

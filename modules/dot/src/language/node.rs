@@ -144,9 +144,25 @@ impl Nodes {
         }
         for node in nodes {
             for (key, attribute) in &list {
+                if key.is_kept() {
+                    self.kept(reading, *node, *key, attribute);
+                    continue;
+                }
                 self.explicit.note(*node, *key, attribute);
                 self.key(reading, *node, *key, attribute);
             }
+        }
+    }
+
+    /// Records an attribute that is kept and not interpreted. Reports an attribute of the user on the
+    /// environment.
+    fn kept(&self, reading: &mut Reading<'_>, number: u32, key: Key, attribute: &Attribute) {
+        let drawn = matches!(key, Key::Drawn(_));
+        if drawn && reading.flags[number as usize] & ENVIRONMENT != 0 {
+            return;
+        }
+        if drawn || !reading.is_of_environment(number, attribute) {
+            reading.kept.node(number, key, attribute);
         }
     }
 
@@ -332,6 +348,7 @@ impl Reading<'_> {
             include.node = new.unwrap_or(include.node);
             new.is_some()
         });
+        self.out.attributes.nodes.renumber(&new_number);
         self.out.constraints.retain_mut(|c| match &mut c.target {
             ConstraintTarget::Module(_) => true,
             ConstraintTarget::Node(node) => match new_number[node.index()] {

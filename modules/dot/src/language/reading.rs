@@ -3,6 +3,7 @@
 //! The modules for scopes, nodes and edges keep their own state, and store their results here.
 
 use super::fit::Fit;
+use super::kept::Kept;
 use super::keys::{Element, Key};
 use super::report::Report;
 use super::value::{self, Misfit};
@@ -10,6 +11,7 @@ use crate::events::Attribute;
 use crate::recent::Recent;
 use crate::token::{Shape, Text};
 use graphmap_kpn::arena::Id as _;
+use graphmap_kpn::attributes::too_many_names;
 use graphmap_kpn::declared::{Declared, ModuleId, NodeId};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::expression::{Expression, is_name};
@@ -46,6 +48,8 @@ pub(super) struct Reading<'a> {
     pub(super) flags: Vec<u8>,
     /// The sizes that the file defines.
     pub(super) sizes: Sizes,
+    /// Attributes that are kept and not interpreted.
+    pub(super) kept: Kept,
     /// Number of the scope that contains the current statement.
     pub(super) scope: u32,
     /// Numbers of instances that follow from the OS processes.
@@ -70,7 +74,13 @@ pub(super) struct Known {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(text: Text<'a>, sources: &SourceMap, sizes: Sizes) -> Reading<'a> {
+    /// `names` are those that `attributes=` declares.
+    pub(super) fn new(
+        text: Text<'a>,
+        sources: &SourceMap,
+        sizes: Sizes,
+        names: Vec<String>,
+    ) -> Reading<'a> {
         let mut out = Declared {
             sources: sources.clone(),
             ..Declared::default()
@@ -88,6 +98,7 @@ impl<'a> Reading<'a> {
             known,
             flags: Vec::new(),
             sizes,
+            kept: Kept::new(names),
             scope: 0,
             fits: Vec::new(),
             module: None,
@@ -100,7 +111,7 @@ impl<'a> Reading<'a> {
 
     /// Returns the key of an attribute, or `None` if the element may not have it or if the graph
     /// language does not have it. Reports an attribute that is misplaced or unknown, except an
-    /// attribute of Graphviz.
+    /// attribute of Graphviz. Attributes of the user have a key on all elements.
     pub(super) fn key(&mut self, element: Element, attribute: &Attribute) -> Option<Key> {
         let span = attribute.name.span;
         if let Some((_, key)) = self.keys[element as usize].get(self.text, span) {
@@ -115,8 +126,20 @@ impl<'a> Reading<'a> {
                 None
             }
             None => {
-                self.report.unknown(element, &name, attribute);
-                None
+                let key = self.kept_key(element, &name);
+                match key {
+                    Some(key) if !self.kept.takes(key) => {
+                        let error = too_many_names().at(span, "one name too many");
+                        self.report.push(error);
+                        return None;
+                    }
+                    Some(_) => {}
+                    None => {
+                        let declared = &self.kept.declared;
+                        self.report.unknown(element, &name, declared, attribute);
+                    }
+                }
+                key
             }
         };
         // Not cached if reported, because the error must be reported at each position.

@@ -75,7 +75,14 @@ impl Report {
     /// Reports an attribute that neither the graph language nor Graphviz has for the element. Each
     /// name is reported once for each sort of element, and then only counted. Does nothing for an
     /// attribute that Graphviz has for the element.
-    pub(super) fn unknown(&mut self, element: Element, name: &str, attribute: &Attribute) {
+    /// `declared` are the names of the user's attributes, for suggestions.
+    pub(super) fn unknown(
+        &mut self,
+        element: Element,
+        name: &str,
+        declared: &[String],
+        attribute: &Attribute,
+    ) {
         if is_graphviz(element, name) {
             return;
         }
@@ -85,7 +92,7 @@ impl Report {
             return;
         }
         let before = self.diagnostics.len();
-        self.push(unknown(element, name, attribute.name.span));
+        self.push(unknown(element, name, declared, attribute.name.span));
         if self.diagnostics.len() > before {
             let entry = (before, 1);
             self.unknown.insert((element, name.to_owned()), entry);

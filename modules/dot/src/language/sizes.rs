@@ -1,8 +1,10 @@
-//! The definitions of sizes in a file, which are read before everything else.
+//! The definitions of sizes in a file, and the names of the user's attributes, which are read before
+//! everything else.
 //!
 //! A definition holds in the whole of its graph or cluster, also before its statement. So the text
 //! is parsed twice if it may contain definitions.
 
+use super::keeping::declared_names;
 use super::reading::place;
 use crate::events::{Attribute, Header, Target};
 use crate::graph::{Builder, End, Graph, Preset, Scope};
@@ -16,36 +18,50 @@ use graphmap_kpn::source::{Source, Span};
 /// Name of the attribute.
 const SIZES: &str = "sizes";
 
-/// Returns the sizes that a text defines. Reports the errors of the definitions. Does not report
-/// errors of the syntax.
-pub(super) fn of_text(source: &Source, given: &Given, diagnostics: &mut Diagnostics) -> Sizes {
+/// Name of the attribute of the graph that declares names of attributes.
+const ATTRIBUTES: &str = "attributes";
+
+/// Returns the sizes that a text defines, and the names of attributes that it declares. Reports the
+/// errors of the definitions. Does not report errors of the syntax.
+pub(super) fn of_text(
+    source: &Source,
+    given: &Given,
+    diagnostics: &mut Diagnostics,
+) -> (Sizes, Vec<String>) {
     let text = Text::new(source.text(), source.base());
     let mut definitions = Definitions {
         text,
         names: Names::default(),
         sizes: Sizes::new(given.clone()),
+        attributes: Vec::new(),
         graphs: 0,
         diagnostics,
     };
-    if source.text().contains(SIZES) {
+    if [SIZES, ATTRIBUTES]
+        .iter()
+        .any(|name| source.text().contains(name))
+    {
         let mut ignored = Diagnostics::new();
         let mut graph = Graph::new(text, &mut definitions, &mut ignored);
         parse(source, &mut graph, &mut Diagnostics::new());
     }
     let Definitions {
         mut sizes,
+        attributes,
         diagnostics,
         ..
     } = definitions;
     sizes.settle(diagnostics);
-    sizes
+    (sizes, attributes)
 }
 
-/// Receives the statements of a file, and keeps the definitions of sizes.
+/// Receives the statements of a file, and keeps the definitions.
 struct Definitions<'a> {
     text: Text<'a>,
     names: Names,
     sizes: Sizes,
+    /// Names that `attributes=` declares.
+    attributes: Vec<String>,
     graphs: u32,
     diagnostics: &'a mut Diagnostics,
 }
@@ -74,7 +90,15 @@ impl Builder for Definitions<'_> {
     }
 
     fn scope_attribute(&mut self, scope: u32, attribute: &Attribute) {
-        if self.graphs == 1 && self.text.value(attribute.name) == SIZES {
+        if self.graphs != 1 {
+            return;
+        }
+        let name = self.text.value(attribute.name);
+        if scope == 0 && name == ATTRIBUTES {
+            let names = declared_names(self.text, attribute, self.diagnostics);
+            self.attributes.extend(names);
+        }
+        if name == SIZES {
             let list = self.text.value(attribute.value);
             let place = place(attribute);
             self.sizes

@@ -76,7 +76,12 @@ impl Explicit {
 impl Reading<'_> {
     /// Reports an attribute on two nodes of one process, unless the values mean the same or one is
     /// invalid. `first` and `again` are the numbers of the nodes and their attributes.
-    fn report_split_process(&mut self, key: Key, first: (u32, Attribute), again: (u32, Attribute)) {
+    pub(super) fn report_split_process(
+        &mut self,
+        key: Key,
+        first: (u32, Attribute),
+        again: (u32, Attribute),
+    ) {
         let [a, b] = [first.1.value, again.1.value].map(|value| self.text.value(value));
         if value::same(key, &a, &b) {
             return;

@@ -3,6 +3,7 @@
 use super::attributes::{elements, graphviz};
 use super::keys::{Element, names};
 use crate::codes;
+use graphmap_kpn::attributes::PREFIX;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
@@ -29,8 +30,9 @@ const COST_OF_CHANNEL: &str = "use `traffic=` for the cost of a channel";
 
 /// Returns the warning about an attribute that neither the graph language nor Graphviz has for
 /// `element`. It suggests a similar attribute if there is one. If Graphviz has the attribute for
-/// other elements, the warning names these. `span` is the position of the name.
-pub(super) fn unknown(element: Element, name: &str, span: Span) -> Diagnostic {
+/// other elements, the warning names these. `declared` are the names of the user's attributes, and
+/// `span` is the position of the name.
+pub(super) fn unknown(element: Element, name: &str, declared: &[String], span: Span) -> Diagnostic {
     let on = element.name();
     let synonym = SYNONYMS
         .iter()
@@ -42,13 +44,18 @@ pub(super) fn unknown(element: Element, name: &str, span: Span) -> Diagnostic {
             .at(span, format!("allowed on {}", other_elements.join(" or ")));
     }
     let message = format!("unknown attribute `{name}` on {on}");
-    let near = nearest(name, names(element));
+    let mut known: Vec<&str> = names(element).collect();
+    known.extend(declared.iter().map(String::as_str));
+    let near = nearest(name, known.iter().copied());
     let Some(ours) = synonym.map(|(_, _, ours, _)| *ours).or(near) else {
         let label = match nearest(name, graphviz(element)) {
             Some(near) => format!("did you mean Graphviz's `{near}`?"),
             None => "not an attribute of graphmap or of Graphviz".to_owned(),
         };
-        return Diagnostic::warning(codes::UNKNOWN_ATTRIBUTE, message).at(span, label);
+        let help = format!("for an attribute of your own, use the name `{PREFIX}{name}`");
+        return Diagnostic::warning(codes::UNKNOWN_ATTRIBUTE, message)
+            .at(span, label)
+            .help(help);
     };
     let mut diagnostic = Diagnostic::warning(codes::MISSPELT_ATTRIBUTE, message)
         .at(span, format!("did you mean `{ours}`?"));

@@ -405,9 +405,9 @@ impl Joining<'_> {
     fn combined(&mut self, first: &ChannelDecl, second: &ChannelDecl, leaves: bool) -> ChannelDecl {
         let outer = if leaves { second } else { first };
         let mut differ = None;
-        let mut one_of = |what, differs| {
-            if differs {
-                differ = differ.or(Some(what));
+        let mut one_of = |what: &str, differs| {
+            if differs && differ.is_none() {
+                differ = Some(what.to_owned());
             }
         };
         let differs = |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a != b);
@@ -429,7 +429,7 @@ impl Joining<'_> {
                 known.unwrap_or_else(|| {
                     let (extra, contradiction) = self.combined_extra(first, second);
                     if let Some(what) = contradiction {
-                        one_of(what, true);
+                        differ = differ.take().or(Some(what));
                     }
                     self.extras.insert((a, b), extra);
                     extra
@@ -465,15 +465,15 @@ impl Joining<'_> {
         &mut self,
         first: &ChannelDecl,
         second: &ChannelDecl,
-    ) -> (Extra, Option<&'static str>) {
+    ) -> (Extra, Option<String>) {
         let of = |channel: &ChannelDecl| self.declared.extra(channel).cloned().unwrap_or_default();
         let (first, second) = (of(first), of(second));
         let mut differ = None;
         if first.tag.zip(second.tag).is_some_and(|(a, b)| a != b) {
-            differ = Some("tag");
+            differ = Some("tag".to_owned());
         }
         if first.flow.zip(second.flow).is_some_and(|(a, b)| a != b) {
-            differ = Some("flow");
+            differ = Some("flow".to_owned());
         }
         // A channel has a bundle at each end, and states at most one kind for each.
         let kinds = [
@@ -489,14 +489,21 @@ impl Joining<'_> {
                 .filter(|k| k.direction() == direction);
             let kind = stated.next().copied();
             if stated.any(|other| Some(*other) != kind) {
-                differ = Some("bundle");
+                differ = Some("bundle".to_owned());
             }
             kind
         });
         if at_ends[0].is_none() {
             at_ends.swap(0, 1);
         }
+        let Declared {
+            names, attributes, ..
+        } = &mut *self.declared;
+        let lists = &mut attributes.lists;
+        let (attributes, name) = lists.union(names, first.attributes, second.attributes);
+        let differ = differ.or_else(|| name.map(|name| names.name(name).to_owned()));
         let extra = ChannelExtra {
+            attributes,
             tag: first.tag.or(second.tag),
             flow: first.flow.or(second.flow),
             bundle: at_ends[0],
@@ -526,6 +533,7 @@ fn remove_ports(declared: &mut Declared, port_of: &[Option<u32>]) {
         .collect();
     declared.nodes = kept;
     declared.ports.clear();
+    declared.attributes.nodes.renumber(&number);
     for channel in &mut declared.channels {
         for end in [&mut channel.from, &mut channel.to] {
             end.node = end.node.and_then(|node| number[node.index()]);

@@ -2,10 +2,11 @@
 
 use super::format::{MALFORMED, VERSION, WRONG_REFERENCE};
 use super::shape::{
-    ChannelJson, ConstraintJson, EndJson, GivenSpan, ModuleJson, NameOnly, ProcessJson, SpanOnly,
-    Top, VersionOnly,
+    AttributesJson, ChannelJson, ConstraintJson, EndJson, GivenSpan, ModuleJson, NameOnly,
+    ProcessJson, SpanOnly, Top, VersionOnly,
 };
 use crate::arena::Id;
+use crate::attributes::AttributesId;
 use crate::declared::{
     ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared, EndDecl,
     ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
@@ -131,6 +132,7 @@ impl Reader<'_> {
         };
         self.declared.name = top.name;
         self.declared.skeleton = top.skeleton.map(|s| (s, Span::NONE));
+        self.declared.attributes.graph = self.attributes(top.attributes);
         self.each("modules", top.modules, Reader::module);
         self.each("processes", top.processes, Reader::process);
         self.each("channels", top.channels, Reader::channel);
@@ -179,7 +181,7 @@ impl Reader<'_> {
             .as_deref()
             .unwrap_or_else(|| kind_of_name(&module.name));
         let (name, kind) = (self.intern(&module.name), self.intern(kind));
-        self.declared.modules.push(ModuleDecl {
+        let id = self.declared.modules.push(ModuleDecl {
             name,
             kind,
             parent,
@@ -187,6 +189,8 @@ impl Reader<'_> {
             closed: false,
             span,
         });
+        let list = self.attributes(module.attributes);
+        self.declared.attributes.modules.set(id, list);
     }
 
     fn process(&mut self, raw: &RawValue) {
@@ -228,6 +232,8 @@ impl Reader<'_> {
             mem,
             span,
         });
+        let list = self.attributes(process.attributes);
+        self.declared.attributes.nodes.set(id, list);
         if let Some(first) = self.by_name.insert(process.name.clone().into_owned(), id) {
             let first = self.declared.nodes[first].span;
             let message = format!("two processes are named `{}`", process.name);
@@ -274,7 +280,9 @@ impl Reader<'_> {
                 "use `other_bundle` only if `bundle` is the kind of the bundle at the other end",
             ));
         }
-        let extra = if channel.tag.is_some() || channel.flow.is_some() || channel.bundle.is_some() {
+        let attributes = self.attributes(channel.attributes);
+        let stated = channel.tag.is_some() || channel.flow.is_some() || channel.bundle.is_some();
+        let extra = if stated || attributes.is_some() {
             let bundle_name = channel.bundle_name.map(|name| self.intern(&name));
             self.declared.add_extra(ChannelExtra {
                 tag: channel.tag,
@@ -282,7 +290,8 @@ impl Reader<'_> {
                 bundle: channel.bundle,
                 bundle_name,
                 other_bundle: channel.other_bundle,
-                span,
+                attributes,
+                span: if stated { span } else { Span::NONE },
                 ..ChannelExtra::default()
             })
         } else {
@@ -418,6 +427,21 @@ impl Reader<'_> {
             )),
         );
         None
+    }
+
+    /// Stores attributes and returns the id of their list, or `None` if there are none.
+    fn attributes(&mut self, read: AttributesJson<'_>) -> Option<AttributesId> {
+        if read.is_empty() {
+            return None;
+        }
+        let list = read.into_iter();
+        let list = list
+            .map(|(name, value)| (self.intern(&name.0), self.intern(&value.0)))
+            .collect();
+        let Declared {
+            names, attributes, ..
+        } = &mut self.declared;
+        attributes.lists.add(names, list)
     }
 
     /// Returns a stated cost, or `default` if none is stated. A number that is negative or not

@@ -4,6 +4,7 @@ use crate::declared::{BundleKind, Flow};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 /// Position of an element that could not be parsed.
@@ -11,6 +12,14 @@ use std::num::NonZeroU32;
 pub(super) struct SpanOnly {
     pub(super) span: Option<GivenSpan>,
 }
+
+/// Attributes that are kept and not interpreted.
+pub(super) type AttributesJson<'a> = BTreeMap<Text<'a>, Text<'a>>;
+
+/// A string, borrowed from the text if it has no escapes.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(transparent)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// Name of a process that could not be parsed.
 #[derive(Deserialize)]
@@ -35,6 +44,8 @@ pub(super) struct Top<'a> {
     pub(super) _sources: Vec<String>,
     pub(super) skeleton: Option<String>,
     #[serde(borrow, default)]
+    pub(super) attributes: AttributesJson<'a>,
+    #[serde(borrow, default)]
     pub(super) modules: Vec<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) processes: Vec<&'a RawValue>,
@@ -58,6 +69,8 @@ pub(super) struct ModuleJson<'a> {
     #[serde(borrow)]
     pub(super) kind: Option<Cow<'a, str>>,
     pub(super) parent: Option<usize>,
+    #[serde(borrow, default)]
+    pub(super) attributes: AttributesJson<'a>,
     pub(super) span: Option<GivenSpan>,
 }
 
@@ -71,6 +84,8 @@ pub(super) struct ProcessJson<'a> {
     pub(super) module: Option<usize>,
     pub(super) load: Option<f64>,
     pub(super) mem: Option<f64>,
+    #[serde(borrow, default)]
+    pub(super) attributes: AttributesJson<'a>,
     pub(super) span: Option<GivenSpan>,
 }
 
@@ -100,6 +115,8 @@ pub(super) struct ChannelJson<'a> {
     #[serde(borrow)]
     pub(super) bundle_name: Option<Cow<'a, str>>,
     pub(super) other_bundle: Option<BundleKind>,
+    #[serde(borrow, default)]
+    pub(super) attributes: AttributesJson<'a>,
     pub(super) span: Option<GivenSpan>,
 }
 

@@ -2,6 +2,7 @@
 
 use super::format::VERSION;
 use crate::arena::Id;
+use crate::attributes::AttributesId;
 use crate::bundles;
 use crate::controls;
 use crate::declared::{BundleKind, Constraint, ConstraintTarget, Direction, Flow};
@@ -43,6 +44,9 @@ impl Serialize for Written<'_> {
         if let Some((skeleton, _)) = &network.skeleton {
             map.serialize_entry("skeleton", skeleton)?;
         }
+        if let Some(attributes) = attributes(network, network.attributes.graph) {
+            map.serialize_entry("attributes", &attributes)?;
+        }
         map.serialize_entry("modules", &Each(|| modules(network)))?;
         map.serialize_entry("processes", &Each(|| processes(network)))?;
         let named = bundles::named(network);
@@ -75,6 +79,22 @@ fn span(network: &Network, span: Span) -> Option<SpanJson> {
     Some((index, range.start, range.end))
 }
 
+/// Attributes that are kept and not interpreted, sorted by name.
+struct AttributesJson<'a> {
+    network: &'a Network,
+    list: AttributesId,
+}
+
+impl Serialize for AttributesJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.network.attribute_texts(Some(self.list)))
+    }
+}
+
+fn attributes(network: &Network, list: Option<AttributesId>) -> Option<AttributesJson<'_>> {
+    list.map(|list| AttributesJson { network, list })
+}
+
 #[derive(serde::Serialize)]
 struct ModuleJson<'a> {
     name: &'a str,
@@ -82,14 +102,17 @@ struct ModuleJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     parent: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    attributes: Option<AttributesJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<SpanJson>,
 }
 
 fn modules(network: &Network) -> impl Iterator<Item = ModuleJson<'_>> {
-    network.modules.values().map(move |module| ModuleJson {
+    network.modules.iter().map(move |(id, module)| ModuleJson {
         name: network.name(module.name),
         kind: network.name(module.kind),
         parent: module.parent.map(Id::index),
+        attributes: attributes(network, network.attributes.modules.get(id)),
         span: span(network, module.span),
     })
 }
@@ -102,6 +125,8 @@ struct ProcessJson<'a> {
     module: Option<usize>,
     load: f64,
     mem: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attributes: Option<AttributesJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<SpanJson>,
 }
@@ -116,6 +141,7 @@ fn processes(network: &Network) -> impl Iterator<Item = ProcessJson<'_>> {
             module: process.module.map(Id::index),
             load: process.load,
             mem: process.mem,
+            attributes: attributes(network, network.attributes.processes.get(id)),
             span: span(network, process.span),
         })
 }
@@ -143,6 +169,7 @@ struct ChannelJson<'a> {
     bundle_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     other_bundle: Option<BundleKind>,
+    attributes: Option<AttributesJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<SpanJson>,
 }
@@ -187,6 +214,7 @@ fn environment_json(network: &Network, port: PortId) -> ChannelJson<'_> {
         bundle: network.port_bundle(port),
         bundle_name: None,
         other_bundle: None,
+        attributes: attributes(network, network.port_attributes(port)),
         span: span(network, network.port_span(port)),
     }
 }
@@ -207,6 +235,7 @@ fn channel_json(network: &Network, id: ChannelId, bundles: bundles::Names) -> Ch
         bundle: bundle.map(|b| b.kind),
         bundle_name: bundle.and_then(|b| b.name).map(|name| network.name(name)),
         other_bundle: other.map(|b| b.kind),
+        attributes: attributes(network, network.attributes.channels.get(id)),
         span: span(network, channel.span),
     }
 }

@@ -40,6 +40,7 @@ impl Draft {
             kind: name,
             parent,
             replicas,
+            closed: false,
             span,
         })
     }

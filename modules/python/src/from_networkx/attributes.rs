@@ -1,13 +1,14 @@
 //! Attributes of nodes and edges: valid values, and diagnostics for invalid ones.
 
 use crate::shown::{shortened, shown};
+use graphmap::kpn::attributes::{MOST_NAMES, OF_ELEMENTS, PREFIX};
 use graphmap::kpn::diagnostic::Code;
 use graphmap::kpn::nearest::nearest;
 use graphmap::{Diagnostic, Diagnostics};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyString};
-use std::collections::BTreeMap;
+use pyo3::types::{PyDict, PyFloat, PyInt, PyString};
+use std::collections::{BTreeMap, HashSet};
 
 /// Number of the diagnostic code for a value that does not fit its attribute.
 const BAD_VALUE: u16 = 206;
@@ -17,12 +18,14 @@ const OF_EDGES: [&str; 7] = ["capacity", "initial", "type", "src", "dst", "tag",
 /// Attributes of nodes that are read, besides load and memory.
 const OF_NODES: [&str; 2] = ["kind", "module"];
 
-/// Attributes that are read, and attributes of the graph that are ignored.
+/// Attributes that are read, and attributes of the graph without an effect.
 pub(super) struct Read<'a> {
     pub(super) load: &'a str,
     pub(super) memory: &'a str,
     pub(super) traffic: &'a str,
-    /// Ignored attributes, each with the known attribute that was probably meant.
+    /// Names of the attributes that are kept, at most [`MOST_NAMES`].
+    names: HashSet<String>,
+    /// Attributes without an effect, each with the known attribute that was probably meant.
     of_nodes: BTreeMap<String, Option<&'a str>>,
     of_edges: BTreeMap<String, Option<&'a str>>,
 }
@@ -33,26 +36,42 @@ impl<'a> Read<'a> {
             load,
             memory,
             traffic,
+            names: HashSet::new(),
             of_nodes: BTreeMap::new(),
             of_edges: BTreeMap::new(),
         }
     }
 
-    /// Records the names of the ignored attributes of a node that are strings, each with the known
-    /// name that it resembles. At most 1000 are recorded for all nodes. Always succeeds.
-    pub(super) fn node(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
+    /// Returns the attributes of a node that are kept and have no effect. Records their names, each
+    /// with the known name that it resembles. At most 1000 are recorded for all nodes.
+    ///
+    /// # Errors
+    /// The exception of Python, if `str` of a value fails.
+    pub(super) fn node(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<Vec<Kept>> {
         let known = [self.load, self.memory].into_iter().chain(OF_NODES);
-        record_unknown(attributes, known, &mut self.of_nodes)
+        others(attributes, known, &mut self.names, &mut self.of_nodes)
     }
 
-    /// Records the names of the ignored attributes of an edge that are strings, each with the known
-    /// name that it resembles. At most 1000 are recorded for all edges. Always succeeds.
-    pub(super) fn edge(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
+    /// Returns the attributes of an edge that are kept and have no effect. Records their names, each
+    /// with the known name that it resembles. At most 1000 are recorded for all edges.
+    ///
+    /// # Errors
+    /// The exception of Python, if `str` of a value fails.
+    pub(super) fn edge(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<Vec<Kept>> {
         let known = [self.traffic].into_iter().chain(OF_EDGES);
-        record_unknown(attributes, known, &mut self.of_edges)
+        others(attributes, known, &mut self.names, &mut self.of_edges)
     }
 
-    /// Returns a sentence for each ignored attribute that is probably misspelled. Attributes of
+    /// Returns the attributes of the graph that are kept: all but its name.
+    ///
+    /// # Errors
+    /// The exception of Python, if `str` of a value fails.
+    pub(super) fn graph(&mut self, attributes: &Bound<'_, PyDict>) -> PyResult<Vec<Kept>> {
+        let known = ["name"].into_iter();
+        others(attributes, known, &mut self.names, &mut BTreeMap::new())
+    }
+
+    /// Returns a sentence for each attribute without an effect that is probably misspelled. Attributes of
     /// nodes come first, sorted by name.
     pub(super) fn hints(&self) -> Vec<String> {
         let nodes = self
@@ -67,35 +86,58 @@ impl<'a> Read<'a> {
             let meant = (*meant)?;
             let (name, meant) = (shortened(name).replace('\0', "?"), meant.replace('\0', "?"));
             Some(format!(
-                "attribute `{name}` of {whose} is ignored; did you mean `{meant}`?"
+                "attribute `{name}` of {whose} has no effect; did you mean `{meant}`?"
             ))
         };
         nodes.chain(edges).filter_map(hint).collect()
     }
 }
 
-fn record_unknown<'a>(
+/// An attribute that is kept and not interpreted: its name and its value.
+pub(super) type Kept = (String, String);
+
+/// Returns the attributes that are not `known`, and records their names in `found`. Omits names that
+/// are not text, and values that are neither text nor a number. The names get the prefix `x_`,
+/// except names of Graphviz that graphmap keeps. Adds them to `names`, and omits a name if there are
+/// too many others.
+fn others<'a>(
     attributes: &Bound<'_, PyDict>,
     known: impl Iterator<Item = &'a str> + Clone,
+    names: &mut HashSet<String>,
     found: &mut BTreeMap<String, Option<&'a str>>,
-) -> PyResult<()> {
-    /// Maximum number of ignored attributes that are recorded.
+) -> PyResult<Vec<Kept>> {
+    /// Maximum number of names that are recorded.
     const MOST: usize = 1000;
-    for name in attributes.keys() {
-        let Ok(name) = name.cast::<PyString>() else {
+    let mut kept = Vec::new();
+    for (name, value) in attributes {
+        let Ok(text) = name.cast::<PyString>() else {
             continue;
         };
-        let name = name.to_string_lossy();
-        if known.clone().any(|known| known == name)
-            || found.contains_key(name.as_ref())
-            || found.len() >= MOST
-        {
+        let name = text.to_string_lossy();
+        if known.clone().any(|known| known == name) {
             continue;
         }
-        let meant = nearest(&name, known.clone());
-        found.insert(name.into_owned(), meant);
+        let number = value.is_instance_of::<PyInt>() || value.is_instance_of::<PyFloat>();
+        if (number || value.is_instance_of::<PyString>())
+            && let Ok(value) = value.str()?.extract::<String>()
+            && text.extract::<&str>().is_ok()
+        {
+            let free = name.starts_with(PREFIX) || OF_ELEMENTS.contains(&name.as_ref());
+            let prefix = if free { "" } else { PREFIX };
+            let name = format!("{prefix}{name}");
+            if names.len() < MOST_NAMES && !names.contains(&name) {
+                names.insert(name.clone());
+            }
+            if names.contains(&name) {
+                kept.push((name, value));
+            }
+        }
+        if !found.contains_key(name.as_ref()) && found.len() < MOST {
+            let meant = nearest(&name, known.clone());
+            found.insert(name.into_owned(), meant);
+        }
     }
-    Ok(())
+    Ok(kept)
 }
 
 /// The attributes of one node or edge.

@@ -16,6 +16,8 @@ pub(super) struct Edge {
     pub(super) src: Option<String>,
     pub(super) dst: Option<String>,
     pub(super) bundle: Option<BundleKind>,
+    /// Attributes that are kept and not interpreted.
+    pub(super) kept: Vec<(String, String)>,
 }
 
 /// Both ends of an edge, with the default names of ports there.
