@@ -128,8 +128,10 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
             .help("write `graphmap VERB FILE`, or `graphmap FILE --emit PATH` without a verb");
         return session.fail(Exit::Usage, diagnostic);
     }
-    if let Some(graph) = cli.verb.as_ref().and_then(Verb::graph) {
-        settings::check(session, graph, None)?;
+    if let Some(verb) = &cli.verb
+        && let Some(graph) = verb.graph()
+    {
+        settings::check(session, graph, verb.strategy(), None)?;
     }
     match &cli.verb {
         None => emit::run(&cli.emit, session),

@@ -110,7 +110,8 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         wanted.push((emitter, path));
     }
     let asked: Vec<&dyn Emitter> = wanted.iter().map(|(e, _)| e.as_emitter()).collect();
-    settings::check(session, &args.graph, Some(&asked))?;
+    let strategy = Some(args.mapping.strategy.as_str());
+    settings::check(session, &args.graph, strategy, Some(&asked))?;
     let names = || {
         wanted
             .iter()

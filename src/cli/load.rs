@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::mapping::{MappingArgs, Target};
 use super::progress::Progress;
 use super::session::{Outcome, Session};
-use crate::cli::plugins::Guarded;
+use crate::cli::plugins::{Guarded, GuardedMapper};
 use crate::cli::signals;
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
@@ -179,7 +179,7 @@ impl<'t> Session<'t> {
                 continue;
             }
             if let Some(path) = plugin::find(plugin::PASS, name) {
-                found.push(FoundPass::External(self.external(name, path)));
+                found.push(FoundPass::External(Guarded(self.external(name, path))));
                 continue;
             }
             let names: Vec<&str> = registry.passes().map(|p| p.name()).collect();
@@ -201,17 +201,27 @@ impl<'t> Session<'t> {
     /// there is none.
     pub(crate) fn external_emitter(&self, name: &str) -> Option<Box<dyn Emitter>> {
         let path = plugin::find(plugin::EMITTER, name)?;
-        Some(Box::new(self.external(name, path)))
+        Some(Box::new(Guarded(self.external(name, path))))
     }
 
-    fn external(&self, name: &str, path: PathBuf) -> Guarded {
-        Guarded(External {
+    /// Returns the strategy that the executable `graphmap-map-NAME` on PATH provides, or `None` if
+    /// there is none. It receives the options of the command line (`--set`).
+    pub(crate) fn external_strategy(&self, name: &str, graph: &GraphArgs) -> Option<GuardedMapper> {
+        let path = plugin::find(plugin::STRATEGY, name)?;
+        Some(GuardedMapper {
+            external: self.external(name, path),
+            options: Self::options(graph),
+        })
+    }
+
+    fn external(&self, name: &str, path: PathBuf) -> External {
+        External {
             name: name.to_owned(),
             path,
             timeout: Duration::from_secs_f64(self.common.plugin_timeout),
             interrupt: signals::interrupt(),
             launch: |path| supervisor::command(path.as_os_str(), Bound::Everything),
-        })
+        }
     }
 }
 

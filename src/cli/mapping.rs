@@ -14,12 +14,15 @@ use graphmap_binding::mapping_json;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::input::Limit;
+use graphmap_kpn::mapper::Mapper;
 use graphmap_kpn::mapping::{Binding, Mapped, Mapping};
+use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
-use graphmap_partition::{Kind, Objective, Options, Watch};
+use graphmap_partition::{Kind, Objective, Options, Strategy, Watch};
 use graphmap_plan::{self as plan, Modules, Plan, Previous, Request};
 use graphmap_platform::{Host, HostsFormat, Platform, local, slurm};
+use graphmap_plugin as plugin;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +46,8 @@ pub(crate) struct MappingArgs {
     pub(crate) hosts_format: Option<String>,
     /// Method to map processes onto OS processes: auto (several searches), fast (one search, for
     /// very large networks), stack (fills OS processes in order), round-robin (distributes
-    /// processes in turn), metis (METIS), ilp (an integer program, for small networks)
+    /// processes in turn), metis (METIS), ilp (an integer program, for small networks), or NAME of
+    /// an executable `graphmap-map-NAME` on PATH
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) strategy: String,
     /// Quantity to minimize
@@ -146,7 +150,8 @@ impl MappingArgs {
         searches.then(Patience::new)
     }
 
-    /// Returns true if the strategy exists and is of the given kind.
+    /// Returns true if the strategy exists and is of the given kind. Returns false for an
+    /// executable on PATH.
     fn is_strategy(&self, registry: &Registry, of_kind: impl Fn(Kind) -> bool) -> bool {
         let found = registry.strategy_named(&self.strategy);
         found.is_ok_and(|strategy| of_kind(strategy.kind))
@@ -161,10 +166,16 @@ impl MappingArgs {
         registry: &Registry,
         watch: Option<&Arc<Watch>>,
     ) -> Result<Options, Diagnostics> {
-        Ok(Options {
-            strategy: registry
-                .strategy_named(&self.strategy)
-                .map_err(|error| error.report().diagnostics().clone())?,
+        let strategy = registry
+            .strategy_named(&self.strategy)
+            .map_err(|error| error.report().diagnostics().clone())?;
+        Ok(self.options(strategy, watch))
+    }
+
+    /// Returns the options of the search with a strategy.
+    fn options(&self, strategy: Strategy, watch: Option<&Arc<Watch>>) -> Options {
+        Options {
+            strategy,
             time: self.time,
             threads: self.threads(),
             seed: self.seed,
@@ -173,7 +184,7 @@ impl MappingArgs {
             launch: Some(|path| supervisor::command(path.as_os_str(), Bound::Everything)),
             watch: watch.cloned(),
             ..Options::default()
-        })
+        }
     }
 
     /// Returns the number of threads of the search: `--threads`, or all available cores. Returns 1
@@ -281,7 +292,7 @@ impl Session<'_> {
         args: &MappingArgs,
     ) -> Outcome<(Mapped, Option<Hardware>)> {
         let (network, target) = self.verified_for(file, graph, args)?;
-        let mapped = self.mapped_onto(&target.platform, network, args)?;
+        let mapped = self.mapped_onto(&target.platform, network, graph, args)?;
         Ok((mapped, target.hardware))
     }
 
@@ -289,6 +300,7 @@ impl Session<'_> {
         &mut self,
         platform: &Platform,
         network: Verified,
+        graph: &GraphArgs,
         args: &MappingArgs,
     ) -> Outcome<Mapped> {
         if let Some(path) = &args.mapping {
@@ -303,7 +315,7 @@ impl Session<'_> {
         }
         let one = args.hosts.is_none() && args.os_processes.is_none_or(|n| n.get() == 1);
         if !one || !args.rules.is_empty() {
-            return Ok(self.plan(&network, platform, args, false)?.mapped);
+            return Ok(self.plan(&network, platform, graph, args, false)?.mapped);
         }
         // All processes are in one OS process, so that no search is needed.
         let mapping = Mapping::stack(network.processes.len(), 1);
@@ -406,6 +418,9 @@ impl Session<'_> {
     /// signal during the search ends the search instead of graphmap, and the best mapping found so
     /// far is used. This has no effect for strategies that cannot end early.
     ///
+    /// A strategy that is neither built in nor in the registry is an executable on PATH, which
+    /// receives the options of `graph`.
+    ///
     /// # Errors
     /// Reports the diagnostics and returns the exit status if the options, the rules or the
     /// previous mapping have errors, or as [`exit_of`] if there is no mapping.
@@ -413,6 +428,7 @@ impl Session<'_> {
         &mut self,
         network: &Verified,
         platform: &Platform,
+        graph: &GraphArgs,
         args: &MappingArgs,
         patient: bool,
     ) -> Outcome<Plan> {
@@ -435,12 +451,23 @@ impl Session<'_> {
             // The session shows the diagnostics, and has the texts of all sources.
             texts: None,
             previous: previous.as_ref(),
+            mapper: None,
         };
         if let Some(exit) = broken {
             self.report_all(plan::check(network, platform, &request));
             return Err(exit);
         }
-        request.options = self.search_options(args, watch)?;
+        let external = match args.is_strategy(self.registry, |_| true) {
+            true => None,
+            false => self.external_strategy(&args.strategy, graph),
+        };
+        request.mapper = external
+            .as_ref()
+            .map(|mapper| mapper as &(dyn Mapper + Sync));
+        request.options = match external {
+            Some(_) => args.options(Strategy::default(), watch),
+            None => self.search_options(args, watch)?,
+        };
         let progress = Progress::start(self, "searching for a mapping", watch, args.time);
         let muffled = talk::Muffled::begin();
         let result = self.timed("map", |_| plan::plan(network, platform, &request));
@@ -464,6 +491,19 @@ impl Session<'_> {
             .search(self.registry, watch)
             .map(|options| (options, Diagnostics::new()));
         let exit = found.as_ref().err().map_or(Exit::Ok, exit_of);
+        let found = found.map_err(|found| {
+            found.filter_map(|mut one| {
+                let name = &args.strategy;
+                let external = plugin::on_path(plugin::STRATEGY);
+                let names = external.iter().map(|found| found.name.as_str());
+                if let Some(near) = nearest(name, names) {
+                    one.help = vec![format!("did you mean `{near}`?")];
+                }
+                Some(one.help(format!(
+                    "an executable `graphmap-map-{name}` on PATH is also a strategy for networks"
+                )))
+            })
+        });
         self.take(exit, found)
     }
 
@@ -568,13 +608,22 @@ impl Session<'_> {
 }
 
 /// Returns the exit status of a command whose search failed with the diagnostics `found`. Checks
-/// for these causes in this order: infeasible, a failed solver, wrong usage. For all others,
-/// returns [`Exit::Graph`].
+/// for these causes in this order: infeasible, a failed solver or plug-in, wrong usage. For all
+/// others, returns [`Exit::Graph`].
 pub(super) fn exit_of(found: &Diagnostics) -> Exit {
+    let mut errors = found.iter().filter(|d| d.severity == Severity::Error);
     let has = |code| found.iter().any(|d| d.code == code);
+    let of_plugin = [
+        plan::codes::SOLVER,
+        plan::codes::NOT_A_MAPPING,
+        plan::codes::BREAKS_RULE,
+        plan::codes::BAD_BINDING,
+        graphmap_kpn::codes::OTHER_VERSION,
+    ];
+    let of_plugin = |code| of_plugin.contains(&code) || plugin::codes::ALL.contains(&code);
     if has(plan::codes::INFEASIBLE) {
         Exit::Infeasible
-    } else if has(plan::codes::SOLVER) {
+    } else if errors.any(|error| of_plugin(error.code)) {
         Exit::Plugin
     } else if has(plan::codes::UNKNOWN_STRATEGY) || has(plan::codes::PREVIOUS) {
         Exit::Usage

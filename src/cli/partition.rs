@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
     let (network, target) = session.verified_for(&args.file, &args.graph, &args.mapping)?;
     // Patient, because the mapping is the result. In other verbs Ctrl-C ends the command, because
     // the mapping is only a step.
-    let plan = session.plan(&network, &target.platform, &args.mapping, true)?;
+    let plan = session.plan(&network, &target.platform, &args.graph, &args.mapping, true)?;
     session.unless_denied()?;
     let mut shown = if args.json {
         shown_plan::as_json(&plan)

@@ -1,4 +1,4 @@
-//! `graphmap passes`: lists passes and emitters.
+//! `graphmap passes`: lists passes, strategies and emitters.
 
 use super::exit::Exit;
 use super::session::{Outcome, Session};
@@ -6,15 +6,18 @@ use super::skeletons::{self, SkeletonArgs};
 use graphmap_kpn::emit::Emitter;
 use graphmap_plugin as plugin;
 
-/// List passes and emitters: built-in ones, plug-ins on PATH, and families of your own skeletons
+/// List passes, strategies and emitters: built-in ones, plug-ins on PATH, and families of your own
+/// skeletons
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-An executable `graphmap-pass-NAME` or `graphmap-emit-NAME` on PATH is also a pass or an emitter. The
-chapter `plugins` of the book (docs/src/plugins.md) describes its input and output.
+An executable `graphmap-pass-NAME`, `graphmap-map-NAME` or `graphmap-emit-NAME` on PATH is also a
+pass, a strategy or an emitter. The chapter `plugins` of the book (docs/src/plugins.md) describes its
+input and output.
 
 Examples:
   graphmap passes
-  graphmap farm.dot --pass NAME --emit NAME=PATH")]
+  graphmap farm.dot --pass NAME --emit NAME=PATH
+  graphmap partition farm.dot -n 4 --strategy NAME")]
 pub(crate) struct PassesArgs {
     #[command(flatten)]
     skeletons: SkeletonArgs,
@@ -45,6 +48,9 @@ pub(crate) fn run(args: &PassesArgs, session: &mut Session<'_>) -> Outcome<Exit>
         .map(|p| pair(p.name(), p.about()))
         .collect();
     list("Passes", passes, plugin::on_path(plugin::PASS));
+    let strategies = registry.strategies().map(|s| pair(&s.name, &s.about));
+    let external = plugin::on_path(plugin::STRATEGY);
+    list("Strategies", strategies.collect(), external);
     let emitters = registry.emitters().map(|e| pair(e.name(), e.about()));
     let own = own.iter().map(|e| pair(e.name(), e.about()));
     let emitters = emitters.chain(own).collect();

@@ -1,11 +1,13 @@
-//! External passes and emitters that are ended together with graphmap.
+//! External passes, strategies and emitters that are ended together with graphmap.
 
 use crate::cli::signals::Guard;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
+use graphmap_kpn::mapper::{MapContext, Mapper, Proposal};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::pass::{Pass, PassContext};
 use graphmap_plugin::External;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// An external pass or emitter that is ended together with graphmap.
@@ -51,5 +53,23 @@ impl Emitter for Guarded {
     ) -> Result<(), Diagnostics> {
         let _guard = Guard::new();
         self.0.emit(mapped, context, files)
+    }
+}
+
+/// An external strategy that is ended together with graphmap.
+pub(crate) struct GuardedMapper {
+    pub(crate) external: External,
+    /// Options of the command line (`--set NAME=VALUE`).
+    pub(crate) options: BTreeMap<String, String>,
+}
+
+impl Mapper for GuardedMapper {
+    fn name(&self) -> &str {
+        &self.external.name
+    }
+
+    fn map(&self, context: &mut MapContext<'_>) -> Result<Proposal, Diagnostics> {
+        let _guard = Guard::new();
+        self.external.map(context, &self.options)
     }
 }

@@ -170,7 +170,7 @@ fn placed(
             ranks_project.is_none(),
         )?),
         (None, Some(platform)) if strategy.is_some() => {
-            let plan = session.plan(&network, &platform, &how, false)?;
+            let plan = session.plan(&network, &platform, &args.graph, &how, false)?;
             Some(plan.mapped.mapping().clone())
         }
         _ => None,

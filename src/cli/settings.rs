@@ -24,13 +24,15 @@ fn is_among(names: &[&str], name: &str) -> bool {
 ///
 /// `emitters` are the requested ones, or `None` if the verb has none. Options are not checked if a
 /// requested pass is an executable on PATH, or if a pass or emitter does not list its options. It
-/// may read any option.
+/// may read any option. The same applies if `strategy`, the name of the requested one, is not in
+/// the registry.
 ///
 /// # Errors
 /// Returns [`Exit::Usage`] if an option is unknown.
 pub(crate) fn check(
     session: &mut Session<'_>,
     graph: &GraphArgs,
+    strategy: Option<&str>,
     emitters: Option<&[&dyn Emitter]>,
 ) -> Outcome<()> {
     let registry = session.registry;
@@ -42,6 +44,9 @@ pub(crate) fn check(
     let (Some(used), false) = (used, set.is_empty()) else {
         return Ok(());
     };
+    if strategy.is_some_and(|name| registry.strategy_named(name).is_err()) {
+        return Ok(());
+    }
     let all = registry.passes().map(|pass| pass.options());
     let all = all.chain(registry.emitters().map(|emitter| emitter.options()));
     let Some(known) = all.collect::<Option<Vec<&[&str]>>>() else {

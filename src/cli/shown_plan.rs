@@ -183,6 +183,7 @@ fn notes(plan: &Plan) -> String {
             _ => format!("OS processes {}{more} are", named.join(", ")),
         };
         let why = match plan.fillable {
+            _ if plan.proposed => "the strategy puts nothing there",
             true => "this mapping costs less; `--hold '*=1-'` puts a process into each",
             false => "no mapping was found that obeys the rules and puts a process into each",
         };
@@ -332,23 +333,38 @@ fn bound(plan: &Plan) -> String {
                 false => "",
             };
             return format!(
-                "\nbound: no mapping costs less{with} than {}\n",
+                "\nbound: {} costs less{with} than {}\n",
+                no_mapping(plan),
                 number(plan.lower_bound)
             );
         }
     };
+    let what = what.replacen("no mapping", no_mapping(plan), 1);
     let raised = match plan.raised {
         Some(_) => " within the raised balance limit",
         None => "",
     };
     match plan.proved {
         true => format!("\nbound: proved, {what}{raised}\n"),
+        // A mapping outside the limits may cost less than all that are within them.
+        false if plan.minimized < plan.lower_bound => format!(
+            "\nbound: {what} than {}{raised}\n",
+            number(plan.lower_bound)
+        ),
         false => format!(
             "\nbound: {what} than {}{raised} (gap {:.1}%{})\n",
             number(plan.lower_bound),
             plan.gap * 100.0,
             more_time(plan.narrows)
         ),
+    }
+}
+
+/// Returns the beginning of a text about a bound, which holds for mappings within all limits.
+fn no_mapping(plan: &Plan) -> &'static str {
+    match plan.feasible {
+        true => "no mapping",
+        false => "no mapping within all limits",
     }
 }
 

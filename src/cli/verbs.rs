@@ -80,4 +80,14 @@ impl Verb {
             | Verb::Man(_) => None,
         }
     }
+
+    /// Returns the name of the strategy that the command line selects. Returns `None` for `emit`,
+    /// as [`Verb::graph`] does.
+    pub(crate) fn strategy(&self) -> Option<&str> {
+        match self {
+            Verb::Partition(args) => Some(&args.mapping.strategy),
+            Verb::Run(args) => args.strategy.as_deref(),
+            _ => None,
+        }
+    }
 }

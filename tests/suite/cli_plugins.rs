@@ -24,8 +24,9 @@ fn emit(script: &str) -> Test {
         .args("net.json --emit odd=out/file")
 }
 
+/// Returns true if Python can be started. Otherwise the test is skipped.
 #[track_caller]
-fn python() -> bool {
+pub(crate) fn python() -> bool {
     let found = std::process::Command::new("python3")
         .arg("--version")
         .output();

@@ -209,6 +209,28 @@ fn a_platform_of_today_is_what_a_plug_in_of_today_is_handed() {
 }
 
 #[test]
+fn a_task_of_today_is_what_a_strategy_of_today_is_handed() {
+    let script = "#!/bin/sh\ncat > request.json\ncat reply-map-1.json\n";
+    let test = with_all().executable("graphmap-map-today", script);
+    let rules = "pin manager = node1\napart worker1, worker2 @ *\nhold kind:worker = 1 @ 0-1\n\
+        together manager, worker1\nprefer pool = 2.5\nmemory 0 = 1G\n";
+    let hosts = "names=node1,node2 slots=1 memory=64G";
+    let args = "partition drawing-thesis.dot --strategy today --set depth=3 --rules today.rules \
+        --seed 5 --time 1s -n 2 --previous mapping-old.json --hosts";
+    let words: Vec<&str> = args.split_whitespace().chain([hosts]).collect();
+    let old = r#"{"format": "graphmap-mapping", "version": 1, "network": {"name": "thesis", "hash": ""},
+        "strategy": "auto", "os_processes": [{"host": "node2"}, {"host": "node1"}],
+        "processes": [{"name": "manager", "os_process": 1}, {"name": "worker2", "os_process": 0}]}"#;
+    let test = test
+        .file("today.rules", rules)
+        .file("mapping-old.json", old);
+    let test = test.words(&words);
+    test.run().status(0).stdout_has("strategy today\n");
+    let new = parsed(&test.read("request.json"));
+    has(&new, &parsed(&today("request-map-1.json")), "request");
+}
+
+#[test]
 fn replies_of_today_are_understood() {
     let replying = |kind: &str, file: &str| {
         let script = format!("#!/bin/sh\ncat > request.json\ncat {file}\n");

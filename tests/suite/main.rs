@@ -31,6 +31,7 @@ mod cli_run;
 mod cli_run_ranks;
 mod cli_signals;
 mod cli_sizes;
+mod cli_strategies;
 mod cli_terminal;
 mod consumers;
 mod contributing;

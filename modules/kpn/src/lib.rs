@@ -8,7 +8,7 @@
 //! 4. Passes ([`pass`]) change the network.
 //! 5. [`infer`] checks the integrity of the network and returns an [`infer::Inferred`].
 //! 6. [`verify`] checks all other properties and returns a [`network::Verified`].
-//! 7. A mapping is added ([`mapping::Mapped`]).
+//! 7. A mapping is added ([`mapping::Mapped`]). A [`mapper`] may find it.
 //! 8. Emitters ([`emit`]) write files from the mapped network.
 
 // docs.rs shows the feature that each item requires.
@@ -37,6 +37,7 @@ pub mod integrity;
 pub mod json;
 pub mod level;
 mod limited;
+pub mod mapper;
 pub mod mapping;
 pub mod names;
 pub mod nearest;

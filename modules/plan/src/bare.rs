@@ -209,7 +209,7 @@ impl Target {
             });
         };
         let distance = distance_factor(platform);
-        let placement = Placement::of(platform, k, true, k);
+        let placement = Placement::of(platform, platform.slots_for(k), true, k);
         Ok(Target {
             machine: machine(&placement, &vec![None; k], distance)?,
             bindings: placement.bindings(),

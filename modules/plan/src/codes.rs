@@ -30,3 +30,9 @@ pub const UNFINISHED: Code = Code(463);
 pub const BAD_RULE: Code = Code(461);
 /// A rule about a process, kind or module that does not exist.
 pub const NOBODY: Code = Code(462);
+/// The answer of a mapper does not give an OS process to each process.
+pub const NOT_A_MAPPING: Code = Code(512);
+/// The mapping of a mapper breaks a rule.
+pub const BREAKS_RULE: Code = Code(513);
+/// The answer of a mapper has hosts or cores that do not exist.
+pub const BAD_BINDING: Code = Code(514);

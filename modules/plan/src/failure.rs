@@ -134,11 +134,77 @@ impl Reporter<'_> {
             false => "no feasible mapping was found",
         };
         let why = self.translate(&conflict.reason);
-        let mut diagnostic = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
+        let diagnostic = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
+        let (mut diagnostic, shown) =
+            self.located(diagnostic, &conflict.parts, ["the conflict involves"; 2]);
+        if conflict.proved && !conflict.minimal && shown > 1 {
+            diagnostic =
+                diagnostic.with_note("some of these may not be necessary for the conflict");
+        }
+        if !conflict.proved {
+            let note = "it is not proved that none exists; more `--time` may find one";
+            diagnostic = diagnostic.with_note(note);
+        }
+        let even = conflict
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::Balance(_)));
+        let constrained = conflict
+            .parts
+            .iter()
+            .any(|p| matches!(p, Part::Constraint(_)));
+        // More hosts cannot help if processes are pinned to different places and kept together.
+        let is_contradiction = conflict.parts.iter().all(|part| match *part {
+            Part::Constraint(c) => matches!(
+                self.rules.constraints[c],
+                Constraint::Pin { .. } | Constraint::Together { .. }
+            ),
+            _ => false,
+        });
+        diagnostic.help(match (even, constrained) {
+            (false, _) if is_contradiction => "remove one of these constraints",
+            (false, _) => "remove a constraint, or use more or larger hosts",
+            (true, true) => {
+                "remove a constraint, use a larger `--imbalance`, use fewer OS processes, or omit \
+                 `--strict-balance` to get the most even mapping"
+            }
+            (true, false) => {
+                "use a larger `--imbalance`, use fewer OS processes, or omit `--strict-balance` to \
+                 get the most even mapping"
+            }
+        })
+    }
+
+    /// Returns the error that the mapping of a mapper with this name breaks rules, with the
+    /// positions of the rules.
+    pub(crate) fn broken(&self, name: &str, parts: &[Part]) -> Diagnostic {
+        let rules = match parts.len() {
+            1 => "a rule".to_owned(),
+            n => format!("{n} rules"),
+        };
+        let message = format!("the mapping of the strategy `{name}` breaks {rules}");
+        let diagnostic = Diagnostic::error(codes::BREAKS_RULE, message);
+        let (diagnostic, _) = self.located(
+            diagnostic,
+            parts,
+            ["the mapping breaks", "the mapping exceeds"],
+        );
+        diagnostic.help("correct the strategy, change the rule, or use `--strategy auto`")
+    }
+
+    /// Adds the positions and descriptions of constraints to a diagnostic, and notes. Also returns
+    /// the number of positions. A note on constraints that are not shown begins with `involves`,
+    /// and a note on a limit with `exceeds`.
+    fn located(
+        &self,
+        mut diagnostic: Diagnostic,
+        parts: &[Part],
+        [involves, exceeds]: [&str; 2],
+    ) -> (Diagnostic, usize) {
         let mut places: BTreeMap<Span, Vec<&Constraint>> = BTreeMap::new();
         let mut heavy = Vec::new();
         let mut bounds = ["memory", "slots", "balance limit"].map(|what| (what, Vec::new()));
-        for part in &conflict.parts {
+        for part in parts {
             match *part {
                 // A constraint of the platform has no position in a text.
                 Part::Constraint(c) if self.rules.spans[c] == Span::NONE => {
@@ -168,47 +234,13 @@ impl Reporter<'_> {
         }
         if all.len() > SHOWN {
             let more = all.len() - SHOWN;
-            diagnostic =
-                diagnostic.with_note(format!("the conflict involves {more} more constraints"));
+            diagnostic = diagnostic.with_note(format!("{involves} {more} more constraints"));
         }
-        let even = !bounds[2].1.is_empty();
         for (what, blocks) in bounds.iter().filter(|(_, blocks)| !blocks.is_empty()) {
             let whose = self.os_processes(blocks);
-            diagnostic =
-                diagnostic.with_note(format!("the conflict involves the {what} of {whose}"));
+            diagnostic = diagnostic.with_note(format!("{exceeds} the {what} of {whose}"));
         }
-        if conflict.proved && !conflict.minimal && all.len() > 1 {
-            diagnostic =
-                diagnostic.with_note("some of these may not be necessary for the conflict");
-        }
-        if !conflict.proved {
-            let note = "it is not proved that none exists; more `--time` may find one";
-            diagnostic = diagnostic.with_note(note);
-        }
-        let constrained = conflict
-            .parts
-            .iter()
-            .any(|p| matches!(p, Part::Constraint(_)));
-        // More hosts cannot help if processes are pinned to different places and kept together.
-        let is_contradiction = conflict.parts.iter().all(|part| match *part {
-            Part::Constraint(c) => matches!(
-                self.rules.constraints[c],
-                Constraint::Pin { .. } | Constraint::Together { .. }
-            ),
-            _ => false,
-        });
-        diagnostic.help(match (even, constrained) {
-            (false, _) if is_contradiction => "remove one of these constraints",
-            (false, _) => "remove a constraint, or use more or larger hosts",
-            (true, true) => {
-                "remove a constraint, use a larger `--imbalance`, use fewer OS processes, or omit \
-                 `--strict-balance` to get the most even mapping"
-            }
-            (true, false) => {
-                "use a larger `--imbalance`, use fewer OS processes, or omit `--strict-balance` to \
-                 get the most even mapping"
-            }
-        })
+        (diagnostic, all.len())
     }
 
     /// Replaces the words of the engine in a text by those of the user. "vertex 3" and "block 3"

@@ -17,6 +17,7 @@ mod pattern;
 mod placement;
 mod plan;
 mod previous;
+mod proposal;
 mod raised;
 mod request;
 mod rules;

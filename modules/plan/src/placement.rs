@@ -28,13 +28,16 @@ pub(crate) struct Placement<'a> {
 }
 
 impl<'a> Placement<'a> {
-    /// Assigns slots of the platform to `n` OS processes, and numbers their blocks.
-    ///
-    /// Slots are used in the order of the hostfile, again from the first if `n` is larger than
-    /// their number. `named` is true if launchers know the names of the hosts. `processes` is the
+    /// Numbers the blocks of OS processes. `slots` are the slots of the OS processes on the
+    /// platform. `named` is true if launchers know the names of the hosts. `processes` is the
     /// number of processes of the network.
-    pub(crate) fn of(platform: &'a Platform, n: usize, named: bool, processes: usize) -> Self {
-        let slots = platform.slots_for(n);
+    pub(crate) fn of(
+        platform: &'a Platform,
+        slots: Vec<Slot>,
+        named: bool,
+        processes: usize,
+    ) -> Self {
+        let n = slots.len();
         let mut os_process_of: Vec<OsProcessId> = (0..n).map(OsProcessId::from_index).collect();
         os_process_of.sort_by_key(|o| {
             let [cache, socket, host, group] = slots[o.index()].path;

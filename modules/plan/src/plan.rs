@@ -5,18 +5,19 @@ use crate::codes;
 use crate::failure::{Reporter, count, of_mapping};
 use crate::placement::Placement;
 use crate::previous::Since;
+use crate::proposal::{Proposed, ask};
 use crate::raised::raised;
 use crate::request::{Modules, Request};
 use crate::rules::{Rules, extra_weights};
 use crate::translate::{Numbers, Rounded, Weights, machine, shares as relative};
-use graphmap_kpn::arena::Id;
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::mapping::{Mapped, Mapping, OsProcessId};
+use graphmap_kpn::arena::{Arena, Id};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::mapping::{Binding, Mapped, Mapping, OsProcessId};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{
-    Constraint, Kind, Migration, Objective, Options, Problem, Solution, evaluate_strategy,
-    is_packable, solve, strategies,
+    Constraint, Kind, Migration, Objective, Options, Part, Problem, SearchLimits, Solution,
+    Strategy, evaluate, evaluate_strategy, is_packable, solve, strategies,
 };
 use graphmap_platform::{Class, Platform, Slot};
 
@@ -49,6 +50,8 @@ pub struct Plan {
     pub gap: f64,
     /// True if the mapping is proved to be optimal.
     pub proved: bool,
+    /// True if the mapper of the request returned the mapping.
+    pub proposed: bool,
     /// True if the mapping keeps all constraints and the balance limit, raised if necessary.
     pub feasible: bool,
     /// True if no OS process is empty, or if a mapping was found that keeps all constraints and
@@ -128,7 +131,13 @@ pub struct Other {
 pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> Diagnostics {
     let mut found = Diagnostics::new();
     let (n, _) = os_processes(network, platform, request);
-    match numbers(network, platform, request, n, &mut found) {
+    match numbers(
+        network,
+        platform,
+        request,
+        platform.slots_for(n),
+        &mut found,
+    ) {
         Ok((numbers, hosts)) => {
             Rules::of(&numbers, request, hosts, &mut found);
         }
@@ -155,8 +164,8 @@ fn os_processes(
 }
 
 /// Converts network and platform into the numbers of the engine. Also returns the memory limits of
-/// hosts. Adds diagnostics about the places of memory rules to `found`. `n` is the number of OS
-/// processes.
+/// hosts. Adds diagnostics about the places of memory rules to `found`. `slots` are the slots of the
+/// OS processes.
 ///
 /// # Errors
 /// [`codes::WEIGHTS`] if a number of the request is invalid, if weights or distances are too large,
@@ -165,14 +174,19 @@ fn numbers<'a>(
     network: &'a Verified,
     platform: &'a Platform,
     request: &Request<'_>,
-    n: usize,
+    slots: Vec<Slot>,
     found: &mut Diagnostics,
 ) -> Result<(Numbers<'a>, Vec<(Constraint, Span)>), Diagnostics> {
     check_request(request)?;
     Weights::check(network)?;
     let extra = extra_weights(network, request);
     let weights = Weights::of(network, platform, &extra).map_err(|e| of_mapping(&e))?;
-    let placement = Placement::of(platform, n, request.named_hosts, network.processes.len());
+    let placement = Placement::of(
+        platform,
+        slots,
+        request.named_hosts,
+        network.processes.len(),
+    );
     let (memory, hosts) = placement.memory(request.rules, found);
     let machine = machine(&placement, &memory, weights.distance).map_err(|e| of_mapping(&e))?;
     let numbers = Numbers {
@@ -229,59 +243,184 @@ fn check_request(request: &Request<'_>) -> Result<(), Diagnostics> {
 /// - [`codes::INFEASIBLE`] if no mapping was found that keeps the rules. If the request is strict,
 ///   also if none was found that keeps the balance limit.
 /// - [`codes::SOLVER`] if a solver or the caller's own strategy fails.
+/// - The errors of the mapper, if the request has one. [`codes::NOT_A_MAPPING`],
+///   [`codes::BAD_BINDING`] and [`codes::BREAKS_RULE`] if its mapping does not fit, uses hosts or
+///   cores that do not exist, or breaks a rule. If the request is strict, breaking the balance limit
+///   counts as breaking a rule.
 ///
 /// # Panics
-/// Panics if the caller's own strategy panics.
+/// Panics if the caller's own strategy or mapper panics.
 pub fn plan(
     network: &Verified,
     platform: &Platform,
     request: &Request<'_>,
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
     let (n, mut found) = os_processes(network, platform, request);
-    let (numbers, hosts) = numbers(network, platform, request, n, &mut found)?;
+    let (numbers, hosts) = numbers(
+        network,
+        platform,
+        request,
+        platform.slots_for(n),
+        &mut found,
+    )?;
     let rules = Rules::of(&numbers, request, hosts, &mut found);
     if found.has_errors() {
         return Err(found);
     }
-    let Numbers {
-        weights, placement, ..
-    } = &numbers;
-    let previous_blocks = request
-        .previous
-        .map(|p| p.previous_blocks(&numbers))
-        .transpose()?;
-    let migration = request.previous.map_or(0.0, |p| p.migration);
-    let price = |said: &Option<f64>| weights.traffic.units(said.unwrap_or(migration));
-    let prices: Vec<u64> = rules.prices.iter().map(price).collect();
-    let problem = Problem {
-        graph: &weights.graph,
-        machine: &numbers.machine,
-        constraints: &rules.constraints,
-        objective: request.objective,
-        imbalance: request.imbalance,
-        migration: previous_blocks.as_ref().map(|block_of| Migration {
-            block_of,
-            cost: &prices,
-        }),
+    let Some(mapper) = request.mapper else {
+        return planned(&numbers, &rules, request, None, found);
     };
+    let moves = Moves::of(&numbers, &rules, request)?;
+    let problem = moves.problem(&numbers, &rules, request);
+    let proposed = ask(mapper, &numbers, &rules, &problem, request, &mut found);
+    let proposed = match proposed {
+        Ok(proposed) => proposed,
+        Err(wrong) => {
+            found.extend(wrong);
+            return Err(found);
+        }
+    };
+    let Some(bindings) = &proposed.bindings else {
+        return planned(&numbers, &rules, request, Some(&proposed), found);
+    };
+    // The rules hold for other blocks if OS processes are on other hosts. Warnings are the same.
+    let slots = bindings.slots.clone();
+    let mut again = Diagnostics::new();
+    let (numbers, hosts) = self::numbers(network, platform, request, slots, &mut again)?;
+    let rules = Rules::of(&numbers, request, hosts, &mut again);
+    if again.has_errors() {
+        found.extend(again.filter_map(|one| on_chosen_hosts(one, proposed.name)));
+        return Err(found);
+    }
+    planned(&numbers, &rules, request, Some(&proposed), found)
+}
+
+/// Returns the error of a rule that holds for the usual hosts, but not for those that a mapper with
+/// this name chose. Returns `None` for a warning.
+fn on_chosen_hosts(mut error: Diagnostic, name: &str) -> Option<Diagnostic> {
+    if error.severity != Severity::Error {
+        return None;
+    }
+    error.code = codes::BREAKS_RULE;
+    error.notes = vec![format!("the strategy `{name}` chose the hosts")];
+    error.help = vec!["correct the strategy, or change the rule".to_owned()];
+    Some(error)
+}
+
+/// The previous mapping in terms of blocks, and the prices of moves.
+struct Moves {
+    previous_blocks: Option<Vec<Option<u32>>>,
+    prices: Vec<u64>,
+}
+
+impl Moves {
+    /// Returns the previous mapping of a request. The prices are empty without one.
+    ///
+    /// # Errors
+    /// [`codes::PREVIOUS`] if the previous mapping is for another network.
+    fn of(
+        numbers: &Numbers<'_>,
+        rules: &Rules<'_>,
+        request: &Request<'_>,
+    ) -> Result<Moves, Diagnostics> {
+        let previous_blocks = request
+            .previous
+            .map(|p| p.previous_blocks(numbers))
+            .transpose()?;
+        let migration = request.previous.map_or(0.0, |p| p.migration);
+        let price = |said: &Option<f64>| numbers.weights.traffic.units(said.unwrap_or(migration));
+        Ok(Moves {
+            previous_blocks,
+            prices: rules.prices.iter().map(price).collect(),
+        })
+    }
+
+    fn problem<'p>(
+        &'p self,
+        numbers: &'p Numbers<'_>,
+        rules: &'p Rules<'_>,
+        request: &Request<'_>,
+    ) -> Problem<'p> {
+        Problem {
+            graph: &numbers.weights.graph,
+            machine: &numbers.machine,
+            constraints: &rules.constraints,
+            objective: request.objective,
+            imbalance: request.imbalance,
+            migration: self.previous_blocks.as_ref().map(|block_of| Migration {
+                block_of,
+                cost: &self.prices,
+            }),
+        }
+    }
+}
+
+/// Returns the options of the engine that make it return the mapping of a mapper.
+///
+/// # Errors
+/// [`codes::BREAKS_RULE`] if the mapping breaks a rule. If the request is strict, also if it exceeds
+/// the balance limit.
+fn options_of(
+    proposed: &Proposed<'_>,
+    problem: &Problem<'_>,
+    reporter: &Reporter<'_>,
+    options: &Options,
+) -> Result<Options, Diagnostics> {
+    let placement = &reporter.numbers.placement;
+    let block = |o: &OsProcessId| placement.block_of[o.index()];
+    let block_of: Vec<u32> = proposed.os_process.iter().map(block).collect();
+    let judged = evaluate(problem, &block_of).map_err(|error| reporter.failure(&error))?;
+    let mut parts = judged.broken;
+    if options.strict_balance {
+        parts.extend(judged.over.into_iter().map(Part::Balance));
+    }
+    if !parts.is_empty() {
+        return Err(reporter.broken(proposed.name, &parts).into());
+    }
+    let known = move |_: &Problem<'_>, _: &SearchLimits| Ok(block_of.clone());
+    Ok(Options {
+        strategy: Strategy::new(proposed.name.to_owned(), "", known),
+        ..options.clone()
+    })
+}
+
+/// Returns the plan for the rules, with the mapping of a mapper if there is one, and otherwise with
+/// the mapping that the strategy of the request finds.
+fn planned(
+    numbers: &Numbers<'_>,
+    rules: &Rules<'_>,
+    request: &Request<'_>,
+    proposed: Option<&Proposed<'_>>,
+    mut found: Diagnostics,
+) -> Result<(Plan, Diagnostics), Diagnostics> {
+    let Numbers {
+        network,
+        weights,
+        placement,
+        ..
+    } = numbers;
+    let (network, platform, n) = (*network, placement.platform, placement.slots.len());
+    let moves = Moves::of(numbers, rules, request)?;
+    let problem = moves.problem(numbers, rules, request);
     if let Some(watch) = &request.options.watch {
         watch.set_unit(match request.objective {
             Objective::RemoteChannels => 1.0,
             _ => weights.traffic.factor * weights.distance,
         });
     }
-    let reporter = Reporter {
-        rules: &rules,
-        numbers: &numbers,
+    let reporter = Reporter { rules, numbers };
+    let options = match proposed {
+        Some(proposed) => &options_of(proposed, &problem, &reporter, &request.options)?,
+        None => &request.options,
     };
-    let solution = solve(&problem, &request.options).map_err(|error| reporter.failure(&error))?;
+    let solution = solve(&problem, options).map_err(|error| reporter.failure(&error))?;
     if solution.raised.is_some() {
         let diagnostic = raised(&solution, request.imbalance, ("mapping", "OS process"));
         found.push(reporter.why_raised(diagnostic, &problem, &solution));
     }
     for warning in &solution.warnings {
         let mut diagnostic = Diagnostic::warning(codes::UNFINISHED, warning.clone());
-        if request.options.strategy.kind == Kind::Program {
+        if options.strategy.kind == Kind::Program {
             diagnostic =
                 diagnostic.help("use more `--time`, or `--strategy auto`, which needs no solver");
         }
@@ -296,13 +435,21 @@ pub fn plan(
     for (process, o) in network.processes.values().zip(&os_process) {
         loads[o.index()] += process.load;
     }
-    let since = previous_blocks
-        .as_ref()
-        .map(|was| Since::of(&numbers, was, &solution.block_of, judged.migration));
+    let previous_blocks = moves.previous_blocks.as_ref();
+    let since =
+        previous_blocks.map(|was| Since::of(numbers, was, &solution.block_of, judged.migration));
+    let mut bindings: Arena<OsProcessId, Binding> = placement.bindings();
+    if let Some(chosen) = proposed.and_then(|p| p.bindings.as_ref()) {
+        for (binding, cores) in bindings.values_mut().zip(&chosen.cores) {
+            if !cores.is_empty() {
+                binding.cores.clone_from(cores);
+            }
+        }
+    }
     let mapping = Mapping {
         os_process,
-        bindings: placement.bindings(),
-        strategy: request.options.strategy.name.to_string(),
+        bindings,
+        strategy: options.strategy.name.to_string(),
     };
     let mapped = Mapped::new(network.clone(), mapping)
         .expect("a block for each process, an OS process for each block");
@@ -311,7 +458,7 @@ pub fn plan(
     let (shares, allowed) = shares(&loads, &limits, &problem, placement);
     let prefer = |constraint: &Constraint| matches!(constraint, Constraint::Prefer { .. });
     let preferences = problem.constraints.iter().any(prefer)
-        || previous_blocks.is_some() && prices.iter().any(|&price| price > 0);
+        || previous_blocks.is_some() && moves.prices.iter().any(|&price| price > 0);
     let in_users_units = |sum: u64| match request.objective {
         Objective::RemoteChannels => sum as f64,
         _ => weights.cost(sum),
@@ -322,7 +469,8 @@ pub fn plan(
         preferences,
         lower_bound: in_users_units(solution.lower_bound),
         gap: solution.gap.min(1.0),
-        proved: solution.proved,
+        proved: solution.proved && proposed.is_none(),
+        proposed: proposed.is_some(),
         feasible: solution.admits(problem.graph, &solution.block_of, judged),
         fillable: is_fillable(&problem, &solution.block_of),
         rounded: weights.rounded,
@@ -340,7 +488,7 @@ pub fn plan(
         bottleneck: judged.bottleneck as f64 / weights.traffic.factor,
         remote_channels: judged.remote_channels,
         since,
-        others: others(&problem, &request.options, weights, &solution),
+        others: others(&problem, options, weights, &solution),
         hosts: placement.hosts(),
         log: solution.log,
         mapped,

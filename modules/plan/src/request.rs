@@ -2,6 +2,7 @@
 
 use crate::language::Rule;
 use crate::previous::Previous;
+use graphmap_kpn::mapper::Mapper;
 use graphmap_kpn::source::SourceMap;
 use graphmap_partition::{Objective, Options};
 
@@ -29,6 +30,9 @@ pub struct Request<'a> {
     pub texts: Option<&'a SourceMap>,
     /// The mapping in use. The new mapping stays close to it.
     pub previous: Option<&'a Previous>,
+    /// Mapper that finds the mapping, instead of the strategy of `options`. The mapping is checked,
+    /// its cost and a bound are computed, and it never counts as proved to be optimal.
+    pub mapper: Option<&'a (dyn Mapper + Sync)>,
 }
 
 impl Default for Request<'_> {
@@ -43,6 +47,7 @@ impl Default for Request<'_> {
             rules: &[],
             texts: None,
             previous: None,
+            mapper: None,
         }
     }
 }

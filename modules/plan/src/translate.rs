@@ -10,6 +10,7 @@ use graphmap_partition::{
     Block, Channel, Error, Graph, LARGEST_TOTAL, Machine, Scale, Tree, decimals_of, scale,
 };
 use graphmap_platform::{Platform, Slot};
+use std::collections::BTreeMap;
 
 /// Limit of traffic times distance, far below the maximum of `u64`. See
 /// [`graphmap_partition::Problem::check`].
@@ -194,11 +195,16 @@ pub(crate) fn machine(
     memory: &[Option<u64>],
     unit: f64,
 ) -> Result<Machine, Error> {
-    let (n, all) = (placement.slots.len(), placement.platform.slot_count());
-    // OS processes on the same slot share its speed. If slots are overcommitted, they are used
-    // repeatedly in the same order.
-    let uses = |o: usize| (n - o % all).div_ceil(all) as f64;
-    let speed = |o: &OsProcessId| placement.slots[o.index()].speed / uses(o.index());
+    // OS processes on the same slot share its speed.
+    let slot = |slot: &Slot| (slot.host, slot.slot);
+    let mut uses: BTreeMap<_, f64> = BTreeMap::new();
+    for used in &placement.slots {
+        *uses.entry(slot(used)).or_default() += 1.0;
+    }
+    let speed = |o: &OsProcessId| {
+        let used = &placement.slots[o.index()];
+        used.speed / uses[&slot(used)]
+    };
     let speeds: Vec<f64> = placement.os_process_of.iter().map(speed).collect();
     let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
     let even = speeds.iter().all(|&s| s == slowest);

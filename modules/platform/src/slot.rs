@@ -108,21 +108,10 @@ impl Platform {
         let mut slots = Vec::with_capacity(self.slot_count());
         let tables = self.core_tables();
         for run in self.order() {
-            let (h, host) = (run.host.index(), &self[run.host]);
+            let next = &mut next[run.host.index()];
             for _ in 0..run.count {
-                let number = next[h];
-                next[h] += 1;
-                slots.push(Slot {
-                    host: run.host,
-                    slot: number,
-                    cpu: None,
-                    core: None,
-                    speed: host.speed,
-                    memory: host.memory.map(|m| m / u64::from(host.slots)),
-                    path: [0, 0, h as u32, host.group],
-                });
-                let slot = slots.last_mut().expect("just pushed");
-                tables[h].fill(slot, host.slots);
+                slots.push(self.slot(&tables, run.host, *next));
+                *next += 1;
             }
         }
         slots
@@ -141,6 +130,43 @@ impl Platform {
             slots.push(slots[slots.len() - all].clone());
         }
         slots
+    }
+
+    /// Returns a slot for each entry of a list: a host, and the index of a core of that host.
+    ///
+    /// An entry with a core gets a slot on it. An entry without one gets the next slot of its host
+    /// in the order of [`slots`](Platform::slots), and again the first after the last. Entries with
+    /// a core do not count for that.
+    ///
+    /// # Panics
+    /// Panics if a host is not in this platform, or if a core does not exist.
+    pub fn slots_at(&self, places: &[(HostId, Option<u32>)]) -> Vec<Slot> {
+        let mut next = vec![0u32; self.hosts().len()];
+        let tables = self.core_tables();
+        let slot = |&(id, core): &(HostId, Option<u32>)| {
+            let (h, host) = (id.index(), &self[id]);
+            let number = core.unwrap_or_else(|| {
+                next[h] += 1;
+                (next[h] - 1) % host.slots
+            });
+            self.slot(&tables, id, number)
+        };
+        places.iter().map(slot).collect()
+    }
+
+    fn slot(&self, tables: &[Cores], id: HostId, number: u32) -> Slot {
+        let (h, host) = (id.index(), &self[id]);
+        let mut slot = Slot {
+            host: id,
+            slot: number,
+            cpu: None,
+            core: None,
+            speed: host.speed,
+            memory: host.memory.map(|m| m / u64::from(host.slots)),
+            path: [0, 0, h as u32, host.group],
+        };
+        tables[h].fill(&mut slot, host.slots);
+        slot
     }
 
     /// Returns the class of distance between two hosts. It is [`Class::Host`] if they are equal.
@@ -206,8 +232,9 @@ impl Cores {
         slot.path[0] = self.first_cache + cache;
         slot.path[1] = self.first_socket + socket;
         (slot.core, slot.cpu) = (Some(core), cpu);
+        // A core beyond the slots of its host is used only if it is named.
         let sharing = slots / count + u32::from(core < slots % count);
-        slot.speed *= speed / f64::from(sharing);
+        slot.speed *= speed / f64::from(sharing.max(1));
     }
 }
 
@@ -298,6 +325,20 @@ mod tests {
         assert_eq!(speeds, [1.0, 2.0, 1.0]);
         assert_eq!(slots[2].core, Some(0));
         assert_eq!(slots[1].memory, Some(100));
+    }
+
+    #[test]
+    fn slots_are_at_the_given_hosts_and_cores() {
+        let platform = Platform::new(vec![host("a", 2, 2, 1, 2), Host::new("b", 1)]).unwrap();
+        let [a, b] = [0, 1].map(HostId::from_index);
+        let places = [(b, None), (a, None), (a, Some(3)), (a, None), (a, None)];
+        let slots = platform.slots_at(&places);
+        let usual = platform.slots();
+        let expected = [&usual[2], &usual[0], &slots[2], &usual[1], &usual[0]];
+        assert!(slots.iter().eq(expected));
+        assert_eq!((slots[2].cpu, slots[2].core), (Some(3), Some(3)));
+        assert_eq!(slots[2].class(&slots[1]), Class::Host);
+        assert_eq!(slots[2].speed, 1.0);
     }
 
     #[test]

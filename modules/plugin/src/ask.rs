@@ -1,12 +1,15 @@
-//! Passes and emitters that call an executable: makes the request and applies the reply.
+//! Passes, strategies and emitters that call an executable: makes the request and applies the
+//! reply.
 
 use crate::codes::BAD_REPLY;
 use crate::external::{External, PROTOCOL};
+use crate::reply::bad;
 use crate::{process, reply};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::json::Written;
+use graphmap_kpn::mapper::{MapContext, Proposal, Task};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::pass::{Pass, PassContext};
 use serde::Serialize;
@@ -23,6 +26,8 @@ struct Request<'a> {
     path: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     platform: Option<&'a Hardware>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<&'a Task>,
     network: Written<'a>,
 }
 
@@ -31,6 +36,51 @@ impl External {
         // Serializing strings and numbers to memory cannot fail.
         let request = serde_json::to_vec(request).expect("a request has no odd keys");
         process::ask(self, request)
+    }
+
+    /// Asks the executable for a mapping. `options` are the options of the command line
+    /// (`--set NAME=VALUE`). Blocks until the executable has ended.
+    ///
+    /// # Errors
+    /// Returns an error if the run of the executable fails, or if its reply does not contain a
+    /// mapping. Returns the diagnostics of the reply if one of them is an error.
+    pub fn map(
+        &self,
+        context: &mut MapContext<'_>,
+        options: &BTreeMap<String, String>,
+    ) -> Result<Proposal, Diagnostics> {
+        let reply = self.ask(&Request {
+            protocol: PROTOCOL,
+            action: "map",
+            name: &self.name,
+            options,
+            path: None,
+            platform: Some(context.platform),
+            task: Some(context.task),
+            network: Written {
+                network: context.network,
+                mapping: None,
+            },
+        })?;
+        let reply = reply::read(self, &reply, &context.network.sources)?;
+        context.diagnostics.append(reply.diagnostics);
+        if reply.network.is_some() || !reply.files.is_empty() {
+            let why = "it contains `network` or `files`, but a strategy returns a `mapping`";
+            return Err(bad(self, why).into());
+        }
+        let missing = || bad(self, "it contains no `mapping`").into();
+        reply.mapping.ok_or_else(missing)
+    }
+
+    /// Returns an error if a reply that is not for a strategy contains a mapping.
+    fn without_mapping(&self, reply: &reply::Reply) -> Result<(), Diagnostics> {
+        match reply.mapping {
+            None => Ok(()),
+            Some(_) => {
+                let why = "it contains a `mapping`, which only a strategy returns";
+                Err(bad(self, why).into())
+            }
+        }
     }
 }
 
@@ -51,12 +101,14 @@ impl Pass for External {
             options: context.options,
             path: None,
             platform: context.platform,
+            task: None,
             network: Written {
                 network: context.network,
                 mapping: None,
             },
         })?;
         let reply = reply::read(self, &reply, &context.network.sources)?;
+        self.without_mapping(&reply)?;
         context.diagnostics.append(reply.diagnostics);
         if let Some(network) = reply.network {
             *context.network = network;
@@ -92,12 +144,14 @@ impl Emitter for External {
             options: context.options,
             path: Some(context.path.display().to_string()),
             platform: context.platform,
+            task: None,
             network: Written {
                 network,
                 mapping: Some(mapped.mapping()),
             },
         })?;
         let reply = reply::read(self, &reply, &network.sources)?;
+        self.without_mapping(&reply)?;
         context.diagnostics.append(reply.diagnostics);
         let mut placed = Files::new();
         let mut main = false;

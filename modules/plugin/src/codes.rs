@@ -14,3 +14,13 @@ pub const BAD_REPLY: Code = Code(504);
 pub const FILE_OUTSIDE: Code = Code(506);
 /// A diagnostic that an executable reports.
 pub const REPORTED: Code = Code(507);
+
+/// All codes of this crate.
+pub const ALL: [Code; 6] = [
+    CANNOT_START,
+    TIMED_OUT,
+    DIED,
+    BAD_REPLY,
+    FILE_OUTSIDE,
+    REPORTED,
+];

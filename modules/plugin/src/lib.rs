@@ -1,15 +1,17 @@
-//! External passes and emitters: executables that read a request as JSON from standard input and
-//! write a reply as JSON to standard output.
+//! External passes, strategies and emitters: executables that read a request as JSON from standard
+//! input and write a reply as JSON to standard output.
 //!
 //! The request is an object with these fields:
 //!
-//! * `protocol` ([`PROTOCOL`]), `action` (`pass` or `emit`), `name` and `options`,
+//! * `protocol` ([`PROTOCOL`]), `action` (`pass`, `map` or `emit`), `name` and `options`,
 //! * `network`, in the format of [`graphmap_kpn::json`],
 //! * `platform`, in the format of [`graphmap_kpn::hardware`], if it is known,
+//! * `task`, in the format of [`graphmap_kpn::mapper::Task`], for a strategy,
 //! * `path`, for an emitter.
 //!
 //! The reply is an object with `protocol` and optional fields: `network` (omitted by a pass that
-//! changes nothing), `files` (of an emitter) and `diagnostics`. An executable that finds errors
+//! changes nothing), `mapping` (of a strategy), `files` (of an emitter) and `diagnostics`. An
+//! executable that finds errors
 //! reports them in `diagnostics` and exits with 0. Any other exit status is a failure of the
 //! executable itself.
 //!
@@ -26,4 +28,4 @@ mod reply;
 mod search;
 
 pub use external::{CANNOT_RUN, External, Launch, PROTOCOL, TIMEOUT, cannot_run};
-pub use search::{EMITTER, Executable, PASS, find, on_path};
+pub use search::{EMITTER, Executable, PASS, STRATEGY, find, on_path};

@@ -4,11 +4,14 @@ use crate::codes::{BAD_REPLY, FILE_OUTSIDE, REPORTED};
 use crate::external::{External, PROTOCOL};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::json::{self, Positions};
+use graphmap_kpn::mapper::{Assignment, Place, Proposal};
 use graphmap_kpn::network::Network;
 use graphmap_kpn::source::{Source, SourceMap, Span};
 use graphmap_kpn::{expand, resolve, version};
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 #[derive(Deserialize)]
@@ -23,10 +26,60 @@ struct ReplyJson<'a> {
     _protocol: u64,
     #[serde(borrow)]
     network: Option<&'a RawValue>,
+    mapping: Option<MappingJson>,
     #[serde(default)]
     files: Vec<FileJson>,
     #[serde(default)]
     diagnostics: Vec<DiagnosticJson>,
+}
+
+/// A mapping of a reply.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MappingJson {
+    /// Number of the OS process of each process, in the order of ranks.
+    os_process: Option<Vec<u32>>,
+    #[serde(default)]
+    processes: Entries,
+    #[serde(default)]
+    modules: Entries,
+    #[serde(default)]
+    bindings: Vec<PlaceJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlaceJson {
+    host: String,
+    #[serde(default)]
+    cores: Vec<u32>,
+}
+
+/// The members of an object in their order. A name that occurs twice is kept twice, so that it can
+/// be reported.
+#[derive(Default)]
+struct Entries(Vec<(String, u32)>);
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Entries;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of names and numbers of OS processes")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+                let mut all = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    all.push(entry);
+                }
+                Ok(Entries(all))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
 }
 
 /// A file of a reply.
@@ -66,6 +119,7 @@ enum SeverityJson {
 /// The contents of a reply.
 pub(crate) struct Reply {
     pub(crate) network: Option<Network>,
+    pub(crate) mapping: Option<Proposal>,
     pub(crate) files: Vec<FileJson>,
     /// Diagnostics without errors.
     pub(crate) diagnostics: Diagnostics,
@@ -99,10 +153,32 @@ pub(crate) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<R
         Some(raw) => Some(network(plugin, raw, known)?),
         None => None,
     };
+    let mapping = reply.mapping.map(|mapping| proposal(plugin, mapping));
     Ok(Reply {
         network,
+        mapping: mapping.transpose()?,
         files: reply.files,
         diagnostics,
+    })
+}
+
+fn proposal(plugin: &External, mapping: MappingJson) -> Result<Proposal, Diagnostics> {
+    let (processes, modules) = (mapping.processes.0, mapping.modules.0);
+    let assignment = match mapping.os_process {
+        None => Assignment::Names { processes, modules },
+        Some(numbers) if processes.is_empty() && modules.is_empty() => Assignment::Ranks(numbers),
+        Some(_) => {
+            let why = "its mapping has `os_process` besides `processes` or `modules`";
+            return Err(bad(plugin, why).into());
+        }
+    };
+    let bindings = mapping.bindings.into_iter().map(|place| Place {
+        host: place.host,
+        cores: place.cores,
+    });
+    Ok(Proposal {
+        assignment,
+        bindings: bindings.collect(),
     })
 }
 

@@ -1,10 +1,12 @@
-//! Finds executables on PATH that are passes or emitters, by their names.
+//! Finds executables on PATH that are passes, strategies or emitters, by their names.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Prefix of the names of external passes.
 pub const PASS: &str = "graphmap-pass-";
+/// Prefix of the names of external strategies.
+pub const STRATEGY: &str = "graphmap-map-";
 /// Prefix of the names of external emitters.
 pub const EMITTER: &str = "graphmap-emit-";
 

@@ -257,7 +257,9 @@ fn mapped(
             )
         });
     }
-    Ok(session.plan(&network, platform, how, false)?.mapped)
+    Ok(session
+        .plan(&network, platform, &args.graph, how, false)?
+        .mapped)
 }
 
 /// Returns the options of the mapping. Without `--strategy`, the strategy is `auto` for a graph,
