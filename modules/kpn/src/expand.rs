@@ -21,13 +21,16 @@ use crate::arena::Id;
 use crate::codes;
 use crate::declared::{
     ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared,
-    DeclaredAttributes, EndDecl, ModuleDecl, ModuleId, ModulePortDecl, NodeDecl, NodeId,
+    DeclaredAttributes, EndDecl, ListedPairs, ModuleDecl, ModuleId, ModulePortDecl, NodeDecl,
+    NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
 use crate::parts;
 use crate::source::Span;
 pub use limit::LIMIT;
+use limit::too_many_channels;
+use listed::Listed;
 use pattern::Pattern;
 use rustc_hash::FxHashMap;
 use scopes::{ScopeId, Scopes, digits, flat};
@@ -96,15 +99,6 @@ fn nothing_repeats(declared: &mut Declared, scopes: &Scopes, diagnostics: &mut D
     for extra in &mut declared.extras {
         extra.forget_repetition();
     }
-}
-
-fn too_many_channels(span: Span) -> Diagnostic {
-    Diagnostic::error(
-        codes::TOO_MANY_REPLICAS,
-        format!("the expanded graph has more than {LIMIT} channels"),
-    )
-    .at(span, "the limit is exceeded here")
-    .help("check `replicas=` at both ends: `at=all` multiplies them")
 }
 
 /// Reports nodes of one split process that are in different modules or have different `replicas=`.
@@ -373,7 +367,14 @@ impl<'a> Expansion<'a> {
         for channel in &self.declared.channels {
             let extra = self.declared.extra(channel).cloned().unwrap_or_default();
             if let Some(list) = extra.pairs {
-                self.listed(channel, extra, list, diagnostics);
+                match Listed::of(channel, &extra, list, self.declared, self.scopes) {
+                    Ok(listed) if self.out.channels.len() as u64 + listed.count() > LIMIT => {
+                        diagnostics.push(too_many_channels(channel.span));
+                        return;
+                    }
+                    Ok(listed) => self.repeat_listed(channel, extra, list, &listed),
+                    Err(diagnostic) => diagnostics.push(*diagnostic),
+                }
                 continue;
             }
             match Pattern::of(channel, &extra, self.declared, self.scopes, diagnostics) {
@@ -383,6 +384,40 @@ impl<'a> Expansion<'a> {
                 }
                 Ok(pattern) => self.repeat(channel, extra, &pattern),
                 Err(diagnostic) => diagnostics.push(*diagnostic),
+            }
+        }
+    }
+
+    /// Adds the channels of listed pairs. An instance that does not exist is the environment.
+    fn repeat_listed(
+        &mut self,
+        channel: &ChannelDecl,
+        mut extra: ChannelExtra,
+        list: ListedPairs,
+        listed: &Listed<'_>,
+    ) {
+        extra.lone = list.several_writers;
+        extra.forget_repetition();
+        let extra = if extra.says_more() {
+            self.out.add_extra(extra)
+        } else {
+            None
+        };
+        for (from, to) in listed.pairs() {
+            let ends = (
+                self.instance(channel.from, from),
+                self.instance(channel.to, to),
+            );
+            let (Some(from), Some(to)) = ends else {
+                continue;
+            };
+            if from.node.is_some() || to.node.is_some() {
+                self.out.channels.push(ChannelDecl {
+                    from,
+                    to,
+                    extra,
+                    ..channel.clone()
+                });
             }
         }
     }

@@ -27,6 +27,7 @@ pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
     check.nodes();
     check.channels();
     check.constraints();
+    check.ports();
     check.attributes();
     let mut found = Diagnostics::new();
     check.limited.add_to(&mut found);
@@ -148,6 +149,41 @@ impl Check<'_> {
                  in the table of names"
                     .to_owned()
             });
+        }
+    }
+
+    fn ports(&mut self) {
+        let declared = self.declared;
+        let nodes = declared.nodes.len();
+        for port in &declared.ports {
+            if port.node.index() >= nodes || !self.is_name(port.name) {
+                self.wrong(port.span, || {
+                    "a module port has a node or a name that does not exist".to_owned()
+                });
+            }
+        }
+        if !declared.ports.is_sorted_by_key(|port| port.node) {
+            self.wrong(Span::NONE, || {
+                "the module ports are not in the order of their nodes".to_owned()
+            });
+        }
+        for include in &declared.includes {
+            self.wrong(include.span, || {
+                format!("the included graph `{}` was not read", include.file)
+            });
+        }
+        let modules = declared.modules.len();
+        for extra in &declared.extras {
+            let Some(list) = extra.pairs else {
+                continue;
+            };
+            let end = u64::from(list.first) + u64::from(list.count);
+            let within = list.within.is_none_or(|m| m.index() < modules);
+            if end > declared.pairs.len() as u64 || !within {
+                self.wrong(extra.span, || {
+                    "a channel refers to pairs of instances that do not exist".to_owned()
+                });
+            }
         }
     }
 

@@ -1,24 +1,34 @@
-//! Channels between listed instances (`for=`).
+//! Repetition of a channel between listed instances (`for=`).
 
-use super::{Expansion, too_many_channels};
+use super::scopes::{ScopeId, Scopes};
 use crate::arena::Id;
 use crate::codes;
-use crate::declared::{ChannelDecl, ChannelExtra, EndDecl, InstancePair, ListedPairs};
-use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::expand::LIMIT;
-use crate::expand::scopes::ScopeId;
+use crate::declared::{ChannelDecl, ChannelExtra, Declared, EndDecl, InstancePair, ListedPairs};
+use crate::diagnostic::Diagnostic;
 
-impl Expansion<'_> {
-    /// Adds the channels of a list of pairs, for each instance of the module around the
-    /// declaration. Reports a pair that is out of range, and then adds no channel.
-    pub(super) fn listed(
-        &mut self,
+/// The pairs of instances that a channel joins, and the instances of the module around its
+/// declaration.
+pub(super) struct Listed<'d> {
+    pairs: &'d [InstancePair],
+    /// Number of instances of the module around the declaration.
+    around: u64,
+    /// Number of instances of each end inside of that module, or `None` if it is not repeated
+    /// there.
+    counts: (Option<u64>, Option<u64>),
+}
+
+impl<'d> Listed<'d> {
+    /// Returns the repetition of a channel with the properties `extra` and their list of pairs.
+    ///
+    /// # Errors
+    /// Returns an error for an instance that does not exist (`G0253`), unless `beyond=NULL` is set.
+    pub(super) fn of(
         channel: &ChannelDecl,
-        mut extra: ChannelExtra,
+        extra: &ChannelExtra,
         list: ListedPairs,
-        diagnostics: &mut Diagnostics,
-    ) {
-        let scopes = self.scopes;
+        declared: &'d Declared,
+        scopes: &Scopes,
+    ) -> Result<Listed<'d>, Box<Diagnostic>> {
         let within = list.within.and_then(|m| scopes.of_module[m.index()]);
         let around = scopes.path(within);
         // The number of scopes around the declaration that contain both ends.
@@ -32,94 +42,74 @@ impl Expansion<'_> {
             }
         };
         let depth = shared(channel.from).min(shared(channel.to));
-        let own = |end: EndDecl| {
+        let count = |end: EndDecl| {
             let path: &[ScopeId] = scopes.node_path(end.node);
             let own = path.get(depth..).unwrap_or_default();
             (!own.is_empty()).then(|| scopes.count(own))
         };
-        let counts = (own(channel.from), own(channel.to));
-        let instances = scopes.count(&around[..depth]);
         let first = list.first as usize;
-        let pairs = &self.declared.pairs[first..first + list.count as usize];
+        let listed = Listed {
+            pairs: &declared.pairs[first..first + list.count as usize],
+            around: scopes.count(&around[..depth]),
+            counts: (count(channel.from), count(channel.to)),
+        };
+        if extra.beyond || listed.around == 0 {
+            return Ok(listed);
+        }
+        let Some((end, number, count)) = listed.first_outside(channel) else {
+            return Ok(listed);
+        };
+        let name = end
+            .node
+            .map_or("NULL", |n| declared.name(declared.nodes[n].name));
+        let plural = if count == 1 { "" } else { "s" };
+        let message =
+            format!("`at=` has the value {number}, but `{name}` has {count} instance{plural}");
         let span = if extra.span.is_none() {
             channel.span
         } else {
             extra.span
         };
-        let most = instances.saturating_mul(pairs.len() as u64);
-        if (self.out.channels.len() as u64).saturating_add(most) > LIMIT {
-            diagnostics.push(too_many_channels(channel.span));
-            return;
-        }
-        if !extra.beyond && instances > 0 {
-            let outside = pairs.iter().find_map(|&(from, to)| {
-                let from = (channel.from, from, counts.0);
-                [from, (channel.to, to, counts.1)]
-                    .into_iter()
-                    .find(|(end, number, count)| {
-                        end.node.is_some() && flat(*number, *count).is_none()
-                    })
-            });
-            if let Some((end, number, Some(count))) = outside {
-                let name = end
-                    .node
-                    .map_or("NULL", |n| self.declared.name(self.declared.nodes[n].name));
-                let plural = if count == 1 { "" } else { "s" };
-                let message = format!(
-                    "`at=` has the value {number}, but `{name}` has {count} instance{plural}"
-                );
-                diagnostics.push(
-                    Diagnostic::error(codes::AT_OUT_OF_RANGE, message)
-                        .at(span, "")
-                        .help("correct the range of `for=`: instances are counted from 1")
-                        .help("or add `beyond=NULL` to close the ports at the ends"),
-                );
-                return;
-            }
-        }
-        extra.lone = list.several_writers;
-        extra.forget_repetition();
-        let extra = if extra.says_more() {
-            self.out.add_extra(extra)
-        } else {
-            None
-        };
-        for instance in 0..instances {
-            for &(from, to) in pairs {
-                self.listed_pair(channel, extra, instance, (from, to), counts);
-            }
-        }
+        Err(Box::new(
+            Diagnostic::error(codes::AT_OUT_OF_RANGE, message)
+                .at(span, "")
+                .help("correct the range of `for=`: instances are counted from 1")
+                .help("or add `beyond=NULL` to close the ports at the ends"),
+        ))
     }
 
-    /// Adds the channel of one pair in one instance of the shared scopes. An end out of range is at
-    /// the environment. Adds nothing if both are.
-    fn listed_pair(
-        &mut self,
-        channel: &ChannelDecl,
-        extra: Option<std::num::NonZeroU32>,
-        instance: u64,
-        (from, to): InstancePair,
-        counts: (Option<u64>, Option<u64>),
-    ) {
-        let end = |end: EndDecl, number: i32, count: Option<u64>| {
-            let flat = flat(number, count).map(|i| instance * count.unwrap_or(1) + i);
-            self.instance(end, flat)
-        };
-        let ends = (
-            end(channel.from, from, counts.0),
-            end(channel.to, to, counts.1),
-        );
-        let (Some(from), Some(to)) = ends else {
-            return;
-        };
-        if from.node.is_some() || to.node.is_some() {
-            self.out.channels.push(ChannelDecl {
-                from,
-                to,
-                extra,
-                ..channel.clone()
-            });
-        }
+    /// Returns the first end, number and number of instances of an instance that does not exist, or
+    /// `None` if all exist.
+    fn first_outside(&self, channel: &ChannelDecl) -> Option<(EndDecl, i32, u64)> {
+        self.pairs.iter().find_map(|&(from, to)| {
+            let from = (channel.from, from, self.counts.0);
+            let ends = [from, (channel.to, to, self.counts.1)];
+            ends.into_iter().find_map(|(end, number, count)| {
+                end.node?;
+                match flat(number, count) {
+                    Some(_) => None,
+                    None => Some((end, number, count?)),
+                }
+            })
+        })
+    }
+
+    /// Returns the number of channels, which saturates.
+    pub(super) fn count(&self) -> u64 {
+        self.around.saturating_mul(self.pairs.len() as u64)
+    }
+
+    /// Returns the flat instance numbers of writer and reader, for each channel. `None` stands for
+    /// an instance that does not exist.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
+        (0..self.around).flat_map(move |instance| {
+            self.pairs.iter().map(move |&(from, to)| {
+                let all = |number, count: Option<u64>| {
+                    flat(number, count).map(|index| instance * count.unwrap_or(1) + index)
+                };
+                (all(from, self.counts.0), all(to, self.counts.1))
+            })
+        })
     }
 }
 

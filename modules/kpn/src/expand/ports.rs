@@ -4,6 +4,7 @@
 //! [`join`] runs afterwards on the instances: each channel into a port continues in each channel out
 //! of it, and the ports vanish. The time is linear in the size of the result.
 
+use super::limit::{LIMIT, too_many_channels};
 use crate::arena::{Arena, Id};
 use crate::codes;
 use crate::declared::{
@@ -11,7 +12,6 @@ use crate::declared::{
     ModulePortDecl, NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::expand::{LIMIT, too_many_channels};
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::num::NonZeroU32;

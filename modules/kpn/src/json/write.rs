@@ -169,6 +169,7 @@ struct ChannelJson<'a> {
     bundle_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     other_bundle: Option<BundleKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     attributes: Option<AttributesJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<SpanJson>,
