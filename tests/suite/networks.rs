@@ -281,6 +281,16 @@ fn the_grid_of_blocks_is_like_the_whole_plate() {
     Case::of("stencil").result();
 }
 
+/// Checks that the upper levels shorten the way. Without them, a search would follow half of the
+/// links of the bottom.
+#[test]
+fn the_skip_list_answers_like_a_map_in_few_steps() {
+    let lines = Case::of("skiplist").result();
+    let steps = after(&lines, "2000 operations, ");
+    let steps: f64 = steps.strip_suffix(" steps each").unwrap().parse().unwrap();
+    assert!((2.0..20.0).contains(&steps), "{steps}");
+}
+
 #[test]
 fn the_network_of_networks_sorts() {
     Case::of("sort").result();

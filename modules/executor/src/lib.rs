@@ -69,6 +69,7 @@ pub use exec::introspection::{
 };
 pub use exec::introspection::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};
+pub use exec::sleep::{Interval, Sleep, interval, sleep, sleep_until};
 pub use exec::task_set::TaskSet;
 pub use exec::task_set::join;
 pub use exec::user_code::{uninterrupted, uninterrupted_depth};

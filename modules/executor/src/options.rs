@@ -215,10 +215,11 @@ impl Options {
     }
 
     /// Calls a function when all processes have waited for two seconds and an event outside of the
-    /// network may still wake one (a timer, a socket of another library). The function gets the
-    /// waiting processes. While they wait, it is called again at intervals that grow by a factor of
-    /// 4. The run is suspended during the call, so the function should be short. A panic in it is
-    /// ignored. `main` installs a function that prints its argument.
+    /// network may still wake one (a timer, a socket of another library). It is not called while a
+    /// process sleeps ([`sleep`](crate::sleep())). The function gets the waiting processes. While
+    /// they wait, it is called again at intervals that grow by a factor of 4. The run is suspended
+    /// during the call, so the function should be short. A panic in it is ignored. `main` installs
+    /// a function that prints its argument.
     pub fn on_quiet(mut self, report: impl Fn(&Block) + Send + Sync + 'static) -> Self {
         self.notice = Some(Notice(Arc::new(report)));
         self

@@ -1,8 +1,9 @@
-//! Positions in the graph file.
+//! Positions in the graph file, or in the program.
 
 use std::fmt;
+use std::panic::Location;
 
-/// A position in the graph file.
+/// A position in the graph file, or in the source of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Path of the file, as the network names it.
@@ -11,6 +12,16 @@ pub struct Place {
     pub line: u64,
     /// Column, from 1. 0 if only the line is known.
     pub column: u64,
+}
+
+impl From<&Location<'_>> for Place {
+    fn from(at: &Location<'_>) -> Self {
+        Place {
+            file: at.file().to_string(),
+            line: at.line().into(),
+            column: at.column().into(),
+        }
+    }
 }
 
 impl fmt::Display for Place {

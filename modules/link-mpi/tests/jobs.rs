@@ -116,6 +116,14 @@ fn ranks_talk_to_each_other() {
     assert_ends("a rank that panics", 2, 1, &expected);
 }
 
+/// Runs processes that sleep while all others wait. When none sleeps any more, this is a deadlock.
+#[test]
+fn sleeping_processes_are_not_deadlocked_until_they_wake_up() {
+    let expected = ["3 processes remain", "rank 2 has passed on 4"];
+    assert_ends("sleepers:4", 2, 6, &expected);
+    assert_ends("sleepers:4", 3, 6, &expected);
+}
+
 /// Packs frames into messages, and counts both in the statistics.
 #[test]
 fn frames_and_messages_are_counted() {

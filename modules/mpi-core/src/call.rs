@@ -92,11 +92,7 @@ impl Caller {
 
 /// Returns the source position of a call.
 pub(super) fn place(at: &Location<'_>) -> Place {
-    Place {
-        file: at.file().to_string(),
-        line: at.line().into(),
-        column: at.column().into(),
-    }
+    at.into()
 }
 
 /// The data that a rank needs before its call completes.

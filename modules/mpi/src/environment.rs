@@ -3,8 +3,9 @@
 use std::os::raw::c_int;
 use std::string::FromUtf8Error;
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use crate::fiber::wait;
 use crate::phase::Phase;
 use crate::rank::{NO_RANK, RankId, finalize_current, phase};
 pub use crate::threading::Threading;
@@ -172,6 +173,33 @@ fn epoch() -> Instant {
 /// (`MPI_Wtime`).
 pub fn time() -> f64 {
     epoch().elapsed().as_secs_f64()
+}
+
+/// Blocks the calling rank for a duration, at least, while other ranks of its thread run. In
+/// contrast, `std::thread::sleep` blocks all of them. Blocks the thread if the caller is on a
+/// thread that the program started. While a rank sleeps, a run in which all others wait is not in a
+/// deadlock.
+///
+/// # Panics
+/// If the caller is a rank that may not suspend here: in the operation of a reduction, or in a
+/// destructor that runs during unwinding.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// mpi::run(2, || {
+///     let start = mpi::time();
+///     mpi::sleep(Duration::from_millis(5));
+///     assert!(mpi::time() - start >= 0.005);
+/// })
+/// .unwrap();
+/// ```
+#[track_caller]
+pub fn sleep(duration: Duration) {
+    match graphmap_fiber::on_fiber() {
+        true => wait(graphmap_runtime::sleep(duration)),
+        false => std::thread::sleep(duration),
+    }
 }
 
 /// Returns the resolution of [`time`] in seconds, which is 1 ns (`MPI_Wtick`).

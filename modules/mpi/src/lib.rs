@@ -72,6 +72,7 @@
 //!
 //! # Additions to rsmpi
 //!
+//! * [`sleep`]: blocks a rank for a time, while other ranks of its thread run.
 //! * [`endpoint`]: additional ranks of a rank, on stacks or threads of their own.
 //! * [`window`]: access to the memory of other ranks (one-sided communication).
 //! * [`InterCommunicator::create`](topology::InterCommunicator::create): an intercommunicator of
@@ -131,7 +132,7 @@ mod derived;
 
 #[doc(inline)]
 pub use crate::environment::{
-    Threading, initialize, initialize_with_threading, is_finalized, is_initialized, time,
+    Threading, initialize, initialize_with_threading, is_finalized, is_initialized, sleep, time,
     time_resolution,
 };
 pub use crate::run::{main, network, run, run_with};

@@ -4,9 +4,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 use graphmap_runtime::RunError;
 use mpi::CallError;
+use mpi::collective::UserOperation;
 use mpi::point_to_point as p2p;
 use mpi::request::{CancelGuard, WaitGuard};
 use mpi::topology::SimpleCommunicator;
@@ -347,6 +349,42 @@ fn a_rank_that_panics_ends_the_run_and_guards_do_not_wait() {
         told.contains("rank 1") && told.contains("this one fails"),
         "{told}"
     );
+}
+
+#[test]
+fn ranks_run_while_others_sleep() {
+    ranks(4, |world| {
+        let start = std::time::Instant::now();
+        let time = Duration::from_millis(20);
+        mpi::sleep(time * world.rank() as u32);
+        assert!(start.elapsed() >= time * world.rank() as u32);
+        // All others wait for a rank that sleeps.
+        world.barrier();
+        let in_thread = std::thread::spawn(move || mpi::sleep(Duration::from_millis(1)));
+        mpi::sleep(Duration::from_millis(1));
+        in_thread.join().unwrap();
+    });
+    let ended = mpi::run(2, || {
+        let universe = mpi::initialize().unwrap();
+        let world = universe.world();
+        mpi::sleep(Duration::from_millis(5));
+        world.process_at_rank(1 - world.rank()).receive::<u8>();
+    });
+    assert!(failure(ended).contains("deadlock"));
+}
+
+#[test]
+fn a_rank_does_not_sleep_in_an_operation() {
+    let ended = mpi::run(2, || {
+        let universe = mpi::initialize().unwrap();
+        let mut sum = 0;
+        let operation = UserOperation::commutative(|_, _| mpi::sleep(Duration::from_millis(1)));
+        universe
+            .world()
+            .all_reduce_into(&1_i32, &mut sum, &operation);
+    });
+    let told = failure(ended);
+    assert!(told.contains("cannot wait inside"), "{told}");
 }
 
 #[test]

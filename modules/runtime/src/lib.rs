@@ -86,6 +86,8 @@
 //!   channels, and the run continues ([`Report::growths`]). [`Options::memory`] limits the growth.
 //!   Any other deadlock ends the run with [`RunError::Blocked`]. Deadlocks are detected without
 //!   timeouts, at the moment at which they arise.
+//! * *Timers* ([`sleep`], [`sleep_until`], [`interval`]) let a process wait for a time. Its
+//!   scheduler runs other processes meanwhile. While a timer is set, quiescence is not a deadlock.
 //! * *Foreign futures* (timers, sockets of another library) may be awaited, and ports may be used
 //!   under combinators of other libraries. While code outside the runtime holds a waker of a
 //!   process, quiescence is not a deadlock if no channel can grow: [`Options::on_quiet`] reports
@@ -94,11 +96,11 @@
 //!   failure.
 //! * *Determinism.* A network produces the same tokens on each channel, in any order of execution,
 //!   under these conditions. Its processes use no select and share bundles, and no
-//!   [`select!`](crate::select!) or [`any`]. They call no `try_` functions, and no `state` or
-//!   `closing` of flow-controlled ports. A process ends when it gets [`Stopped`], and makes no
-//!   other use of [`Stopped`], because its time depends on the order of execution. A writer can
-//!   also continue without its reader ([`Output::write_or_discard`]). [`Options::shuffle`] tests
-//!   determinism.
+//!   [`select!`](crate::select!) or [`any`]. Their tokens do not depend on the time. They
+//!   call no `try_` functions, and no `state` or `closing` of flow-controlled ports. A process ends
+//!   when it gets [`Stopped`], and makes no other use of [`Stopped`], because its time depends on
+//!   the order of execution. A writer can also continue without its reader
+//!   ([`Output::write_or_discard`]). [`Options::shuffle`] tests determinism.
 //!
 //! # Your code inside calls of the runtime
 //!
@@ -161,10 +163,11 @@ pub use entry::main_over;
 pub use graphmap_derive::Payload;
 pub use graphmap_executor::{
     Block, BlockedProcess, BlockedWait, Connection, Connections, DecodeError, Decoder, Direction,
-    Encoder, Exit, Failure, Format, Me, Module, Options, OsProcess, Outcome, Overgrown, Payload,
-    Place, Process, Processes, Quiet, RunError, Sequence, SequenceError, Stopped, TaskSet,
-    collocated, connections, format_of, in_os_process, join, me, modules, of_kind, os_processes,
-    payload, process, process_of_rank, processes, uninterrupted, uninterrupted_depth, yield_now,
+    Encoder, Exit, Failure, Format, Interval, Me, Module, Options, OsProcess, Outcome, Overgrown,
+    Payload, Place, Process, Processes, Quiet, RunError, Sequence, SequenceError, Sleep, Stopped,
+    TaskSet, collocated, connections, format_of, in_os_process, interval, join, me, modules,
+    of_kind, os_processes, payload, process, process_of_rank, processes, sleep, sleep_until,
+    uninterrupted, uninterrupted_depth, yield_now,
 };
 #[cfg(feature = "mpi")]
 pub use graphmap_mpi_core as mpi;

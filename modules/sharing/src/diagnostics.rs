@@ -93,9 +93,13 @@ pub(crate) fn of_call(call: &Call, span: Span) -> Diagnostic {
         Reach::Thread => (codes::HOLDS_THREAD, "ranks of a thread run one at a time"),
         _ => (codes::PROCESS_WIDE, "an OS process has many ranks"),
     };
+    let help = match call.sleeps() {
+        true => "sleep with `mpi::sleep` of graphmap, which lets other ranks run",
+        false => call.reach.instead(),
+    };
     Diagnostic::warning(code, message)
         .at(span, because)
-        .help(call.reach.instead())
+        .help(help)
 }
 
 /// Reports a lock that is held across a wait.

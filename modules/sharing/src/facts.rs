@@ -92,6 +92,14 @@ pub(crate) struct Call {
     pub(crate) of: Option<Waiter>,
 }
 
+impl Call {
+    /// Returns true if the function blocks its thread for a given time.
+    pub(crate) fn sleeps(&self) -> bool {
+        let name = self.path.rsplit("::").next().unwrap_or(&self.path);
+        self.reach == Reach::Thread && name.contains("sleep")
+    }
+}
+
 /// A lock that is held across a wait.
 #[derive(Debug)]
 pub(crate) struct HeldLock {

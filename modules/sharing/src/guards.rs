@@ -6,7 +6,7 @@
 
 use proc_macro2::Span;
 use syn::visit::{self, Visit};
-use syn::{Block, Expr, ExprMethodCall, Item, Pat, Stmt};
+use syn::{Block, Expr, ExprCall, ExprMethodCall, Item, Pat, Stmt};
 
 /// A lock that is held across a wait.
 pub(crate) struct Held {
@@ -238,6 +238,17 @@ impl Waits {
 }
 
 impl<'ast> Visit<'ast> for Waits {
+    fn visit_expr_call(&mut self, call: &'ast ExprCall) {
+        // The arguments are evaluated before the call.
+        visit::visit_expr_call(self, call);
+        if let Expr::Path(function) = &*call.func
+            && self.0.is_none()
+            && let Some(span) = sleeps(&function.path)
+        {
+            self.0 = Some((span, "sleep".to_string()));
+        }
+    }
+
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         // The receiver is evaluated before the call.
         visit::visit_expr_method_call(self, call);
@@ -250,6 +261,14 @@ impl<'ast> Visit<'ast> for Waits {
     fn visit_expr_closure(&mut self, _: &'ast syn::ExprClosure) {}
     fn visit_expr_async(&mut self, _: &'ast syn::ExprAsync) {}
     fn visit_item(&mut self, _: &'ast Item) {}
+}
+
+/// Returns the position of the name of a function, if its path is `mpi::sleep`. Returns `None` for
+/// other functions.
+fn sleeps(path: &syn::Path) -> Option<Span> {
+    let mut names = path.segments.iter().rev().map(|segment| &segment.ident);
+    let name = names.next().filter(|name| *name == "sleep")?;
+    (names.next()? == "mpi").then(|| name.span())
 }
 
 /// Returns whether a method is a method of `mpi` that may wait, by its name. If the name is common,
@@ -304,6 +323,7 @@ mod tests {
         for (text, method) in [
             ("let g = M.lock().unwrap(); world.barrier();", "barrier"),
             ("let g = M.lock().unwrap(); window.fence();", "fence"),
+            ("let g = M.lock().unwrap(); mpi::sleep(time);", "sleep"),
             (
                 "let mut g = M.lock()?; *g += 1; p.receive_vec::<u8>();",
                 "receive_vec",

@@ -81,6 +81,18 @@ fn each_line_has_the_diagnostics_of_its_comment() {
 }
 
 #[test]
+fn the_sleep_of_a_rank_is_advised_for_other_sleeps() {
+    let (_, all, _) = found(&sources().join("waits.rs"), true);
+    let advised = all.iter().filter(|one| one.help[0].contains("mpi::sleep"));
+    let mut names: Vec<&str> = advised
+        .map(|one| one.message.split('`').nth(1).unwrap())
+        .collect();
+    names.sort_unstable();
+    let sleep = "std::thread::sleep";
+    assert_eq!(names, ["libc::usleep", sleep, sleep]);
+}
+
+#[test]
 fn files_are_those_of_the_modules() {
     let folder = sources().join("modules");
     let (counts, all, found) = found(&folder.join("main.rs"), true);

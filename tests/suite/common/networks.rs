@@ -51,6 +51,15 @@ pub(crate) const CASES: &[Case] = &[
         varies: &[],
     },
     Case {
+        name: "skiplist",
+        args: &["2000"],
+        lines: &[
+            "512 keys remain, in order",
+            "all answers are those of a BTreeMap",
+        ],
+        varies: &[],
+    },
+    Case {
         name: "sort",
         args: &["1001"],
         lines: &["1001 numbers sorted"],

@@ -4,7 +4,7 @@
 //! words of channels. [`Scheduler::detect_deadlock`] is the entry. With several schedulers or OS
 //! processes, each reports its waits to the first (`detection.rs`), which decides for all. Either
 //! a channel grows because it is full on a cycle of waits (`wait_graph.rs`), or the network is
-//! blocked, or something outside of it may still wake a process.
+//! blocked, or a timer or something outside of the network may still wake a process.
 
 use super::detection::Decision;
 use super::detection::Detection;
@@ -87,6 +87,7 @@ impl Scheduler {
                 || self.hooks.has_released()
                 || self.core.shared.inbox(self.index()).is_filled(),
             foreign,
+            timers: !self.timers.is_empty(),
             above: self.has_upper_layer(),
             ended: ended
                 .into_iter()
@@ -359,6 +360,21 @@ impl Scheduler {
     }
 }
 
+/// Events that may wake a process of a quiescent network.
+#[derive(Clone, Copy)]
+struct Outside {
+    /// Code outside of the runtime holds a waker.
+    foreign: bool,
+    /// A timer is set, so its scheduler is going to wake up.
+    timers: bool,
+}
+
+impl Outside {
+    fn may_wake(self) -> bool {
+        self.foreign || self.timers
+    }
+}
+
 impl Shared {
     /// Adds the report of a scheduler, and blocks until all schedulers of this OS process have
     /// reported. The last one decides for all, which may end the run. Returns the decision. Only
@@ -369,6 +385,7 @@ impl Shared {
         detection.report.live += report.live;
         detection.report.moved |= report.moved;
         detection.report.foreign |= report.foreign;
+        detection.report.timers |= report.timers;
         for rank in report.ended {
             detection.graph.remove(rank);
         }
@@ -424,17 +441,24 @@ impl Shared {
         // The count must be read before the inboxes, as in `Scheduler::report_waits`.
         let foreign = report.foreign || self.has_foreign_wakers();
         let mail = self.inboxes.iter().any(Inbox::is_filled);
-        if report.moved || mail {
+        let moved = report.moved || mail;
+        if moved || report.timers {
             // The quiet period begins again, even if it had passed.
             detection.report_due = false;
+        }
+        if moved {
             return Decision::Resume(Arc::default());
         }
+        let outside = Outside {
+            foreign,
+            timers: report.timers,
+        };
         if !report.ranks.is_empty() {
             let calls = Calls::new(self.directory.channels(), report.calls);
             calls
                 .updates(false)
                 .for_each(|wait| detection.graph.update(wait));
-            let decision = self.decide_by_all(detection, report.ranks, &calls, foreign);
+            let decision = self.decide_by_all(detection, report.ranks, &calls, outside);
             calls
                 .updates(true)
                 .for_each(|wait| detection.graph.update(wait));
@@ -445,21 +469,20 @@ impl Shared {
             return self.resume(detection, grow, &Calls::default());
         }
         // Calls are known only after all processes have been reported.
-        if foreign && !detection.report_due && !report.above {
-            return self.wait(detection);
+        if outside.may_wake() && !detection.report_due && !report.above {
+            return self.wait(detection, outside);
         }
         Decision::ReportAll
     }
 
     /// Decides when all remaining processes are known, and the calls in which they wait. `ranks`
-    /// are these processes. `foreign` is true if something outside of the network may wake a
-    /// process.
+    /// are these processes. `outside` has the events that may wake one of them.
     fn decide_by_all(
         &self,
         detection: &mut Detection,
         ranks: Vec<u32>,
         calls: &Calls,
-        foreign: bool,
+        outside: Outside,
     ) -> Decision {
         if !calls.is_empty() {
             let grow = detection.graph.grow_for_calls();
@@ -467,13 +490,13 @@ impl Shared {
                 return self.resume(detection, grow, calls);
             }
         }
-        if foreign && !detection.report_due {
-            return self.wait(detection);
+        if outside.may_wake() && !detection.report_due {
+            return self.wait(detection, outside);
         }
         let mut block = report::describe(&mut detection.graph, ranks, calls, &*self.directory);
         self.locate(&mut block.cycle);
         self.locate(&mut block.others);
-        self.report_block(detection, block, foreign)
+        self.report_block(detection, block, outside.foreign)
     }
 
     /// Decides that channels grow. If that would exceed the memory limit, the run ends instead.
@@ -492,11 +515,13 @@ impl Shared {
         Decision::Resume(grow.into())
     }
 
-    /// Decides to wait, because something outside of the network may wake a process. The decision
-    /// contains the quiet period if there is a callback for quiescence.
-    fn wait(&self, detection: &Detection) -> Decision {
+    /// Decides to wait, because a timer or something outside of the network may wake a process. The
+    /// decision contains the quiet period if there is a callback for quiescence and no timer is
+    /// set.
+    fn wait(&self, detection: &Detection, outside: Outside) -> Decision {
         self.has_activity.store(false, Ordering::SeqCst);
-        Decision::Wait(lock(&self.notice).is_some().then_some(detection.quiet))
+        let reports = !outside.timers && lock(&self.notice).is_some();
+        Decision::Wait(reports.then_some(detection.quiet))
     }
 
     /// Reports a blocked network. If `foreign` is false, this ends the run. Otherwise something

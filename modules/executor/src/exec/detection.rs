@@ -30,6 +30,8 @@ pub struct WaitReport {
     pub moved: bool,
     /// True if code outside of the runtime holds a waker in the OS process of the scheduler.
     pub foreign: bool,
+    /// True if a timer is set, which is going to wake a process.
+    pub timers: bool,
     /// Waits that have changed since the last detection.
     pub updates: Vec<Update>,
     /// Ranks of the processes that have ended since the last detection.
@@ -51,6 +53,7 @@ impl WaitReport {
         self.live += other.live;
         self.moved |= other.moved;
         self.foreign |= other.foreign;
+        self.timers |= other.timers;
         self.updates.append(&mut other.updates);
         self.ended.append(&mut other.ended);
         self.ranks.append(&mut other.ranks);
@@ -66,8 +69,8 @@ pub enum Decision {
     Resume(Arc<[Grow]>),
     /// Each scheduler reports its remaining processes, in a further detection.
     ReportAll,
-    /// All wait for something outside of the network. The scheduler that gets a duration must
-    /// request a report after that time.
+    /// All wait for a timer, or for something outside of the network. The scheduler that gets a
+    /// duration must request a report after that time.
     Wait(Option<Duration>),
     End,
 }
@@ -174,6 +177,7 @@ crate::payload!(WaitReport {
     live,
     moved,
     foreign,
+    timers,
     updates,
     ended,
     ranks,

@@ -9,6 +9,7 @@
 //! | a process begins to wait | `Scheduler::waiter` and `Point::arm` in `wait.rs` |
 //! | a process is woken on its own scheduler | `Scheduler::wake` in `wait.rs` |
 //! | a process is woken from another thread | `Shared::send` in `shared.rs`; wakers: `future.rs` |
+//! | a process sleeps | `Sleep::poll` in `sleep.rs` |
 //! | a scheduler sleeps | `Parker::park` in `parker.rs` |
 //! | no scheduler has work: deadlock or growth | `Scheduler::detect_deadlock` in `deadlock.rs` |
 //! | a frame is sent to another OS process | `Remote::send_token` in `frames.rs` |
@@ -37,10 +38,12 @@ mod run_queue;
 mod run_state;
 pub mod scheduler;
 pub mod shared;
+pub mod sleep;
 mod snapshots;
 pub mod statistics;
 pub mod task;
 pub mod task_set;
+mod timers;
 pub mod upper_layer;
 pub mod user_code;
 mod wait;

@@ -8,6 +8,9 @@
 //! * By a foreign waker. While one exists, the sleep of all proves nothing about the end. It counts
 //!   only if something has run since the last time.
 //!
+//! A timer of a scheduler ends the sleep of this scheduler only, as a timeout. Each scheduler
+//! reports its timers to the deadlock detection, which treats them like foreign wakers.
+//!
 //! # Why the orderings suffice
 //!
 //! The sender fills the inbox and then loads `asleep`. The sleeper stores `asleep` and then checks

@@ -131,13 +131,14 @@ impl Scheduler {
         }
     }
 
-    /// Takes the mail, polls a batch of ready processes, and does the work that they deferred to
-    /// the end of the batch.
+    /// Takes the mail, fires the timers that are due, polls a batch of ready processes, and does
+    /// the work that they deferred to the end of the batch.
     fn poll_batch(&self, waker: &Waker) {
         if self.core.shared.inbox(self.index()).is_filled() {
             self.take_mail();
         }
         self.polled.poll(false, |id| self.wake(id));
+        self.fire_timers();
         self.guarded(|| self.poll_queued(waker));
         self.tidy();
     }
@@ -159,28 +160,41 @@ impl Scheduler {
     }
 
     /// Sleeps until another scheduler of this OS process wakes this one, until all of them sleep,
-    /// or until the deadline. If all sleep, takes part in the deadlock detection and returns the
-    /// decision. After the deadline, requests a report and returns [`Decision::Wait`] without a
-    /// duration. Returns `None` after a wake-up.
+    /// until the first timer is due, or until the deadline. If all sleep, takes part in the
+    /// deadlock detection and returns the decision. After the deadline, requests a report and
+    /// returns [`Decision::Wait`] without a duration. Otherwise returns `None`.
     fn sleep(&self, deadline: Option<Instant>) -> Option<Decision> {
         let shared = &*self.core.shared;
         self.statistics.borrow_mut().sleeps += 1;
-        let at_most = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        match shared.sleep(self.index(), at_most) {
+        match shared.sleep(self.index(), self.longest_sleep(deadline)) {
             // The wake-up may be spurious, because the scheduler that sent it may have come late.
             Unparked::Woken => None,
-            Unparked::TimedOut => {
-                shared.request_report();
-                Some(Decision::Wait(None))
-            }
+            Unparked::TimedOut => self.request_report_after(deadline),
             Unparked::AllAsleep => Some(self.detect_deadlock()),
         }
     }
 
-    /// Sleeps until a frame or a wake-up comes, or until the deadline. If a deadlock detection with
-    /// the other OS processes is in progress, takes part instead and returns the decision. After
-    /// the deadline, requests a report and returns [`Decision::Wait`] without a duration. Otherwise
-    /// returns `None`. `ran` is true if a process has run since the last sleep.
+    /// Returns the time until the first timer is due or the deadline, whichever is earlier. Returns
+    /// `None` if there is neither.
+    fn longest_sleep(&self, deadline: Option<Instant>) -> Option<Duration> {
+        let first = deadline.into_iter().chain(self.timers.first()).min();
+        first.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// After the deadline, requests a report and returns [`Decision::Wait`] without a duration.
+    /// Otherwise returns `None`.
+    fn request_report_after(&self, deadline: Option<Instant>) -> Option<Decision> {
+        deadline.filter(|at| *at <= Instant::now()).map(|_| {
+            self.core.shared.request_report();
+            Decision::Wait(None)
+        })
+    }
+
+    /// Sleeps until a frame or a wake-up comes, until the first timer is due, or until the
+    /// deadline. If a deadlock detection with the other OS processes is in progress, takes part
+    /// instead and returns the decision. After the deadline, requests a report and returns
+    /// [`Decision::Wait`] without a duration. Otherwise returns `None`. `ran` is true if a process
+    /// has run since the last sleep.
     fn sleep_among(
         &self,
         remote: &Remote,
@@ -196,7 +210,7 @@ impl Scheduler {
         let shared = &*self.core.shared;
         self.statistics.borrow_mut().sleeps += 1;
         remote.moved.set(false);
-        let at_most = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let at_most = self.longest_sleep(deadline);
         let stay = || {
             let inbox = shared.inbox(self.index());
             inbox.is_filled()
@@ -205,10 +219,7 @@ impl Scheduler {
                 || remote.state() != RunState::Running
         };
         remote.sleep(stay, at_most);
-        deadline.filter(|at| *at <= Instant::now()).map(|_| {
-            shared.request_report();
-            Decision::Wait(None)
-        })
+        self.request_report_after(deadline)
     }
 
     /// Drops the processes that remain, closes the upper layer, drops the tokens that are kept for

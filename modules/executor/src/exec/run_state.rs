@@ -273,6 +273,7 @@ impl Scheduler {
             }
         });
         snapshot.calls = self.calls();
+        snapshot.calls.extend(self.sleeps());
         snapshot
     }
 

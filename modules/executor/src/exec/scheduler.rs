@@ -18,6 +18,7 @@ use super::statistics::Statistics;
 use super::task::Predictions;
 use super::task::RunningTask;
 use super::task::TaskHeader;
+use super::timers::Timers;
 use super::upper_layer::UpperLayer;
 use super::upper_layer::UpperLayerCell;
 use super::user_code;
@@ -104,6 +105,7 @@ pub struct Scheduler {
     pub upper_layer: UpperLayerCell,
     pub(super) registry: Pin<Box<Registry>>,
     pub(super) polled: PolledWaits,
+    pub(super) timers: Timers,
     pub(super) deferred: DeferredWakes,
     pub(super) closings: Closings,
     pub(super) token_drops: Rc<TokenDrops>,
@@ -160,6 +162,7 @@ impl Scheduler {
             upper_layer: UpperLayerCell::default(),
             registry,
             polled: PolledWaits::new(),
+            timers: Timers::default(),
             deferred: DeferredWakes::new(),
             closings: Closings::default(),
             token_drops: Rc::default(),

@@ -3,15 +3,16 @@
 use std::fmt;
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use graphmap_fiber::{Fiber, on_fiber, try_wait};
 use graphmap_runtime as rt;
 use rt::mpi;
-use rt::{Broadcast, Local, Options, Reduce, Share, TaskSet, yield_now};
+use rt::{Broadcast, Local, Options, Reduce, Share, TaskSet, sleep, sleep_until, yield_now};
 
 use super::hostile::{
     CLONE, DROP, Mode, SIZE, Token, Value, full, misbehave, ranks, scene, set_again, set_other,
@@ -336,6 +337,30 @@ fn wakers(net: &mut Local, mode: Mode) {
     });
 }
 
+/// Sleeps with wakers of another library.
+fn timers(net: &mut Local, mode: Mode) {
+    let (rest, unread) = full(net, 2);
+    set_other(rest);
+    set_again(|| drop(unread));
+    spawn(net, mode, async move {
+        let poll = |sleep: &mut rt::Sleep| {
+            let waker = Waker::from(Arc::new(Hostile));
+            Pin::new(sleep).poll(&mut Context::from_waker(&waker))
+        };
+        let mut dropped = sleep(Duration::from_secs(3600));
+        for _ in 0..3 {
+            assert!(poll(&mut dropped).is_pending());
+        }
+        drop(dropped);
+        let mut short = sleep(Duration::from_millis(1));
+        if poll(&mut short).is_pending() {
+            // The hostile waker is woken meanwhile.
+            sleep_until(short.until() + Duration::from_millis(1)).await;
+        }
+        assert!(poll(&mut short).is_ready());
+    });
+}
+
 /// Fails the run, which drops processes that wait.
 fn processes_that_wait(net: &mut Local, mode: Mode) {
     let (rest, unread) = full(net, 2);
@@ -450,6 +475,7 @@ pub(crate) const PLACES: &[Place] = &[
     ("windows", windows),
     ("tasks", tasks),
     ("wakers", wakers),
+    ("timers", timers),
     ("processes_that_wait", processes_that_wait),
     ("errors_and_payloads", errors_and_payloads),
     ("payloads_of_panics", payloads_of_panics),

@@ -3,10 +3,12 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use super::ports::Input;
 use graphmap_executor::exec::current;
 use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::{Interval, Sleep};
 
 /// A port that can be waited for together with others.
 #[diagnostic::on_unimplemented(
@@ -14,8 +16,8 @@ use graphmap_executor::exec::scheduler::Scheduler;
     label = "this arm names a `{Self}`",
     note = "name the port itself, as in `token = p.input => ..`, not `Some(token) = p.input.read() \
             => ..`",
-    note = "`select!` waits for `Input`, `Select`, `Gather`, `select.read_or_end()` and \
-            `output.stopped()`"
+    note = "`select!` waits for `Input`, `Select`, `Gather`, `select.read_or_end()`, \
+            `output.stopped()`, `Sleep` and `Interval`"
 )]
 pub trait Source {
     /// Type of the items that a read returns.
@@ -38,6 +40,29 @@ impl<T> Source for Input<T> {
     #[inline]
     fn turn_away(&mut self) {
         Input::turn_away(self);
+    }
+}
+
+impl Source for Sleep {
+    type Item = ();
+    const STREAM: bool = false;
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<()>> {
+        Sleep::poll_next(self, context)
+    }
+    fn turn_away(&mut self) {
+        Sleep::turn_away(self);
+    }
+}
+
+impl Source for Interval {
+    /// The time at which the timer was due.
+    type Item = Instant;
+    const STREAM: bool = false;
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Instant>> {
+        self.poll_tick(context).map(Some)
+    }
+    fn turn_away(&mut self) {
+        Interval::turn_away(self);
     }
 }
 
@@ -138,7 +163,7 @@ sources!(8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 /// Waits until one of the ports has an item, and reads it.
 ///
 /// Ports at their end are skipped. Returns `None` when all streams that this call waits for have
-/// ended ([`Source::STREAM`]), or if there are none. Other sources, such as
+/// ended ([`Source::STREAM`]), or if there are none. Other sources, such as timers and
 /// [`Output::stopped`](crate::Output::stopped), do not keep the call waiting. [`select!`] is based
 /// on this function and easier to read.
 ///
@@ -202,12 +227,13 @@ impl<S> Drop for Any<S> {
 /// [`FlowInput`](crate::FlowInput), [`FlowSelect`](crate::FlowSelect),
 /// [`read_or_end`](crate::Select::read_or_end) of a select bundle,
 /// [`stopped`](crate::Output::stopped) of an output, as in `() = out.stopped()`, or
-/// [`closing`](crate::FlowOutput::closing) of a flow-controlled output.
+/// [`closing`](crate::FlowOutput::closing) of a flow-controlled output. They may also be timers:
+/// [`Sleep`](crate::Sleep) and [`Interval`](crate::Interval).
 ///
 /// Ports at their end are skipped. The `else` arm runs when all inputs that the call waits for have
-/// ended, or if there are none: `stopped` and `closing` do not keep it waiting. It is mandatory,
-/// because every stream ends. An arm with `if` is waited for only if the condition is true. The
-/// comma after a body in braces is optional. Which arm runs depends on the speed of other
+/// ended, or if there are none: `stopped`, `closing` and timers do not keep it waiting. It is
+/// mandatory, because every stream ends. An arm with `if` is waited for only if the condition is
+/// true. The comma after a body in braces is optional. Which arm runs depends on the speed of other
 /// processes, so a process that uses `select!` is not deterministic.
 ///
 /// An arm names the port, not a read of it: `token = p.input`. In `select!` of other libraries,

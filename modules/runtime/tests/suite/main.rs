@@ -53,6 +53,7 @@ mod random;
 mod rendezvous;
 mod stop;
 mod task_sets;
+mod timers;
 mod traced;
 mod user_code;
 mod variables;

@@ -32,6 +32,10 @@ fn program() {
         "waiting" => farm(false),
         "computing" => farm(true),
         "circle" => circle(),
+        "sleeping" => each_async(|| async {
+            println!("pid {}", std::process::id());
+            rt::sleep(Duration::from_secs(600)).await;
+        }),
         "prints" => each(|rank| {
             for line in 0..LINES {
                 println!("out {rank} {line} {}", "x".repeat(line % 300));
@@ -173,6 +177,16 @@ fn each(f: impl Fn(usize) + Send + Sync + 'static) -> Network {
     net
 }
 
+/// Returns a network of four unconnected processes that each run the future that `f` returns.
+fn each_async<F: Future<Output = ()> + 'static>(
+    f: impl Fn() -> F + Send + Sync + 'static,
+) -> Network {
+    let mut net = Network::new("each", "each.dot");
+    let all = "0+1*4";
+    net.kind("p", Names::Numbered("p", all), all, &[], move |()| f());
+    net
+}
+
 const ROUNDS: u64 = 39_999;
 
 /// Returns a ring in which one token circulates and counts its steps.
@@ -286,6 +300,21 @@ fn waits_are_reported_on_a_signal() {
             "t (rank 5) waits to read `in` from w1 `out`: farm.dot:4:1, or waits to read `in` from w2 `out`: farm.dot:4:1, or",
         ]);
     }
+}
+
+#[test]
+fn sleeping_processes_are_reported_with_the_call() {
+    let mut run = Run::new("sleeping", 2, &[]);
+    let id = run.pid();
+    let waits = format!("p0 (rank 0) waits in sleep: {}", file!());
+    run.expect_report(
+        id,
+        &[
+            "each: OS process 0 of 2: 0 ready, 2 waiting",
+            &waits,
+            "each: OS process 1 of 2: 0 ready, 2 waiting",
+        ],
+    );
 }
 
 #[test]

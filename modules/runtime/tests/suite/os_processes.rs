@@ -269,6 +269,15 @@ fn artificial_blocks_are_resolved() {
     assert_ends("artificial:300", 4, Exit::Ok, &[]);
 }
 
+/// While a process sleeps, all others wait. When none sleeps any more, this is a deadlock.
+#[test]
+fn sleeping_processes_are_not_deadlocked_until_they_wake_up() {
+    let told = ["3 processes remain", "rank 2 has passed on 4"];
+    for os_processes in [2, 3] {
+        assert_ends("sleepers:4", os_processes, Exit::Blocked, &told);
+    }
+}
+
 #[test]
 fn channels_grow_up_to_the_ceiling() {
     // Three channels with tokens of eight bytes grow from capacity 1 to 8.

@@ -79,6 +79,7 @@ pub fn network(name: &str, number: u64) -> Network {
         }),
         "artificial" => ring(number, 8, 8),
         "deadlock" => ring(number, 0, 1),
+        "sleepers" => sleepers(number),
         "never asleep" => never_asleep(),
         "error" => pair(|_| async { Err("it is broken".into()) }, idle),
         "panic" => pair(idle, |_| async { panic!("no more") }),
@@ -446,6 +447,39 @@ fn ring(members: u64, writes: u64, reads: u64) -> Network {
     net.payload(rt::format_of!(u64));
     let next = format!("1+1*{} 0", members - 1);
     net.channels::<u64>(Channels::new((kind, 1), (kind, 0), &all, &next));
+    net
+}
+
+/// Returns a ring of three processes in which one token circulates until each process has passed it
+/// on `rounds` times. A process sleeps before it passes the token on, while the others wait. Then
+/// the first process sleeps and waits for a token that is never sent, as the others do.
+fn sleepers(rounds: u64) -> Network {
+    let mut net = Network::new("sleepers", "sleepers.dot");
+    let all = "0+1*3";
+    let member = move |mut p: Both<u64>| async move {
+        let first = rt::me().rank == 0;
+        for round in 0..rounds {
+            if !first || round > 0 {
+                p.ins[0].read().await;
+            }
+            rt::select! {
+                token = p.ins[0] => panic!("{token}"),
+                () = rt::sleep(Duration::from_millis(15)) => {},
+                else => panic!("the ring is open"),
+            }
+            p.outs[0].write(round).await?;
+        }
+        println!("rank {} has passed on {rounds}", rt::me().rank);
+        if first {
+            p.ins[0].read().await;
+            rt::sleep(Duration::from_millis(15)).await;
+        }
+        p.ins[0].read().await;
+        Ok::<(), Stopped>(())
+    };
+    let kind = net.kind("member", Names::Numbered("m", all), all, BOTH, member);
+    net.payload(rt::format_of!(u64));
+    net.channels::<u64>(Channels::new((kind, 1), (kind, 0), all, "1+1*2 0"));
     net
 }
 
