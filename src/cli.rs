@@ -59,10 +59,11 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use exit::Exit;
 use graphmap_kpn::diagnostic::Diagnostic;
-use misspelt::{misspelt, unknown_verb};
+use misspelt::{misspelt, similar_verb, unknown_verb};
 use session::{Outcome, Session};
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 use verbs::{Cli, Verb};
 
 /// Usage that the command prints without arguments.
@@ -74,7 +75,7 @@ Check, map, wire and run parallel programs drawn as graphs of processes and chan
   graphmap check graphs/farm.dot               report all errors of a graph
   graphmap view farm.dot -o farm.svg           draw a graph
   graphmap partition farm.dot -n 4             map its processes onto OS processes
-  graphmap farm.dot --emit wiring.rs           write files: wiring code, hostfiles, pictures
+  graphmap farm.dot wiring.rs                  write files: wiring code, hostfiles, pictures
   graphmap explain G0305                       explain an error
   graphmap doctor                              check which tools are installed
 
@@ -134,7 +135,10 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         settings::check(session, graph, verb.strategy(), None)?;
     }
     match &cli.verb {
-        None => emit::run(&cli.emit, session),
+        None => {
+            no_verb_behind_file(&cli.emit, session)?;
+            emit::run(&cli.emit, session)
+        }
         Some(Verb::Check(args)) => check::run(args, session),
         Some(Verb::Expand(args)) => expand::run(args, session),
         Some(Verb::Fmt(args)) => fmt::run(args, session),
@@ -151,6 +155,31 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::Completions(args)) => shell::completions(args, Cli::command(), session),
         Some(Verb::Man(args)) => shell::man(args, Cli::command(), unknown_verb, session),
     }
+}
+
+/// Checks that no output without `--emit` seems to be a misspelt verb after the graph file. The
+/// name of a file that exists, and of one that an emitter writes, is not a misspelt verb.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] otherwise.
+fn no_verb_behind_file(args: &emit::EmitArgs, session: &mut Session<'_>) -> Outcome<()> {
+    let registry = session.registry;
+    let Some(file) = &args.file else {
+        return Ok(());
+    };
+    for text in &args.outputs {
+        let path = Path::new(text);
+        let is_output =
+            registry.emitter_of(path).is_some() || registry.emitter_named(text).is_some();
+        let Some(verb) = similar_verb(text).filter(|_| !is_output && !path.exists()) else {
+            continue;
+        };
+        let message = format!("no emitter writes files such as `{text}`");
+        let help = format!("did you mean `graphmap {verb} {}`?", paths::word(file));
+        let diagnostic = Diagnostic::error(codes::UNKNOWN_EMITTER, message);
+        return session.fail(Exit::Usage, diagnostic.help(help));
+    }
+    Ok(())
 }
 
 /// Replaces clap's suggestion if a verb without `--emit` gets that option. Clap would suggest the

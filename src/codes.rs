@@ -64,6 +64,8 @@ pub const OTHER_RUNTIME: Code = Code(716);
 pub const NO_RANKS: Code = Code(808);
 /// The tool that checks programs of ranks is missing or cannot be used.
 pub const NO_DOCTOR: Code = Code(813);
+/// The programs that `program=` names cannot be run in this way.
+pub const PROGRAMS_OF_RUN: Code = Code(478);
 /// Cargo cannot be run.
 pub const NO_CARGO: Code = Code(702);
 /// The code of a project does not compile. Usually a function does not fit its kind.

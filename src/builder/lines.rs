@@ -113,6 +113,7 @@ fn constraints(declared: &Declared) -> (Words<ModuleId>, Words<NodeId>) {
             Constraint::OsProcess(number) => format!("osprocess={number}"),
             Constraint::Colocate(group) => format!("colocate={group:?}"),
             Constraint::Separate(group) => format!("separate={group:?}"),
+            Constraint::Program(program) => format!("program={program:?}"),
             Constraint::Hold { least, most } => format!("hold=\"{least}-{most}\""),
             Constraint::Whole => "whole=true".to_owned(),
             Constraint::Prefer(traffic) => format!("prefer={traffic}"),

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   graphmap farm.dot --emit wiring.rs            the file name selects the kind
+  graphmap farm.dot wiring.c hostfile           the same without --emit, for two files
   graphmap farm.dot --emit json=-               `-` is standard output
   graphmap farm.dot --emit a=x --emit b=y       several files: all or none are written
   graphmap farm.dot --emit wiring.rs --check    exits with status 3 if wiring.rs is out of date
@@ -31,8 +32,13 @@ Examples:
 pub(crate) struct EmitArgs {
     /// Graph file; `-` is standard input [default: `file` in graphmap.toml, or the only graph file
     /// here]
-    #[arg(value_name = "FILE")]
+    // Positional arguments have explicit indices, because `Command::mut_arg` moves `file` behind
+    // the other one when it sets a default.
+    #[arg(value_name = "FILE", index = 1)]
     pub(crate) file: Option<File>,
+    /// Files to write, as with --emit
+    #[arg(value_name = "OUTPUT", index = 2)]
+    pub(crate) outputs: Vec<String>,
     /// Write PATH with the emitter KIND [default: by file name]. For launch files, KIND without a
     /// PATH is enough: the file gets its usual name
     #[arg(short, long, value_name = "[KIND=]PATH")]
@@ -57,7 +63,7 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         let diagnostic = Diagnostic::error(codes::USAGE, "no graph file is named");
         return session.fail(Exit::Usage, diagnostic);
     };
-    if args.emit.is_empty() {
+    if args.emit.is_empty() && args.outputs.is_empty() {
         let shown = file.display();
         let name = paths::word(file);
         let mut diagnostic = Diagnostic::error(
@@ -92,9 +98,12 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         folder: skeletons::folder(&options),
         emitters: skeletons::emitters(session, skeletons::folder(&options))?,
     };
+    for text in &args.outputs {
+        not_a_graph(session, file, text)?;
+    }
     let mut wanted = Vec::new();
     let mut places = HashMap::new();
-    for text in &args.emit {
+    for text in args.outputs.iter().chain(&args.emit) {
         let (emitter, path) = find_emitter(session, &own, text)?;
         let path = match &args.output_dir {
             Some(folder) if !is_standard(&path) => folder.join(path),
@@ -164,6 +173,33 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         output::write(session, &files)?;
         Ok(Exit::Ok)
     }
+}
+
+/// Refuses an output without `--emit` that seems to be a second graph file. A file in JSON seems to
+/// be a graph if it exists, unless its name selects an emitter other than `json`.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] for such an output.
+fn not_a_graph(session: &mut Session<'_>, file: &Path, text: &str) -> Outcome<()> {
+    let registry = session.registry;
+    let path = Path::new(text);
+    let (first, second) = (paths::word(file), paths::word(path));
+    let is_graph = match registry.emitter_of(path).map(Emitter::name) {
+        None => true,
+        Some("json") => path.exists(),
+        Some(_) => false,
+    };
+    if !is_graph || registry.front_end_of(path).is_none() {
+        return Ok(());
+    }
+    let message = format!("`{text}` is a second graph file, and an emitter reads one");
+    let help = match (path.exists(), registry.emitter_of(path)) {
+        (false, _) => format!("`graphmap expand {first} -o {second}` writes the expanded graph"),
+        (true, None) => format!("`graphmap check {first} {second}` checks both graphs"),
+        (true, Some(_)) => format!("`graphmap {first} --emit {second}` overwrites this file"),
+    };
+    let diagnostic = Diagnostic::error(codes::USAGE, message).help(help);
+    session.fail(Exit::Usage, diagnostic)
 }
 
 /// Prints which emitter writes a file, if the file name does not show it: `wiring.c` is for Pilot.

@@ -24,6 +24,19 @@ pub(crate) fn unknown_verb(word: &str) -> Diagnostic {
     }
 }
 
+/// Returns the verb that a word of letters, digits, `-` and `_` resembles, if there is one.
+pub(crate) fn similar_verb(word: &str) -> Option<String> {
+    let verbs = verbs();
+    let near = nearest(word, verbs.iter().map(String::as_str)).filter(|_| !is_odd(word))?;
+    Some(near.to_owned())
+}
+
+/// Returns true if a word has characters that no verb has, or begins like an option.
+fn is_odd(word: &str) -> bool {
+    let odd = |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_';
+    word.is_empty() || word.starts_with('-') || word.contains(odd)
+}
+
 /// Returns the first word that is neither an option nor the value of one. It is the verb, or the
 /// graph file if there is no verb. `args` begin with the name of the command. Returns `None` if
 /// there is no such word before `--`, or if a word up to it is not UTF-8.
@@ -63,8 +76,7 @@ fn first_word(args: &[OsString]) -> Option<&str> {
 /// the first word is a graph file, so that `graphmap chekc` would only report a missing file.
 pub(crate) fn misspelt(args: &[OsString]) -> Option<Diagnostic> {
     let word = first_word(args)?;
-    let odd = |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_';
-    if word.is_empty() || word.starts_with('-') || word.contains(odd) || Path::new(word).exists() {
+    if is_odd(word) || Path::new(word).exists() {
         return None;
     }
     let verbs = verbs();

@@ -12,6 +12,7 @@ mod names;
 mod outputs;
 mod prefix;
 mod program;
+mod programs;
 pub(crate) mod project;
 mod ranks;
 mod shared_build;
@@ -26,6 +27,7 @@ use args::{Link, RunArgs};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Mapping;
 use graphmap_kpn::network::Verified;
+use graphmap_kpn::programs::has_any;
 use graphmap_wiring::project::Project;
 use prefix::Prefixed;
 use program::{build, ended, mapping_of_file, passed_mapping};
@@ -37,13 +39,18 @@ use std::process::Command;
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let ranks_project = ranks::project(args, session)?;
     if is_under_launcher(args, session)? {
-        return hosts::run(args, ranks_project, session);
+        let launched = hosts::launched(args, ranks_project.as_ref(), session)?;
+        return match has_any(&launched.network) {
+            true => programs::run(args, session, launched),
+            false => hosts::run(args, ranks_project, session, launched),
+        };
     }
     let Placed {
         network,
         mapping,
         ranks,
     } = placed(args, session, ranks_project.as_ref())?;
+    programs::need_a_launcher(session, &network)?;
     // A mapping states the number of OS processes, including those in which nothing runs.
     let os_processes = match (args.os_processes, &mapping) {
         (Some(count), _) => Some(count.to_string()),

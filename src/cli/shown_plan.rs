@@ -5,6 +5,7 @@ use super::numbered::numbered;
 use crate::visible;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::network::{KindId, ProcessId};
+use graphmap_kpn::programs;
 use graphmap_partition::Objective;
 use graphmap_plan::{Plan, Since};
 use serde_json::{Value, json};
@@ -134,11 +135,23 @@ pub(crate) fn as_text(plan: &Plan) -> String {
     text
 }
 
+/// Returns the program of each OS process. Returns an empty list if no process has `program=`.
+fn programs(plan: &Plan) -> Vec<Option<&str>> {
+    match programs::has_any(plan.mapped.network()) {
+        true => programs::of_mapped(&plan.mapped).unwrap_or_default(),
+        false => Vec::new(),
+    }
+}
+
 fn of_os_processes(plan: &Plan) -> String {
     let mapping = plan.mapped.mapping();
     let mut rows = Table::new(&["OS", "host", "load", "share"]);
     for (class, _) in &plan.traffic {
         rows.head.push(class.about().to_owned());
+    }
+    let programs = programs(plan);
+    if !programs.is_empty() {
+        rows.head.push("program".to_owned());
     }
     rows.head.push("kinds".to_owned());
     let members = members(plan);
@@ -153,10 +166,17 @@ fn of_os_processes(plan: &Plan) -> String {
         let mut row = vec![i.to_string(), host, number(plan.loads[i])];
         row.push(percent(plan.shares[i]));
         row.extend(plan.traffic_of[i].iter().map(|t| number(*t)));
+        if let Some(program) = programs.get(i) {
+            row.push(visible::name(program.unwrap_or("-")).into_owned());
+        }
         row.push(listed(plan, members, &kinds));
         rows.rows.push(row);
     }
-    let mut text = rows.text(&[1, rows.head.len() - 1]);
+    let last = rows.head.len() - 1;
+    let mut text = match programs.is_empty() {
+        true => rows.text(&[1, last]),
+        false => rows.text(&[1, last - 1, last]),
+    };
     if mapping.bindings.len() > SHOWN {
         text += &format!("  ... and {} more\n", mapping.bindings.len() - SHOWN);
     }
@@ -333,9 +353,10 @@ fn bound(plan: &Plan) -> String {
                 false => "",
             };
             return format!(
-                "\nbound: {} costs less{with} than {}\n",
+                "\nbound: {} costs less{with} than {}{}\n",
                 no_mapping(plan),
-                number(plan.lower_bound)
+                number(plan.lower_bound),
+                divided(plan)
             );
         }
     };
@@ -344,6 +365,7 @@ fn bound(plan: &Plan) -> String {
         Some(_) => " within the raised balance limit",
         None => "",
     };
+    let divided = divided(plan);
     match plan.proved {
         true => format!("\nbound: proved, {what}{raised}\n"),
         // A mapping outside the limits may cost less than all that are within them.
@@ -352,7 +374,7 @@ fn bound(plan: &Plan) -> String {
             number(plan.lower_bound)
         ),
         false => format!(
-            "\nbound: {what} than {}{raised} (gap {:.1}%{})\n",
+            "\nbound: {what} than {}{raised}{divided} (gap {:.1}%{})\n",
             number(plan.lower_bound),
             plan.gap * 100.0,
             more_time(plan.narrows)
@@ -365,6 +387,15 @@ fn no_mapping(plan: &Plan) -> &'static str {
     match plan.feasible {
         true => "no mapping",
         false => "no mapping within all limits",
+    }
+}
+
+/// Returns words for a bound that holds only for the division of the OS processes among programs.
+/// Otherwise the text is empty.
+fn divided(plan: &Plan) -> &'static str {
+    match plan.divided {
+        true => " with these programs in these OS processes",
+        false => "",
     }
 }
 
@@ -488,10 +519,11 @@ pub(crate) fn as_json(plan: &Plan) -> String {
             .collect()
     };
     let bound = mapping.bindings.values().zip(kinds(plan)).enumerate();
+    let programs = programs(plan);
     let os_processes = bound.map(|(o, (binding, kinds))| {
         let kinds = kinds.iter();
         let kinds = kinds.map(|(kind, n)| (network.name(network.kinds[*kind].name), *n));
-        json!({
+        let mut row = json!({
             "host": binding.host,
             "cores": binding.cores,
             "load": plan.loads[o],
@@ -499,7 +531,11 @@ pub(crate) fn as_json(plan: &Plan) -> String {
             "allowed": plan.allowed[o],
             "traffic": levels(&plan.traffic_of[o]),
             "kinds": kinds.collect::<BTreeMap<_, _>>(),
-        })
+        });
+        if let Some(program) = programs.get(o) {
+            row["program"] = json!(program);
+        }
+        row
     });
     let hosts = hosts(plan).into_iter().map(|(host, os_processes)| {
         let load: f64 = os_processes.iter().map(|&o| plan.loads[o]).sum();
@@ -514,7 +550,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         })
     });
     let totals: Vec<f64> = plan.traffic.iter().map(|(_, t)| *t).collect();
-    let value = json!({
+    let mut value = json!({
         "name": network.name,
         "strategy": mapping.strategy,
         "processes": network.processes.len(),
@@ -535,6 +571,9 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         "others": others.collect::<Vec<_>>(),
         "since": plan.since.as_ref().map(|since| since_json(plan, since)),
     });
+    if plan.divided {
+        value["divided"] = json!(true);
+    }
     visible::json(&value, true) + "\n"
 }
 

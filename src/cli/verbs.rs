@@ -16,6 +16,7 @@ Examples:
   graphmap check graphs/farm.dot                 report all errors of a graph
   graphmap run graphs/farm.dot                   build the program of a graph and run it
   graphmap farm.dot --emit wiring.rs             write the wiring code
+  graphmap farm.dot wiring.c hostfile            the same without --emit, for two files
   graphmap farm.dot -n 4 --emit hostfile=hosts   write a hostfile for a launcher
   graphmap explain G0305                         explain an error",
     after_long_help = format!("{LONG}\n\n{}", Exit::TABLE)

@@ -684,3 +684,14 @@ fn the_book_lists_the_newest_versions() {
         assert_eq!(row[3], newest.to_string(), "{format}");
     }
 }
+
+#[test]
+fn programs_of_version_1_stay_readable() {
+    let args = "programs-1.dot --mapping mapping-programs-1.json appfile=-";
+    let done = with_all()
+        .args(args)
+        .run()
+        .status(0)
+        .stderr_lacks("warning");
+    done.stdout_is("-np 1 -x GRAPHMAP_PROCESSES=1 ./boss\n-np 2 -x GRAPHMAP_PROCESSES=1 ./work\n");
+}

@@ -2,7 +2,7 @@
 
 use crate::command::{self, Launcher};
 use crate::launch::{LABEL, Launch, single};
-use crate::ranks::{FIRST_RANK, MAIN};
+use crate::ranks::{FIRST_RANK, MAIN, PROGRAM_PREFIX};
 use crate::{codes, facts, fgmpi, intel, mapping_json, mpich, openmpi, ranks, slurm};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
@@ -132,10 +132,19 @@ const ALL: &[Row] = &[
 
 /// Options of emitters that describe a launch. Each accepts all of them, even if only another file
 /// of the same launch uses an option.
-const OPTIONS: &[&str] = &["program", "args", "env.", "agent", FIRST_RANK, MAIN];
+const OPTIONS: &[&str] = &[
+    "program",
+    PROGRAM_PREFIX,
+    "args",
+    "env.",
+    "agent",
+    FIRST_RANK,
+    MAIN,
+];
 /// Options of the emitter that writes the script.
 const SCRIPT_OPTIONS: &[&str] = &[
     "program",
+    PROGRAM_PREFIX,
     "args",
     "env.",
     "agent",

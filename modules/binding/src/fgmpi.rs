@@ -14,6 +14,7 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::identifier::kinds_in_c;
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::{KindId, ProcessId};
+use graphmap_kpn::programs;
 use std::fmt::Write;
 
 /// Returns the part of a launch that FG-MPI can start: a copy with only the OS processes that run
@@ -38,16 +39,19 @@ pub fn started(launch: &Launch, out: &mut Diagnostics) -> Launch {
 }
 
 /// Returns the sections of the command: `-n 2 -nfg 4 ./farm : -n 1 -nfg 3 ./farm`. There is one for
-/// each run of consecutive OS processes with the same number of processes. Omits OS processes
-/// without processes, so the text may be empty. Program and arguments are quoted for a shell.
+/// each run of consecutive OS processes with the same program and the same number of processes.
+/// Omits OS processes without processes, so the text may be empty. Program and arguments are quoted
+/// for a shell.
 pub fn sections(launch: &Launch) -> String {
-    let words = launch.shell_words();
     let runs = launch
-        .runs(|p| p.processes)
+        .runs(|p| (launch.program_of(p), p.processes))
         .into_iter()
-        .filter(|run| run.value > 0);
-    let section =
-        |run: crate::Run<u32>| format!("-n {} -nfg {} {words}", run.members.len(), run.value);
+        .filter(|run| run.value.1 > 0);
+    let section = |run: crate::Run<(&str, u32)>| {
+        let (program, processes) = run.value;
+        let words = launch.shell_words(program);
+        format!("-n {} -nfg {processes} {words}", run.members.len())
+    };
     runs.map(section).collect::<Vec<_>>().join(" : ")
 }
 
@@ -76,7 +80,8 @@ struct Stretch {
 /// Each kind is a function `int KIND_process(int argc, char **argv)`, so that its name differs from
 /// functions of the C library. `KIND` is the name of the kind in wiring in C. If that is not the
 /// original name, a comment contains the latter. `graphmap_network_rank` in the file returns the
-/// rank in the network of a rank of FG-MPI.
+/// rank in the network of a rank of FG-MPI. If the network has several programs, the file is
+/// compiled for each, with the number of the program in `GRAPHMAP_PROGRAM`.
 pub fn mapping_function(mapped: &Mapped) -> String {
     let (network, mapping) = (mapped.network(), mapped.mapping());
     let mut by_os_process: Vec<Vec<usize>> = vec![Vec::new(); mapping.bindings.len()];
@@ -99,26 +104,56 @@ pub fn mapping_function(mapped: &Mapped) -> String {
         .collect();
     let names = kinds_in_c(kinds.iter().copied());
     let names: Vec<String> = names.iter().map(|name| format!("{name}_process")).collect();
-    render(&kinds, &names, &stretches, mapping.os_process.len())
+    let programs = programs::of_processes(network);
+    let of_kind = network.kinds.values().map(|kind| {
+        let first = kind.members.first()?;
+        programs[first.index()].name
+    });
+    let of_kind: Vec<Option<&str>> = of_kind.collect();
+    let processes = mapping.os_process.len();
+    render(&kinds, &names, &of_kind, &stretches, processes)
 }
 
-fn render(kinds: &[&str], names: &[String], stretches: &[Stretch], processes: usize) -> String {
-    let mut text = String::from(
-        "/* Function of each rank of FG-MPI; written by graphmap. */\n\n\
-         #include <stddef.h>\n#include <mpi.h>\n#include <fgmpi.h>\n\n",
-    );
+/// `programs` contains the program of each kind.
+fn render(
+    kinds: &[&str],
+    names: &[String],
+    programs: &[Option<&str>],
+    stretches: &[Stretch],
+    processes: usize,
+) -> String {
+    let mut text = String::from("/* Function of each rank of FG-MPI; written by graphmap. */\n\n");
+    let mut several: Vec<Option<&str>> = Vec::new();
+    for program in programs {
+        if !several.contains(program) {
+            several.push(*program);
+        }
+    }
     let mut line = |s: String| writeln!(text, "{s}").expect("a String takes all");
-    for (kind, name) in kinds.iter().zip(names) {
+    if several.len() > 1 {
+        line(EACH_PROGRAM.to_owned());
+        for (number, program) in several.iter().enumerate() {
+            let name = program.map_or("the default program".to_owned(), in_comment);
+            line(format!("   {number}: {name}"));
+        }
+        line("*/".to_owned());
+        line("#ifndef GRAPHMAP_PROGRAM".to_owned());
+        line("#error \"define GRAPHMAP_PROGRAM as the number of the program\"".to_owned());
+        line("#endif\n".to_owned());
+    }
+    line("#include <stddef.h>\n#include <mpi.h>\n#include <fgmpi.h>\n".to_owned());
+    for ((kind, name), program) in kinds.iter().zip(names).zip(programs) {
         let comment = match name.strip_suffix("_process") == Some(kind) {
             true => String::new(),
-            false => format!(
-                " /* {} */",
-                kind.replace("*/", "* /")
-                    .replace("/*", "/ *")
-                    .replace(char::is_control, " ")
-            ),
+            false => format!(" /* {} */", in_comment(kind)),
         };
-        line(format!("int {name}(int argc, char **argv);{comment}"));
+        let declared = format!("int {name}(int argc, char **argv);{comment}");
+        match several.iter().position(|p| p == program) {
+            Some(number) if several.len() > 1 => line(format!(
+                "#if GRAPHMAP_PROGRAM == {number}\n{declared}\n#else\n#define {name} NULL\n#endif"
+            )),
+            _ => line(declared),
+        }
     }
     line("\n/* For the ranks from `first`: rank in the network, and function. */".to_string());
     line("static const struct {\n    int first;\n    int rank;\n    int (*function)(int argc, char **argv);\n} graphmap_runs[] = {".to_string());
@@ -142,6 +177,16 @@ fn render(kinds: &[&str], names: &[String], stretches: &[Stretch], processes: us
     .expect("a String takes all");
     text
 }
+
+/// Returns a text without the ends of a comment in C and without control characters.
+fn in_comment(text: &str) -> String {
+    let text = text.replace("*/", "* /").replace("/*", "/ *");
+    text.replace(char::is_control, " ")
+}
+
+const EACH_PROGRAM: &str = "\
+/* There are several programs. Compile this file for each of them, with its number, such as
+   -DGRAPHMAP_PROGRAM=1. A program needs the functions of its own kinds only.";
 
 const C_FUNCTIONS: &str = r#"
 enum { graphmap_processes = PROCESSES };

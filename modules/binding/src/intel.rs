@@ -9,7 +9,7 @@
 //! * A list of cores for the launcher holds for all OS processes of a host, in any section.
 //!   Therefore the sections bind by `taskset`, and turn the launcher's binding off (`I_MPI_PIN`).
 
-use crate::launch::{Launch, on_cores};
+use crate::launch::{Launch, on_cores, section};
 use crate::mpich::configfile_variables;
 use graphmap_kpn::diagnostic::Diagnostics;
 use std::fmt::Write;
@@ -52,7 +52,7 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> String {
 }
 
 /// Returns the configfile, which has a section for each run of consecutive OS processes with the
-/// same host, the same cores, and the same number of processes. The variable `GRAPHMAP_PROCESSES`
+/// same program, host, cores and number of processes. The variable `GRAPHMAP_PROCESSES`
 /// contains that number. Sections with cores bind by `taskset`.
 ///
 /// Adds a warning (`G0433`) to `out` for each variable whose value cannot be written.
@@ -62,17 +62,16 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> String {
 /// written.
 pub fn configfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     launch.hosts()?;
-    let words = launch.plain_words("a configfile")?;
     let set = configfile_variables(launch, out);
     let off = match launch.unbound() {
         true => "",
         false => " -env I_MPI_PIN off",
     };
     let mut text = format!("# {}\n", launch.title());
-    for run in launch.runs(|p| (p.host.as_deref(), p.processes, p.cores.as_slice())) {
-        let (n, (host, processes, cores)) = (run.members.len(), run.value);
+    for run in launch.runs(|p| section(launch, p)) {
+        let (n, (program, host, processes, cores)) = (run.members.len(), run.value);
         let host = host.map_or(String::new(), |h| format!(" -host {}", launch.login(h)));
-        let words = on_cores(cores, &words);
+        let words = on_cores(cores, &launch.plain_words(program, "a configfile")?);
         writeln!(
             text,
             "-n {n}{host} -env GRAPHMAP_PROCESSES {processes}{off}{set} {words}"

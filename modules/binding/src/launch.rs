@@ -6,8 +6,10 @@ use crate::{codes, facts, ranks};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::hardware::{Access, Hardware};
 use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::placed::processes_hash;
-use std::collections::BTreeMap;
+use graphmap_kpn::programs;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Variable that contains a hash of the processes for which the mapping was made.
 const PLACED: &str = "GRAPHMAP_PLACED";
@@ -23,9 +25,9 @@ pub struct Launch {
     pub network: String,
     /// Strategy that made the mapping, for comments.
     pub strategy: String,
-    /// The program.
+    /// The program of the OS processes that have none of their own.
     pub program: String,
-    /// Its arguments.
+    /// Arguments of each program.
     pub args: Vec<String>,
     /// Variables that are set for all OS processes: names and values.
     pub environment: Vec<(String, String)>,
@@ -67,9 +69,9 @@ fn label(options: &BTreeMap<String, String>) -> Result<bool, Diagnostics> {
 }
 
 impl Launch {
-    /// Returns the launch of a mapped network, with the options `program`, `args`, `env.NAME`,
-    /// `agent`, `first_rank`, `label` and `main`. Facts of hosts come from `platform`, if it is
-    /// known.
+    /// Returns the launch of a mapped network, with the options `program`, `program.NAME`, `args`,
+    /// `env.NAME`, `agent`, `first_rank`, `label` and `main`. Facts of hosts come from `platform`,
+    /// if it is known.
     ///
     /// If `first_rank` sets a rank ([`crate::ranks`]), the variable `GRAPHMAP_PLACED` contains a
     /// hash of the processes, unless `env.GRAPHMAP_PLACED` sets it. The default of `program` is
@@ -79,7 +81,9 @@ impl Launch {
     /// # Errors
     /// `G0433` for names of hosts or variables that are not valid, and for a program that is empty
     /// or begins with `-`. `G0437` if `first_rank` or `label` has an invalid value, if a quote in
-    /// `args` is not closed, or if `main` is set but no rank precedes the processes.
+    /// `args` is not closed, if `main` is set but no rank precedes the processes, or if no process
+    /// has the program of an option `program.NAME`. `G0477` if processes of different programs are
+    /// in one OS process.
     pub fn of(
         mapped: &Mapped,
         options: &BTreeMap<String, String>,
@@ -116,26 +120,37 @@ impl Launch {
             os_processes,
             facts: facts::of(platform),
         };
-        launch.check_program()?;
+        check_paths(mapped, options)?;
+        for program in launch.programs() {
+            check_program(program)?;
+        }
         launch.check_hosts()?;
         launch.check_environment()?;
         Ok(launch)
     }
 
-    /// Returns an error (`G0433`) if the program is empty or begins with `-`, because a launcher
-    /// would read it as an option.
-    fn check_program(&self) -> Result<(), Diagnostics> {
-        let program = &self.program;
-        let (why, help) = match program {
-            _ if program.is_empty() => ("it is empty", "name the program".to_string()),
-            _ if program.starts_with('-') => (
-                "launchers treat a word that begins with `-` as an option",
-                format!("for a file in the working folder, write `./{program}`"),
-            ),
-            _ => return Ok(()),
-        };
-        let what = format!("`program={program}` cannot be started: {why}");
-        Err(single(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
+    /// Returns the program of an OS process.
+    pub fn program_of<'a>(&'a self, os_process: &'a OsProcess) -> &'a str {
+        os_process.program.as_deref().unwrap_or(&self.program)
+    }
+
+    /// Returns the programs of the launch, each once, in the order of their first OS processes.
+    /// Without OS processes, this is the program of the launch.
+    pub fn programs(&self) -> Vec<&str> {
+        let mut programs: Vec<&str> = Vec::new();
+        let mut last = None;
+        for os_process in &self.os_processes {
+            let program = self.program_of(os_process);
+            // Most OS processes have the program of the one before.
+            if last != Some(program) && !programs.contains(&program) {
+                programs.push(program);
+            }
+            last = Some(program);
+        }
+        if programs.is_empty() {
+            programs.push(&self.program);
+        }
+        programs
     }
 
     /// Returns errors (`G0433`) for names of hosts that are not valid in the line of a file. Each
@@ -276,14 +291,15 @@ impl Launch {
         self.os_processes.iter().all(|p| p.cores.is_empty())
     }
 
-    /// Returns program and arguments, separated by blanks, for a file whose format has no quotes.
+    /// Returns a program and the arguments, separated by blanks, for a file whose format has no
+    /// quotes.
     /// `file` names the file in messages.
     ///
     /// # Errors
     /// `G0433` if a word is empty, is a single colon, or contains white space, a control character,
     /// a quote, a backslash or a `#`.
-    pub fn plain_words(&self, file: &str) -> Result<String, Diagnostics> {
-        let words: Vec<&str> = self.words().collect();
+    pub fn plain_words(&self, program: &str, file: &str) -> Result<String, Diagnostics> {
+        let words: Vec<&str> = self.words(program).collect();
         let odd = |c: char| c.is_whitespace() || c.is_control() || "\"'\\#".contains(c);
         match words
             .iter()
@@ -294,7 +310,7 @@ impl Launch {
                 let what = format!(
                     "{word:?} cannot be written into {file}, because words in it cannot be quoted"
                 );
-                let help = match **word == self.program {
+                let help = match **word == *program {
                     true => "move the program to a path without spaces, quotes, `\\` and `#`",
                     false => "use a script that contains the argument as `program`",
                 };
@@ -305,17 +321,20 @@ impl Launch {
         }
     }
 
-    /// Returns program and arguments, separated by blanks and quoted for a POSIX shell.
-    pub fn shell_words(&self) -> String {
-        self.words().map(shell_quoted).collect::<Vec<_>>().join(" ")
+    /// Returns a program and the arguments, separated by blanks and quoted for a POSIX shell.
+    pub fn shell_words(&self, program: &str) -> String {
+        self.words(program)
+            .map(shell_quoted)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
-    fn words(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.program.as_str()).chain(self.args.iter().map(String::as_str))
+    fn words<'a>(&'a self, program: &'a str) -> impl Iterator<Item = &'a str> {
+        std::iter::once(program).chain(self.args.iter().map(String::as_str))
     }
 
     /// Returns one line for the first comment of a file: the name of the network, the number of OS
-    /// processes, and the strategy.
+    /// processes, the strategy, and the number of programs if there are several.
     pub(crate) fn title(&self) -> String {
         let (n, s) = (self.os_processes.len(), &self.strategy);
         let network = match self.network.as_str() {
@@ -323,8 +342,63 @@ impl Launch {
             name => name,
         };
         let es = if n == 1 { "" } else { "es" };
-        format!("{network} on {n} OS process{es}, mapped by {s}; written by graphmap")
+        let programs = match self.programs().len() {
+            1 => String::new(),
+            several => format!(", {several} programs"),
+        };
+        format!("{network} on {n} OS process{es}{programs}, mapped by {s}; written by graphmap")
     }
+}
+
+/// Returns the properties that the OS processes of a section have in common: program, host, number
+/// of processes, and cores.
+pub(crate) fn section<'a>(
+    launch: &'a Launch,
+    p: &'a OsProcess,
+) -> (&'a str, Option<&'a str>, u32, &'a [u32]) {
+    let program = launch.program_of(p);
+    (program, p.host.as_deref(), p.processes, &p.cores)
+}
+
+/// Returns an error (`G0433`) if a program is empty or begins with `-`, because a launcher would
+/// read it as an option.
+fn check_program(program: &str) -> Result<(), Diagnostics> {
+    let (why, help) = match program {
+        _ if program.is_empty() => ("it is empty", "name the program".to_string()),
+        _ if program.starts_with('-') => (
+            "launchers treat a word that begins with `-` as an option",
+            format!("for a file in the working folder, write `./{program}`"),
+        ),
+        _ => return Ok(()),
+    };
+    let what = format!("`program={program}` cannot be started: {why}");
+    Err(single(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
+}
+
+/// Returns an error (`G0437`) for the first option `program.NAME` whose program no process has.
+fn check_paths(mapped: &Mapped, options: &BTreeMap<String, String>) -> Result<(), Diagnostics> {
+    let mut named = options
+        .iter()
+        .filter_map(|(key, path)| Some((key.strip_prefix(ranks::PROGRAM_PREFIX)?, path)))
+        .peekable();
+    if named.peek().is_none() {
+        return Ok(());
+    }
+    let programs = programs::of_processes(mapped.network());
+    let known: BTreeSet<&str> = programs.iter().filter_map(|program| program.name).collect();
+    let Some((name, path)) = named.find(|(name, _)| !known.contains(name)) else {
+        return Ok(());
+    };
+    let what = format!("`program.{name}={path}`: no process has `program={name}`");
+    let error = Diagnostic::error(codes::BAD_OPTION, what);
+    Err(single(match nearest(name, known.iter().copied()) {
+        Some(near) => error.help(format!("did you mean `program.{near}`?")),
+        None if known.is_empty() => error.help("set `program=` on nodes of the graph"),
+        None => {
+            let known: Vec<&str> = known.into_iter().collect();
+            error.help(format!("the programs are {}", known.join(", ")))
+        }
+    }))
 }
 
 /// Longest value of a variable that a configfile or a program file sets, in bytes.
@@ -480,10 +554,11 @@ mod tests {
             ..Launch::default()
         };
         launch.args = vec!["-n".into(), "3".into()];
-        assert_eq!(launch.plain_words("a file").unwrap(), "./farm -n 3");
+        let plain = |launch: &Launch| launch.plain_words("./farm", "a file");
+        assert_eq!(plain(&launch).unwrap(), "./farm -n 3");
         launch.args.push("it's".into());
-        assert_eq!(launch.shell_words(), r"./farm -n 3 'it'\''s'");
-        assert_eq!(first(launch.plain_words("a file")).code, codes::NOT_PLAIN);
+        assert_eq!(launch.shell_words("./farm"), r"./farm -n 3 'it'\''s'");
+        assert_eq!(first(plain(&launch)).code, codes::NOT_PLAIN);
     }
 
     #[test]

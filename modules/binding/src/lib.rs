@@ -22,7 +22,9 @@
 //!
 //! Options that the emitters read:
 //!
-//! * `program`: the program to start (default: `./NAME` of the network)
+//! * `program`: the program to start (default: `./NAME` of the network). Processes with `program=`
+//!   in the graph have their own.
+//! * `program.NAME`: the path of the program `NAME` of the graph (default: `NAME`)
 //! * `args`: its arguments, which may be quoted as for a shell
 //! * `env.NAME`: a variable that is set for all OS processes
 //! * `agent`: the command that the launcher calls instead of ssh

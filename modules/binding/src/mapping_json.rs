@@ -19,7 +19,8 @@
 //!
 //! `os_processes` are in the order of the launcher's ranks. If `host` is `null`, the launcher
 //! chooses the host. An empty list of cores means that the OS process is not bound. Cores have the
-//! numbers of the operating system.
+//! numbers of the operating system. An OS process whose processes have `program=` in the graph also
+//! has a member `program`.
 //!
 //! `processes` are in rank order of the network. Their names relate the mapping to a network, so a
 //! network with the same processes in another order still fits. The hash depends on names, kinds
@@ -36,6 +37,7 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Binding, Mapped, Mapping, OsProcessId};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{Network, ProcessId};
+use graphmap_kpn::programs;
 use graphmap_kpn::source::{Source, Span};
 use graphmap_kpn::version;
 use rustc_hash::FxHashMap;
@@ -66,13 +68,18 @@ pub fn write(mapped: &Mapped) -> String {
         "  \"strategy\": {},\n  \"os_processes\": [",
         quoted(&mapping.strategy)
     ));
+    // Emitters do not fail for a mapping with several programs in an OS process. Then the file has
+    // no programs, and a launch reports the error.
+    let programs = programs::of_mapped(mapped).unwrap_or_default();
     for (i, binding) in mapping.bindings.values().enumerate() {
         let comma = if i == 0 { "" } else { "," };
         let host = binding.host.as_deref().map_or("null".to_string(), quoted);
         let cores: Vec<String> = binding.cores.iter().map(u32::to_string).collect();
         let cores = cores.join(", ");
+        let program = programs.get(i).copied().flatten();
+        let program = program.map_or(String::new(), |p| format!(", \"program\": {}", quoted(p)));
         put(format_args!(
-            "{comma}\n    {{\"host\": {host}, \"cores\": [{cores}]}}"
+            "{comma}\n    {{\"host\": {host}, \"cores\": [{cores}]{program}}}"
         ));
     }
     put(format_args!("\n  ],\n  \"processes\": ["));
@@ -158,6 +165,8 @@ pub struct BindingJson {
     /// Cores to which the OS process is bound. Empty if it is not bound.
     #[serde(default)]
     pub cores: Vec<u32>,
+    /// Program that the graph named for it. `None` for the default program, and in older files.
+    pub program: Option<String>,
 }
 
 /// The OS process of a process.
@@ -304,6 +313,40 @@ impl Document {
             .collect()
     }
 
+    /// Warns (`G0436`) of the first OS process for which the graph names another program than the
+    /// file. The program of the graph is used. Does nothing if an OS process has several programs,
+    /// because a launch reports that.
+    fn compare_programs(
+        &self,
+        network: &Network,
+        mapping: &Mapping,
+        source: &Source,
+        out: &mut Diagnostics,
+    ) {
+        let Ok(programs) = programs::of_os_processes(network, mapping) else {
+            return;
+        };
+        let mut both = self.os_processes.iter().zip(programs).enumerate();
+        let differs = both.find(|(_, (there, here))| {
+            let there = there.program.as_deref();
+            there.is_some() && there != *here
+        });
+        let Some((o, (there, here))) = differs else {
+            return;
+        };
+        let there = there.program.as_deref().unwrap_or_default();
+        let what = format!(
+            "OS process {o} runs `{there}` in this mapping, but {} in the graph",
+            programs::shown(here)
+        );
+        out.push(
+            Diagnostic::warning(codes::OTHER_NETWORK, what)
+                .at(find(source, there), "")
+                .with_note("the program of the graph is used")
+                .help("map again with `graphmap partition`"),
+        );
+    }
+
     /// Returns the mapping for a network with the same processes, which are matched by name.
     /// `source` must be the source of this document. Diagnostics refer to positions in it. The
     /// strategy of the result is `file`.
@@ -351,11 +394,13 @@ impl Document {
                 host: p.host.clone(),
                 cores: p.cores.clone(),
             };
-            return Some(Mapping {
+            let mapping = Mapping {
                 os_process: found.into_iter().flatten().collect(),
                 bindings: self.os_processes.iter().map(binding).collect(),
                 strategy: "file".to_string(),
-            });
+            };
+            self.compare_programs(network, &mapping, source, out);
+            return Some(mapping);
         }
         let mut error = other("this mapping is for another network".to_string());
         if let Some(first) = missing.first() {

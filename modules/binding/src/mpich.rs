@@ -50,15 +50,17 @@ esac
 /// than 0 comes from ssh, or from the checks that the agent adds to the command.
 pub(crate) fn agent(launch: &Launch) -> String {
     // Only an absolute path is checked. The daemon itself looks up other names in its working
-    // folder.
-    let look = match launch.program.starts_with('/') {
+    // folder. Of several programs, a host may need only some. There each OS process checks its own.
+    let programs = launch.programs();
+    let program = programs[0];
+    let look = match program.starts_with('/') && programs.len() == 1 {
         true => {
-            let program = shell_quoted(&launch.program);
+            let program = shell_quoted(program);
             format!("test -e {program} || exit 103; test -x {program} || exit 105; ")
         }
         false => String::new(),
     };
-    let (title, program) = (launch.title(), shell_quoted(&launch.program));
+    let (title, program) = (launch.title(), shell_quoted(program));
     let look = shell_quoted(&look);
     // `format!` does not search the inserted texts for placeholders, unlike repeated `replace`.
     format!(
@@ -155,7 +157,7 @@ pub(crate) fn configfile_variables(launch: &Launch, out: &mut Diagnostics) -> St
 }
 
 /// Returns the configfile, which has a section for each run of consecutive OS processes with the
-/// same cores and the same number of processes. The variable `GRAPHMAP_PROCESSES` contains that
+/// same program, cores and number of processes. The variable `GRAPHMAP_PROCESSES` contains that
 /// number. Sections with cores bind by `taskset`. The file names no hosts, because MPICH ignores
 /// them there.
 ///
@@ -165,12 +167,11 @@ pub(crate) fn configfile_variables(launch: &Launch, out: &mut Diagnostics) -> St
 /// # Errors
 /// `G0433` if the program or an argument cannot be written.
 pub fn configfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
-    let words = launch.plain_words("a configfile")?;
     let set = configfile_variables(launch, out);
     let mut text = format!("# {}\n", launch.title());
-    for run in launch.runs(|p| (p.processes, p.cores.as_slice())) {
-        let (n, (processes, cores)) = (run.members.len(), run.value);
-        let words = on_cores(cores, &words);
+    for run in launch.runs(|p| (launch.program_of(p), p.processes, p.cores.as_slice())) {
+        let (n, (program, processes, cores)) = (run.members.len(), run.value);
+        let words = on_cores(cores, &launch.plain_words(program, "a configfile")?);
         writeln!(
             text,
             "-n {n} -env GRAPHMAP_PROCESSES {processes}{set} {words}"

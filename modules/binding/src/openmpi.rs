@@ -12,7 +12,7 @@
 //!   refuse the next section of the host because no slot is left.
 
 use crate::codes;
-use crate::launch::{Launch, not_set, on_cores, plain_variables, ranges, single};
+use crate::launch::{Launch, not_set, on_cores, plain_variables, ranges, section, single};
 use crate::start;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
@@ -204,7 +204,7 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
 }
 
 /// Returns the appfile, which has a section for each run of consecutive OS processes with the same
-/// host, the same cores, and the same number of processes. The variable `GRAPHMAP_PROCESSES`
+/// program, host, cores and number of processes. The variable `GRAPHMAP_PROCESSES`
 /// contains that number. Sections with cores bind by `taskset`.
 ///
 /// The launcher needs the option `--bind-to none`, because it would otherwise bind to cores in
@@ -220,7 +220,6 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
 /// written.
 pub fn appfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     launch.hosts()?;
-    let words = launch.plain_words("an appfile")?;
     // OS processes get only the variables that the section names, and the launcher's parameters.
     let (parameters, others): (Vec<_>, Vec<_>) = launch
         .environment
@@ -238,10 +237,10 @@ pub fn appfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnos
     let handed = plain_variables(others, "an appfile", LONGEST_VALUE, hand, out);
     let slots = slots(launch);
     let mut text = String::new();
-    for run in launch.runs(|p| (p.host.as_deref(), p.processes, p.cores.as_slice())) {
-        let (n, (host, processes, cores)) = (run.members.len(), run.value);
+    for run in launch.runs(|p| section(launch, p)) {
+        let (n, (program, host, processes, cores)) = (run.members.len(), run.value);
         let host = on_host(host, &slots);
-        let words = on_cores(cores, &words);
+        let words = on_cores(cores, &launch.plain_words(program, "an appfile")?);
         writeln!(
             text,
             "-np {n}{host} -x GRAPHMAP_PROCESSES={processes}{handed} {words}"

@@ -12,6 +12,7 @@ use crate::os_process::OsProcess;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::mapping::{Binding, Mapped};
+use graphmap_kpn::programs;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ use std::collections::BTreeMap;
 pub const FIRST_RANK: &str = "first_rank";
 /// Option that names the host of the ranks before the first process.
 pub const MAIN: &str = "main";
+/// Start of the options that give the path of a program of the network.
+pub(crate) const PROGRAM_PREFIX: &str = "program.";
 /// Largest number of ranks before the first process.
 const MOST_BEFORE: u32 = 64;
 
@@ -44,6 +47,13 @@ pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Dia
     }
 }
 
+/// Returns the executable of the program `name` of the network: the value of the option
+/// `program.NAME`, or the name itself.
+pub fn executable(name: &str, options: &BTreeMap<String, String>) -> String {
+    let path = options.get(&format!("{PROGRAM_PREFIX}{name}"));
+    path.map_or(name, String::as_str).to_owned()
+}
+
 /// Returns the OS processes to start, in the order of the launcher's ranks.
 ///
 /// If processes have no ranks of their own, these are the OS processes of the mapping. Otherwise
@@ -51,17 +61,22 @@ pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Dia
 /// as [`first_rank`] returns precede them. Those are on the host that the option `main` names, and
 /// by default on the host of the first process. They are not bound to cores and run no processes.
 ///
+/// The program of an OS process is the program of its processes, or the path that `program.NAME`
+/// gives for it. The ranks before the processes have none.
+///
 /// # Errors
-/// Errors of [`first_rank`], and `G0437` if the option `main` is set but no rank precedes the
+/// Errors of [`first_rank`], `G0477` if processes of different programs are in one OS process, and
+/// `G0437` if the option `main` is set but no rank precedes the
 /// processes.
 pub(crate) fn os_processes(
     mapped: &Mapped,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<OsProcess>, Diagnostics> {
     let mapping = mapped.mapping();
-    let one = |binding: &Binding, processes| OsProcess {
+    let one = |binding: &Binding, program: Option<&str>, processes| OsProcess {
         host: binding.host.clone(),
         cores: binding.cores.clone(),
+        program: program.map(|name| executable(name, options)),
         processes,
     };
     let (first, main) = (first_rank(options)?, options.get(MAIN));
@@ -77,8 +92,10 @@ pub(crate) fn os_processes(
         for number in mapping.numbers() {
             processes[number as usize] += 1;
         }
-        let bindings = mapping.bindings.values().zip(processes);
-        return Ok(bindings.map(|(binding, n)| one(binding, n)).collect());
+        let programs = programs::of_mapped(mapped).map_err(|d| Diagnostics::from(*d))?;
+        let bindings = mapping.bindings.values().zip(programs).zip(processes);
+        let bindings = bindings.map(|((binding, program), n)| one(binding, program, n));
+        return Ok(bindings.collect());
     };
     let bindings = mapping.os_process.iter().map(|o| &mapping.bindings[*o]);
     // The default is the host of the first process, because the mapping uses it. Its cores are not
@@ -88,7 +105,9 @@ pub(crate) fn os_processes(
         host: main.cloned().or(beside),
         ..OsProcess::default()
     };
-    let processes = bindings.map(|binding| one(binding, 1));
+    let programs = programs::of_processes(mapped.network());
+    let processes = bindings.zip(&programs);
+    let processes = processes.map(|(binding, program)| one(binding, program.name, 1));
     Ok(std::iter::repeat_n(before, first as usize)
         .chain(processes)
         .collect())

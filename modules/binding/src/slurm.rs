@@ -14,33 +14,34 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
 /// Returns the program file, which has a line for each run of consecutive ranks with the same
-/// number of processes. The variable `GRAPHMAP_PROCESSES`, which `env` sets, contains that number.
-/// The file contains neither hosts nor cores.
+/// program and the same number of processes. The variable `GRAPHMAP_PROCESSES`, which `env` sets,
+/// contains that number. The file contains neither hosts nor cores.
 ///
 /// Adds a warning (`G0433`) to `out` for each variable whose value cannot be written.
 ///
 /// # Errors
 /// `G0433` if the program or an argument cannot be written, also because it contains a `%`.
 pub fn multi_prog(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
-    let words = launch.plain_words("a --multi-prog file")?;
-    if words.contains('%') {
-        let what = "a `%` cannot be written into a --multi-prog file, because srun replaces it";
-        let help = "use a script that contains the argument as `program`";
-        return Err(single(Diagnostic::error(codes::NOT_PLAIN, what).help(help)));
-    }
+    let file = "a --multi-prog file";
     let set = |name: &str, value: Option<&str>| {
         value.map_or(String::new(), |value| format!(" {name}={value}"))
     };
-    let file = "a --multi-prog file";
     let variables = plain_variables(&launch.environment, file, LONGEST_VALUE, set, out);
     let mut text = format!("# {}\n", launch.title());
-    for run in launch.runs(|p| p.processes) {
+    for run in launch.runs(|p| (launch.program_of(p), p.processes)) {
+        let (program, processes) = run.value;
+        let words = launch.plain_words(program, file)?;
+        if words.contains('%') {
+            let what = "a `%` cannot be written into a --multi-prog file, because srun replaces it";
+            let help = "use a script that contains the argument as `program`";
+            return Err(single(Diagnostic::error(codes::NOT_PLAIN, what).help(help)));
+        }
         let last = run.first + run.members.len() - 1;
         let ranks = match run.first == last {
             true => last.to_string(),
             false => format!("{}-{last}", run.first),
         };
-        let set = format!("env GRAPHMAP_PROCESSES={}{variables}", run.value);
+        let set = format!("env GRAPHMAP_PROCESSES={processes}{variables}");
         writeln!(text, "{ranks} {set} {words}").expect("a String takes all");
     }
     Ok(text)

@@ -55,6 +55,18 @@ impl Startup {
     };
 }
 
+/// Returns shell commands that check whether a program exists, and execute it.
+fn starts(launch: &Launch, program: &str) -> String {
+    let quoted = shell_quoted(program);
+    let is_there = match program.contains('/') {
+        true => format!("[ -x {quoted} ]"),
+        false => format!("command -v {quoted} >/dev/null"),
+    };
+    let missing = shell_quoted(&format!("cannot find the executable {program}"));
+    let words = launch.shell_words(program);
+    format!("{is_there} || fail {missing}; exec {words}")
+}
+
 /// Returns the shell line by which each OS process of a launch becomes the program.
 ///
 /// The line sets `GRAPHMAP_PROCESSES`, binds the OS process to its cores if it has any and
@@ -73,28 +85,43 @@ pub(crate) fn line(launch: &Launch, startup: Startup) -> Result<String, Diagnost
             String::new()
         }
     };
+    let programs = launch.programs();
+    let number = |p| {
+        programs
+            .iter()
+            .position(|known| *known == launch.program_of(p))
+    };
     let mut runs = String::new();
-    // The last rank, the number of processes and the cores of each run.
-    for run in launch.runs(|p| (p.processes, cores(&p.cores))) {
+    // The last rank, the number of processes and the cores of each run, and the number of its
+    // program if there are several.
+    for run in launch.runs(|p| (p.processes, cores(&p.cores), number(p))) {
         let last = run.first + run.members.len() - 1;
-        write!(runs, " {last}:{}:{}", run.value.0, run.value.1).expect("a String takes all");
+        let (processes, cores, program) = run.value;
+        write!(runs, " {last}:{processes}:{cores}").expect("a String takes all");
+        if let Some(program) = program.filter(|_| programs.len() > 1) {
+            write!(runs, ":{program}").expect("a String takes all");
+        }
     }
-    let program = shell_quoted(&launch.program);
-    let is_there = match launch.program.contains('/') {
-        true => format!("[ -x {program} ]"),
-        false => format!("command -v {program} >/dev/null"),
+    let starts = match &programs[..] {
+        [program] => starts(launch, program),
+        several => {
+            let cases = several.iter().enumerate();
+            let cases = cases.map(|(i, program)| format!("{i}) {};; ", starts(launch, program)));
+            format!("case $program in {}esac", cases.collect::<String>())
+        }
+    };
+    let takes_program = match programs.len() {
+        1 => "",
+        _ => "program=${cores#*:}; cores=${cores%%:*}; ",
     };
     let line = format!(
         "rank={}; for run in{runs}; do [ \"$rank\" -gt \"${{run%%:*}}\" ] || break; done; \
-         run=${{run#*:}}; cores=${{run#*:}}; export GRAPHMAP_PROCESSES=\"${{run%%:*}}\"; unset {VARIABLE}; \
+         run=${{run#*:}}; cores=${{run#*:}}; {takes_program}export GRAPHMAP_PROCESSES=\"${{run%%:*}}\"; unset {VARIABLE}; \
          [ \"$rank\" = 0 ] || unset GRAPHMAP_RUNNING; \
          fail() {{ printf '%s\\n' \"error: OS process $rank on $(uname -n) $1\" >&2; {}exit 2; }}; \
          [ -z \"$cores\" ] || why=$(taskset -cp \"$cores\" $$ 2>&1) || fail \"cannot be bound to cores $cores: $why\"; \
-         {is_there} || fail {}; exec {}",
-        startup.rank,
-        startup.ends,
-        shell_quoted(&format!("cannot find the executable {}", launch.program)),
-        launch.shell_words(),
+         {starts}",
+        startup.rank, startup.ends,
     );
     if line.len() <= MOST {
         return Ok(line);

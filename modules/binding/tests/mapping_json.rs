@@ -209,8 +209,13 @@ fn invalid_mappings_are_refused() {
 #[test]
 fn the_schema_names_the_fields_that_are_written() {
     let mut schema = Schema::new(SCHEMA);
-    let value: serde_json::Value = serde_json::from_str(&written()).unwrap();
-    assert_eq!(schema.check(&value), Ok(()));
+    let bindings: [(Option<&str>, &[u32]); 2] = [(Some("h1"), &[0, 2]), (None, &[])];
+    let graph = "digraph { a -> b; b [program=\"./b\"]; }";
+    let with_programs = mapping_json::write(&mapped(graph, &[0, 1], &bindings));
+    for text in [written(), with_programs] {
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(schema.check(&value), Ok(()));
+    }
     assert_eq!(schema.unused(), Vec::<String>::new());
 }
 

@@ -17,9 +17,12 @@ fn launches() -> impl Strategy<Value = Launch> {
         prop::collection::btree_set(0u32..300, 1..6).prop_map(|set| set.into_iter().collect()),
         any::<u32>().prop_map(|core| vec![core]),
     ];
-    let one = (host, cores, 0u32..4).prop_map(|(host, cores, processes)| OsProcess {
+    let program = prop_oneof![Just(None), Just(Some("./worker".to_string()))];
+    let one = (host, cores, program, 0u32..4);
+    let one = one.prop_map(|(host, cores, program, processes)| OsProcess {
         host: Some(host.to_string()),
         cores,
+        program,
         processes,
     });
     let all = prop::collection::vec(one, 1..14);
@@ -126,7 +129,8 @@ fn sections(text: &str, count: &str, host: &str, set: &str, launch: &Launch) -> 
             assert_eq!(next(&mut words), "-c");
             p.cores = numbers(next(&mut words));
         }
-        assert_eq!(next(&mut words), launch.program, "{line}");
+        let program = next(&mut words);
+        p.program = (program != launch.program).then(|| program.to_string());
         assert!(words.eq(launch.args.iter().map(String::as_str)), "{line}");
         all.extend(std::iter::repeat_n(p, n));
     }
@@ -195,11 +199,13 @@ proptest! {
             prop_assert_eq!(ranks[0] as usize, processes.len(), "{}", line);
             prop_assert_eq!(words.next(), Some("env"));
             let count = words.next().and_then(|w| w.strip_prefix("GRAPHMAP_PROCESSES="));
-            processes.extend(ranks.iter().map(|_| count.unwrap().parse::<u32>().unwrap()));
-            prop_assert_eq!(words.next(), Some(launch.program.as_str()));
+            let count = count.unwrap().parse::<u32>().unwrap();
+            let program = words.next().unwrap();
+            processes.extend(ranks.iter().map(|_| (program.to_string(), count)));
             prop_assert!(words.eq(launch.args.iter().map(String::as_str)), "{}", line);
         }
         let all = launch.os_processes.iter();
-        prop_assert_eq!(processes, all.map(|p| p.processes).collect::<Vec<_>>());
+        let all = all.map(|p| (launch.program_of(p).to_string(), p.processes));
+        prop_assert_eq!(processes, all.collect::<Vec<_>>());
     }
 }

@@ -88,6 +88,7 @@ impl<'n> Printer<'n> {
                 Constraint::OsProcess(number) => format!("osprocess={number}"),
                 Constraint::Colocate(group) => format!("colocate={}", word(group)),
                 Constraint::Separate(group) => format!("separate={}", word(group)),
+                Constraint::Program(program) => format!("program={}", word(program)),
                 Constraint::Hold { least, most } => format!("hold=\"{}\"", range(*least, *most)),
                 Constraint::Whole => "whole=true".to_owned(),
                 Constraint::Prefer(traffic) => format!("prefer={traffic}"),

@@ -557,6 +557,7 @@ fn break_constraint(dice: &mut Dice, constraint: &mut NetworkConstraint) -> &'st
                 Constraint::OsProcess(most),
                 Constraint::Colocate("c".into()),
                 Constraint::Separate("s".into()),
+                Constraint::Program(String::new()),
                 Constraint::Hold { least, most },
                 Constraint::Whole,
                 Constraint::Prefer(number),

@@ -91,5 +91,10 @@ pub const FLOW_CONFLICT: Code = Code(321);
 /// A cycle of channels (a note, on request).
 pub const CYCLE: Code = Code(322);
 
+/// Processes of a kind have different programs.
+pub const PROGRAMS_OF_KIND: Code = Code(476);
+/// Processes of different programs are in one OS process, or cannot be kept apart.
+pub const PROGRAMS_TOGETHER: Code = Code(477);
+
 /// `detail=` of a picture is unknown.
 pub const DETAIL: Code = Code(20);

@@ -438,6 +438,9 @@ pub enum Constraint {
     Colocate(String),
     /// `separate=group`: in an OS process that contains no other process of the group.
     Separate(String),
+    /// `program=worker`: this executable runs the processes. It holds for a module except for those
+    /// with a value of their own. Processes of different programs are in different OS processes.
+    Program(String),
     /// `hold=1-4` of a node: each OS process holds from `least` to `most` processes of its kind.
     Hold {
         /// Smallest number in each OS process.

@@ -46,6 +46,7 @@ mod parts;
 pub mod pass;
 pub mod pipeline;
 pub mod placed;
+pub mod programs;
 pub mod resolve;
 pub mod size;
 pub mod sizes;

@@ -18,6 +18,8 @@
 //! 6. All channels at a port of a kind have the same flow control, or none (`G0321`).
 //!    Flow-controlled channels have no initial tokens, and many ends at one side only, in a `share`
 //!    or `select` bundle (`G0320`).
+//! 7. The processes of a kind have one program, and a process has at most one `program=` of its own
+//!    (`G0476`).
 //!
 //! The following are reported, but are not errors:
 //!
@@ -36,6 +38,7 @@ use crate::declared::{BundleKind, Direction};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::infer::Inferred;
 use crate::network::{Join, KindPort, Network, PortId, Terms, Verified};
+use crate::programs;
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -72,6 +75,7 @@ pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics
     }
     channels(&network, &mut diagnostics);
     unjoined::processes(&network, &mut diagnostics);
+    programs::verify(&network, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }

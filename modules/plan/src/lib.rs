@@ -17,6 +17,7 @@ mod pattern;
 mod placement;
 mod plan;
 mod previous;
+mod programs;
 mod proposal;
 mod raised;
 mod request;

@@ -5,6 +5,7 @@ use crate::codes;
 use crate::failure::{Reporter, count, of_mapping};
 use crate::placement::Placement;
 use crate::previous::Since;
+use crate::programs;
 use crate::proposal::{Proposed, ask};
 use crate::raised::raised;
 use crate::request::{Modules, Request};
@@ -52,6 +53,10 @@ pub struct Plan {
     pub proved: bool,
     /// True if the mapper of the request returned the mapping.
     pub proposed: bool,
+    /// True if the network has several programs, among which the OS processes were divided before
+    /// the search. `lower_bound` and `gap` then hold for mappings with this division, and `proved`
+    /// is false.
+    pub divided: bool,
     /// True if the mapping keeps all constraints and the balance limit, raised if necessary.
     pub feasible: bool,
     /// True if no OS process is empty, or if a mapping was found that keeps all constraints and
@@ -263,7 +268,7 @@ pub fn plan(
         platform.slots_for(n),
         &mut found,
     )?;
-    let rules = Rules::of(&numbers, request, hosts, &mut found);
+    let rules = divided_rules(&numbers, request, hosts, &mut found)?;
     if found.has_errors() {
         return Err(found);
     }
@@ -287,7 +292,7 @@ pub fn plan(
     let slots = bindings.slots.clone();
     let mut again = Diagnostics::new();
     let (numbers, hosts) = self::numbers(network, platform, request, slots, &mut again)?;
-    let rules = Rules::of(&numbers, request, hosts, &mut again);
+    let rules = divided_rules(&numbers, request, hosts, &mut again)?;
     if again.has_errors() {
         found.extend(again.filter_map(|one| on_chosen_hosts(one, proposed.name)));
         return Err(found);
@@ -305,6 +310,32 @@ fn on_chosen_hosts(mut error: Diagnostic, name: &str) -> Option<Diagnostic> {
     error.notes = vec![format!("the strategy `{name}` chose the hosts")];
     error.help = vec!["correct the strategy, or change the rule".to_owned()];
     Some(error)
+}
+
+/// Returns the rules of a request, with the division of the OS processes among the programs of the
+/// network. Adds errors to `found`.
+///
+/// # Errors
+/// Returns an error if the previous mapping is for another network.
+fn divided_rules<'a>(
+    numbers: &'a Numbers<'a>,
+    request: &Request<'_>,
+    hosts: Vec<(Constraint, Span)>,
+    found: &mut Diagnostics,
+) -> Result<Rules<'a>, Diagnostics> {
+    let mut rules = Rules::of(numbers, request, hosts, found);
+    if !found.has_errors() {
+        let previous = request.previous.map(|p| p.previous_blocks(numbers));
+        let previous = previous.transpose()?;
+        rules.divided = programs::divide(
+            numbers.network,
+            &numbers.placement,
+            &mut rules,
+            previous.as_deref(),
+            found,
+        );
+    }
+    Ok(rules)
 }
 
 /// The previous mapping in terms of blocks, and the prices of moves.
@@ -469,8 +500,9 @@ fn planned(
         preferences,
         lower_bound: in_users_units(solution.lower_bound),
         gap: solution.gap.min(1.0),
-        proved: solution.proved && proposed.is_none(),
+        proved: solution.proved && proposed.is_none() && !rules.divided,
         proposed: proposed.is_some(),
+        divided: rules.divided,
         feasible: solution.admits(problem.graph, &solution.block_of, judged),
         fillable: is_fillable(&problem, &solution.block_of),
         rounded: weights.rounded,

@@ -22,6 +22,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) spans: Vec<Span>,
     /// Cost of moving each process, if a rule sets it.
     pub(crate) prices: Vec<Option<f64>>,
+    /// True if the OS processes are divided among several programs.
+    pub(crate) divided: bool,
     numbers: &'a Numbers<'a>,
 }
 
@@ -90,6 +92,7 @@ impl<'a> Rules<'a> {
             constraints: Vec::new(),
             spans: Vec::new(),
             prices: vec![None; numbers.network.processes.len()],
+            divided: false,
             numbers,
         };
         rules.of_graph(found);
@@ -103,7 +106,7 @@ impl<'a> Rules<'a> {
         rules
     }
 
-    fn push(&mut self, constraint: Constraint, span: Span) {
+    pub(crate) fn push(&mut self, constraint: Constraint, span: Span) {
         self.constraints.push(constraint);
         self.spans.push(span);
     }
@@ -133,6 +136,8 @@ impl<'a> Rules<'a> {
                 },
                 Declared::Whole => self.together(vertices, span),
                 Declared::Prefer(traffic) => self.prefer(vertices, *traffic, span),
+                // The OS processes are divided among the programs when all constraints are known.
+                Declared::Program(_) => {}
                 // Equal limits for one kind are one constraint.
                 Declared::Hold { least, most } => {
                     for process in &constraint.processes {

@@ -520,3 +520,99 @@ fn equal_workers_lie_in_runs() {
         .count();
     assert!(runs <= 3 * 16, "{runs} runs");
 }
+
+const PROGRAMS: &str = "digraph { boss [program=b]; worker [program=w, replicas=6];
+    log [program=l, load=0]; boss -> worker [bundle=scatter]; worker -> log [bundle=gather] }";
+
+/// Returns the processes of each OS process by the first letter of their names, without duplicates.
+fn letters(plan: &Plan) -> Vec<String> {
+    let (network, mapping) = (plan.mapped.network(), plan.mapped.mapping());
+    let mut letters = vec![String::new(); mapping.bindings.len()];
+    for process in network.processes.ids() {
+        let here = &mut letters[mapping.of(process).index()];
+        let letter = network.process_name(process).chars().next().unwrap();
+        if !here.contains(letter) {
+            here.push(letter);
+        }
+    }
+    letters
+}
+
+#[test]
+fn every_strategy_keeps_programs_apart() {
+    let platform = Platform::new(vec![Host::new("x", 8)]).unwrap();
+    for strategy in graphmap_partition::strategies() {
+        if strategy.kind == graphmap_partition::Kind::Program {
+            continue;
+        }
+        for n in 3..=8 {
+            let mut request = quick();
+            request.os_processes = Some(n);
+            request.options.strategy = strategy.clone();
+            let (plan, _) = planned(PROGRAMS, &platform, &request);
+            let letters = letters(&plan);
+            assert!(
+                letters.iter().all(|here| here.len() <= 1),
+                "{} {n}: {letters:?}",
+                strategy.name
+            );
+            assert!(plan.divided && !plan.proved);
+        }
+    }
+    let mut request = quick();
+    request.os_processes = Some(6);
+    let (plan, _) = planned(PROGRAMS, &platform, &request);
+    assert_eq!(letters(&plan), ["b", "w", "w", "w", "w", "l"]);
+}
+
+#[test]
+fn programs_get_the_places_of_their_processes() {
+    let at = |more: &str| PROGRAMS.replace("load=0", more);
+    let platform = hosts(&["x", "y", "z"]);
+    let of = |text: &str| letters(&planned(text, &platform, &quick()).0);
+    assert_eq!(of(&at("host=x"))[..2], ["l", "b"]);
+    assert_eq!(of(&at("osprocess=4"))[4], "l");
+    let text = at("osprocess=1").replace("program=b", "program=b, host=x");
+    assert_eq!(of(&text)[..2], ["b", "l"]);
+    // `hold=` counts in the OS processes of the program only.
+    let text = PROGRAMS.replace("replicas=6", "replicas=6, hold=\"2-2\"");
+    assert_eq!(of(&text).iter().filter(|here| *here == "w").count(), 3);
+}
+
+#[test]
+fn programs_that_must_share_an_os_process_are_an_error() {
+    let platform = hosts(&["x", "y"]);
+    let message = |text: &str, request: &Request<'_>| {
+        let found = refused(text, &platform, request);
+        let error = found.iter().next().unwrap();
+        assert_eq!(error.code, Code(477));
+        assert!(error.primary.is_some() && !error.help.is_empty());
+        error.message.clone()
+    };
+    let mut two = quick();
+    two.os_processes = Some(2);
+    assert_eq!(
+        message(PROGRAMS, &two),
+        "2 OS processes cannot run 3 programs"
+    );
+    let text = PROGRAMS
+        .replace("load=0", "colocate=g")
+        .replace("program=b", "program=b, colocate=g");
+    assert_eq!(
+        message(&text, &quick()),
+        "`boss` and `log` must be in one OS process, but run different programs"
+    );
+    let text = PROGRAMS
+        .replace("load=0", "osprocess=1")
+        .replace("program=b", "program=b, osprocess=1");
+    assert_eq!(
+        message(&text, &quick()),
+        "OS process 1 must run `l` and `b`"
+    );
+    // Three programs on a host of two OS processes.
+    let text = PROGRAMS.replace("program=", "host=x, program=");
+    assert_eq!(
+        message(&text, &quick()),
+        "one of its OS processes must run `l` and `w`"
+    );
+}

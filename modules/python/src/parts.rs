@@ -5,6 +5,7 @@ use graphmap::kpn::arena::Id;
 use graphmap::kpn::attributes::AttributesId;
 use graphmap::kpn::declared::{BundleKind, ModuleId};
 use graphmap::kpn::network::{ChannelId, Join, PortId, ProcessId};
+use graphmap::kpn::programs;
 use graphmap::kpn::source::Span;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -97,6 +98,13 @@ impl Process {
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let network = &self.0.network;
         attributes(py, network, network.attributes.processes.get(self.0.id))
+    }
+
+    /// The executable that `program=` names for it, or None.
+    #[getter]
+    fn program(&self) -> Option<String> {
+        let programs = programs::of_processes(&self.0.network);
+        programs[self.0.id.index()].name.map(str::to_owned)
     }
 
     /// The names of its ports, in the order of first appearance.

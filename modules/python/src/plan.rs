@@ -3,6 +3,7 @@
 use crate::diagnostics::all;
 use crate::files::Files;
 use graphmap::kpn::arena::Id;
+use graphmap::kpn::programs;
 use graphmap::{Diagnosed, Options, Report};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -68,8 +69,11 @@ impl Plan {
         for id in network.processes.ids() {
             names[self.mapping().of(id).index()].push(network.process_name(id).to_owned());
         }
+        // A plan never has several programs in an OS process.
+        let programs = programs::of_mapped(&self.plan.mapped).unwrap_or_default();
         let bindings = self.mapping().bindings.values().zip(names).enumerate();
         let all = bindings.map(|(number, (binding, processes))| OsProcess {
+            program: programs.get(number).copied().flatten().map(str::to_owned),
             number,
             host: binding.host.clone(),
             cores: binding.cores.clone(),
@@ -259,6 +263,8 @@ pub(crate) struct OsProcess {
     load: f64,
     /// Its load relative to its even share.
     share: f64,
+    /// The executable that `program=` names for its processes, or None.
+    program: Option<String>,
     /// The names of its processes, in the order of ranks.
     processes: Vec<String>,
 }

@@ -52,6 +52,13 @@ class Plans(unittest.TestCase):
         self.assertEqual(plan.remote_channels, remote)
         self.assertIn("21 processes in 4 OS processes", repr(plan))
 
+    def test_programs_have_os_processes_of_their_own(self):
+        network = graphmap.read_text('digraph { a -> b; b [program="./b"]; }')
+        self.assertEqual([p.program for p in network.processes], [None, "./b"])
+        plan = network.map(os_processes=2)
+        self.assertEqual([o.program for o in plan.os_processes], [None, "./b"])
+        self.assertEqual(json.loads(plan.mapping_json())["os_processes"][1]["program"], "./b")
+
     def test_a_plan_is_drawn_and_emitted(self):
         plan = farm().map("hosts=2:cores=2", imbalance=0.5)
         self.assertTrue(plan.to_svg().startswith("<svg"))

@@ -8,7 +8,7 @@ use super::program::{build, ended, mapping_of_file};
 use super::project::{find_project, has_link, unasked};
 use super::{copy, cores, fit, launcher, names, outputs, ranks};
 use crate::cli::exit::Exit;
-use crate::cli::mapping::MappingArgs;
+use crate::cli::mapping::{MappingArgs, Target};
 use crate::cli::output;
 use crate::cli::paths::{shown, word};
 use crate::cli::session::{Outcome, Session};
@@ -30,9 +30,9 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 /// Folder of the launch files, in a project.
-const FOLDER: &str = "target/graphmap/hosts";
+pub(super) const FOLDER: &str = "target/graphmap/hosts";
 /// The launch file that is run.
-const SCRIPT: &str = "mpiexec.sh";
+pub(super) const SCRIPT: &str = "mpiexec.sh";
 /// Maximum length of the variable with the placement, in bytes. The limit of Linux is 128 KiB.
 const MOST: usize = 100_000;
 
@@ -112,18 +112,24 @@ pub(crate) fn project_of(file: &Path) -> Option<Project> {
     Project::find(file).ok().flatten()
 }
 
-/// Builds and runs the program under a launcher. `project_of_ranks` is the project if the command
-/// line names that and not a graph. Blocks until the program ends. With `--dry-run`, `--no-run` or
-/// `--no-build`, writes the launch files but does not run the program.
+/// A network that is to run under a launcher.
+pub(super) struct Launched {
+    pub(super) network: Verified,
+    pub(super) onto: Target,
+    pub(super) how: MappingArgs,
+}
+
+/// Returns the network, and how it is mapped. `project_of_ranks` is the project if the command line
+/// names that and not a graph. Also checks the files that the program is to write.
 ///
 /// # Errors
-/// Reports the diagnostics and returns the exit status if a check, the mapping, the build or the
-/// start of the program fails.
-pub(super) fn run(
+/// Reports the diagnostics and returns the exit status if the network has errors, if the hosts
+/// cannot be read, or if an output of the program cannot be written.
+pub(super) fn launched(
     args: &RunArgs,
-    project_of_ranks: Option<Project>,
+    project_of_ranks: Option<&Project>,
     session: &mut Session<'_>,
-) -> Outcome<Exit> {
+) -> Outcome<Launched> {
     let has_graph = project_of_ranks.is_none();
     let how = how(args, has_graph);
     let (network, onto) = match has_graph {
@@ -136,6 +142,24 @@ pub(super) fn run(
         }
     };
     outputs::check(args, session)?;
+    Ok(Launched { network, onto, how })
+}
+
+/// Builds and runs the program under a launcher. `project_of_ranks` is the project if the command
+/// line names that and not a graph. Blocks until the program ends. With `--dry-run`, `--no-run` or
+/// `--no-build`, writes the launch files but does not run the program.
+///
+/// # Errors
+/// Reports the diagnostics and returns the exit status if a check, the mapping, the build or the
+/// start of the program fails.
+pub(super) fn run(
+    args: &RunArgs,
+    project_of_ranks: Option<Project>,
+    session: &mut Session<'_>,
+    launched: Launched,
+) -> Outcome<Exit> {
+    let Launched { network, onto, how } = launched;
+    let has_graph = project_of_ranks.is_none();
     let (project, doubts) = find_project(args, session, project_of_ranks, &network)?;
     has_link(session, &project)?;
     ranks::rank_argument(args, session, &project, &network, None)?;
@@ -157,7 +181,14 @@ pub(super) fn run(
     // The launch files are rendered before the build, which may take minutes, so that their errors
     // are reported first.
     let expected = absolute(&mpi.program(&project, args.optimised()));
-    let mut files = launch_files(args, session, mapped, &project, &expected, asked, None)?;
+    let mut files = launch_files(
+        args,
+        session,
+        mapped,
+        Some((&project, &expected)),
+        asked,
+        None,
+    )?;
     let target = mpi.target(&project);
     let build_for = Some((&*mpi.compiler, &*target));
     let program = match args.no_build {
@@ -186,12 +217,19 @@ pub(super) fn run(
             Ok(job) => job,
             Err(error) => return ended(session, &folder, Err(error)),
         };
-        let files = launch_files(args, session, mapped, &project, &own, asked, Some(&job))?;
+        let files = launch_files(
+            args,
+            session,
+            mapped,
+            Some((&project, &own)),
+            asked,
+            Some(&job),
+        )?;
         output::write_quietly(session, &files)?;
         return start(session, &mpi, &job);
     }
     if own != expected {
-        files = launch_files(args, session, mapped, &project, &own, asked, None)?;
+        files = launch_files(args, session, mapped, Some((&project, &own)), asked, None)?;
     }
     output::write_quietly(session, &files)?;
     let script = folder.join(SCRIPT);
@@ -218,7 +256,7 @@ fn is_reported(project: &Project, mapped: &Mapped) -> bool {
 ///
 /// # Errors
 /// As for [`Job::ended`].
-fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
+pub(super) fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
     let script = job.folder().join(SCRIPT);
     session.flush();
     let mut command = match supervisor::command("sh".as_ref(), Bound::Tree) {
@@ -239,7 +277,7 @@ fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
 /// # Errors
 /// Reports the diagnostics and returns the exit status if the mapping cannot be read or does not
 /// fit, or as for [`Session::plan`].
-fn mapped(
+pub(super) fn mapped(
     args: &RunArgs,
     session: &mut Session<'_>,
     (network, has_graph): (Verified, bool),
@@ -282,25 +320,27 @@ fn absolute(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Returns the launch files that start the program. They are not written.
+/// Returns the launch files that start the program. They are not written. `of_project` is the
+/// project with the path of its program, or `None` if all programs are named in the graph.
 ///
 /// # Errors
 /// Reports the diagnostics and returns [`Exit::Usage`] if an argument is not UTF-8, and
 /// [`Exit::Plugin`] if an emitter fails. Returns the status of [`Session::unless_denied`] if a
 /// level makes a warning an error.
-fn launch_files(
+pub(super) fn launch_files(
     args: &RunArgs,
     session: &mut Session<'_>,
     (mapped, platform): (&Mapped, Option<&Hardware>),
-    project: &Project,
-    program: &str,
+    of_project: Option<(&Project, &str)>,
     (options, folder): (&BTreeMap<String, String>, &Path),
     job: Option<&Job>,
 ) -> Outcome<Files> {
     let own = job.map_or(folder, Job::folder);
     let mut files = Files::new();
     let mut options = options.clone();
-    options.insert("program".to_owned(), program.to_owned());
+    if let Some((_, program)) = of_project {
+        options.insert("program".to_owned(), program.to_owned());
+    }
     let mut words = Vec::new();
     for arg in &args.args {
         let Some(arg) = arg.to_str() else {
@@ -317,7 +357,8 @@ fn launch_files(
     if !words.is_empty() {
         options.insert("args".to_owned(), words.join(" "));
     }
-    describe(&mut options, Some(project), mapped, own, &mut files);
+    let project = of_project.map(|(project, _)| project);
+    describe(&mut options, project, mapped, own, &mut files);
     if args.prefix {
         options.insert("label".to_owned(), "yes".to_owned());
     }

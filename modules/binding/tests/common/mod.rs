@@ -45,6 +45,7 @@ pub(crate) fn launch(os_processes: &[(&str, &[u32], u32)]) -> Launch {
     let one = |(host, cores, processes): &(&str, &[u32], u32)| OsProcess {
         host: Some(host.to_string()).filter(|h| !h.is_empty()),
         cores: cores.to_vec(),
+        program: None,
         processes: *processes,
     };
     Launch {

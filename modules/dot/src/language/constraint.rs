@@ -45,6 +45,7 @@ impl Constraints {
                     (Some(()), Key::Host) => Some(Constraint::Host(value)),
                     (Some(()), Key::Colocate) => Some(Constraint::Colocate(value)),
                     (Some(()), Key::Separate) => Some(Constraint::Separate(value)),
+                    (Some(()), Key::Program) => Some(Constraint::Program(value)),
                     _ => None,
                 }
             }

@@ -27,6 +27,8 @@ pub(crate) enum Key {
     OsProcess,
     Colocate,
     Separate,
+    /// `program=`: executable of the processes.
+    Program,
     Hold,
     Whole,
     Prefer,
@@ -158,6 +160,12 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
         Key::Separate,
         &[Element::Node, Element::Cluster],
     ),
+    (
+        "program",
+        "",
+        Key::Program,
+        &[Element::Node, Element::Cluster],
+    ),
     ("hold", "", Key::Hold, &[Element::Node]),
     ("whole", "", Key::Whole, &[Element::Cluster]),
     ("prefer", "", Key::Prefer, &[Element::Cluster]),
@@ -263,6 +271,7 @@ impl Key {
             Key::PortName => 33,
             Key::Use => 34,
             Key::For => 35,
+            Key::Program => 36,
             Key::Level(_)
             | Key::Sizes
             | Key::Kinds

@@ -172,7 +172,12 @@ fn of_processes(reading: &Reading<'_>, explicit: &Explicit) -> HashMap<u32, Attr
         };
         let of_module = matches!(
             key,
-            Key::Replicas | Key::Host | Key::OsProcess | Key::Colocate | Key::Separate
+            Key::Replicas
+                | Key::Host
+                | Key::OsProcess
+                | Key::Colocate
+                | Key::Separate
+                | Key::Program
         );
         let fits = key.is_of_special_node() || (flags & INCLUDED != 0 && of_module);
         if !fits && key != Key::Bundle {

@@ -130,12 +130,14 @@ impl Check<'_> {
                         .to_owned()
                 });
             }
-            if let Constraint::Host(name) | Constraint::Colocate(name) | Constraint::Separate(name) =
-                &decl.constraint
+            if let Constraint::Host(name)
+            | Constraint::Colocate(name)
+            | Constraint::Separate(name)
+            | Constraint::Program(name) = &decl.constraint
                 && name.is_empty()
             {
                 self.part(decl.span, |_| {
-                    "a constraint has an empty name of a host or a group".to_owned()
+                    "a constraint has an empty name of a host, a group or a program".to_owned()
                 });
             }
             let of_module = matches!(decl.constraint, Constraint::Whole | Constraint::Prefer(_));

@@ -339,6 +339,7 @@ impl Reader<'_> {
         stated.extend(constraint.osprocess.map(Constraint::OsProcess));
         stated.extend(constraint.colocate.map(Constraint::Colocate));
         stated.extend(constraint.separate.map(Constraint::Separate));
+        stated.extend(constraint.program.map(Constraint::Program));
         let hold = constraint.hold;
         stated.extend(hold.map(|(least, most)| Constraint::Hold { least, most }));
         stated.extend(constraint.whole.filter(|w| *w).map(|_| Constraint::Whole));
@@ -350,8 +351,8 @@ impl Reader<'_> {
                 Diagnostic::error(MALFORMED, "a constraint must have exactly one rule")
                     .at(at, "")
                     .help(
-                        "give one of `host`, `osprocess`, `colocate`, `separate`, `hold`, `whole`, \
-                         `prefer`",
+                        "give one of `host`, `osprocess`, `colocate`, `separate`, `program`, `hold`, \
+                         `whole`, `prefer`",
                     ),
             );
             return;

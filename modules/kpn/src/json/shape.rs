@@ -130,6 +130,7 @@ pub(super) struct ConstraintJson<'a> {
     pub(super) osprocess: Option<u32>,
     pub(super) colocate: Option<String>,
     pub(super) separate: Option<String>,
+    pub(super) program: Option<String>,
     pub(super) hold: Option<(u32, u32)>,
     pub(super) whole: Option<bool>,
     pub(super) prefer: Option<f64>,

@@ -7,7 +7,8 @@ use crate::bundles;
 use crate::controls;
 use crate::declared::{BundleKind, Constraint, ConstraintTarget, Direction, Flow};
 use crate::mapping::{Binding, Mapping};
-use crate::network::{ChannelId, Joined, Network, PortId};
+use crate::network::{ChannelId, Joined, Network, PortId, ProcessId};
+use crate::programs;
 use crate::source::{Source, Span};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -260,14 +261,23 @@ enum Requirement<'a> {
     OsProcess(u32),
     Colocate(&'a str),
     Separate(&'a str),
+    Program(&'a str),
     Hold(u32, u32),
     Whole(bool),
     Prefer(f64),
 }
 
 fn constraints(network: &Network) -> impl Iterator<Item = ConstraintJson<'_>> {
-    network.constraints.iter().map(move |constraint| {
+    let programs = match programs::has_any(network) {
+        true => programs::constraints(network),
+        false => Vec::new(),
+    };
+    let all = network.constraints.iter().enumerate();
+    all.map(move |(index, constraint)| {
         let declared = &constraint.declared;
+        // The program of a module does not hold for processes with a program of their own.
+        let is_program = matches!(declared.constraint, Constraint::Program(_));
+        let holds = |p: &&ProcessId| !is_program || programs[p.index()] == Some(index);
         // All other constraints apply to the processes that the module had when it was resolved.
         let module = match (declared.target, &declared.constraint) {
             (ConstraintTarget::Module(m), Constraint::Whole | Constraint::Prefer(_)) => {
@@ -275,7 +285,7 @@ fn constraints(network: &Network) -> impl Iterator<Item = ConstraintJson<'_>> {
             }
             _ => None,
         };
-        let processes = constraint.processes.iter();
+        let processes = constraint.processes.iter().filter(holds);
         let names = || processes.map(|&p| network.process_name(p)).collect();
         ConstraintJson {
             processes: module.is_none().then(names),
@@ -285,6 +295,7 @@ fn constraints(network: &Network) -> impl Iterator<Item = ConstraintJson<'_>> {
                 Constraint::OsProcess(number) => Requirement::OsProcess(*number),
                 Constraint::Colocate(group) => Requirement::Colocate(group),
                 Constraint::Separate(group) => Requirement::Separate(group),
+                Constraint::Program(program) => Requirement::Program(program),
                 Constraint::Hold { least, most } => Requirement::Hold(*least, *most),
                 Constraint::Whole => Requirement::Whole(true),
                 Constraint::Prefer(traffic) => Requirement::Prefer(*traffic),
