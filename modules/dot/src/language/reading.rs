@@ -231,6 +231,7 @@ impl<'a> Reading<'a> {
     pub(super) fn computed(&mut self, text: &str, place: Place, bound: &[(&str, i64)]) -> Computed {
         let operators = ['+', '*', '/', '%', '^', '('];
         let mut result = String::with_capacity(text.len());
+        let before = self.evaluated;
         for part in parts(text) {
             let expression = &text[part.clone()];
             let is_word = is_name(expression);
@@ -256,6 +257,10 @@ impl<'a> Reading<'a> {
                     return Computed::Nothing;
                 }
             };
+            // `4-1` is a malformed range, not a difference.
+            if parsed.names().is_empty() && !expression.contains(operators) {
+                return Computed::Plain;
+            }
             self.evaluated += 1;
             let scope = self.scope as usize;
             let value = self.sizes.value(scope, expression, place, &parsed, bound);
@@ -268,7 +273,10 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        Computed::Text(result)
+        match self.evaluated == before {
+            true => Computed::Plain,
+            false => Computed::Text(result),
+        }
     }
 
     /// Returns the symbol of an attribute's value, which is added to the names. Returns `None`,
