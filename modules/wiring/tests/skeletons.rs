@@ -9,7 +9,6 @@ use built_in::BUILT_IN;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::infer::infer;
-use graphmap_kpn::names::Names;
 use graphmap_kpn::network::{Network, Verified};
 use graphmap_kpn::verify::verify;
 use graphmap_wiring::attributes::AttributeModel;

@@ -215,11 +215,11 @@ impl Reading<'_> {
         for (number, stated) in by_element(&mut of_nodes) {
             let node = node_id(number);
             let flags = self.flags[number as usize];
-            let users = stated.iter().filter(|s| matches!(s.1, Key::User(_)));
+            let mut users = stated.iter().filter(|s| matches!(s.1, Key::User(_)));
             if flags & PORT != 0 {
                 let ports = &self.out.ports;
                 let port = ports.binary_search_by_key(&node, |port| port.node);
-                if let (Ok(port), Some((.., attribute))) = (port, users.last()) {
+                if let (Ok(port), Some((.., attribute))) = (port, users.next()) {
                     self.of_module_port(attribute, ports[port].span);
                 }
                 continue;
