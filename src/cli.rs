@@ -47,6 +47,7 @@ mod skeletons;
 mod summary;
 mod supervised;
 mod supervisor;
+mod tables;
 mod talk;
 mod update;
 mod vendor;

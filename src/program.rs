@@ -4,9 +4,11 @@ mod build;
 mod cargo;
 mod compiler;
 mod passed_mapping;
+mod passed_tables;
 mod run;
 mod sources;
 mod supervise;
+mod temporary_file;
 
 #[cfg(feature = "cli")]
 pub(crate) use build::{Build, Failed};
@@ -14,6 +16,8 @@ pub(crate) use build::{Build, Failed};
 pub(crate) use cargo::not_there as cargo_not_there;
 #[cfg(feature = "cli")]
 pub(crate) use passed_mapping::PassedMapping;
+#[cfg(feature = "cli")]
+pub(crate) use passed_tables::PassedTables;
 #[cfg(feature = "cli")]
 pub(crate) use run::no_project;
 pub use run::{Run, run};

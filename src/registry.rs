@@ -51,7 +51,8 @@ impl Registry {
             .pass(weights::Weights)
             .emitter(graphmap_view::dot::MappedDot)
             .emitter(graphmap_view::svg::Svg)
-            .emitter(graphmap_wiring::emitters::ModelEmitter);
+            .emitter(graphmap_wiring::emitters::ModelEmitter)
+            .emitter(graphmap_wiring::tables::TablesEmitter);
         for emitter in graphmap_wiring::emitters::built_in(&skeletons::BUILT_IN) {
             registry = registry.emitter(emitter);
         }

@@ -2,6 +2,7 @@
 
 use crate::levels::{self, Lint, LintLevels};
 use clap::{Args, ValueEnum};
+use graphmap_kpn::arguments::{self, GivenArgument};
 use graphmap_kpn::level::Level;
 use graphmap_kpn::sizes;
 use std::path::PathBuf;
@@ -136,6 +137,16 @@ pub(crate) struct GraphArgs {
         help_heading = "Input"
     )]
     pub(crate) sizes: Vec<(String, i64)>,
+    /// Replace an argument of a process, or of all processes of a kind, for this run, such as
+    /// `worker.seed=7`
+    #[arg(
+        short = 'A',
+        long = "argument",
+        value_name = "NAME.PARAMETER=VALUE",
+        value_parser = arguments::given,
+        help_heading = "Input"
+    )]
+    pub(crate) arguments: Vec<GivenArgument>,
     /// Search included files in this folder, after the folder of the file that includes them
     #[arg(
         short = 'I',

@@ -7,7 +7,7 @@ use super::graph_format::format_of;
 use super::run::hosts;
 use super::run::project::link_helps;
 use super::session::{Outcome, Session};
-use super::{graph_file, output, paths, ranks, shown_plan};
+use super::{graph_file, output, paths, ranks, shown_plan, tables};
 use crate::codes;
 use args::PartitionArgs;
 use graphmap_binding::command::Launcher;
@@ -84,10 +84,13 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
                     .help("or name another program with `--set program=PATH`"),
             );
         }
+        let network = plan.mapped.network();
+        let project_tables =
+            tables::of_project(session, &args.file, &args.graph, network, project.as_ref())?;
         hosts::describe(
             &mut options,
             project.as_ref(),
-            &plan.mapped,
+            (&plan.mapped, project_tables.as_deref()),
             folder,
             &mut files,
         );

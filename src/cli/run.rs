@@ -30,8 +30,8 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::programs::has_any;
 use graphmap_wiring::project::Project;
 use prefix::Prefixed;
-use program::{build, ended, mapping_of_file, passed_mapping};
-use project::{find_project, unasked};
+use program::{build, ended, mapping_of_file, passed_mapping, passed_tables};
+use project::{Ready, find_project, unasked};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::Command;
@@ -61,13 +61,27 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         .map(|mapping| passed_mapping(session, &mapping))
         .transpose()?;
     outputs::check(args, session)?;
-    let (project, doubts) = find_project(args, session, ranks_project, &network)?;
+    let Ready {
+        project,
+        doubts,
+        built,
+        tables,
+    } = find_project(args, session, ranks_project, &network)?;
+    let passed_tables = tables.map(|tables| passed_tables(session, &tables));
+    let passed_tables = passed_tables.transpose()?;
     let ranks = ranks::rank_argument(args, session, &project, &network, ranks)?;
     if args.no_build {
         unasked(args, session, doubts);
         return Ok(Exit::Ok);
     }
-    let program = build(args, session, &network, &project, doubts, None)?;
+    let program = build(
+        args,
+        session,
+        built.as_ref().unwrap_or(&network),
+        &project,
+        doubts,
+        None,
+    )?;
     session.unless_denied()?;
     if args.no_run {
         return Ok(Exit::Ok);
@@ -92,6 +106,9 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     };
     if let Some(passed_mapping) = &passed_mapping {
         passed_mapping.set_environment(&mut command);
+    }
+    if let Some(passed_tables) = &passed_tables {
+        passed_tables.set_environment(&mut command);
     }
     if args.prefix {
         let count = prefixed(args, os_processes.as_deref());

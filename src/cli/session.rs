@@ -99,6 +99,17 @@ impl<'t> Session<'t> {
         self.diagnostics.append(taken);
     }
 
+    /// Runs a step, and drops the warnings and notes that it adds.
+    pub(crate) fn only_errors<T>(&mut self, step: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::take(&mut self.diagnostics);
+        let value = step(self);
+        let added = std::mem::replace(&mut self.diagnostics, before);
+        let is_error = |one: &Diagnostic| one.severity == Severity::Error;
+        self.diagnostics
+            .append(added.filter_map(|one| is_error(&one).then_some(one)));
+        value
+    }
+
     /// Adds a diagnostic that ends the command with `exit`. Always returns `exit` as an error.
     pub(crate) fn fail<T>(&mut self, exit: Exit, diagnostic: Diagnostic) -> Outcome<T> {
         self.report(diagnostic);
@@ -199,6 +210,10 @@ impl<'t> Session<'t> {
                 bytes,
             };
             let result = include::read(s.registry, text, &options, &mut s.sources, picture);
+            let result = result.map(|(mut declared, found)| {
+                declared.given.clone_from(&graph.arguments);
+                (declared, found)
+            });
             if let Ok((declared, _)) = &result {
                 let unknown = s.levels.set_graph_levels(&declared.levels);
                 s.report_all(unknown);

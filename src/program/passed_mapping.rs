@@ -1,14 +1,9 @@
 //! Passes a mapping to the program of a network.
 
+use super::temporary_file::TemporaryFile;
 use graphmap_kpn::mapping::{Binding, Mapping};
-use std::fs;
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io;
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Number of files that this OS process has made. Several runs may be active at the same time.
-static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// Mapping in the form that the runtime reads.
 pub(crate) struct PassedMapping {
@@ -26,14 +21,14 @@ impl PassedMapping {
         let numbers: Vec<u32> = mapping.numbers().collect();
         let text = graphmap_wiring::sequence::encode(&numbers);
         let cores = cores(mapping.bindings.values().as_slice());
-        TemporaryFile::new(&text).map(|file| PassedMapping { file, cores })
+        TemporaryFile::new("mapping", &text).map(|file| PassedMapping { file, cores })
     }
 
     /// Sets the environment variables by which the runtime of a program finds the mapping:
     /// `GRAPHMAP_MAPPING`, and `GRAPHMAP_CORES` if all OS processes have cores on one host. Removes
     /// `GRAPHMAP_PLACEMENT` and `GRAPHMAP_PLACED`, which are for another form of mapping.
     pub(crate) fn set_environment(&self, command: &mut Command) {
-        command.env("GRAPHMAP_MAPPING", &self.file.0);
+        command.env("GRAPHMAP_MAPPING", self.file.path());
         if let Some(cores) = &self.cores {
             command.env("GRAPHMAP_CORES", cores);
         }
@@ -53,33 +48,6 @@ fn cores(bindings: &[Binding]) -> Option<String> {
     };
     let all: Vec<String> = bindings.iter().map(list).collect();
     bindings.iter().all(named).then(|| all.join(" "))
-}
-
-/// File that is deleted on drop.
-struct TemporaryFile(PathBuf);
-
-impl TemporaryFile {
-    fn new(text: &str) -> io::Result<TemporaryFile> {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("graphmap-mapping-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // Deletes a file of an earlier run. `create_new` does not follow a link made by another
-        // user.
-        let _ = fs::remove_file(&path);
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)?;
-        let file_of_ours = TemporaryFile(path);
-        file.write_all(text.as_bytes())?;
-        Ok(file_of_ours)
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::build::Build;
 use super::passed_mapping::PassedMapping;
+use super::passed_tables::PassedTables;
 use super::sources;
 use super::supervise::Unsupervised;
 use crate::codes;
@@ -10,8 +11,10 @@ use crate::skeletons::BUILT_IN;
 use crate::write;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::Mapped;
+use graphmap_kpn::network::Verified;
 use graphmap_wiring::project::Project;
 use graphmap_wiring::skeleton::Skeletons;
+use graphmap_wiring::tables::tables;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -27,6 +30,10 @@ pub struct Run {
     /// Additional environment variables of the program. The options of `graphmap run` set
     /// `GRAPHMAP_STATS`, `GRAPHMAP_LINK` and others.
     pub environment: Vec<(OsString, OsString)>,
+    /// Network that the program is built for, if the mapping is for the same graph with other
+    /// sizes. The program then reads the other processes and channels at start, and neither changes
+    /// nor is built again.
+    pub built: Option<Verified>,
 }
 
 impl Default for Run {
@@ -35,6 +42,7 @@ impl Default for Run {
             release: true,
             args: Vec::new(),
             environment: Vec::new(),
+            built: None,
         }
     }
 }
@@ -43,7 +51,8 @@ impl Default for Run {
 /// Blocks until the program ends.
 ///
 /// `graphmap new` makes the project. The mapping decides how many OS processes run, and which of
-/// them runs each process. The program inherits standard input, output and error.
+/// them runs each process. With [`Run::built`], the program is built for that network, and runs
+/// another one of the same graph. The program inherits standard input, output and error.
 ///
 /// The exit code of the program is 0 if the network ended, 6 if it was blocked, and 7 if an OS
 /// process was lost. It is 8 if a channel would have grown beyond its limit. All other exit codes
@@ -51,7 +60,8 @@ impl Default for Run {
 ///
 /// # Errors
 /// Returns an error if there is no project or its `Cargo.toml` or skeletons cannot be read, if it
-/// requires another version of the runtime, if its files cannot be written, if it cannot be built,
+/// requires another version of the runtime, if it has no code for a process or port of the mapping's
+/// network, if its files cannot be written, if it cannot be built,
 /// or if the program cannot be started. Errors of the compiler have positions in the user's files
 /// if possible. A program that fails is not an error: the result has its exit status.
 pub fn run(
@@ -60,7 +70,7 @@ pub fn run(
     how: &Run,
 ) -> Result<Diagnosed<ExitStatus>, Error> {
     let graph = graph.as_ref();
-    let network = mapped.network();
+    let network = how.built.as_ref().unwrap_or(mapped.network());
     let mut sources = network.sources.clone();
     let fail = |found: Diagnostics| Error::new(found, &network.sources);
     let project = Project::find(graph)
@@ -70,6 +80,13 @@ pub fn run(
     let skeletons = match &project.skeletons {
         Some(folder) => Skeletons::with_folder(&BUILT_IN, folder).map_err(fail)?,
         None => Skeletons::built_in(&BUILT_IN),
+    };
+    let tables = match &how.built {
+        Some(built) => Some(
+            tables(mapped.network(), built, &skeletons)
+                .map_err(|failed| Error::new(failed, &mapped.network().sources))?,
+        ),
+        None => None,
     };
     let mut found = Diagnostics::new();
     let regenerated = project
@@ -104,6 +121,11 @@ pub fn run(
         .args(&how.args)
         .env("GRAPHMAP_OS_PROCESSES", os_processes.to_string());
     passed_mapping.set_environment(&mut command);
+    let passed_tables = tables.as_deref().map(PassedTables::new).transpose();
+    let passed_tables = passed_tables.map_err(cannot)?;
+    if let Some(passed_tables) = &passed_tables {
+        passed_tables.set_environment(&mut command);
+    }
     let environment = how.environment.iter();
     command.envs(environment.map(|(name, value)| (name, value)));
     let status = command.status().map_err(cannot)?;

@@ -138,6 +138,16 @@ fn a_network_of_today_is_read_to_itself() {
 }
 
 #[test]
+fn arguments_of_today_are_read() {
+    let old = parsed(&today("network-1-arguments.json"));
+    let args = "arguments-1.dot --emit json=-";
+    has(&network(with_all(), args), &old, "network");
+    let args = "network-1-arguments.json --emit json=-";
+    let new = without_places(network(with_all(), args));
+    has(&new, &without_places(old), "network");
+}
+
+#[test]
 fn a_drawing_in_the_spellings_of_the_thesis_means_the_same() {
     let modern = "digraph thesis {
         manager;
@@ -674,6 +684,7 @@ fn the_book_lists_the_newest_versions() {
         ("network as JSON", json::VERSION),
         ("`mapping.json`", graphmap_binding::mapping_json::VERSION),
         ("synthetic platform", graphmap_platform::synthetic::VERSION),
+        ("tables of a program", graphmap_wiring::tables::VERSION),
         ("request and reply of a plug-in", graphmap_plugin::PROTOCOL),
     ] {
         let mut rows = page

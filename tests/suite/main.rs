@@ -8,6 +8,7 @@ mod skeletons;
 
 mod advice;
 mod architecture;
+mod arguments;
 mod attributes;
 mod book;
 mod checks;
@@ -55,6 +56,7 @@ mod programs;
 mod ranks_on_hosts;
 mod ranks_placed;
 mod runtime_sources;
+mod sizes_of_runs;
 mod tutorial;
 mod view;
 mod wiring;

@@ -14,14 +14,21 @@ use graphmap_runtime as rt;
 // kind "helper": flow_input "tasks" "u64", flow_output "answers" "types::Answer", input "start" "types::Start"
 // kind "clerk": flow_select "answers" "types::Answer"
 
-/// Workers of the farm.
+/// Workers of the farm in the graph.
+#[deprecated = "call `workers()`: the network that runs may have another size"]
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub const WORKERS: usize = 3;
+
+/// Workers of the farm in the network that runs.
+#[allow(dead_code, reason = "for use in the functions of processes")]
+pub fn workers() -> usize {
+    rt::size("WORKERS", 3)
+}
 
 /// Returns the part of `items` items, numbered from 0, that a worker has if all share them evenly.
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub fn part(worker: usize, items: usize) -> std::ops::Range<usize> {
-    let start = |worker: usize| worker * (items / WORKERS) + worker.min(items % WORKERS);
+    let start = |worker: usize| worker * (items / workers()) + worker.min(items % workers());
     start(worker)..start(worker + 1)
 }
 
@@ -138,10 +145,18 @@ pub fn network() -> rt::Network {
     );
     net.place(clerk, "12", "14");
 
-    // The byte format of the tokens of each type.
-    net.payload(rt::format_of!(u64));
-    net.payload(rt::format_of!(types::Answer));
-    net.payload(rt::format_of!(types::Start));
+    // The types of tokens, with the byte format and the default of each.
+    net.tokens::<u64>("u64", rt::format_of!(u64), rt::default_of!(u64));
+    net.tokens::<types::Answer>(
+        "types::Answer",
+        rt::format_of!(types::Answer),
+        rt::default_of!(types::Answer),
+    );
+    net.tokens::<types::Start>(
+        "types::Start",
+        rt::format_of!(types::Start),
+        rt::default_of!(types::Start),
+    );
 
     // foreman.tasks -> staff.tasks
     net.flow_channels::<u64>(rt::Channels {

@@ -16,15 +16,22 @@ use graphmap_runtime as rt;
 // kind "outTask": input "in" "types::Task", output "outreq" "types::Request", output "out" "types::Task"
 // kind "inResult": output "out" "types::Strip", input "in" "types::Strip"
 
-/// Links of the chain.
+/// Links of the chain in the graph.
+#[deprecated = "call `length()`: the network that runs may have another size"]
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub const LENGTH: usize = 4;
+
+/// Links of the chain in the network that runs.
+#[allow(dead_code, reason = "for use in the functions of processes")]
+pub fn length() -> usize {
+    rt::size("LENGTH", 4)
+}
 
 /// Returns the links before and after a link, numbered from 0. There is none beyond the ends.
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub fn neighbours(link: usize) -> (Option<usize>, Option<usize>) {
     let next = link + 1;
-    (link.checked_sub(1), (next < LENGTH).then_some(next))
+    (link.checked_sub(1), (next < length()).then_some(next))
 }
 
 /// The ports of `manager`, declared at farm.dot:10:5.
@@ -215,10 +222,22 @@ pub fn network() -> rt::Network {
     net.inside(out_task, "1+1*4");
     net.inside(in_result, "1+1*4");
 
-    // The byte format of the tokens of each type.
-    net.payload(rt::format_of!(types::Task));
-    net.payload(rt::format_of!(types::Strip));
-    net.payload(rt::format_of!(types::Request));
+    // The types of tokens, with the byte format and the default of each.
+    net.tokens::<types::Task>(
+        "types::Task",
+        rt::format_of!(types::Task),
+        rt::default_of!(types::Task),
+    );
+    net.tokens::<types::Strip>(
+        "types::Strip",
+        rt::format_of!(types::Strip),
+        rt::default_of!(types::Strip),
+    );
+    net.tokens::<types::Request>(
+        "types::Request",
+        rt::format_of!(types::Request),
+        rt::default_of!(types::Request),
+    );
 
     // manager.put.out -> inTask.in
     net.channels::<types::Task>(rt::Channels {

@@ -169,8 +169,12 @@ pub fn network() -> rt::Network {
     net.inside(load, "15+1*16");
     net.inside(stage, "15+0*4+1*16");
 
-    // The byte format of the tokens of each type.
-    net.payload(rt::format_of!(types::Sample));
+    // The types of tokens, with the byte format and the default of each.
+    net.tokens::<types::Sample>(
+        "types::Sample",
+        rt::format_of!(types::Sample),
+        rt::default_of!(types::Sample),
+    );
 
     // source.out -> load.in
     net.channels::<types::Sample>(rt::Channels {

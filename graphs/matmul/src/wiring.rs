@@ -110,9 +110,17 @@ pub fn network() -> rt::Network {
     net.modules("row", rt::Names::Numbered("cluster_row", "1+1*4"), "0+0*4");
     net.inside(cell, "1+0*4+1*4");
 
-    // The byte format of the tokens of each type.
-    net.payload(rt::format_of!(types::Pair));
-    net.payload(rt::format_of!(types::Block));
+    // The types of tokens, with the byte format and the default of each.
+    net.tokens::<types::Pair>(
+        "types::Pair",
+        rt::format_of!(types::Pair),
+        rt::default_of!(types::Pair),
+    );
+    net.tokens::<types::Block>(
+        "types::Block",
+        rt::format_of!(types::Block),
+        rt::default_of!(types::Block),
+    );
 
     // source.out -> cell.start
     net.channels::<types::Pair>(rt::Channels {

@@ -12,15 +12,22 @@ use graphmap_runtime as rt;
 // kind "sieve": input "in" "u64", output "out" "u64", output "prime" "u64"
 // kind "collect": gather "in" "u64"
 
-/// Links of the chain.
+/// Links of the chain in the graph.
+#[deprecated = "call `length()`: the network that runs may have another size"]
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub const LENGTH: usize = 100;
+
+/// Links of the chain in the network that runs.
+#[allow(dead_code, reason = "for use in the functions of processes")]
+pub fn length() -> usize {
+    rt::size("LENGTH", 100)
+}
 
 /// Returns the links before and after a link, numbered from 0. There is none beyond the ends.
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub fn neighbours(link: usize) -> (Option<usize>, Option<usize>) {
     let next = link + 1;
-    (link.checked_sub(1), (next < LENGTH).then_some(next))
+    (link.checked_sub(1), (next < length()).then_some(next))
 }
 
 /// The ports of `generate`, declared at sieve.dot:9:5.
@@ -104,8 +111,8 @@ pub fn network() -> rt::Network {
     );
     net.place(collect, "12", "14");
 
-    // The byte format of the tokens of each type.
-    net.payload(rt::format_of!(u64));
+    // The types of tokens, with the byte format and the default of each.
+    net.tokens::<u64>("u64", rt::format_of!(u64), rt::default_of!(u64));
 
     // generate.out -> sieve.in
     net.channels::<u64>(rt::Channels {

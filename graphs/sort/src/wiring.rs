@@ -180,8 +180,8 @@ pub fn network() -> rt::Network {
     net.inside(merge, "0 1 3 4 2 5 6");
     net.inside(sort, "3+0*2+1*4");
 
-    // The byte format of the tokens of each type.
-    net.payload(rt::format_of!(u64));
+    // The types of tokens, with the byte format and the default of each.
+    net.tokens::<u64>("u64", rt::format_of!(u64), rt::default_of!(u64));
 
     // source.out -> split.in
     net.channels::<u64>(rt::Channels {

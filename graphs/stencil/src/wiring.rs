@@ -13,24 +13,38 @@ use graphmap_runtime as rt;
 // kind "block": input "start" "types::Block", output "result" "types::Block", output "east" "types::Rim", input "from_west" "types::Rim", input "from_east" "types::Rim", output "west" "types::Rim", output "south" "types::Rim", input "from_north" "types::Rim", input "from_south" "types::Rim", output "north" "types::Rim"
 // kind "sink": gather "in" "types::Block"
 
-/// Rows of the grid.
+/// Rows of the grid in the graph.
+#[deprecated = "call `rows()`: the network that runs may have another size"]
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub const ROWS: usize = 4;
 
-/// Columns of the grid.
+/// Rows of the grid in the network that runs.
+#[allow(dead_code, reason = "for use in the functions of processes")]
+pub fn rows() -> usize {
+    rt::size("ROWS", 4)
+}
+
+/// Columns of the grid in the graph.
+#[deprecated = "call `columns()`: the network that runs may have another size"]
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub const COLUMNS: usize = 4;
+
+/// Columns of the grid in the network that runs.
+#[allow(dead_code, reason = "for use in the functions of processes")]
+pub fn columns() -> usize {
+    rt::size("COLUMNS", 4)
+}
 
 /// Returns the row and column of a cell, all numbered from 0.
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub fn place(cell: usize) -> (usize, usize) {
-    (cell / COLUMNS, cell % COLUMNS)
+    (cell / columns(), cell % columns())
 }
 
 /// Returns the cell at a row and a column, if it is inside the grid.
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub fn cell(row: usize, column: usize) -> Option<usize> {
-    (row < ROWS && column < COLUMNS).then_some(row * COLUMNS + column)
+    (row < rows() && column < columns()).then_some(row * columns() + column)
 }
 
 /// Returns the neighbours of a cell: above, below, left, right.
@@ -165,9 +179,17 @@ pub fn network() -> rt::Network {
     net.modules("row", rt::Names::Numbered("cluster_row", "1+1*4"), "0+0*4");
     net.inside(block, "1+0*4+1*4");
 
-    // The byte format of the tokens of each type.
-    net.payload(rt::format_of!(types::Block));
-    net.payload(rt::format_of!(types::Rim));
+    // The types of tokens, with the byte format and the default of each.
+    net.tokens::<types::Block>(
+        "types::Block",
+        rt::format_of!(types::Block),
+        rt::default_of!(types::Block),
+    );
+    net.tokens::<types::Rim>(
+        "types::Rim",
+        rt::format_of!(types::Rim),
+        rt::default_of!(types::Rim),
+    );
 
     // source.out -> block.start
     net.channels::<types::Block>(rt::Channels {

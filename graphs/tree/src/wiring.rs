@@ -250,10 +250,22 @@ pub fn network() -> rt::Network {
     net.inside(out_task, "1 2 4 5 3 6 7");
     net.inside(in_result, "1 2 4 5 3 6 7");
 
-    // The byte format of the tokens of each type.
-    net.payload(rt::format_of!(types::Task));
-    net.payload(rt::format_of!(types::Count));
-    net.payload(rt::format_of!(types::Request));
+    // The types of tokens, with the byte format and the default of each.
+    net.tokens::<types::Task>(
+        "types::Task",
+        rt::format_of!(types::Task),
+        rt::default_of!(types::Task),
+    );
+    net.tokens::<types::Count>(
+        "types::Count",
+        rt::format_of!(types::Count),
+        rt::default_of!(types::Count),
+    );
+    net.tokens::<types::Request>(
+        "types::Request",
+        rt::format_of!(types::Request),
+        rt::default_of!(types::Request),
+    );
 
     // manager.put.out -> inTask.in
     net.channels::<types::Task>(rt::Channels {

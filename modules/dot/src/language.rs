@@ -40,6 +40,7 @@ use reading::Reading;
 pub(crate) use keeping::{can_be_declared, is_html};
 pub use keys::VERSION;
 
+mod arguments;
 mod attributes;
 mod bundle;
 mod cluster;

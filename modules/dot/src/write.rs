@@ -251,6 +251,19 @@ impl<'n> Printer<'n> {
         if process.mem != 0.0 {
             let _ = write!(text, " mem={}", process.mem);
         }
+        if let Some(parameters) = self.network.parameters.get(&process.kind)
+            && let Some(arguments) = self.network.arguments.get(&id)
+        {
+            let parameters: Vec<String> = parameters.iter().map(ToString::to_string).collect();
+            let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+            let (parameters, arguments) = (parameters.join(", "), arguments.join(", "));
+            let _ = write!(
+                text,
+                " params={} args={}",
+                word(&parameters),
+                word(&arguments)
+            );
+        }
         self.add_kept(&mut text, self.network.attributes.processes.get(id));
         text
     }

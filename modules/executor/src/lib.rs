@@ -77,7 +77,7 @@ pub use options::Options;
 pub use overgrown::Overgrown;
 pub use payload::{DecodeError, Decoder, Encoder, Format, Payload};
 #[doc(hidden)]
-pub use payload::{Known, Probe, Unknown};
+pub use payload::{Defaulted, Known, Probe, Undefaulted, Unknown};
 pub use place::Place;
 pub use sequence::{Sequence, SequenceError};
 #[doc(hidden)]

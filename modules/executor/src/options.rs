@@ -41,6 +41,9 @@ pub struct Options {
     pub profiled: bool,
     #[doc(hidden)]
     pub mapping: Option<Sequence>,
+    /// Text of the tables that replace the tables in the wiring.
+    #[doc(hidden)]
+    pub tables: Option<Arc<str>>,
     /// Hash of the processes that the mapping was made for.
     #[doc(hidden)]
     pub placed: Option<u64>,

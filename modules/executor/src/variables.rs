@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::RunError;
@@ -22,6 +23,9 @@ use crate::trace::{MOST_EVENTS, Trace};
 /// the same limits for input that grows with a graph.
 const MOST_IN_FILE: u64 = 4 << 30;
 const MOST_IN_STREAM: u64 = 256 << 20;
+
+/// First word of tables.
+const TABLES: &str = "graphmap-tables ";
 
 /// Valid sizes of a stack. The same as in `graphmap_fiber::Options`.
 const STACK: RangeInclusive<u64> = 16 << 10..=1 << 30;
@@ -178,8 +182,8 @@ impl Options {
     /// # Errors
     /// Returns [`RunError::Options`] for a value that is not expected, if `GRAPHMAP_MAPPING` and
     /// `GRAPHMAP_PLACEMENT` are both set, or if the mapping file is not a valid sequence.
-    /// Returns [`RunError::File`] if the mapping file cannot be read, is too large, or is not
-    /// UTF-8.
+    /// Returns [`RunError::File`] if the file of the mapping or of the tables cannot be read, is too
+    /// large, or is not UTF-8. The text of the tables is not checked.
     pub fn from_env() -> Result<Self, RunError> {
         Self::from_variables(|name| env::var_os(name))
     }
@@ -196,6 +200,7 @@ impl Options {
                 .ok_or_else(|| wrong(variable.name, &value, variable.expected))?;
         }
         options.mapping = mapping(get("GRAPHMAP_MAPPING"), get("GRAPHMAP_PLACEMENT"))?;
+        options.tables = get("GRAPHMAP_TABLES").map(tables).transpose()?;
         // Without a mapping, there is nothing to compare the hash with.
         options.placed = options.placed.filter(|_| options.mapping.is_some());
         Ok(options)
@@ -336,6 +341,23 @@ fn read_text(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
+/// Returns the text of tables: `value` itself, or the text of the file that it names.
+///
+/// # Errors
+/// Returns [`RunError::File`] if the file cannot be read, is too large, or is not UTF-8.
+fn tables(value: OsString) -> Result<Arc<str>, RunError> {
+    if let Some(text) = value.to_str().filter(|text| text.starts_with(TABLES)) {
+        return Ok(text.into());
+    }
+    let text = read_text(Path::new(&value)).map_err(|error| {
+        let file = value.display();
+        RunError::File(format!(
+            "GRAPHMAP_TABLES={file}: cannot read the tables: {error}"
+        ))
+    })?;
+    Ok(text.into())
+}
+
 fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
     let shown = format!("GRAPHMAP_MAPPING={}", file.display());
     let text = read_text(file)
@@ -457,6 +479,22 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri keeps files away")]
     fn a_mapping_that_is_not_there() {
         let error = parse(&[("GRAPHMAP_MAPPING", "/nowhere/at all")]).unwrap_err();
+        assert!(matches!(error, RunError::File(_)));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri keeps files away")]
+    fn tables_are_a_file_or_the_text_itself() {
+        let text = "graphmap-tables 1;";
+        let of = |value| parse(&[("GRAPHMAP_TABLES", value)]);
+        assert_eq!(of(text).unwrap().tables.as_deref(), Some(text));
+        let name = format!("graphmap-options-{}.tables", std::process::id());
+        let file = env::temp_dir().join(name);
+        std::fs::write(&file, text).unwrap();
+        let read = of(file.to_str().unwrap());
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(read.unwrap().tables.as_deref(), Some(text));
+        let error = of("/nowhere/at all").unwrap_err();
         assert!(matches!(error, RunError::File(_)));
     }
 

@@ -4,6 +4,7 @@
 //! consume [`Verified`] networks.
 
 use crate::arena::{Arena, Id};
+use crate::arguments::{Parameter, ParameterType, Value};
 use crate::declared::{
     BundleKind, Constraint, ConstraintDecl, ConstraintTarget, Direction, Flow, ModuleId, NodeId,
 };
@@ -180,11 +181,13 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
         bundles,
         members,
         constraints,
+        parameters,
+        arguments,
         skeleton,
         types,
         attributes,
     } = network;
-    match dice.below(16) {
+    match dice.below(18) {
         0 => {
             *name = dice.one_of(&["", "a\n\"b"]).to_owned();
             ("network", "name")
@@ -250,6 +253,20 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
                 _ => closed.set(Id::from_index(dice.below(24)), list),
             }
             ("network", "attributes")
+        }
+        16 => {
+            let parameter = Parameter {
+                name: "seed".to_owned(),
+                ty: ParameterType::Bool,
+            };
+            parameters.insert(dice.id(), [parameter].into());
+            ("network", "parameters")
+        }
+        17 => {
+            let values = [Value::Bool(true), Value::Float(f64::NAN)];
+            let value = dice.one_of(&[values[0].clone(), values[1].clone()]);
+            arguments.insert(dice.id(), vec![value]);
+            ("network", "arguments")
         }
         _ => {
             *skeleton = dice.one_of(&[None, Some((String::new(), Span { start: 9, end: 2 }))]);

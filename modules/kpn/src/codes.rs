@@ -33,6 +33,12 @@ pub const TOO_MANY_ATTRIBUTES: Code = Code(243);
 
 /// The expanded graph exceeds a limit: processes, channels, modules, names, or nesting.
 pub const TOO_MANY_REPLICAS: Code = Code(250);
+/// A node has more or fewer arguments than parameters.
+pub const ARGUMENTS_MISMATCH: Code = Code(244);
+/// A parameter has no known type, or an argument is not a value of its type.
+pub const BAD_ARGUMENT: Code = Code(245);
+/// Nodes of a process or processes of a kind have different parameters or arguments.
+pub const PARAMETERS_DIFFER: Code = Code(246);
 /// Both ends of a channel are repeated independently, and `at=` is missing.
 pub const AMBIGUOUS_REPETITION: Code = Code(251);
 /// `step=` has more numbers than the ends share repeated modules.

@@ -8,8 +8,8 @@ use crate::arena::{Arena, Id};
 use crate::attributes::AttributesId;
 use crate::codes;
 use crate::declared::{
-    ChannelExtra, Constraint, ConstraintTarget, Declared, Direction, EndDecl, IncludeDecl,
-    ListedPairs, ModuleDecl, ModuleId, ModulePortDecl, NodeDecl, NodeId,
+    ArgumentsDecl, ChannelExtra, Constraint, ConstraintTarget, Declared, Direction, EndDecl,
+    IncludeDecl, ListedPairs, ModuleDecl, ModuleId, ModulePortDecl, NodeDecl, NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::{Names, Symbol};
@@ -472,6 +472,12 @@ impl<'a> Merging<'a> {
                 node: new.node(port.node),
                 name,
                 ..port.clone()
+            });
+        }
+        for arguments in &part.arguments {
+            declared.arguments.push(ArgumentsDecl {
+                node: new.node(arguments.node),
+                ..arguments.clone()
             });
         }
         let prefix = declared.names.name(node.name);

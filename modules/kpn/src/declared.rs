@@ -5,6 +5,7 @@
 //! are small because a graph of a million channels has a million [`ChannelDecl`].
 
 use crate::arena::{Arena, define_id};
+use crate::arguments::{ArgumentList, GivenArgument};
 use crate::attributes::{AttributeLists, AttributesId, AttributesOf};
 use crate::level::LevelDecl;
 use crate::names::{Names, Symbol};
@@ -44,6 +45,10 @@ pub struct Declared {
     pub ports: Vec<ModulePortDecl>,
     /// Included graphs, in the order of their nodes. Empty after [`crate::compose`].
     pub includes: Vec<IncludeDecl>,
+    /// Parameters and arguments of nodes, in the order of the nodes.
+    pub arguments: Vec<ArgumentsDecl>,
+    /// Values that replace arguments.
+    pub given: Vec<GivenArgument>,
     /// Constraints on the mapping, in source order.
     pub constraints: Vec<ConstraintDecl>,
     /// `skeleton=` of the graph.
@@ -161,6 +166,15 @@ pub struct NodeDecl {
     pub mem: f64,
     /// First appearance in the source.
     pub span: Span,
+}
+
+/// The parameters and arguments of a node.
+#[derive(Clone, Debug)]
+pub struct ArgumentsDecl {
+    /// The node.
+    pub node: NodeId,
+    /// Its parameters and arguments.
+    pub list: ArgumentList,
 }
 
 /// One end of a declared channel.

@@ -18,11 +18,12 @@
 //! The time is linear in the size of the result.
 
 use crate::arena::Id;
+use crate::arguments::{Argument, ArgumentList};
 use crate::codes;
 use crate::declared::{
-    ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared,
-    DeclaredAttributes, EndDecl, ListedPairs, ModuleDecl, ModuleId, ModulePortDecl, NodeDecl,
-    NodeId,
+    ArgumentsDecl, ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget,
+    Declared, DeclaredAttributes, EndDecl, ListedPairs, ModuleDecl, ModuleId, ModulePortDecl,
+    NodeDecl, NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
@@ -55,6 +56,7 @@ pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnos
     ports::check(&declared, &mut diagnostics);
     if scopes.arena.is_empty() && declared.pairs.is_empty() {
         nothing_repeats(&mut declared, &scopes, &mut diagnostics);
+        single_arguments(&mut declared.arguments, &mut diagnostics);
         if !diagnostics.has_errors() {
             ports::join(&mut declared, &mut diagnostics);
         }
@@ -74,6 +76,7 @@ pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnos
     expansion.check_names(&mut diagnostics);
     expansion.channels(&mut diagnostics);
     expansion.constraints();
+    expansion.arguments(&mut diagnostics);
     let mut result = expansion.out;
     if !diagnostics.has_errors() {
         ports::join(&mut result, &mut diagnostics);
@@ -98,6 +101,18 @@ fn nothing_repeats(declared: &mut Declared, scopes: &Scopes, diagnostics: &mut D
     }
     for extra in &mut declared.extras {
         extra.forget_repetition();
+    }
+}
+
+/// Computes the arguments of nodes that are not repeated.
+fn single_arguments(all: &mut [ArgumentsDecl], diagnostics: &mut Diagnostics) {
+    for one in all {
+        match one.list.values(1) {
+            Ok(values) => {
+                one.list.arguments = values.into_iter().map(Argument::Value).collect();
+            }
+            Err(error) => diagnostics.push(*error),
+        }
     }
 }
 
@@ -183,6 +198,7 @@ impl<'a> Expansion<'a> {
                 graph: declared.attributes.graph,
                 ..DeclaredAttributes::default()
             },
+            given: declared.given.clone(),
             ..Declared::default()
         };
         let module_base = Vec::with_capacity(declared.modules.len());
@@ -469,6 +485,32 @@ impl<'a> Expansion<'a> {
     ///
     /// A `colocate` group becomes one group for each instance of the modules around it, because the
     /// processes of a module belong together. A `separate` group remains one group.
+    /// Computes the arguments of each instance. Reports an error of a declaration once.
+    fn arguments(&mut self, diagnostics: &mut Diagnostics) {
+        for decl in &self.declared.arguments {
+            let path = self.scopes.node_path(Some(decl.node));
+            for instance in 0..self.scopes.count(path) {
+                let at = self.node_base[decl.node.index()] + instance as usize;
+                let Some(node) = self.instances[at] else {
+                    continue;
+                };
+                match decl.list.values(instance as i64 + 1) {
+                    Ok(values) => self.out.arguments.push(ArgumentsDecl {
+                        node,
+                        list: ArgumentList {
+                            arguments: values.into_iter().map(Argument::Value).collect(),
+                            ..decl.list.clone()
+                        },
+                    }),
+                    Err(error) => {
+                        diagnostics.push(*error);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
     fn constraints(&mut self) {
         for decl in &self.declared.constraints {
             let (path, own) = match decl.target {

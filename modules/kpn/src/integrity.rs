@@ -54,6 +54,7 @@ pub fn check(network: &Network) -> Diagnostics {
     check.constraints();
     check.constraint_numbers();
     check.attributes();
+    check.arguments();
     let mut found = Diagnostics::new();
     check.parts.add_to(&mut found);
     check.numbers.add_to(&mut found);
@@ -81,6 +82,28 @@ impl Check<'_> {
     fn number(&mut self, span: Span, message: impl FnOnce(&Network) -> String) {
         self.numbers
             .push(|| Diagnostic::error(codes::BAD_NUMBER, message(self.network)).at(span, ""));
+    }
+
+    /// Reports processes whose arguments do not fit the parameters of their kind.
+    fn arguments(&mut self) {
+        let network = self.network;
+        if network.parameters.is_empty() && network.arguments.is_empty() {
+            return;
+        }
+        for (id, process) in network.processes.iter() {
+            let parameters = network.parameters.get(&process.kind);
+            let parameters = parameters.map_or(&[][..], |parameters| parameters);
+            let arguments = network.arguments.get(&id);
+            let arguments = arguments.map_or(&[][..], |arguments| arguments);
+            let fits = parameters.len() == arguments.len()
+                && parameters.iter().zip(arguments).all(|(p, a)| p.accepts(a));
+            if !fits {
+                self.part(process.span, |network| {
+                    let name = shown(network, process.name);
+                    format!("the arguments of `{name}` do not fit the parameters of its kind")
+                });
+            }
+        }
     }
 
     #[inline]

@@ -15,6 +15,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod arena;
+pub mod arguments;
 pub mod attributes;
 #[cfg(any(test, feature = "breaks"))]
 pub mod breaks;

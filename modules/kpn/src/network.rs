@@ -5,6 +5,7 @@
 //! emitted. Elements are in source order everywhere.
 
 use crate::arena::{Arena, Id, define_id};
+use crate::arguments::{Parameter, Value};
 use crate::attributes::{AttributeLists, AttributesId, AttributesOf};
 use crate::declared::{BundleKind, ConstraintDecl, Direction, Flow, ModuleId};
 use crate::names::{Names, Symbol};
@@ -244,6 +245,10 @@ pub struct Network {
     pub(crate) members: Vec<ChannelId>,
     /// Constraints on the mapping, in source order.
     pub constraints: Vec<NetworkConstraint>,
+    /// Parameters of the kinds that have any.
+    pub parameters: FxHashMap<KindId, Arc<[Parameter]>>,
+    /// Arguments of the processes of these kinds, in the order of the parameters.
+    pub arguments: FxHashMap<ProcessId, Vec<Value>>,
     /// `skeleton=` of the graph.
     pub skeleton: Option<(String, Span)>,
     /// First position of the text of each payload type. A type is absent if its position is known

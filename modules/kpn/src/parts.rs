@@ -29,6 +29,7 @@ pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
     check.constraints();
     check.ports();
     check.attributes();
+    check.arguments();
     let mut found = Diagnostics::new();
     check.limited.add_to(&mut found);
     if found.is_empty() && declared.attributes.lists.has_too_many(&declared.names) {
@@ -52,6 +53,16 @@ impl Check<'_> {
                 .at(span, "")
                 .help("check the front end or the program that declared this network")
         });
+    }
+
+    fn arguments(&mut self) {
+        for (i, arguments) in self.declared.arguments.iter().enumerate() {
+            if arguments.node.index() >= self.declared.nodes.len() {
+                self.wrong(arguments.list.span, || {
+                    format!("the arguments {i} belong to a node that does not exist")
+                });
+            }
+        }
     }
 
     #[inline]

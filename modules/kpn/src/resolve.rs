@@ -27,6 +27,7 @@ use rustc_hash::FxHashMap;
 mod diagnostics;
 mod ids;
 mod merged;
+mod of_processes;
 
 /// Joins expanded declarations to a network. On success, returns the network with all warnings.
 ///
@@ -46,6 +47,8 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         nodes,
         channels,
         extras,
+        arguments,
+        given,
         constraints,
         skeleton,
         types,
@@ -114,10 +117,19 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         bundles: joined.bundles,
         members: joined.members,
         constraints: Vec::new(),
+        parameters: FxHashMap::default(),
+        arguments: FxHashMap::default(),
         skeleton,
         types,
         attributes,
     };
+    of_processes::arguments(
+        &mut network,
+        arguments,
+        &merged.process_of,
+        &given,
+        &mut diagnostics,
+    );
     let inside = processes_of_modules(&network, constraints.iter());
     network.constraints = constraints
         .into_iter()

@@ -3,6 +3,7 @@
 use graphmap::Verified;
 use graphmap::kpn::arena::Id;
 use graphmap::kpn::attributes::AttributesId;
+use graphmap::kpn::arguments::Value;
 use graphmap::kpn::declared::{BundleKind, ModuleId};
 use graphmap::kpn::network::{ChannelId, Join, PortId, ProcessId};
 use graphmap::kpn::programs;
@@ -105,6 +106,25 @@ impl Process {
     fn program(&self) -> Option<String> {
         let programs = programs::of_processes(&self.0.network);
         programs[self.0.id.index()].name.map(str::to_owned)
+    }
+
+    /// Its arguments, by the names of the parameters of its kind. Empty if the kind has none.
+    #[getter]
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let network = &self.0.network;
+        let all = PyDict::new(py);
+        let parameters = network.parameters.get(&network.processes[self.0.id].kind);
+        let arguments = network.arguments.get(&self.0.id);
+        for (parameter, value) in parameters.iter().flat_map(|all| all.iter()).zip(arguments.into_iter().flatten()) {
+            let name = &parameter.name;
+            match value {
+                Value::Integer(number) => all.set_item(name, number)?,
+                Value::Float(number) => all.set_item(name, number)?,
+                Value::Bool(value) => all.set_item(name, value)?,
+                Value::Text(text) => all.set_item(name, text)?,
+            }
+        }
+        Ok(all)
     }
 
     /// The names of its ports, in the order of first appearance.

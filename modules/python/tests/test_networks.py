@@ -60,6 +60,12 @@ class Reading(unittest.TestCase):
             self.assertIn("no size `m`", str(raised.exception))
         self.assertEqual(len(graphmap.read_text('digraph { a [replicas="n"]; }', sizes={"n": 7})), 7)
 
+    def test_processes_have_the_arguments_of_the_graph(self):
+        parameters = """params="n: u64, s: String, x: f32, on: bool", args="i+1, 'w', 0.5, true" """
+        network = graphmap.read_text(f"digraph g {{ a -> b; a [{parameters}]; }}", name="g.dot")
+        arguments = [process.arguments for process in network.processes]
+        self.assertEqual(arguments, [{"n": 2, "s": "w", "x": 0.5, "on": True}, {}])
+
     def test_processes_channels_and_modules_have_what_was_drawn(self):
         network = graphmap.read_text(FARM, name="farm.dot")
         processes = {p.name: p for p in network.processes}

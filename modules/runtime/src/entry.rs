@@ -173,20 +173,25 @@ fn launched() -> Option<Launched> {
     launcher::find(|name| env::var_os(name))
 }
 
-/// Calls `network`, and completes the options: the state of the run can be queried, and a notice is
-/// printed when the run is quiet.
+/// Calls `network`, and replaces its tables if the options have others. Completes the options: the
+/// state of the run can be queried, and a notice is printed when the run is quiet.
 ///
 /// # Errors
-/// Returns [`RunError::Wiring`] if the function that describes the network panics.
+/// Returns [`RunError::Wiring`] if the function that describes the network panics, and
+/// [`RunError::Options`] if the tables of the options are not for this program.
 fn begin(
     network: impl FnOnce() -> Network,
     mut options: Options,
 ) -> Result<(Network, Options), RunError> {
-    let network = catch_unwind(AssertUnwindSafe(network)).map_err(|_| {
+    let mut network = catch_unwind(AssertUnwindSafe(network)).map_err(|_| {
         RunError::Wiring(vec![
             "the function that describes the network panicked".into(),
         ])
     })?;
+    if let Some(tables) = options.tables.take() {
+        network.read_tables(&tables)?;
+        network.publish_sizes();
+    }
     options.running = Some(Running::default());
     let of = network.name().to_string();
     let options = options.on_quiet(move |block| {

@@ -165,12 +165,13 @@ pub use graphmap_executor::{
     Block, BlockedProcess, BlockedWait, Connection, Connections, DecodeError, Decoder, Direction,
     Encoder, Exit, Failure, Format, Interval, Me, Module, Options, OsProcess, Outcome, Overgrown,
     Payload, Place, Process, Processes, Quiet, RunError, Sequence, SequenceError, Sleep, Stopped,
-    TaskSet, collocated, connections, format_of, in_os_process, interval, join, me, modules,
-    of_kind, os_processes, payload, process, process_of_rank, processes, sleep, sleep_until,
-    uninterrupted, uninterrupted_depth, yield_now,
+    TaskSet, collocated, connections, default_of, format_of, in_os_process, interval, join, me,
+    modules, of_kind, os_processes, payload, process, process_of_rank, processes, sleep,
+    sleep_until, uninterrupted, uninterrupted_depth, yield_now,
 };
 #[cfg(feature = "mpi")]
 pub use graphmap_mpi_core as mpi;
+pub use kpn::arguments::Values;
 pub use kpn::bundle::{Broadcast, Gather, ReadOrEnd, Reduce, Scatter, Select, Share, Switch};
 pub use kpn::connect::{Ends, Ports};
 pub use kpn::flow::{Closing, FlowInput, FlowOutput, FlowSelect, FlowShare, State};
@@ -178,6 +179,7 @@ pub use kpn::network::{Channels, Kind, Names, Network};
 pub use kpn::ports::{Empty, Input, Output, Read, TryWriteError, Write};
 pub use kpn::select::{Any, OneOf, Source, Sources, any};
 pub use kpn::stop::Stop;
+pub use kpn::tables::size;
 pub use local::Local;
 pub use run::run;
 #[doc(hidden)]

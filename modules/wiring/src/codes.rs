@@ -34,6 +34,10 @@ pub const ATTRIBUTE_IGNORED: Code = Code(446);
 pub const NOT_EXPRESSIBLE: Code = Code(612);
 /// A `families.toml` cannot be read.
 pub const BAD_FAMILIES: Code = Code(615);
+/// A program has no code for a kind that exists with the given sizes.
+pub const KIND_NOT_BUILT: Code = Code(717);
+/// With the given sizes, a kind has other ports than in the program.
+pub const PORT_NOT_BUILT: Code = Code(718);
 /// A name of a user's family is already in use.
 pub const FAMILY_TAKEN: Code = Code(616);
 /// The name of a kind is too long for a file.

@@ -3,6 +3,7 @@
 //! The book (`skeletons.md`) documents the fields for authors of skeletons, and a test compares its
 //! table with this model. [`Model::VERSION`] increases when a field changes its meaning.
 
+use crate::arguments::{ParameterModel, parameters};
 use crate::attributes::{AttributeModel, attributes};
 use crate::classes::{Class, classes};
 use crate::codes;
@@ -101,6 +102,10 @@ pub struct KindModel {
     pub modules: String,
     /// Its ports, in the order of first appearance.
     pub ports: Vec<PortModel>,
+    /// Its parameters, with the arguments of its processes.
+    pub parameters: Vec<ParameterModel>,
+    /// Identifier of its arguments as a Rust type. Empty if it has no parameters.
+    pub arguments_type: String,
     /// Line of its first process, from 1, or 0 if the process has no position in a text.
     pub line: u32,
     /// Column of its first process, from 1.
@@ -411,7 +416,7 @@ fn kinds(
     let spans: Vec<Span> = network.processes.values().map(|p| p.span).collect();
     let positions = positions(&network.sources, &spans);
     let mut kinds = Vec::with_capacity(network.kinds.len());
-    for (kind, c) in network.kinds.values().zip(c_names) {
+    for ((id, kind), c) in network.kinds.iter().zip(c_names) {
         let name = network.name(kind.name);
         let (function, free) = functions.take(name, Case::Snake);
         if !free {
@@ -433,7 +438,8 @@ fn kinds(
             let values: Vec<u32> = kind.members.iter().map(|p| value(p.index())).collect();
             sequence::encode(&values)
         };
-        let ports = ports(network, kind, types, diagnostics);
+        let parameters = parameters(network, id);
+        let ports = ports(network, kind, types, !parameters.is_empty(), diagnostics);
         let signature: Vec<PortSignature> = ports
             .iter()
             .map(|port| PortSignature {
@@ -450,6 +456,8 @@ fn kinds(
             name: name.to_owned(),
             function,
             type_name: type_names.take(name, Case::Camel).0,
+            arguments_type: String::new(),
+            parameters,
             c,
             count: kind.members.len(),
             ranks: sequence(&|rank| rank as u32),
@@ -469,6 +477,11 @@ fn kinds(
             signature: signature::print(name, &signature),
         });
     }
+    // The kinds have their own names first.
+    for kind in kinds.iter_mut().filter(|kind| !kind.parameters.is_empty()) {
+        let name = format!("{} args", kind.name);
+        kind.arguments_type = type_names.take(&name, Case::Camel).0;
+    }
     kinds
 }
 
@@ -476,9 +489,11 @@ fn ports(
     network: &Network,
     kind: &Kind,
     types: &Types,
+    has_arguments: bool,
     diagnostics: &mut Diagnostics,
 ) -> Vec<PortModel> {
-    let mut fields = Identifiers::new(Language::Rust, &[]);
+    let reserved: &[&str] = if has_arguments { &["args"] } else { &[] };
+    let mut fields = Identifiers::new(Language::Rust, reserved);
     let mut c_fields = Identifiers::new(Language::C, &["index"]);
     let kind_name = network.name(kind.name);
     let port = |port: &KindPort| {

@@ -125,6 +125,19 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
                 .help("keep these values in variables of the process"),
         );
     }
+    let no_arguments = family.lacks.contains(&Unsupported::Arguments);
+    for (id, kind) in network.kinds.iter().filter(|_| no_arguments) {
+        if !network.parameters.contains_key(&id) {
+            continue;
+        }
+        let name = network.name(kind.name);
+        let message = format!("`{emitter}` does not support arguments, which `{name}` has");
+        diagnostics.push(
+            Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
+                .at(kind.span, "a process of this kind")
+                .help("let another process send the values, and remove `params=` and `args=`"),
+        );
+    }
     let is_flow = |terms| network.terms[terms].flow.is_some();
     let mut reported = FxHashSet::default();
     for channel in network.channels.values() {
@@ -259,6 +272,17 @@ pub fn wrong_skeleton(network: &Network, skeletons: &Skeletons) -> Option<Diagno
         true => None,
         false => choose(network, skeletons, family::RUST).err(),
     }
+}
+
+/// Returns the structure for which the Rust wiring of a network is rendered.
+///
+/// # Errors
+/// As for [`render`], if the skeleton of the network does not exist or does not fit.
+pub(crate) fn structure_of(
+    network: &Network,
+    skeletons: &Skeletons,
+) -> Result<Structure, Diagnostics> {
+    choose(network, skeletons, family::RUST).map(|(_, structure)| structure)
 }
 
 fn choose(

@@ -86,11 +86,12 @@ pub enum Unsupported {
     Flow,
     /// Channels from a process to itself.
     Loop,
+    /// Arguments of processes.
+    Arguments,
 }
 
 impl Unsupported {
-    /// Returns the kind of bundle that this feature is, or `None` for [`Unsupported::Initial`],
-    /// [`Unsupported::Flow`] and [`Unsupported::Loop`].
+    /// Returns the kind of bundle that this feature is, or `None` if it is not a bundle.
     pub fn bundle(self) -> Option<BundleKind> {
         match self {
             Unsupported::Select => Some(BundleKind::Select),
@@ -100,7 +101,10 @@ impl Unsupported {
             Unsupported::Scatter => Some(BundleKind::Scatter),
             Unsupported::Switch => Some(BundleKind::Switch),
             Unsupported::Share => Some(BundleKind::Share),
-            Unsupported::Initial | Unsupported::Flow | Unsupported::Loop => None,
+            Unsupported::Initial
+            | Unsupported::Flow
+            | Unsupported::Loop
+            | Unsupported::Arguments => None,
         }
     }
 }

@@ -6,6 +6,7 @@
 //! [`project`] creates the Cargo project around the wiring. [`ranks_project`] creates projects of
 //! ranks, which have no wiring.
 
+pub mod arguments;
 pub mod attributes;
 mod budget;
 pub mod bundled;
@@ -33,6 +34,7 @@ pub mod sequence;
 mod signature;
 pub mod skeleton;
 pub mod structure;
+pub mod tables;
 mod unlisted;
 
 #[cfg(test)]

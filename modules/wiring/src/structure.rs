@@ -51,6 +51,8 @@ pub struct Structure {
 pub struct Size {
     /// Its name, such as `LENGTH` or `WORKERS`.
     pub name: &'static str,
+    /// Its name as a function, such as `length`.
+    pub function: &'static str,
     /// Its value.
     pub value: usize,
     /// Description of the counted elements.
@@ -72,6 +74,42 @@ impl Structure {
         let wanted = STRUCTURES.into_iter().find(|&known| known == name)?;
         let found = Structure::find(network, &[wanted]);
         (found.name == wanted).then_some(found)
+    }
+
+    /// Returns the sizes of this structure in another network of the same graph, whose numbers of
+    /// processes differ. A chain or farm of any length has its size. The result is empty if the
+    /// network is not a tree or grid, but this structure is.
+    pub fn sizes_in(&self, network: &Network) -> Vec<Size> {
+        let found = Structure::find(network, &[self.name]);
+        if found.name == self.name && found.unit == self.unit {
+            return found.sizes;
+        }
+        let Some(unit) = &self.unit else {
+            return Vec::new();
+        };
+        // Another kind may be the largest, or a single unit has no neighbour.
+        let count = match self.of_modules {
+            true => {
+                let modules = network.modules.values();
+                modules.filter(|m| network.name(m.kind) == unit).count()
+            }
+            false => {
+                let mut kinds = network.kinds.values();
+                let kind = kinds.find(|kind| network.name(kind.name) == unit);
+                kind.map_or(0, |kind| kind.members.len())
+            }
+        };
+        match self.name {
+            "chain" | "farm" => self
+                .sizes
+                .iter()
+                .map(|size| Size {
+                    value: count,
+                    ..size.clone()
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Returns true if all processes, or the processes of the largest kind, form a tree that is not
@@ -345,7 +383,20 @@ fn root(of: &mut [usize], mut unit: usize) -> usize {
 }
 
 fn size(name: &'static str, value: usize, about: &'static str) -> Size {
-    Size { name, value, about }
+    let function = match name {
+        "LENGTH" => "length",
+        "WORKERS" => "workers",
+        "NODES" => "nodes",
+        "ARITY" => "arity",
+        "ROWS" => "rows",
+        _ => "columns",
+    };
+    Size {
+        name,
+        function,
+        value,
+        about,
+    }
 }
 
 #[cfg(test)]
@@ -434,6 +485,24 @@ mod tests {
         assert_eq!(Structure::named(&network, "explicit").unwrap().sizes, []);
         assert!(Structure::named(&network, "grid").is_none());
         assert!(Structure::named(&network, "nonsense").is_none());
+    }
+
+    #[test]
+    fn sizes_are_found_in_networks_of_other_sizes() {
+        let sizes = |small: Graph, large: Graph| {
+            let structure = Structure::of(&small.network());
+            let sizes = structure.sizes_in(&large.network());
+            sizes.iter().map(|size| size.value).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(chain(5), chain(7)), [7]);
+        assert_eq!(sizes(chain(5), chain(1)), [1]);
+        assert_eq!(sizes(farm(3), farm(1)), [1]);
+        assert_eq!(sizes(pool(4), pool(2)), [2]);
+        assert_eq!(sizes(pool(4), pool(1)), [1]);
+        assert_eq!(sizes(grid(3, 4), grid(5, 2)), [5, 2]);
+        assert_eq!(sizes(grid(3, 4), grid(1, 4)), [0usize; 0]);
+        assert_eq!(sizes(tree(13, 3), tree(40, 3)), [40, 3]);
+        assert_eq!(sizes(random(20, 60), chain(3)), [0usize; 0]);
     }
 
     #[test]

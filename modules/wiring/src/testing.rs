@@ -2,12 +2,14 @@
 
 #![allow(dead_code, unreachable_pub)]
 
+use graphmap_kpn::arguments::{self, Argument, ArgumentList, Parsed};
 use graphmap_kpn::declared::{
-    BundleKind, ChannelDecl, ChannelExtra, Declared, EndDecl, Flow, ModuleDecl, ModuleId, NodeDecl,
-    NodeId, kind_of_name,
+    ArgumentsDecl, BundleKind, ChannelDecl, ChannelExtra, Declared, EndDecl, Flow, ModuleDecl,
+    ModuleId, NodeDecl, NodeId, kind_of_name,
 };
 use graphmap_kpn::mapping::{Mapped, Mapping};
 use graphmap_kpn::network::Verified;
+use graphmap_kpn::sizes::Place;
 use graphmap_kpn::source::Span;
 use std::collections::HashMap;
 
@@ -96,6 +98,24 @@ impl Graph {
         let id = self.declared.nodes.push(node);
         self.nodes.insert(name.into(), id);
         Some(id)
+    }
+
+    /// Sets the parameters of a node and the values of its arguments, as in `params=` and `args=`.
+    pub fn arguments(&mut self, node: &str, parameters: &str, values: &str) {
+        let node = self.node(node).expect("not the environment");
+        let span = self.line(&format!("params=\"{parameters}\", args=\"{values}\";"));
+        let value = |parsed| match parsed {
+            Parsed::Value(value) => Argument::Value(value),
+            Parsed::Expression(at) => panic!("{} is not a value", &values[at]),
+        };
+        let values = arguments::arguments(values).unwrap().into_iter();
+        let list = ArgumentList {
+            parameters: arguments::parameters(parameters, Place::NONE).unwrap(),
+            arguments: values.map(value).collect(),
+            parameters_span: span,
+            span,
+        };
+        self.declared.arguments.push(ArgumentsDecl { node, list });
     }
 
     /// Adds a channel between `node.port` and `node.port`, and the nodes that do not exist. The

@@ -59,7 +59,8 @@ fn built_in_families_can_be_read() {
             Unsupported::Share,
             Unsupported::Initial,
             Unsupported::Flow,
-            Unsupported::Loop
+            Unsupported::Loop,
+            Unsupported::Arguments
         ]
     );
     let ranks = families.iter().map(|family| family.first_rank);

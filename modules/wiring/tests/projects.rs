@@ -137,25 +137,25 @@ const CHECKS: [(&str, &str, &str); 4] = [
     (
         "chain",
         "sink",
-        "    assert_eq!((LENGTH, neighbours(0), neighbours(4)), (5, (None, Some(1)), (Some(3), None)));\n",
+        "    assert_eq!((length(), neighbours(0), neighbours(4)), (5, (None, Some(1)), (Some(3), None)));\n",
     ),
     (
         "grid",
         "cell",
-        "    assert_eq!((ROWS, COLUMNS, place(5)), (3, 4, (1, 1)));
+        "    assert_eq!((rows(), columns(), place(5)), (3, 4, (1, 1)));
     assert_eq!(neighbours(5), [Some(1), Some(9), Some(4), Some(6)]);
     assert_eq!(neighbours(0), [None, Some(4), None, Some(1)]);\n",
     ),
     (
         "tree",
         "root",
-        "    assert_eq!((NODES, ARITY, parent(0), parent(6)), (13, 3, None, Some(1)));
+        "    assert_eq!((nodes(), arity(), parent(0), parent(6)), (13, 3, None, Some(1)));
     assert_eq!((children(0), children(3), children(4).len()), (1..4, 10..13, 0));\n",
     ),
     (
         "pool",
         "master",
-        "    assert_eq!((0..WORKERS).map(|w| part(w, 10)).collect::<Vec<_>>(), [0..4, 4..7, 7..10]);\n",
+        "    assert_eq!((0..workers()).map(|w| part(w, 10)).collect::<Vec<_>>(), [0..4, 4..7, 7..10]);\n",
     ),
 ];
 
@@ -201,6 +201,15 @@ fn odd() -> Graph {
             .flow(Flow::Credits);
     }
     g.channel("net.pair", "type.pair").flow(Flow::Credits);
+    for i in 1..4 {
+        let parameters = "args: String, Self: f64, type: u64, aB: i8, a_b: bool";
+        let text = "a text that is too long for one line of the code ".repeat(i);
+        let values = format!("'{text}', {i}.5, {i}, -1, true");
+        g.arguments(&format!("Self{i}"), parameters, &values);
+    }
+    // The type of its arguments has the name of a kind.
+    g.arguments("net", "text: String", "'\\\"{x} // */'");
+    g.channel("NULL", "net args.in");
     g
 }
 
@@ -219,7 +228,8 @@ const TAKEN: &[&str] = &[
     "graphmap_runtime Network Local Options Ports Ends Channels Names Kind Input Output Select Gather",
     "Reduce Broadcast Scatter Share Switch Stopped Stop Outcome Me me any join select yield_now connect",
     "input output gather reduce broadcast scatter share switch place listed mixed numbered pattern token",
-    "structure parent children part neighbours cell NODES ARITY kind channels channels_filled",
+    "structure parent children part neighbours cell NODES ARITY nodes arity kind channels channels_filled",
+    "tokens size default_of Defaulted Undefaulted",
     "payload Payload format_of Format Known Unknown Probe Encoder Decoder",
 ];
 /// The same for types of the project: names that are spelt as types, without types of the prelude.

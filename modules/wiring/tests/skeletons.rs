@@ -198,6 +198,12 @@ fn the_book_lists_all_fields_of_the_model() {
             g.node(&format!("cell{}_1", row + 1));
         });
     }
+    for row in 1..3 {
+        for column in 1..4 {
+            let cell = format!("cell{row}_{column}");
+            graph.arguments(&cell, "text: String", &format!("'{cell}'"));
+        }
+    }
     let network = with_attributes(graph.network().into_network());
     let model = Model::new(&network, Structure::of(&network), &mut notes).unwrap();
     let mut fields = std::collections::BTreeSet::new();

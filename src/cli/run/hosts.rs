@@ -5,7 +5,7 @@ use super::args::RunArgs;
 use super::job::{Job, SIGN};
 use super::mpi::Mpi;
 use super::program::{build, ended, mapping_of_file};
-use super::project::{find_project, has_link, unasked};
+use super::project::{Ready, find_project, has_link, unasked};
 use super::{copy, cores, fit, launcher, names, outputs, ranks};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::{MappingArgs, Target};
@@ -33,18 +33,20 @@ use std::path::Path;
 pub(super) const FOLDER: &str = "target/graphmap/hosts";
 /// The launch file that is run.
 pub(super) const SCRIPT: &str = "mpiexec.sh";
-/// Maximum length of the variable with the placement, in bytes. The limit of Linux is 128 KiB.
+/// Maximum length of the variables with the placement and with the tables, in bytes. The limit of
+/// Linux is 128 KiB.
 const MOST: usize = 100_000;
 
 /// Adds options about the program and its placement for launch files. Options about the program are
 /// added only for a project with the link over MPI, and the options that exist stay.
 ///
-/// If the placement is too long for a variable, it is added to `files` as a file in `folder`, which
-/// all hosts must be able to read.
+/// If the placement or `tables` is too long for a variable, it is added to `files` as a file in
+/// `folder`, which all hosts must be able to read. `tables` describe the network, if the program
+/// was built for other sizes.
 pub(crate) fn describe(
     options: &mut BTreeMap<String, String>,
     project: Option<&Project>,
-    mapped: &Mapped,
+    (mapped, tables): (&Mapped, Option<&str>),
     folder: &Path,
     files: &mut Files,
 ) {
@@ -67,6 +69,14 @@ pub(crate) fn describe(
         _ => processes_hash(mapped.network()),
     };
     options.insert("env.GRAPHMAP_PLACED".to_owned(), placed);
+    if let Some(tables) = tables {
+        let value = match tables.len() <= MOST {
+            // A launcher may read its arguments as lines. Words contain no line breaks.
+            true => tables.replace('\n', " ").trim_end().to_owned(),
+            false => file_for(folder, "tables", tables.to_owned(), files),
+        };
+        options.insert("env.GRAPHMAP_TABLES".to_owned(), value);
+    }
     if options.get(FIRST_RANK).is_some_and(|first| first != "none") {
         // Each process is an OS process, and its rank determines its host.
         return;
@@ -77,13 +87,16 @@ pub(crate) fn describe(
         options.insert("env.GRAPHMAP_PLACEMENT".to_owned(), placement);
         return;
     }
-    let file = folder.join("placement");
-    let named = std::path::absolute(&file).unwrap_or_else(|_| file.clone());
-    options.insert(
-        "env.GRAPHMAP_MAPPING".to_owned(),
-        named.display().to_string(),
-    );
-    files.generated(file, placement);
+    let file = file_for(folder, "placement", placement, files);
+    options.insert("env.GRAPHMAP_MAPPING".to_owned(), file);
+}
+
+/// Adds a file in `folder` to `files`, and returns its absolute path.
+fn file_for(folder: &Path, name: &str, text: String, files: &mut Files) -> String {
+    let file = folder.join(name);
+    let named = absolute(&file);
+    files.generated(file, text);
+    named
 }
 
 /// Adds variables by which Open MPI kills OS processes at once. Does nothing for other launchers,
@@ -160,7 +173,12 @@ pub(super) fn run(
 ) -> Outcome<Exit> {
     let Launched { network, onto, how } = launched;
     let has_graph = project_of_ranks.is_none();
-    let (project, doubts) = find_project(args, session, project_of_ranks, &network)?;
+    let Ready {
+        project,
+        doubts,
+        built,
+        tables,
+    } = find_project(args, session, project_of_ranks, &network)?;
     has_link(session, &project)?;
     ranks::rank_argument(args, session, &project, &network, None)?;
     let mut options = Session::options(&args.graph);
@@ -176,7 +194,7 @@ pub(super) fn run(
         names::check(session, mapping, &onto.platform, &mpi.launcher, agent)?;
     }
     let folder = project.root.join(FOLDER);
-    let mapped = (&mapped, onto.hardware.as_ref());
+    let mapped = (&mapped, tables.as_deref(), onto.hardware.as_ref());
     let asked = (&options, &*folder);
     // The launch files are rendered before the build, which may take minutes, so that their errors
     // are reported first.
@@ -195,7 +213,7 @@ pub(super) fn run(
         false => build(
             args,
             session,
-            mapped.0.network(),
+            built.as_ref().unwrap_or(mapped.0.network()),
             &project,
             doubts,
             build_for,
@@ -330,7 +348,7 @@ fn absolute(path: &Path) -> String {
 pub(super) fn launch_files(
     args: &RunArgs,
     session: &mut Session<'_>,
-    (mapped, platform): (&Mapped, Option<&Hardware>),
+    (mapped, tables, platform): (&Mapped, Option<&str>, Option<&Hardware>),
     of_project: Option<(&Project, &str)>,
     (options, folder): (&BTreeMap<String, String>, &Path),
     job: Option<&Job>,
@@ -358,7 +376,8 @@ pub(super) fn launch_files(
         options.insert("args".to_owned(), words.join(" "));
     }
     let project = of_project.map(|(project, _)| project);
-    describe(&mut options, project, mapped, own, &mut files);
+    let described = (mapped, tables);
+    describe(&mut options, project, described, own, &mut files);
     if args.prefix {
         options.insert("label".to_owned(), "yes".to_owned());
     }

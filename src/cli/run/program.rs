@@ -10,7 +10,7 @@ use crate::cli::session::{Outcome, Session};
 use crate::cli::supervised::Supervised;
 use crate::cli::talk;
 use crate::codes;
-use crate::program::{Build, Failed, PassedMapping};
+use crate::program::{Build, Failed, PassedMapping, PassedTables};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Mapping;
 use graphmap_kpn::network::Verified;
@@ -82,6 +82,17 @@ pub(crate) fn passed_mapping(
 ) -> Outcome<PassedMapping> {
     PassedMapping::new(mapping).or_else(|error| {
         let message = format!("the mapping cannot be passed to the program: {error}");
+        session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
+    })
+}
+
+/// Returns tables in the form that the runtime reads, in a temporary file.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the file cannot be written.
+pub(crate) fn passed_tables(session: &mut Session<'_>, tables: &str) -> Outcome<PassedTables> {
+    PassedTables::new(tables).or_else(|error| {
+        let message = format!("the tables cannot be passed to the program: {error}");
         session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
     })
 }

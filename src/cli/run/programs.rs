@@ -48,7 +48,7 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>, launched: Launched)
     }
     let beside = args.file.parent().unwrap_or(Path::new(""));
     let folder = beside.join(FOLDER);
-    let launched = (&mapped, onto.hardware.as_ref());
+    let launched = (&mapped, None, onto.hardware.as_ref());
     let asked = (&options, &*folder);
     if is_started {
         let job = match Job::new(&folder, false) {

@@ -6,8 +6,7 @@ use crate::cli::exit::Exit;
 use crate::cli::paths::{shown, word};
 use crate::cli::ranks_graph::GENERATED_FROM_PROFILE;
 use crate::cli::session::{Outcome, Session};
-use crate::cli::skeletons;
-use crate::cli::{gitignore, output};
+use crate::cli::{gitignore, output, skeletons, tables};
 use crate::codes;
 use crate::program::{self, no_project as no_project_of};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -17,10 +16,24 @@ use graphmap_wiring::doubts::Doubt;
 use graphmap_wiring::project::{Project, RANKS_GRAPH, Regenerated};
 use std::path::{Path, PathBuf};
 
-/// Returns the project of the graph, or `ranks_project`, after updating its generated files. Also
-/// returns the doubts about the user's code, which may no longer fit the graph.
+/// A project that is ready to be built.
+pub(crate) struct Ready {
+    pub(crate) project: Project,
+    /// Doubts about the user's code, which may no longer fit the graph.
+    pub(crate) doubts: Vec<Doubt>,
+    /// Network that the program is built for, if the command line sets sizes of the graph.
+    pub(crate) built: Option<Verified>,
+    /// Tables of the network to run. `None` if the program is built for that network.
+    pub(crate) tables: Option<String>,
+}
+
+/// Returns the project of the graph, or `ranks_project`, after updating its generated files. They
+/// depend on the sizes in the graph, not on sizes of the command line. `network` is the one to run.
 ///
 /// # Errors
+/// Reports an error and returns [`Exit::Usage`] if the command line sets sizes or arguments for
+/// a project of ranks. Also fails as [`tables::built`] and [`tables::tables`] do.
+///
 /// Reports the diagnostics and returns [`Exit::Usage`] if there is no project, or if it cannot be
 /// read, linked or written. Returns [`Exit::Plugin`] if its wiring cannot be made, and
 /// [`Exit::Graph`] if a level made a diagnostic an error. Also fails as [`skeletons::read`] and
@@ -30,8 +43,14 @@ pub(crate) fn find_project(
     session: &mut Session<'_>,
     ranks_project: Option<Project>,
     network: &Verified,
-) -> Outcome<(Project, Vec<Doubt>)> {
+) -> Outcome<Ready> {
     let file = &args.file;
+    let is_changed = !args.graph.sizes.is_empty() || !args.graph.arguments.is_empty();
+    if ranks_project.is_some() && is_changed {
+        let message = "`-D` and `-A` change a graph, but a project of ranks has no graph";
+        let error = Diagnostic::error(codes::USAGE, message);
+        return session.fail(Exit::Usage, error.help("omit them"));
+    }
     let project =
         match ranks_project.map_or_else(|| Project::find(file), |project| Ok(Some(project))) {
             Ok(Some(project)) => project,
@@ -47,9 +66,11 @@ pub(crate) fn find_project(
     let skeletons = skeletons::read(session, folder)?;
     outputs::check_in(args, session, &project)?;
     link(session, &project)?;
+    let built = tables::built(session, file, &args.graph)?;
+    let tables = tables::tables(session, network, built.as_ref(), &skeletons)?;
     let mut found = Diagnostics::new();
     let regenerated = session.timed("wiring", |_| {
-        project.regenerate(network, &skeletons, &mut found)
+        project.regenerate(built.as_ref().unwrap_or(network), &skeletons, &mut found)
     });
     session.report_all(found);
     let Regenerated { files, doubts } = regenerated.map_err(|failed| {
@@ -62,7 +83,12 @@ pub(crate) fn find_project(
             session.print(&format!("graphmap: {word} {}\n", shown(&path)));
         }
     }
-    Ok((project, doubts))
+    Ok(Ready {
+        project,
+        doubts,
+        built,
+        tables,
+    })
 }
 
 /// Links a project to the sources of the runtime, adds the link to `.gitignore` if it is new, and

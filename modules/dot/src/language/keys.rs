@@ -69,6 +69,10 @@ pub(crate) enum Key {
     User(Symbol),
     /// An attribute of Graphviz that is kept, by its name.
     Drawn(Symbol),
+    /// `params=`: parameters of the kind.
+    Params,
+    /// `args=`: a value for each parameter.
+    Args,
     /// `src1=`: process of the bundle's first writer, optionally with its port.
     Writer(u32),
     /// `PIout1=`: port of that writer.
@@ -139,6 +143,8 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
         Key::Replicas,
         &[Element::Node, Element::Cluster],
     ),
+    ("params", "", Key::Params, &[Element::Node]),
+    ("args", "", Key::Args, &[Element::Node]),
     ("load", "", Key::Load, &[Element::Node]),
     ("mem", "", Key::Mem, &[Element::Node]),
     ("host", "", Key::Host, &[Element::Node, Element::Cluster]),
@@ -272,6 +278,8 @@ impl Key {
             Key::Use => 34,
             Key::For => 35,
             Key::Program => 36,
+            Key::Params => 37,
+            Key::Args => 38,
             Key::Level(_)
             | Key::Sizes
             | Key::Kinds

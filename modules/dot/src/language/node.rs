@@ -1,5 +1,6 @@
 //! Nodes: processes, nodes of split processes, and the environment.
 
+use super::arguments::Arguments;
 use super::bundle::{Bundles, Mention};
 use super::cluster::Tree;
 use super::constraint::Constraints;
@@ -31,6 +32,7 @@ pub(super) struct Nodes {
     pub(super) bundles: Bundles,
     special: SpecialNodes,
     constraints: Constraints,
+    arguments: Arguments,
     /// Attributes in the statements of nodes.
     pub(super) explicit: Explicit,
     /// Nodes in two modules, in order.
@@ -45,6 +47,7 @@ impl Nodes {
             bundles: Bundles::default(),
             special: SpecialNodes::default(),
             constraints: Constraints::default(),
+            arguments: Arguments::default(),
             explicit: Explicit::default(),
             torn: Vec::new(),
             last: Mention {
@@ -205,6 +208,7 @@ impl Nodes {
                     reading.out.nodes[id].replicas = Some(replicas);
                 }
             }
+            Key::Params | Key::Args => self.arguments.key(reading, number, key, attribute),
             Key::Load => {
                 if let Some(load) = reading.number(attribute, value::amount) {
                     reading.out.nodes[id].load = load;
@@ -221,8 +225,9 @@ impl Nodes {
         }
     }
 
-    /// Declares the module ports and included graphs.
+    /// Declares the module ports, the included graphs, and the arguments of the other nodes.
     pub(super) fn finish_special(&mut self, reading: &mut Reading<'_>) {
+        std::mem::take(&mut self.arguments).finish(reading);
         std::mem::take(&mut self.special).finish(reading, &self.explicit);
     }
 
@@ -341,6 +346,11 @@ impl Reading<'_> {
         self.out.ports.retain_mut(|port| {
             let new = number(Some(port.node));
             port.node = new.unwrap_or(port.node);
+            new.is_some()
+        });
+        self.out.arguments.retain_mut(|arguments| {
+            let new = number(Some(arguments.node));
+            arguments.node = new.unwrap_or(arguments.node);
             new.is_some()
         });
         self.out.includes.retain_mut(|include| {

@@ -92,20 +92,20 @@ impl<T> std::fmt::Debug for Format<T> {
     }
 }
 
-/// Used by [`format_of!`](crate::format_of!).
+/// Used by [`format_of!`](crate::format_of!) and [`default_of!`](crate::default_of!).
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<fn() -> T>);
 
 impl<T> Probe<T> {
-    /// Creates a value on which the macro calls `format`.
+    /// Creates a value on which the macros call a method.
     #[expect(clippy::new_without_default, reason = "for a macro alone")]
     pub const fn new() -> Self {
         Probe(PhantomData)
     }
 }
 
-/// `format` for the probe of a payload. Method resolution finds it before that of [`Unknown`],
-/// because it needs no further reference.
+/// `format` for the probe of a payload. Method resolution finds it before the method of
+/// [`Unknown`], because it needs no further reference.
 pub trait Known<T> {
     /// Returns the format of the type, which is never `None`.
     fn format(&self) -> Option<Format<T>>;
@@ -125,6 +125,31 @@ pub trait Unknown<T> {
 
 impl<T> Unknown<T> for &Probe<T> {
     fn format(&self) -> Option<Format<T>> {
+        None
+    }
+}
+
+/// `default_maker` for the probe of a type with a default. Method resolution finds it before the
+/// method of [`Undefaulted`], because it needs no further reference.
+pub trait Defaulted<T> {
+    /// Returns the function that makes the default, which is never `None`.
+    fn default_maker(&self) -> Option<fn() -> T>;
+}
+
+impl<T: Default> Defaulted<T> for Probe<T> {
+    fn default_maker(&self) -> Option<fn() -> T> {
+        Some(T::default)
+    }
+}
+
+/// `default_maker` for the probe of any type.
+pub trait Undefaulted<T> {
+    /// Returns `None`.
+    fn default_maker(&self) -> Option<fn() -> T>;
+}
+
+impl<T> Undefaulted<T> for &Probe<T> {
+    fn default_maker(&self) -> Option<fn() -> T> {
         None
     }
 }

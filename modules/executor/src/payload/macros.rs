@@ -20,6 +20,26 @@ macro_rules! format_of {
     }};
 }
 
+/// Returns a function that makes the `Default` value of a type, if the type implements `Default`.
+///
+/// Generated code calls it before it is known whether the type does. The type must be a concrete
+/// one: for a type parameter the macro returns `None`.
+///
+/// ```
+/// use graphmap_runtime::default_of;
+/// struct Opaque;
+/// assert_eq!(default_of!(u64).map(|make| make()), Some(0));
+/// assert!(default_of!(Opaque).is_none());
+/// ```
+#[macro_export]
+macro_rules! default_of {
+    ($type:ty) => {{
+        #[allow(unused_imports, reason = "which of the two depends on the type")]
+        use $crate::{Defaulted as _, Undefaulted as _};
+        (&$crate::Probe::<$type>::new()).default_maker()
+    }};
+}
+
 /// Implements [`Payload`](crate::Payload) for a struct or an enum of yours, from a list of its
 /// fields or variants, each as in a pattern.
 ///

@@ -23,7 +23,7 @@ pub use decoder::{DecodeError, Decoder};
 pub use encoder::Encoder;
 pub use format::Format;
 #[doc(hidden)]
-pub use format::{Known, Probe, Unknown};
+pub use format::{Defaulted, Known, Probe, Undefaulted, Unknown};
 
 /// A type whose values can be written as bytes and read back. A token needs it to be counted in
 /// bytes, and to be sent to another OS process.

@@ -539,6 +539,11 @@ fn remove_ports(declared: &mut Declared, port_of: &[Option<u32>]) {
             end.node = end.node.and_then(|node| number[node.index()]);
         }
     }
+    declared.arguments.retain_mut(|arguments| {
+        let new = number[arguments.node.index()];
+        arguments.node = new.unwrap_or(arguments.node);
+        new.is_some()
+    });
     declared
         .constraints
         .retain_mut(|constraint| match &mut constraint.target {

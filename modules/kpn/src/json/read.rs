@@ -6,14 +6,17 @@ use super::shape::{
     ProcessJson, SpanOnly, Top, VersionOnly,
 };
 use crate::arena::Id;
+use crate::arguments::{self, Argument, ArgumentList, ParameterType, Value};
 use crate::attributes::AttributesId;
+use crate::codes::BAD_ARGUMENT;
 use crate::declared::{
-    ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared, EndDecl,
-    ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
+    ArgumentsDecl, ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget,
+    Declared, EndDecl, ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::foreign;
 use crate::nearest::nearest;
+use crate::sizes::Place;
 use crate::source::{Source, SourceMap, Span};
 use crate::version;
 use rustc_hash::FxHashMap;
@@ -232,6 +235,7 @@ impl Reader<'_> {
             mem,
             span,
         });
+        self.arguments(raw, id, &process);
         let list = self.attributes(process.attributes);
         self.declared.attributes.nodes.set(id, list);
         if let Some(first) = self.by_name.insert(process.name.clone().into_owned(), id) {
@@ -246,6 +250,53 @@ impl Reader<'_> {
                         "rename one of them; use `kind` for processes that run the same function",
                     ),
             );
+        }
+    }
+
+    /// Declares the arguments of a process. Reports parameters and values that are malformed.
+    fn arguments(&mut self, raw: &RawValue, node: NodeId, process: &ProcessJson<'_>) {
+        if process.parameters.is_none() && process.arguments.is_none() {
+            return;
+        }
+        let span = self.here(raw.get());
+        let place = Place { span, inside: None };
+        let list = process.parameters.as_deref().unwrap_or_default();
+        let parameters = match arguments::parameters(list, place) {
+            Ok(parameters) => parameters,
+            Err(error) => return self.push(*error),
+        };
+        let given = process.arguments.as_deref().unwrap_or_default();
+        let values = given.iter().enumerate().map(|(at, value)| {
+            let ty = parameters.get(at).map(|parameter| parameter.ty);
+            let value = match value {
+                serde_json::Value::Bool(value) => Value::Bool(*value),
+                serde_json::Value::String(text) => match (ty, text.parse()) {
+                    (Some(ParameterType::Integer(..)), Ok(number)) => Value::Integer(number),
+                    _ => Value::Text(text.clone()),
+                },
+                serde_json::Value::Number(number) => match number.as_i128() {
+                    Some(number) => Value::Integer(number),
+                    None => Value::Float(number.as_f64()?),
+                },
+                _ => return None,
+            };
+            Some(Argument::Value(value))
+        });
+        match values.collect() {
+            Some(arguments) => self.declared.arguments.push(ArgumentsDecl {
+                node,
+                list: ArgumentList {
+                    parameters,
+                    arguments,
+                    parameters_span: span,
+                    span,
+                },
+            }),
+            None => self.push(
+                Diagnostic::error(BAD_ARGUMENT, "an argument is neither a number nor a text")
+                    .at(span, "")
+                    .help("use a number, a string, true or false for each parameter"),
+            ),
         }
     }
 

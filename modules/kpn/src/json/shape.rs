@@ -86,6 +86,9 @@ pub(super) struct ProcessJson<'a> {
     pub(super) mem: Option<f64>,
     #[serde(borrow, default)]
     pub(super) attributes: AttributesJson<'a>,
+    #[serde(borrow)]
+    pub(super) parameters: Option<Cow<'a, str>>,
+    pub(super) arguments: Option<Vec<serde_json::Value>>,
     pub(super) span: Option<GivenSpan>,
 }
 

@@ -2,6 +2,7 @@
 
 use super::format::VERSION;
 use crate::arena::Id;
+use crate::arguments::{Parameter, Value};
 use crate::attributes::AttributesId;
 use crate::bundles;
 use crate::controls;
@@ -128,8 +129,25 @@ struct ProcessJson<'a> {
     mem: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     attributes: Option<AttributesJson<'a>>,
+    parameters: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Vec<serde_json::Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     span: Option<SpanJson>,
+}
+
+fn argument(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Integer(number) => match (u64::try_from(*number), i64::try_from(*number)) {
+            (Ok(number), _) => number.into(),
+            (_, Ok(number)) => number.into(),
+            // JSON libraries may round larger numbers.
+            _ => number.to_string().into(),
+        },
+        Value::Float(number) => (*number).into(),
+        Value::Bool(value) => (*value).into(),
+        Value::Text(text) => text.as_str().into(),
+    }
 }
 
 fn processes(network: &Network) -> impl Iterator<Item = ProcessJson<'_>> {
@@ -143,6 +161,14 @@ fn processes(network: &Network) -> impl Iterator<Item = ProcessJson<'_>> {
             load: process.load,
             mem: process.mem,
             attributes: attributes(network, network.attributes.processes.get(id)),
+            parameters: network.parameters.get(&process.kind).map(|all| {
+                let all: Vec<String> = all.iter().map(Parameter::to_string).collect();
+                all.join(", ")
+            }),
+            arguments: network
+                .arguments
+                .get(&id)
+                .map(|all| all.iter().map(argument).collect()),
             span: span(network, process.span),
         })
 }

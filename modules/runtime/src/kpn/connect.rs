@@ -3,6 +3,7 @@
 use std::any::TypeId;
 
 use super::bundle::{Broadcast, Gather, Reduce, Scatter, Select, Share, Switch};
+use super::column::Column;
 use super::end::End;
 use super::flow::{Control, FlowInput, FlowOutput, FlowSelect, FlowShare};
 use super::ports::{Input, Output};
@@ -95,6 +96,8 @@ impl KindPort {
 pub struct Ends<'a> {
     pub(super) ports: &'a mut [KindPort],
     pub(super) names: &'a [String],
+    /// Values of each parameter of the kind.
+    pub(super) arguments: &'a [(String, Column)],
     pub(super) next: usize,
     pub(super) member: u32,
     pub(super) errors: &'a mut Vec<String>,

@@ -1,7 +1,9 @@
 //! Layer *kpn*: typed channels, ports, bundles, and the table of a network.
 
+pub(crate) mod arguments;
 pub(crate) mod bundle;
 pub(crate) mod channel;
+mod column;
 pub(crate) mod connect;
 mod credits;
 pub(crate) mod cross;
@@ -19,4 +21,5 @@ mod remote_input;
 pub(crate) mod remote_output;
 pub(crate) mod select;
 pub(crate) mod stop;
+pub(crate) mod tables;
 pub(crate) mod wire;

@@ -1,9 +1,11 @@
 //! Modules: processes that belong together in the graph. Membership is computed from sequences on
 //! demand.
 
+use super::names::NameTable;
 use super::network::{Kind, ModuleTable, Names, Network};
 use graphmap_executor::exec::report::ModuleInfo;
 use graphmap_executor::exec::scheduler::MOST;
+use graphmap_executor::sequence::Sequence;
 
 impl Network {
     /// Adds modules of a kind, which group processes as the clusters of the graph do.
@@ -33,6 +35,12 @@ impl Network {
         let of = || format!("modules of kind {kind}");
         let within = self.sequence(of, within);
         let names = self.names(of, names);
+        self.add_modules(kind, names, within);
+    }
+
+    /// Adds modules as [`Network::modules`] does.
+    pub(super) fn add_modules(&mut self, kind: &str, names: NameTable, within: Sequence) {
+        let of = || format!("modules of kind {kind}");
         let count = within.len();
         if let Some(names) = names.len().filter(|&names| names != count) {
             let error = format!("{}: {names} names for {count} modules", of());

@@ -6,7 +6,9 @@
 use std::any::TypeId;
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
+use super::column::Column;
 use super::connect::{Ends, Ports};
 use super::flow::{CONTROLS, Control};
 use super::maker::{Maker, TypedMaker, is_control};
@@ -28,6 +30,10 @@ pub struct Kind(u32);
 impl Kind {
     /// The first kind that was added.
     pub const FIRST: Kind = Kind(0);
+
+    pub(super) fn of_number(number: usize) -> Kind {
+        Kind(number as u32)
+    }
 
     pub(super) fn number(self) -> usize {
         self.0 as usize
@@ -118,6 +124,9 @@ pub struct Network {
     pub(super) modules: Vec<ModuleTable>,
     pub(crate) classes: Vec<Class>,
     pub(crate) formats: Formats,
+    pub(super) tokens: Vec<TokenType>,
+    /// Sizes of the structure, if the network was read from tables.
+    pub(super) sizes: Vec<(String, usize)>,
     pub(crate) errors: Vec<String>,
     pub(crate) processes: u32,
     pub(crate) channels: u32,
@@ -135,6 +144,8 @@ pub(crate) struct KindTable {
     pub(super) modules: Sequence,
     pub(super) line: Sequence,
     pub(super) column: Sequence,
+    /// Values of each parameter.
+    pub(super) arguments: Vec<(String, Column)>,
     pub(crate) spawn: Box<Spawn>,
 }
 
@@ -168,6 +179,20 @@ pub(crate) struct Class {
     pub(crate) maker: Box<dyn Maker>,
 }
 
+/// Initial tokens and flow control of a class of channels.
+pub(super) struct Way {
+    pub(super) initial: u32,
+    pub(super) is_flow: bool,
+}
+
+pub(super) type Add = dyn Fn(&mut Network, Channels<'_>, Way) -> Result<(), String> + Send + Sync;
+
+/// A type of tokens, and how to add a class of channels that carry them.
+pub(super) struct TokenType {
+    pub(super) name: String,
+    pub(super) add: Arc<Add>,
+}
+
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Network")
@@ -189,6 +214,8 @@ impl Network {
             modules: Vec::new(),
             classes: Vec::new(),
             formats: Formats::default(),
+            tokens: Vec::new(),
+            sizes: Vec::new(),
             errors: Vec::new(),
             processes: 0,
             channels: 0,
@@ -267,25 +294,11 @@ impl Network {
         if ranks.is_empty() {
             self.errors.push(format!("kind {name}: no ranks"));
         }
-        if let Some(count) = names.len().filter(|&count| count != ranks.len()) {
-            let ranks = ranks.len();
-            self.errors
-                .push(format!("kind {name}: {count} names for {ranks} ranks"));
-        }
         if self.kinds.len() >= task::MAX_KINDS as usize {
             self.errors.push("too many kinds".into());
             return Kind(0);
         }
-        match self
-            .processes
-            .checked_add(ranks.len() as u32)
-            .filter(|&n| n < MOST)
-        {
-            Some(processes) => self.processes = processes,
-            None => self
-                .errors
-                .push(format!("kind {name}: more than {MOST} processes")),
-        }
+        self.count_members(name, &names, &ranks);
         self.kinds.push(KindTable {
             name: name.to_string(),
             names,
@@ -294,12 +307,33 @@ impl Network {
             modules: Sequence::default(),
             line: Sequence::default(),
             column: Sequence::default(),
+            arguments: Vec::new(),
             spawn: Box::new(move |ends, kind, index| {
                 let ports = P::connect(ends);
                 future::allocate(kind, index, function(ports))
             }),
         });
         Kind(self.kinds.len() as u32 - 1)
+    }
+
+    /// Adds the members of a kind to the number of processes. Records an error if there are too
+    /// many, or if the number of names differs from the number of ranks.
+    pub(super) fn count_members(&mut self, kind: &str, names: &NameTable, ranks: &Sequence) {
+        if let Some(count) = names.len().filter(|&count| count != ranks.len()) {
+            let ranks = ranks.len();
+            self.errors
+                .push(format!("kind {kind}: {count} names for {ranks} ranks"));
+        }
+        match u32::try_from(ranks.len())
+            .ok()
+            .and_then(|count| self.processes.checked_add(count))
+            .filter(|&n| n < MOST)
+        {
+            Some(processes) => self.processes = processes,
+            None => self
+                .errors
+                .push(format!("kind {kind}: more than {MOST} processes")),
+        }
     }
 
     /// Sets the positions of the members of a kind in the graph file, as sequences of lines and

@@ -315,6 +315,7 @@ impl Wiring<'_> {
             let mut ends = Ends {
                 ports: &mut self.kinds[kind as usize],
                 names: &table.ports,
+                arguments: &table.arguments,
                 next: 0,
                 member: index,
                 errors: &mut self.errors,

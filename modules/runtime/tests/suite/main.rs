@@ -52,6 +52,7 @@ mod printed;
 mod random;
 mod rendezvous;
 mod stop;
+mod tables;
 mod task_sets;
 mod timers;
 mod traced;

@@ -30,6 +30,7 @@ pub const BAD: &[Bad] = &[
     ),
     Bad("GRAPHMAP_PLACED", &["zz", "+f", "10000000000000000"]),
     Bad("GRAPHMAP_MAPPING", &["/nowhere/at/all", "/"]),
+    Bad("GRAPHMAP_TABLES", &["/nowhere/at/all", "/"]),
     Bad(
         "GRAPHMAP_STACK",
         &["0", "1", "1k", "-5", "99999999999g", "k"],

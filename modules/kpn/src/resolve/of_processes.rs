@@ -1,0 +1,140 @@
+//! Arguments of processes.
+
+use crate::arena::Id;
+use crate::arguments::{Argument, ArgumentList, GivenArgument, Value, given_value};
+use crate::codes;
+use crate::declared::ArgumentsDecl;
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::network::{KindId, Network, ProcessId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Sets the arguments of processes and the parameters of kinds. `process_of` has the process of each
+/// node. Reports nodes of one process with different arguments, and processes of one kind with
+/// different parameters, once for each kind. Then replaces the given values.
+pub(super) fn arguments(
+    network: &mut Network,
+    all: Vec<ArgumentsDecl>,
+    process_of: &[ProcessId],
+    given: &[GivenArgument],
+    diagnostics: &mut Diagnostics,
+) {
+    let mut reported: FxHashSet<KindId> = FxHashSet::default();
+    let mut of_process: FxHashMap<ProcessId, usize> = FxHashMap::default();
+    let mut first: FxHashMap<KindId, usize> = FxHashMap::default();
+    for (at, one) in all.iter().enumerate() {
+        let process = process_of[one.node.index()];
+        let kind = network.processes[process].kind;
+        let values: Vec<Value> = one
+            .list
+            .arguments
+            .iter()
+            .filter_map(|argument| match argument {
+                Argument::Value(value) => Some(value.clone()),
+                Argument::Formula(_) => None,
+            })
+            .collect();
+        let other = *first.entry(kind).or_insert(at);
+        if all[other].list.parameters != one.list.parameters && reported.insert(kind) {
+            diagnostics.push(differ(network, kind, &one.list, &all[other].list));
+        }
+        if let Some(&before) = of_process.get(&process)
+            && network.arguments.get(&process) != Some(&values)
+        {
+            let name = network.process_name(process);
+            let message = format!("two nodes of the process `{name}` have different arguments");
+            diagnostics.push(
+                Diagnostic::error(codes::PARAMETERS_DIFFER, message)
+                    .at(one.list.span, "one node")
+                    .also(all[before].list.span, "the other node")
+                    .help("set `args=` on one of its nodes only"),
+            );
+        }
+        of_process.insert(process, at);
+        network.arguments.insert(process, values);
+        network
+            .parameters
+            .entry(kind)
+            .or_insert_with(|| one.list.parameters.clone());
+    }
+    for (&kind, &at) in &first {
+        let mut members = network.kinds[kind].members.iter();
+        let without = members.find(|member| !of_process.contains_key(member));
+        if let Some(&process) = without
+            && reported.insert(kind)
+        {
+            let name = network.process_name(process);
+            let of = network.name(network.kinds[kind].name);
+            let message =
+                format!("`{name}` has no arguments, but other processes of kind `{of}` have");
+            diagnostics.push(
+                Diagnostic::error(codes::PARAMETERS_DIFFER, message)
+                    .at(network.processes[process].span, "this process")
+                    .also(all[at].list.span, "arguments of another")
+                    .help("set `params=` and `args=` on all nodes of the kind"),
+            );
+        }
+    }
+    for one in given {
+        if let Err(error) = replace(network, one) {
+            diagnostics.push(*error);
+        }
+    }
+}
+
+fn differ(network: &Network, kind: KindId, one: &ArgumentList, other: &ArgumentList) -> Diagnostic {
+    let name = network.name(network.kinds[kind].name);
+    let message = format!("processes of kind `{name}` have different parameters");
+    Diagnostic::error(codes::PARAMETERS_DIFFER, message)
+        .at(one.parameters_span, "one of them")
+        .also(other.parameters_span, "another")
+        .help("set the same `params=` on all nodes of the kind, or `kind=` on some of them")
+}
+
+/// Replaces the argument of a process, or of all processes of a kind.
+fn replace(network: &mut Network, given: &GivenArgument) -> Result<(), Box<Diagnostic>> {
+    let GivenArgument {
+        of,
+        parameter,
+        value,
+    } = given;
+    let kind = network
+        .kinds
+        .iter()
+        .find(|(_, kind)| network.name(kind.name) == of);
+    let members = match kind {
+        Some((_, kind)) => kind.members.clone(),
+        None => network
+            .processes
+            .ids()
+            .filter(|&process| network.process_name(process) == of)
+            .collect(),
+    };
+    let Some(&first) = members.first() else {
+        let message =
+            format!("`{of}` is neither a kind nor a process, but `-A` sets its `{parameter}`");
+        return Err(Box::new(Diagnostic::error(codes::BAD_ARGUMENT, message)));
+    };
+    let kind = network.processes[first].kind;
+    let parameters = network.parameters.get(&kind);
+    let parameters = parameters.map_or(&[][..], |parameters| parameters);
+    let Some(at) = parameters.iter().position(|known| known.name == *parameter) else {
+        let message = format!("`{of}` has no parameter `{parameter}`");
+        let mut error = Diagnostic::error(codes::BAD_ARGUMENT, message);
+        if !parameters.is_empty() {
+            let names: Vec<&str> = parameters.iter().map(|known| &*known.name).collect();
+            error = error.help(format!("its parameters are {}", names.join(", ")));
+        }
+        return Err(Box::new(error));
+    };
+    let value = given_value(&parameters[at], value)?;
+    for process in members {
+        if let Some(known) = network
+            .arguments
+            .get_mut(&process)
+            .and_then(|all| all.get_mut(at))
+        {
+            *known = value.clone();
+        }
+    }
+    Ok(())
+}
