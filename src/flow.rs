@@ -130,6 +130,7 @@ impl Registry {
         let result = include::read(self, text, options, &mut sources, false);
         let result = result.map(|(declared, mut found)| {
             found.append(levels.set_graph_levels(&declared.levels));
+            include::note_least(&declared, options, &mut found);
             (declared, found)
         });
         Diagnosed::of(taken(result, &levels), &sources, Report::default())

@@ -4,7 +4,7 @@ use crate::codes;
 use crate::front_end::FrontEnd;
 use crate::library_networks;
 use crate::registry::Registry;
-use graphmap_kpn::codes::{NOT_INCLUDED, UNUSED_SIZE};
+use graphmap_kpn::codes::{LEAST_REPLICAS, NOT_INCLUDED, UNUSED_SIZE};
 use graphmap_kpn::compose::{self, Included, Request};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -23,8 +23,8 @@ const MOST_INCLUDED: usize = 10_000;
 pub struct ReadOptions {
     /// Values that replace sizes of the graph (`-D`).
     pub sizes: Given,
-    /// Values that replace sizes of the graph if it has them and [`sizes`](Self::sizes) does not set
-    /// them.
+    /// Values that replace sizes of the graph if it has them and [`sizes`](Self::sizes) does not
+    /// set them.
     pub default_sizes: Given,
     /// Folders in which included files are searched, after the folder of the file that includes
     /// them (`-I`).
@@ -85,6 +85,25 @@ pub(crate) fn read(
     match diagnostics.has_errors() {
         true => Err(diagnostics),
         false => Ok((declared, diagnostics)),
+    }
+}
+
+/// Notes numbers of instances that are the smallest ones because the OS processes are unknown.
+pub(crate) fn note_least(
+    declared: &Declared,
+    options: &ReadOptions,
+    diagnostics: &mut Diagnostics,
+) {
+    let noted = options.os_processes.is_none();
+    for (span, least) in declared.fitted.iter().filter(|_| noted) {
+        let message = format!(
+            "`replicas=` is {least}, the smallest number, because the OS processes are unknown"
+        );
+        diagnostics.push(
+            Diagnostic::note(LEAST_REPLICAS, message)
+                .at(*span, "")
+                .help("name the OS processes: `-n 4` or `--hosts FILE`"),
+        );
     }
 }
 

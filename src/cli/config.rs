@@ -67,7 +67,8 @@ const FILE: &str = "file";
 const HOSTS_FORMAT: &str = "hosts-format";
 const OLD_HOSTS_FORMAT: &str = "dialect";
 
-/// All keys except [`LINTS`], [`SIZES`] and [`VERSION_KEY`]. All but [`FILE`] are options of the same name.
+/// All keys except [`LINTS`], [`SIZES`] and [`VERSION_KEY`]. All but [`FILE`] are options of the
+/// same name.
 const KEYS: &[(&str, Kind)] = &[
     (FILE, Kind::Path),
     ("hosts", Kind::Hosts),

@@ -21,6 +21,7 @@ use graphmap_kpn::pipeline;
 use graphmap_kpn::sizes::Given;
 use graphmap_plugin::{self as plugin, External};
 use graphmap_wiring::ranks_project;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -63,15 +64,27 @@ impl<'t> Session<'t> {
         graph: &GraphArgs,
         mapping: &MappingArgs,
     ) -> Outcome<(Verified, Target)> {
-        // The number of OS processes may determine the size of the network.
-        let target = self.target(mapping);
-        self.os_processes = target.as_ref().ok().and_then(|(platform, _)| {
-            let slots = u32::try_from(platform.slot_count()).ok();
-            let named = mapping.hosts.as_ref().and(slots);
-            mapping.os_processes.map(NonZeroU32::get).or(named)
-        });
-        let target = |_: &mut Self| target;
-        let checked = |s: &mut Self| s.declared(file, graph).and_then(|d| s.checked(d));
+        let early = Cell::new(None);
+        let checked = |s: &mut Self| {
+            s.os_processes = mapping.os_processes.map(NonZeroU32::get);
+            s.hosts_follow = mapping.hosts.is_some();
+            let mut declared = s.declared(file, graph)?;
+            s.hosts_follow = false;
+            if !declared.fitted.is_empty() && s.os_processes.is_none() && mapping.hosts.is_some() {
+                // The number of slots determines the size of the network. The hosts are read
+                // second, because spans in requests of plug-ins count the texts.
+                let target = s.target(mapping);
+                let slots = target
+                    .as_ref()
+                    .ok()
+                    .map(|(platform, _)| platform.slot_count());
+                s.os_processes = slots.and_then(|slots| u32::try_from(slots).ok());
+                early.set(Some(target));
+                declared = s.declared_again(file, graph, &declared)?;
+            }
+            s.checked(declared)
+        };
+        let target = |s: &mut Self| early.take().unwrap_or_else(|| s.target(mapping));
         let (network, platform, hardware) =
             self.verified_on(checked, graph, mapping.files(), target)?;
         Ok((network, Target { platform, hardware }))

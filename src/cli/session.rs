@@ -36,6 +36,10 @@ pub(crate) struct Session<'t> {
     pub(crate) presets: Vec<(String, Span)>,
     /// Number of OS processes of the run, if it is known before the graph is read.
     pub(crate) os_processes: Option<u32>,
+    /// True if the hosts are read after the graph, and the graph then possibly again.
+    pub(crate) hosts_follow: bool,
+    /// True if the number of OS processes determines the size of the network.
+    pub(crate) fitted: bool,
     /// Sizes that `graphmap.toml` sets, with their positions.
     pub(crate) sizes: Vec<(String, i64, Span)>,
     /// Files that were read, each with the path that the user gave first. They are not overwritten.
@@ -54,6 +58,8 @@ impl<'t> Session<'t> {
             },
             presets: Vec::new(),
             os_processes: None,
+            hosts_follow: false,
+            fitted: false,
             sizes: Vec::new(),
             common,
             sources: SourceMap::new(),
@@ -197,9 +203,38 @@ impl<'t> Session<'t> {
         self.declared_by(file, graph, true)
     }
 
+    /// Reads the text of `declared` again, for the number of OS processes of the session. `file` is
+    /// its file.
+    ///
+    /// # Errors
+    /// As for [`Session::declared`].
+    pub(crate) fn declared_again(
+        &mut self,
+        file: &Path,
+        graph: &GraphArgs,
+        declared: &Declared,
+    ) -> Outcome<Declared> {
+        let name = Self::display(file);
+        let mut texts = declared.sources.sources();
+        let text = texts.find(|source| source.name() == name);
+        let bytes = text.map_or_else(Vec::new, |source| source.text().as_bytes().to_vec());
+        self.declared_in(file, graph, bytes, false)
+    }
+
     fn declared_by(&mut self, file: &Path, graph: &GraphArgs, picture: bool) -> Outcome<Declared> {
-        let front_end = self.front_end(file, graph.format.as_deref())?;
+        self.front_end(file, graph.format.as_deref())?;
         let bytes = self.timed("read file", |s| s.read_bytes(file, Limit::NETWORK))?;
+        self.declared_in(file, graph, bytes, picture)
+    }
+
+    fn declared_in(
+        &mut self,
+        file: &Path,
+        graph: &GraphArgs,
+        bytes: Vec<u8>,
+        picture: bool,
+    ) -> Outcome<Declared> {
+        let front_end = self.front_end(file, graph.format.as_deref())?;
         let name = Self::display(file);
         let options = self.read_options(graph);
         self.timed(front_end.name(), |s| {
@@ -221,6 +256,12 @@ impl<'t> Session<'t> {
                 let names = declared.sources.sources().map(|source| source.name());
                 names.for_each(|name| s.remember(Path::new(name)));
                 s.report_unused_sizes(declared);
+                if !s.hosts_follow {
+                    let mut notes = Diagnostics::new();
+                    include::note_least(declared, &options, &mut notes);
+                    s.report_all(notes);
+                }
+                s.fitted = !declared.fitted.is_empty() && options.os_processes.is_some();
             }
             s.take(Exit::Graph, result)
         })

@@ -1,5 +1,5 @@
-//! Sizes and arguments of the command line (`-D`, `-A`) for a program that was built for the sizes in the graph: the
-//! program reads other tables at start.
+//! Sizes and arguments of the command line (`-D`, `-A`) for a program that was built for the sizes
+//! in the graph: the program reads other tables at start.
 
 use super::args::GraphArgs;
 use super::exit::Exit;
@@ -11,17 +11,19 @@ use graphmap_wiring::tables;
 use std::path::Path;
 
 /// Returns the network that the program of a graph is built for, if the command line sets sizes or
-/// arguments of the graph. The sizes of `graphmap.toml` stay. Returns `None` if the command line sets none,
-/// because the program is then built for the network of the run.
+/// arguments of the graph, or if the number of OS processes determines its size. The sizes of
+/// `graphmap.toml` stay. Otherwise returns `None`, because the program is then built for the
+/// network of the run.
 ///
 /// # Errors
-/// Reports the errors, without warnings, and returns the exit status, as [`Session::verified`] does.
+/// Reports the errors, without warnings, and returns the exit status, as [`Session::verified`]
+/// does.
 pub(crate) fn built(
     session: &mut Session<'_>,
     file: &Path,
     graph: &GraphArgs,
 ) -> Outcome<Option<Verified>> {
-    if graph.sizes.is_empty() && graph.arguments.is_empty() {
+    if graph.sizes.is_empty() && graph.arguments.is_empty() && !session.fitted {
         return Ok(None);
     }
     let unsized_graph = GraphArgs {
@@ -30,7 +32,10 @@ pub(crate) fn built(
         ..graph.clone()
     };
     // The warnings were reported when the network of the run was read.
-    let network = session.only_errors(|s| s.verified(file, &unsized_graph))?;
+    let os_processes = session.os_processes.take();
+    let network = session.only_errors(|s| s.verified(file, &unsized_graph));
+    session.os_processes = os_processes;
+    let network = network?;
     Ok(Some(network))
 }
 
@@ -55,8 +60,8 @@ pub(crate) fn tables(
     })
 }
 
-/// Returns the tables as [`tables()`] does, for the project of a graph file. Returns `None` if there
-/// is no project, or if the command line sets no sizes.
+/// Returns the tables as [`tables()`] does, for the project of a graph file. Returns `None` if
+/// there is no project, or if the command line sets no sizes.
 ///
 /// # Errors
 /// As for [`built`], [`tables()`] and [`skeletons::read`](super::skeletons::read).

@@ -60,10 +60,10 @@ impl Default for Run {
 ///
 /// # Errors
 /// Returns an error if there is no project or its `Cargo.toml` or skeletons cannot be read, if it
-/// requires another version of the runtime, if it has no code for a process or port of the mapping's
-/// network, if its files cannot be written, if it cannot be built,
-/// or if the program cannot be started. Errors of the compiler have positions in the user's files
-/// if possible. A program that fails is not an error: the result has its exit status.
+/// requires another version of the runtime, if it has no code for a process or port of the
+/// mapping's network, if its files cannot be written, if it cannot be built, or if the program
+/// cannot be started. Errors of the compiler have positions in the user's files if possible. A
+/// program that fails is not an error: the result has its exit status.
 pub fn run(
     graph: impl AsRef<Path>,
     mapped: &Mapped,

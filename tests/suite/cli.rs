@@ -44,7 +44,7 @@ fn all_errors_are_reported_in_one_run() {
  --> bad.json:3:59
   |
 3 |   "processes": [{"name": "source"}, {"name": "sink", "lode": 3}],
-  |                                                           ^ unknown field `lode`, expected one of `name`, `kind`, `module`, `load`, `mem`, `attributes`, `span`
+  |                                                           ^ unknown field `lode`, expected one of `name`, `kind`, `module`, `load`, `mem`, `attributes`, `parameters`, `arguments`, `span`
   |
   = help: see docs/src/plugins.md for the format
 

@@ -266,10 +266,10 @@ fn options_set_the_level_of_diagnostics() {
     let test = test.args("farm.dot --emit wiring.rs --deny G0314");
     test.run().status(1).stderr_has("graphmap: 2 errors\n");
     assert_eq!(test.files(), ["farm.dot"]);
-    let test = test.args("check farm.dot --allow G0341");
+    let test = test.args("check farm.dot --allow G0391");
     test.run()
         .status(2)
-        .stderr_has("unknown diagnostic code `G0341`: did you mean `G03");
+        .stderr_has("unknown diagnostic code `G0391`: did you mean `G03");
 }
 
 #[test]
@@ -310,12 +310,12 @@ fn command_line_precedes_graph_precedes_config() {
     let test = test
         .file(
             "odd.dot",
-            "digraph {\n    allow=\"G0314,G0341\"; a -> b;\n}\n",
+            "digraph {\n    allow=\"G0314,G0391\"; a -> b;\n}\n",
         )
         .args("check odd.dot");
     test.run()
         .status(0)
-        .stderr_has("warning[G0016]: unknown diagnostic code `G0341`: did you mean `G03")
+        .stderr_has("warning[G0016]: unknown diagnostic code `G0391`: did you mean `G03")
         .stderr_has(" --> odd.dot:2:18");
     let test = test.file("odd.dot", "digraph { deny=\"\"; a -> b; }");
     test.run()

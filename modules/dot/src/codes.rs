@@ -87,7 +87,5 @@ pub const SLIP: Code = Code(221);
 pub const BAD_LOOP: Code = Code(238);
 /// `replicas="+"` without a limit on the processes in an OS process, or without space for one.
 pub const NOTHING_LIMITS: Code = Code(247);
-/// `replicas="+"` is the smallest number, because the OS processes are unknown (a note).
-pub const LEAST_REPLICAS: Code = Code(248);
 /// `attributes=` declares a name that graphmap or Graphviz uses.
 pub const ATTRIBUTE_TAKEN: Code = Code(242);

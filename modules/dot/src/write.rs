@@ -21,14 +21,14 @@ use std::fmt::Write;
 /// apart from names that DOT cannot express.
 ///
 /// Names of bundles are lost. A module with the name of an earlier module gets a number. An
-/// attribute of the user with the name of an attribute of the graph language or of Graphviz gets the
-/// prefix `x_`.
+/// attribute of the user with the name of an attribute of the graph language or of Graphviz gets
+/// the prefix `x_`.
 ///
 /// DOT cannot express a name that ends with a backslash, or contains one before a quote, or
-/// contains a zero byte. The same holds for values of attributes. An empty name of a port, a kind or
-/// a type cannot be expressed either.
-/// Names of modules get the prefix `cluster_`, because clusters of Graphviz need it. In contrast,
-/// `graphmap --emit` to a path that ends in `.json` writes every name.
+/// contains a zero byte. The same holds for values of attributes. An empty name of a port, a kind
+/// or a type cannot be expressed either. Names of modules get the prefix `cluster_`, because
+/// clusters of Graphviz need it. In contrast, `graphmap --emit` to a path that ends in `.json`
+/// writes every name.
 #[must_use]
 pub fn to_dot(network: &Verified) -> String {
     let mut printer = Printer::new(network);

@@ -181,9 +181,9 @@ impl Options {
     ///
     /// # Errors
     /// Returns [`RunError::Options`] for a value that is not expected, if `GRAPHMAP_MAPPING` and
-    /// `GRAPHMAP_PLACEMENT` are both set, or if the mapping file is not a valid sequence.
-    /// Returns [`RunError::File`] if the file of the mapping or of the tables cannot be read, is too
-    /// large, or is not UTF-8. The text of the tables is not checked.
+    /// `GRAPHMAP_PLACEMENT` are both set, or if the mapping file is not a valid sequence. Returns
+    /// [`RunError::File`] if the file of the mapping or of the tables cannot be read, is too large,
+    /// or is not UTF-8. The text of the tables is not checked.
     pub fn from_env() -> Result<Self, RunError> {
         Self::from_variables(|name| env::var_os(name))
     }

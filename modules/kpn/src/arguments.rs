@@ -344,8 +344,8 @@ pub enum Parsed {
     Expression(Range<usize>),
 }
 
-/// Splits a list of arguments at commas outside of texts. A text is in single quotes, and `''` in it
-/// is one quote. An entry that is neither a text, nor a number, nor `true` or `false`, is an
+/// Splits a list of arguments at commas outside of texts. A text is in single quotes, and `''` in
+/// it is one quote. An entry that is neither a text, nor a number, nor `true` or `false`, is an
 /// expression.
 ///
 /// # Errors

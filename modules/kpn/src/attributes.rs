@@ -60,8 +60,8 @@ pub struct AttributeLists {
 }
 
 impl AttributeLists {
-    /// Stores a list and returns its id, or `None` if the list is empty. Attributes with equal names
-    /// must not be in one list.
+    /// Stores a list and returns its id, or `None` if the list is empty. Attributes with equal
+    /// names must not be in one list.
     ///
     /// # Panics
     /// Panics if a symbol is not in `names`, or if there are more than 2^32 - 1 attributes.

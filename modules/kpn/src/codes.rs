@@ -27,6 +27,8 @@ pub const NOT_INCLUDED: Code = Code(239);
 pub const INCLUDED_PORT: Code = Code(240);
 /// A value is given for a size that the graph does not have.
 pub const UNUSED_SIZE: Code = Code(241);
+/// `replicas="+"` is the smallest number, because the OS processes are unknown (a note).
+pub const LEAST_REPLICAS: Code = Code(248);
 
 /// Attributes of the user have more different names than the limit.
 pub const TOO_MANY_ATTRIBUTES: Code = Code(243);

@@ -442,6 +442,7 @@ impl<'a> Merging<'a> {
             declared.types.entry(ty).or_insert(*span);
         }
         let prefix = declared.names.name(node.name).to_owned();
+        declared.fitted.extend_from_slice(&part.fitted);
         let sizes = part.sizes.iter().map(|name| format!("{prefix}.{name}"));
         declared.sizes.extend(sizes);
     }
@@ -498,8 +499,8 @@ impl<'a> Merging<'a> {
         }
     }
 
-    /// Returns an end in the composed graph. Returns `None`, after a report, if it is at an included
-    /// graph without such a port, or at one that could not be read.
+    /// Returns an end in the composed graph. Returns `None`, after a report, if it is at an
+    /// included graph without such a port, or at one that could not be read.
     fn end(
         &mut self,
         end: EndDecl,

@@ -58,14 +58,17 @@ pub struct Declared {
     pub types: FxHashMap<Symbol, Span>,
     /// Names of the sizes that the graph itself defines or uses, sorted. See [`crate::sizes`].
     pub sizes: Vec<String>,
+    /// Numbers of instances that follow from the number of OS processes (`replicas="+"`): the
+    /// positions of the attributes, and the smallest numbers.
+    pub fitted: Vec<(Span, u32)>,
     /// Levels that the graph sets for codes of diagnostics.
     pub levels: Vec<LevelDecl>,
     /// Attributes that are kept and not interpreted.
     pub attributes: DeclaredAttributes,
 }
 
-/// Attributes of declarations that graphmap keeps and does not interpret. The attributes of channels
-/// are in [`ChannelExtra::attributes`].
+/// Attributes of declarations that graphmap keeps and does not interpret. The attributes of
+/// channels are in [`ChannelExtra::attributes`].
 #[derive(Clone, Debug, Default)]
 pub struct DeclaredAttributes {
     /// All lists of attributes.
@@ -226,8 +229,8 @@ pub struct ChannelExtra {
     pub attributes: Option<AttributesId>,
     /// Kind of the bundle at the other end of the channel, if both ends state one.
     pub other_bundle: Option<BundleKind>,
-    /// `for=`: the pairs of instances that the channel joins. `from_at`, `to_at` and `step` are then
-    /// empty.
+    /// `for=`: the pairs of instances that the channel joins. `from_at`, `to_at` and `step` are
+    /// then empty.
     pub pairs: Option<ListedPairs>,
     /// `at=`: instance of the scopes that contain only the writer.
     pub from_at: Option<At>,

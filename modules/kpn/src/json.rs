@@ -11,8 +11,9 @@
 //! - `modules`: `name`, `kind`, `parent` (index of an earlier module), `attributes`, `span`
 //! - `processes`: `name` (unique), `kind`, `module` (index), `load`, `mem`, `attributes`, `span`
 //! - `channels`: `from`, `to`, `type`, `capacity`, `initial`, `tag`, `traffic`, `flow` (`credits`,
-//!   `round-robin`), `bundle`, `bundle_name`, `other_bundle`, `attributes`, `span`. The
-//!   ends are `[process, port]`, or a process name for the ports `out` and `in`, or `null` for the environment.
+//!   `round-robin`), `bundle`, `bundle_name`, `other_bundle`, `attributes`, `span`. The ends are
+//!   `[process, port]`, or a process name for the ports `out` and `in`, or `null` for the
+//!   environment.
 //! - `constraints`: `processes` (names), one of `host`, `osprocess`, `colocate`, `separate`, `hold`
 //!   (least and most), `span`. Or `module` (index), one of `whole` (`true`), `prefer`, `span`.
 //! - `kinds`: `name`, `members` (ranks), `ports`. Written for convenience, and not read back.

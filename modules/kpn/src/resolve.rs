@@ -55,6 +55,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         // Levels concern diagnostics, not the network.
         levels: _,
         sizes: _,
+        fitted: _,
         attributes,
         // [`crate::expand`] has applied these.
         pairs: _,

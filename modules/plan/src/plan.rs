@@ -169,8 +169,8 @@ fn os_processes(
 }
 
 /// Converts network and platform into the numbers of the engine. Also returns the memory limits of
-/// hosts. Adds diagnostics about the places of memory rules to `found`. `slots` are the slots of the
-/// OS processes.
+/// hosts. Adds diagnostics about the places of memory rules to `found`. `slots` are the slots of
+/// the OS processes.
 ///
 /// # Errors
 /// [`codes::WEIGHTS`] if a number of the request is invalid, if weights or distances are too large,
@@ -250,8 +250,8 @@ fn check_request(request: &Request<'_>) -> Result<(), Diagnostics> {
 /// - [`codes::SOLVER`] if a solver or the caller's own strategy fails.
 /// - The errors of the mapper, if the request has one. [`codes::NOT_A_MAPPING`],
 ///   [`codes::BAD_BINDING`] and [`codes::BREAKS_RULE`] if its mapping does not fit, uses hosts or
-///   cores that do not exist, or breaks a rule. If the request is strict, breaking the balance limit
-///   counts as breaking a rule.
+///   cores that do not exist, or breaks a rule. If the request is strict, breaking the balance
+///   limit counts as breaking a rule.
 ///
 /// # Panics
 /// Panics if the caller's own strategy or mapper panics.
@@ -389,8 +389,8 @@ impl Moves {
 /// Returns the options of the engine that make it return the mapping of a mapper.
 ///
 /// # Errors
-/// [`codes::BREAKS_RULE`] if the mapping breaks a rule. If the request is strict, also if it exceeds
-/// the balance limit.
+/// [`codes::BREAKS_RULE`] if the mapping breaks a rule. If the request is strict, also if it
+/// exceeds the balance limit.
 fn options_of(
     proposed: &Proposed<'_>,
     problem: &Problem<'_>,

@@ -56,8 +56,8 @@ pub(crate) fn graph<'py>(py: Python<'py>, network: &Verified) -> PyResult<Bound<
     Ok(graph)
 }
 
-/// Adds the attributes of a list to a dictionary. Names of the user get the prefix `x_`, unless they
-/// have it.
+/// Adds the attributes of a list to a dictionary. Names of the user get the prefix `x_`, unless
+/// they have it.
 fn set_attributes(
     network: &Verified,
     list: Option<AttributesId>,

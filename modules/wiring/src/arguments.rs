@@ -17,8 +17,8 @@ pub struct ParameterModel {
     pub rust_type: &'static str,
     /// `same` if all processes have one value, `runs` for other integers, and `listed` otherwise.
     pub form: &'static str,
-    /// The value, for `same`. The values as runs of whole numbers such as `7+2*3`, for `runs`. Empty
-    /// for `listed`.
+    /// The value, for `same`. The values as runs of whole numbers such as `7+2*3`, for `runs`.
+    /// Empty for `listed`.
     pub value: String,
     /// The values, for `listed`.
     pub list: Vec<String>,

@@ -82,8 +82,8 @@ pub fn tables(
 }
 
 /// Returns an error for each kind of `network`, and for each port of such a kind, that the program
-/// of `built` does not have, and for each port that only the program has. A channel has the
-/// type of its ports.
+/// of `built` does not have, and for each port that only the program has. A channel has the type of
+/// its ports.
 fn missing(network: &Network, built: &Network) -> Diagnostics {
     let mut found = Diagnostics::new();
     let kinds: FxHashMap<&str, &Kind> = built

@@ -219,7 +219,8 @@ fn the_book_lists_all_fields_of_the_model() {
     assert_eq!(described, fields);
 }
 
-/// Gives an attribute to the graph, the second module, all processes but the first, and all channels.
+/// Gives an attribute to the graph, the second module, all processes but the first, and all
+/// channels.
 fn with_attributes(mut network: Network) -> Verified {
     let Network {
         names,

@@ -2,9 +2,8 @@
 
 use super::constraint::Constraints;
 use super::explicit::Explicit;
-use super::fit;
 use super::keys::{Element, Key, VERSION};
-use super::reading::Reading;
+use super::reading::{Fitted, Reading};
 use super::value;
 use crate::codes;
 use crate::events::Attribute;
@@ -238,7 +237,7 @@ impl Scopes {
                 }
             }
             Key::Replicas => {
-                if reading.fits(fit::Element::Module(module), attribute) {
+                if reading.fits(Fitted::Module(module), attribute) {
                     return;
                 }
                 if let Some(replicas) = reading.number(attribute, value::count) {

@@ -19,8 +19,8 @@ pub(super) struct DrawnEdge {
     pub(super) kept: WithDefaults,
 }
 
-/// The attributes that each edge has from defaults. Consecutive edges with the same attributes share
-/// an entry.
+/// The attributes that each edge has from defaults. Consecutive edges with the same attributes
+/// share an entry.
 #[derive(Default)]
 pub(super) struct Defaulted {
     /// First edge, keys and attributes that are kept, of each run of edges.

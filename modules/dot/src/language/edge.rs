@@ -244,8 +244,8 @@ impl Edges {
         let reported_count = reading.report.reported_count();
         let evaluated = reading.evaluated;
         self.now = self.draft(reading, defaults, attributes);
-        // Not cached: attributes whose position is stored, errors, because they are reported at each
-        // position, and expressions, because their values depend on the scope.
+        // Not cached: attributes whose position is stored, errors, because they are reported at
+        // each position, and expressions, because their values depend on the scope.
         if !self.now.has_position
             && reported_count == reading.report.reported_count()
             && evaluated == reading.evaluated

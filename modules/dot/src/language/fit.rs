@@ -1,33 +1,16 @@
 //! `replicas="+"` and `replicas="*"`: as many instances as the OS processes of the run hold.
 
-use super::reading::Reading;
+use super::reading::{Fit, Fitted, Reading};
 use crate::codes;
 use crate::events::Attribute;
 use graphmap_kpn::arena::Id as _;
 use graphmap_kpn::declared::{Constraint, ConstraintTarget, ModuleId, NodeId};
 use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_kpn::source::Span;
 use hashbrown::HashMap;
-
-/// An element whose number of instances follows from the OS processes.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Element {
-    Node(NodeId),
-    Module(ModuleId),
-}
-
-/// A number of instances that is to be found.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fit {
-    pub(super) element: Element,
-    /// Smallest number of instances: 1 for `+`, 0 for `*`.
-    pub(super) least: u32,
-    pub(super) span: Span,
-}
 
 impl Reading<'_> {
     /// Records the value of `replicas=` and returns true, if it stands for as many as fit.
-    pub(super) fn fits(&mut self, element: Element, attribute: &Attribute) -> bool {
+    pub(super) fn fits(&mut self, element: Fitted, attribute: &Attribute) -> bool {
         let least = match &*self.text.value(attribute.value) {
             "+" => 1,
             "*" => 0,
@@ -43,7 +26,7 @@ impl Reading<'_> {
     }
 
     /// Sets the numbers of instances that follow from the OS processes and from `hold=`. Without a
-    /// number of OS processes, sets the smallest ones, and notes it.
+    /// number of OS processes, sets the smallest ones.
     pub(super) fn fit(&mut self) {
         let fits = std::mem::take(&mut self.fits);
         if fits.is_empty() {
@@ -63,16 +46,8 @@ impl Reading<'_> {
                 );
                 continue;
             };
+            self.out.fitted.push((fit.span, fit.least));
             let Some(os_processes) = self.sizes.os_processes() else {
-                let least = fit.least;
-                let message = format!(
-                    "`replicas=` is {least}, the smallest number, without a number of OS processes"
-                );
-                self.report.push(
-                    Diagnostic::note(codes::LEAST_REPLICAS, message)
-                        .at(fit.span, "")
-                        .help("name the OS processes: `-n 4` or `--hosts FILE`"),
-                );
                 continue;
             };
             let room = u64::from(in_each) * u64::from(os_processes);
@@ -94,10 +69,10 @@ impl Reading<'_> {
         }
     }
 
-    fn set(&mut self, element: Element, replicas: u32) {
+    fn set(&mut self, element: Fitted, replicas: u32) {
         match element {
-            Element::Node(node) => self.out.nodes[node].replicas = Some(replicas),
-            Element::Module(module) => self.out.modules[module].replicas = Some(replicas),
+            Fitted::Node(node) => self.out.nodes[node].replicas = Some(replicas),
+            Fitted::Module(module) => self.out.modules[module].replicas = Some(replicas),
         }
     }
 
@@ -120,13 +95,13 @@ impl Reading<'_> {
     /// Returns the kind that limits the number of instances of an element, with the number of its
     /// processes in each OS process. For a module it is the kind inside that allows the fewest
     /// instances. Returns `None` if no kind is limited.
-    fn limit(&self, element: Element, most: &HashMap<usize, u32>) -> Option<(usize, u32)> {
+    fn limit(&self, element: Fitted, most: &HashMap<usize, u32>) -> Option<(usize, u32)> {
         let module = match element {
-            Element::Node(node) => {
+            Fitted::Node(node) => {
                 let kind = self.out.nodes[node].kind.index();
                 return most.get(&kind).map(|limit| (kind, *limit));
             }
-            Element::Module(module) => module,
+            Fitted::Module(module) => module,
         };
         let inside = self.out.nodes.iter().filter_map(|(id, node)| {
             self.instances_in(id, Some(module))?;
@@ -142,18 +117,18 @@ impl Reading<'_> {
 
     /// Returns the number of processes of a kind outside of an element, and the number in each
     /// instance of it, counting all instances of the modules around it.
-    fn taken(&self, element: Element, kind: usize) -> (u64, u64) {
+    fn taken(&self, element: Fitted, kind: usize) -> (u64, u64) {
         let (mut outside, mut each) = (0u64, 0u64);
         let nodes = self.out.nodes.iter();
         for (id, _) in nodes.filter(|(_, node)| node.kind.index() == kind) {
             let all = self.instances_in(id, None).unwrap_or(1);
             let inside = match element {
-                Element::Node(node) => node == id,
-                Element::Module(module) => self.instances_in(id, Some(module)).is_some(),
+                Fitted::Node(node) => node == id,
+                Fitted::Module(module) => self.instances_in(id, Some(module)).is_some(),
             };
             let own = match element {
-                Element::Node(node) => self.out.nodes[node].replicas,
-                Element::Module(module) => self.out.modules[module].replicas,
+                Fitted::Node(node) => self.out.nodes[node].replicas,
+                Fitted::Module(module) => self.out.modules[module].replicas,
             };
             match inside {
                 // The number of the element itself is not known yet.

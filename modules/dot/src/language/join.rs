@@ -100,8 +100,8 @@ impl Reading<'_> {
         complete && self.join_bundle(number, draft, writers, readers)
     }
 
-    /// Adds the user's attributes of a bundle to those of one of its channels. `edges` are the edges
-    /// of the channel. Reports a contradiction.
+    /// Adds the user's attributes of a bundle to those of one of its channels. `edges` are the
+    /// edges of the channel. Reports a contradiction.
     fn attributes_of_bundle(
         &mut self,
         number: u32,

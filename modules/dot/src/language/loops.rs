@@ -11,8 +11,8 @@ use graphmap_kpn::sizes::{Place, entries, no_value};
 use graphmap_kpn::source::Span;
 use std::ops::Range;
 
-/// Limit on the rounds of all loops of a file. Without a limit, a short file could stand for billions
-/// of channels.
+/// Limit on the rounds of all loops of a file. Without a limit, a short file could stand for
+/// billions of channels.
 const MOST_ROUNDS: u64 = 1 << 24;
 
 /// An expression, the values of its names, and which of these are variables of loops.

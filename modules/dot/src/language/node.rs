@@ -5,10 +5,9 @@ use super::bundle::{Bundles, Mention};
 use super::cluster::Tree;
 use super::constraint::Constraints;
 use super::explicit::{Explicit, List};
-use super::fit;
 use super::keys::{Element, Key};
 use super::module_port::SpecialNodes;
-use super::reading::{BUNDLE, ENVIRONMENT, HAS_KIND, Reading, STATED, TORN, node_id};
+use super::reading::{BUNDLE, ENVIRONMENT, Fitted, HAS_KIND, Reading, STATED, TORN, node_id};
 use super::value;
 use crate::codes;
 use crate::events::Attribute;
@@ -157,8 +156,8 @@ impl Nodes {
         }
     }
 
-    /// Records an attribute that is kept and not interpreted. Reports an attribute of the user on the
-    /// environment.
+    /// Records an attribute that is kept and not interpreted. Reports an attribute of the user on
+    /// the environment.
     fn kept(&self, reading: &mut Reading<'_>, number: u32, key: Key, attribute: &Attribute) {
         let drawn = matches!(key, Key::Drawn(_));
         if drawn && reading.flags[number as usize] & ENVIRONMENT != 0 {
@@ -201,7 +200,7 @@ impl Nodes {
                 }
             }
             Key::Replicas => {
-                if reading.fits(fit::Element::Node(id), attribute) {
+                if reading.fits(Fitted::Node(id), attribute) {
                     return;
                 }
                 if let Some(replicas) = reading.number(attribute, value::count) {

@@ -2,7 +2,6 @@
 //!
 //! The modules for scopes, nodes and edges keep their own state, and store their results here.
 
-use super::fit::Fit;
 use super::kept::Kept;
 use super::keys::{Element, Key};
 use super::report::Report;
@@ -17,7 +16,7 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::expression::{Expression, is_name};
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::sizes::{Place, Sizes, entries, no_value};
-use graphmap_kpn::source::SourceMap;
+use graphmap_kpn::source::{SourceMap, Span};
 use std::ops::Range;
 
 /// The node has an explicit kind.
@@ -34,6 +33,22 @@ pub(super) const STATED: u8 = 16;
 pub(super) const PORT: u8 = 32;
 /// The node stands for another graph.
 pub(super) const INCLUDED: u8 = 64;
+
+/// An element whose number of instances follows from the OS processes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fitted {
+    Node(NodeId),
+    Module(ModuleId),
+}
+
+/// A number of instances that is to be found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fit {
+    pub(super) element: Fitted,
+    /// Smallest number of instances: 1 for `+`, 0 for `*`.
+    pub(super) least: u32,
+    pub(super) span: Span,
+}
 
 pub(super) struct Reading<'a> {
     pub(super) text: Text<'a>,
@@ -180,9 +195,9 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Parses the value of an attribute like [`read`](Self::read), but replaces expressions by their
-    /// values first. Returns `None` without a report if the definition of a size that an expression
-    /// uses has an error.
+    /// Parses the value of an attribute like [`read`](Self::read), but replaces expressions by
+    /// their values first. Returns `None` without a report if the definition of a size that an
+    /// expression uses has an error.
     pub(super) fn number<T>(
         &mut self,
         attribute: &Attribute,

@@ -1,5 +1,5 @@
-//! The definitions of sizes in a file, and the names of the user's attributes, which are read before
-//! everything else.
+//! The definitions of sizes in a file, and the names of the user's attributes, which are read
+//! before everything else.
 //!
 //! A definition holds in the whole of its graph or cluster, also before its statement. So the text
 //! is parsed twice if it may contain definitions.

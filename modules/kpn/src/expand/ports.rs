@@ -1,8 +1,8 @@
 //! Module ports: the channels at each become channels between processes.
 //!
 //! [`check`] runs on declarations before they are repeated, because its errors concern the text.
-//! [`join`] runs afterwards on the instances: each channel into a port continues in each channel out
-//! of it, and the ports vanish. The time is linear in the size of the result.
+//! [`join`] runs afterwards on the instances: each channel into a port continues in each channel
+//! out of it, and the ports vanish. The time is linear in the size of the result.
 
 use super::limit::{LIMIT, too_many_channels};
 use crate::arena::{Arena, Id};

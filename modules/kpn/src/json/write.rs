@@ -129,6 +129,7 @@ struct ProcessJson<'a> {
     mem: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     attributes: Option<AttributesJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     arguments: Option<Vec<serde_json::Value>>,

@@ -8,8 +8,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::network::{KindId, Network, ProcessId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Sets the arguments of processes and the parameters of kinds. `process_of` has the process of each
-/// node. Reports nodes of one process with different arguments, and processes of one kind with
+/// Sets the arguments of processes and the parameters of kinds. `process_of` has the process of
+/// each node. Reports nodes of one process with different arguments, and processes of one kind with
 /// different parameters, once for each kind. Then replaces the given values.
 pub(super) fn arguments(
     network: &mut Network,

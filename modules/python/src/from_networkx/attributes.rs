@@ -52,8 +52,8 @@ impl<'a> Read<'a> {
         others(attributes, known, &mut self.names, &mut self.of_nodes)
     }
 
-    /// Returns the attributes of an edge that are kept and have no effect. Records their names, each
-    /// with the known name that it resembles. At most 1000 are recorded for all edges.
+    /// Returns the attributes of an edge that are kept and have no effect. Records their names,
+    /// each with the known name that it resembles. At most 1000 are recorded for all edges.
     ///
     /// # Errors
     /// The exception of Python, if `str` of a value fails.
@@ -71,8 +71,8 @@ impl<'a> Read<'a> {
         others(attributes, known, &mut self.names, &mut BTreeMap::new())
     }
 
-    /// Returns a sentence for each attribute without an effect that is probably misspelled. Attributes of
-    /// nodes come first, sorted by name.
+    /// Returns a sentence for each attribute without an effect that is probably misspelled.
+    /// Attributes of nodes come first, sorted by name.
     pub(super) fn hints(&self) -> Vec<String> {
         let nodes = self
             .of_nodes
@@ -96,10 +96,10 @@ impl<'a> Read<'a> {
 /// An attribute that is kept and not interpreted: its name and its value.
 pub(super) type Kept = (String, String);
 
-/// Returns the attributes that are not `known`, and records their names in `found`. Omits names that
-/// are not text, and values that are neither text nor a number. The names get the prefix `x_`,
-/// except names of Graphviz that graphmap keeps. Adds them to `names`, and omits a name if there are
-/// too many others.
+/// Returns the attributes that are not `known`, and records their names in `found`. Omits names
+/// that are not text, and values that are neither text nor a number. The names get the prefix `x_`,
+/// except names of Graphviz that graphmap keeps. Adds them to `names`, and omits a name if there
+/// are too many others.
 fn others<'a>(
     attributes: &Bound<'_, PyDict>,
     known: impl Iterator<Item = &'a str> + Clone,

@@ -19,8 +19,8 @@ pub enum Values<'a> {
 
 impl Network {
     /// Sets the values of a parameter of a kind, which [`Ends::argument`] returns. Replaces values
-    /// that were set before. If they are not
-    /// as many as the members, or are malformed, [`run`](crate::run) reports the error.
+    /// that were set before. If they are not as many as the members, or are malformed,
+    /// [`run`](crate::run) reports the error.
     ///
     /// ```
     /// # use graphmap_runtime as rt;

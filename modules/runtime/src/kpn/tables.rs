@@ -68,8 +68,8 @@ impl Network {
     }
 
     /// Replaces the processes, modules and channels of the network by the ones of a text, which
-    /// `graphmap --emit tables=FILE` writes. Kinds, their ports and functions, and token types stay.
-    /// A kind that the text does not have has no processes then.
+    /// `graphmap --emit tables=FILE` writes. Kinds, their ports and functions, and token types
+    /// stay. A kind that the text does not have has no processes then.
     ///
     /// # Errors
     /// Returns [`RunError::Options`] for a text of another version or network, for a statement that
