@@ -1,5 +1,7 @@
 //! Emitters that need only the model.
 
+use crate::front_end::ends_with;
+use graphmap_exchange::{graphml, node_link};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::json;
@@ -34,6 +36,69 @@ impl Emitter for Json {
     ) -> Result<(), Diagnostics> {
         let text = json::write(mapped.network(), Some(mapped.mapping())) + "\n";
         files.generated(context.path, text);
+        Ok(())
+    }
+}
+
+/// Writes the network as GraphML.
+pub(crate) struct GraphMl;
+
+impl Emitter for GraphMl {
+    fn name(&self) -> &str {
+        "graphml"
+    }
+
+    fn about(&self) -> &str {
+        "the network as GraphML"
+    }
+
+    fn options(&self) -> Option<&[&str]> {
+        Some(&[])
+    }
+
+    fn accepts(&self, path: &Path) -> bool {
+        ends_with(path, &["graphml"])
+    }
+
+    fn emit(
+        &self,
+        mapped: &Mapped,
+        context: &mut EmitContext<'_>,
+        files: &mut Files,
+    ) -> Result<(), Diagnostics> {
+        let text = graphml::write(mapped.network())?;
+        files.generated(context.path, text);
+        Ok(())
+    }
+}
+
+/// Writes the network as node-link JSON.
+pub(crate) struct NodeLink;
+
+impl Emitter for NodeLink {
+    fn name(&self) -> &str {
+        "node-link"
+    }
+
+    fn about(&self) -> &str {
+        "the network as node-link JSON, which NetworkX reads"
+    }
+
+    fn options(&self) -> Option<&[&str]> {
+        Some(&[])
+    }
+
+    fn accepts(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn emit(
+        &self,
+        mapped: &Mapped,
+        context: &mut EmitContext<'_>,
+        files: &mut Files,
+    ) -> Result<(), Diagnostics> {
+        files.generated(context.path, node_link::write(mapped.network()));
         Ok(())
     }
 }

@@ -208,7 +208,7 @@ impl Registry {
     }
 }
 
-/// Reads a graph file in DOT or JSON with the built-in front ends. See [`Registry::read`].
+/// Reads a graph file in DOT, JSON or GraphML with the built-in front ends. See [`Registry::read`].
 ///
 /// # Errors
 /// As for [`Registry::read`].

@@ -2,12 +2,15 @@
 
 use crate::codes;
 use graphmap_dot::decode::{Encoding, decode};
+use graphmap_dot::language::{load_picture, load_with};
+use graphmap_exchange::{Load, graphml, node_link};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::sizes::Given;
-use graphmap_kpn::source::SourceMap;
+use graphmap_kpn::source::{Source, SourceMap};
 use graphmap_kpn::{input, json};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Reads networks in one language.
 pub trait FrontEnd {
@@ -100,7 +103,7 @@ impl FrontEnd for Dot {
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let mut diagnostics = Diagnostics::new();
-        match graphmap_dot::language::load_with(sizes, sources, name, bytes, &mut diagnostics) {
+        match load_with(sizes, sources, name, bytes, &mut diagnostics) {
             Some(declared) => Ok((declared, diagnostics)),
             None => Err(diagnostics),
         }
@@ -114,7 +117,7 @@ impl FrontEnd for Dot {
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let mut diagnostics = Diagnostics::new();
-        match graphmap_dot::language::load_picture(sizes, sources, name, bytes, &mut diagnostics) {
+        match load_picture(sizes, sources, name, bytes, &mut diagnostics) {
             Some(declared) => Ok((declared, diagnostics)),
             None => Err(diagnostics),
         }
@@ -153,7 +156,7 @@ impl FrontEnd for Json {
     }
 
     fn about(&self) -> &str {
-        "a network as JSON (.json)"
+        "a network as JSON (.json), or node-link JSON"
     }
 
     fn accepts(&self, path: &Path) -> bool {
@@ -164,23 +167,99 @@ impl FrontEnd for Json {
         &self,
         name: &str,
         bytes: Vec<u8>,
-        _: &Given,
+        sizes: &Given,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
-        let text = input::decode(bytes)
-            .map_err(|why| Diagnostics::from(codes::cannot_read(name, &why)))?;
-        let source = sources.add(name, text).map_err(|error| {
-            Diagnostics::from(Diagnostic::error(
-                codes::TOO_LARGE,
-                format!("`{name}` is too large: {error}"),
-            ))
-        })?;
+        let source = text(name, bytes, sources)?;
+        if node_link::is_node_link(source.text()) {
+            return node_link::read(&source, sources, sizes, load_with);
+        }
         let mut declared = json::read(source.text(), &source, sources, json::Positions::Here)?;
         if declared.name.is_empty() {
             declared.name = stem(name);
         }
         Ok((declared, Diagnostics::new()))
     }
+}
+
+/// Reads networks in a format of other programs that [`graphmap_exchange`] supports.
+pub(crate) struct Exchanged {
+    name: &'static str,
+    about: &'static str,
+    endings: &'static [&'static str],
+    read: Exchange,
+}
+
+type Exchange =
+    fn(&Source, &SourceMap, &Given, Load) -> Result<(Declared, Diagnostics), Diagnostics>;
+
+/// Reads GraphML.
+pub(crate) const GRAPHML: Exchanged = Exchanged {
+    name: "graphml",
+    about: "GraphML, with the attributes of the graph language (.graphml)",
+    endings: &["graphml"],
+    read: graphml::read,
+};
+
+/// Reads node-link JSON. [`Json`] recognises it in files.
+pub(crate) const NODE_LINK: Exchanged = Exchanged {
+    name: "node-link",
+    about: "node-link JSON, as NetworkX writes it (.json, recognized by its members)",
+    endings: &[],
+    read: node_link::read,
+};
+
+impl FrontEnd for Exchanged {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn about(&self) -> &str {
+        self.about
+    }
+
+    fn accepts(&self, path: &Path) -> bool {
+        ends_with(path, self.endings)
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sizes: &Given,
+        sources: &mut SourceMap,
+    ) -> Result<(Declared, Diagnostics), Diagnostics> {
+        let source = text(name, bytes, sources)?;
+        (self.read)(&source, sources, sizes, load_with)
+    }
+
+    fn read_picture(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sizes: &Given,
+        sources: &mut SourceMap,
+    ) -> Result<(Declared, Diagnostics), Diagnostics> {
+        let source = text(name, bytes, sources)?;
+        (self.read)(&source, sources, sizes, load_picture)
+    }
+}
+
+/// Adds the text of a file to `sources`.
+///
+/// # Errors
+/// Returns an error if the bytes are not UTF-8, or if the texts are too large.
+pub(crate) fn text(
+    name: &str,
+    bytes: Vec<u8>,
+    sources: &mut SourceMap,
+) -> Result<Arc<Source>, Diagnostics> {
+    let text =
+        input::decode(bytes).map_err(|why| Diagnostics::from(codes::cannot_read(name, &why)))?;
+    sources.add(name, text).map_err(|error| {
+        let message = format!("`{name}` is too large: {error}");
+        Diagnostics::from(Diagnostic::error(codes::TOO_LARGE, message))
+    })
 }
 
 /// Returns the name of a network that does not state one: the file name without extension, or

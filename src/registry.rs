@@ -48,6 +48,8 @@ impl Registry {
         let mut registry = Registry::empty()
             .front_end(front_end::Dot)
             .front_end(front_end::Json)
+            .front_end(front_end::GRAPHML)
+            .front_end(front_end::NODE_LINK)
             .pass(weights::Weights)
             .emitter(graphmap_view::dot::MappedDot)
             .emitter(graphmap_view::svg::Svg)
@@ -57,6 +59,9 @@ impl Registry {
             registry = registry.emitter(emitter);
         }
         registry.emitters.extend(graphmap_binding::emitters());
+        let registry = registry
+            .emitter(emitters::GraphMl)
+            .emitter(emitters::NodeLink);
         // Must be last, because it accepts every `*.json`.
         registry.emitter(emitters::Json)
     }

@@ -307,7 +307,7 @@ def read(
     sizes: dict[str, int] | None = None,
     include: list[str | os.PathLike[str]] | None = None,
 ) -> Network:
-    """Reads and checks the graph file at a path. The extension selects the language: `.dot`, `.gv` or `.json`."""
+    """Reads and checks the graph file at a path. The extension selects the language: `.dot`, `.gv`, `.json` or `.graphml`."""
 
 def read_text(
     text: str | bytes,
@@ -318,7 +318,7 @@ def read_text(
     sizes: dict[str, int] | None = None,
     include: list[str | os.PathLike[str]] | None = None,
 ) -> Network:
-    """Reads and checks a string or bytes in a language, `dot` or `json`."""
+    """Reads and checks a string or bytes in a language: `dot`, `json`, `graphml` or `node-link`."""
 
 def from_networkx(
     graph: Any,

@@ -40,7 +40,7 @@ pub(crate) struct Common {
     /// Print nothing except diagnostics
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// Time limit of an external pass or emitter, in seconds
+    /// Time limit of an external pass, emitter or front end, in seconds
     #[arg(
         long,
         global = true,
@@ -124,7 +124,8 @@ pub(crate) enum Colour {
 /// Options of a verb that reads a graph.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GraphArgs {
-    /// Format of the graph file (see `graphmap import`) [default: by file extension; dot for `-`]
+    /// Format of the graph file (see `graphmap import`), or NAME of an executable
+    /// `graphmap-read-NAME` on PATH [default: by file extension; dot for `-`]
     #[arg(long, value_name = "FORMAT", help_heading = "Input")]
     pub(crate) format: Option<String>,
     /// Set a size of the graph for this run, such as `n=50`; `list.n=50` is the size `n` of the graph

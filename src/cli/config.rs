@@ -63,6 +63,9 @@ impl Kind {
 /// Key that names the graph file.
 const FILE: &str = "file";
 
+/// Key of the format of the graph file that [`FILE`] names.
+pub(crate) const FORMAT: &str = "format";
+
 /// Key of the format of the host description. The second line is its old name.
 const HOSTS_FORMAT: &str = "hosts-format";
 const OLD_HOSTS_FORMAT: &str = "dialect";
@@ -71,6 +74,7 @@ const OLD_HOSTS_FORMAT: &str = "dialect";
 /// same name.
 const KEYS: &[(&str, Kind)] = &[
     (FILE, Kind::Path),
+    (FORMAT, Kind::Word),
     ("hosts", Kind::Hosts),
     (HOSTS_FORMAT, Kind::Word),
     ("os-processes", Kind::Number),
@@ -225,6 +229,15 @@ impl Reader<'_> {
             } else {
                 self.unknown(name, key.span());
             }
+        }
+        let mut options = self.config.options.iter();
+        if let Some(format) = options.find(|preset| preset.option == FORMAT)
+            && self.config.file.is_none()
+        {
+            let message = format!("`{FORMAT}` is given without `{FILE}`");
+            let error = Diagnostic::error(codes::CONFIG, message).at(format.span, "");
+            let help = format!("add `{FILE}`: the path of the graph file in this format");
+            self.found.push(error.help(help));
         }
     }
 

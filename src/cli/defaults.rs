@@ -69,7 +69,16 @@ pub(crate) fn complete(
         let errors = session.errors();
         let config = config_of(session, first)?;
         let presets = config.iter().flat_map(|config| &config.options);
-        for preset in presets.filter(|preset| !TYPED_ONLY.contains(&(verb, preset.option))) {
+        let named = of_verb.get_many::<PathBuf>(file).filter(|_| typed);
+        let mut named = named.into_iter().flatten();
+        let of_config = config.as_ref().and_then(|config| config.file.as_deref());
+        // The format is that of one file. Other files must not be read with it.
+        let is_of_config = named.all(|path| of_config.is_some_and(|file| is_same(path, file)));
+        let applies = |preset: &&Preset| {
+            let is_typed_only = TYPED_ONLY.contains(&(verb, preset.option));
+            !is_typed_only && (preset.option != config::FORMAT || is_of_config)
+        };
+        for preset in presets.filter(applies) {
             command = with_preset(session, command, verb, preset);
             let id = preset.option.replace('-', "_");
             let typed = of_verb.try_contains_id(&id).unwrap_or(false)
@@ -119,6 +128,12 @@ fn config_of(session: &mut Session<'_>, file: Option<&PathBuf>) -> Outcome<Optio
         Some(path) => config::read(session, &path).map(Some),
         None => Ok(None),
     }
+}
+
+/// Returns true if both paths lead to one file, which exists.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    !is_standard(one) && real(one).is_some_and(|path| real(other) == Some(path))
 }
 
 fn change(command: Command, verb: &str, how: impl FnOnce(Command) -> Command) -> Command {

@@ -5,16 +5,19 @@ use super::exit::Exit;
 use super::output;
 use super::session::{Outcome, Session};
 use crate::to_dot;
+use clap::ValueEnum;
+use graphmap_exchange::{graphml, node_link};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::json;
 
-/// Write the graph with all abstract declarations expanded, as DOT or JSON
+/// Write the graph with all abstract declarations expanded, as DOT, JSON or GraphML
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   graphmap expand grid.dot
   graphmap expand grid.dot | dot -Tsvg > grid.svg
   graphmap expand grid.dot -o grid.json
+  graphmap expand grid.dot --to graphml > grid.graphml
   graphmap expand grid.dot --json | jq '.processes | length'
 
 graphmap reads the output back as the same network.")]
@@ -26,20 +29,47 @@ pub(crate) struct ExpandArgs {
     /// Output file; `-` is standard output
     #[arg(short, long, value_name = "PATH", default_value = "-")]
     output: File,
-    /// Write JSON instead of DOT [default: only if the path of -o ends in .json]
-    #[arg(long)]
+    /// Format to write [default: by the extension of the path of -o; dot for `-`]
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<To>,
+    /// Same as `--to json`
+    #[arg(long, conflicts_with = "to")]
     json: bool,
     #[command(flatten)]
     pub(crate) graph: GraphArgs,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// Graphviz DOT
+    Dot,
+    /// A network as JSON
+    Json,
+    /// GraphML
+    Graphml,
+    /// Node-link JSON of NetworkX
+    NodeLink,
+}
+
 pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let network = session.verified(&args.file, &args.graph)?;
-    let json = args.json || args.output.extension().is_some_and(|e| e == "json");
-    let text = if json {
-        json::write(&network, None) + "\n"
-    } else {
-        to_dot(&network)
+    let ends_with = |ending: &str| args.output.extension().is_some_and(|e| e == ending);
+    let to = args.to.unwrap_or(match () {
+        () if args.json || ends_with("json") => To::Json,
+        () if ends_with("graphml") => To::Graphml,
+        () => To::Dot,
+    });
+    let text = match to {
+        To::Dot => to_dot(&network),
+        To::Json => json::write(&network, None) + "\n",
+        To::NodeLink => node_link::write(&network),
+        To::Graphml => match graphml::write(&network) {
+            Ok(text) => text,
+            Err(errors) => {
+                session.report_all(errors);
+                return Err(Exit::Usage);
+            }
+        },
     };
     let mut files = Files::new();
     files.generated(&args.output, text);

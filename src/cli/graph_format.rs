@@ -37,7 +37,8 @@ pub(crate) fn known(registry: &Registry) -> String {
     let networks: Vec<&str> = registry.front_ends().map(|f| f.name()).collect();
     let graphs = Format::ALL.map(Format::name);
     format!(
-        "use `--format` with one of {}; to partition a graph without names, with one of {}",
+        "use `--format` with one of {}, or with an executable `graphmap-read-FORMAT` on PATH; to \
+         partition a graph without names, with one of {}",
         networks.join(", "),
         graphs.join(", ")
     )

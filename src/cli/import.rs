@@ -9,13 +9,15 @@ use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::input::{self, Limit};
+use graphmap_plugin as plugin;
 use std::path::{Path, PathBuf};
 
 /// List the formats of graph files, or write a graph from the profile of a program of ranks
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Every verb that takes a graph file accepts all listed formats. The file extension or `--format` selects
-the format.
+the format. An executable `graphmap-read-NAME` on PATH reads the format NAME, only with `--format NAME`
+or `format` in graphmap.toml.
 
 PROFILE is the profile of a program of ranks (GRAPHMAP_PROFILE=PROFILE). The graph has a process for each
 rank, and a channel from each rank to each rank that it sent messages to, with that traffic. `graphmap
@@ -63,6 +65,10 @@ fn formats(session: &mut Session<'_>) -> Outcome<Exit> {
     let mut text = String::from("Formats of graph files:\n");
     for front_end in session.registry.front_ends() {
         text += &format!("  {:<12} {}\n", front_end.name(), front_end.about());
+    }
+    for found in plugin::on_path(plugin::FRONT_END) {
+        let path = found.path.display();
+        text += &format!("  {:<12} external: {path}\n", found.name);
     }
     session.show(&text)?;
     Ok(Exit::Ok)

@@ -5,7 +5,7 @@ use super::exit::Exit;
 use super::mapping::{MappingArgs, Target};
 use super::progress::Progress;
 use super::session::{Outcome, Session};
-use crate::cli::plugins::{Guarded, GuardedMapper};
+use crate::cli::plugins::{Guarded, GuardedMapper, Reader};
 use crate::cli::signals;
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
@@ -225,6 +225,18 @@ impl<'t> Session<'t> {
             external: self.external(name, path),
             options: Self::options(graph),
         })
+    }
+
+    /// Returns the front end that the executable `graphmap-read-NAME` on PATH provides. Returns
+    /// `None` if there is none.
+    pub(crate) fn external_front_end(
+        &self,
+        name: &str,
+        options: BTreeMap<String, String>,
+    ) -> Option<Reader> {
+        let path = plugin::find(plugin::FRONT_END, name)?;
+        let external = self.external(name, path);
+        Some(Reader { external, options })
     }
 
     fn external(&self, name: &str, path: PathBuf) -> External {

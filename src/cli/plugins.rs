@@ -1,11 +1,15 @@
-//! External passes, strategies and emitters that are ended together with graphmap.
+//! External passes, strategies, emitters and front ends that are ended together with graphmap.
 
 use crate::cli::signals::Guard;
+use crate::front_end::{self, FrontEnd};
+use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapper::{MapContext, Mapper, Proposal};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::pass::{Pass, PassContext};
+use graphmap_kpn::sizes::Given;
+use graphmap_kpn::source::SourceMap;
 use graphmap_plugin::External;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -71,5 +75,44 @@ impl Mapper for GuardedMapper {
     fn map(&self, context: &mut MapContext<'_>) -> Result<Proposal, Diagnostics> {
         let _guard = Guard::new();
         self.external.map(context, &self.options)
+    }
+}
+
+/// An external front end that is ended together with graphmap.
+pub(crate) struct Reader {
+    pub(crate) external: External,
+    /// Options of the command line (`--set NAME=VALUE`).
+    pub(crate) options: BTreeMap<String, String>,
+}
+
+impl FrontEnd for Reader {
+    fn name(&self) -> &str {
+        &self.external.name
+    }
+
+    fn about(&self) -> &str {
+        "external"
+    }
+
+    fn accepts(&self, _: &Path) -> bool {
+        // The name of a file must not start a program.
+        false
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        // The protocol has no sizes.
+        _: &Given,
+        sources: &mut SourceMap,
+    ) -> Result<(Declared, Diagnostics), Diagnostics> {
+        let source = front_end::text(name, bytes, sources)?;
+        let _guard = Guard::new();
+        let (mut declared, found) = self.external.read(&source, sources, &self.options)?;
+        if declared.name.is_empty() {
+            declared.name = front_end::stem(name);
+        }
+        Ok((declared, found))
     }
 }

@@ -3,6 +3,7 @@
 use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
 use super::identity::Identity;
+use super::plugins::Reader;
 use super::{graph_format, talk};
 use crate::include::{self, ReadOptions};
 use crate::levels::Levels;
@@ -222,7 +223,8 @@ impl<'t> Session<'t> {
     }
 
     fn declared_by(&mut self, file: &Path, graph: &GraphArgs, picture: bool) -> Outcome<Declared> {
-        self.front_end(file, graph.format.as_deref())?;
+        // An unknown format is reported before the file is read.
+        self.front_end(file, graph.format.as_deref(), Self::options(graph))?;
         let bytes = self.timed("read file", |s| s.read_bytes(file, Limit::NETWORK))?;
         self.declared_in(file, graph, bytes, picture)
     }
@@ -234,7 +236,8 @@ impl<'t> Session<'t> {
         bytes: Vec<u8>,
         picture: bool,
     ) -> Outcome<Declared> {
-        let front_end = self.front_end(file, graph.format.as_deref())?;
+        let found = self.front_end(file, graph.format.as_deref(), Self::options(graph))?;
+        let front_end = found.as_front_end();
         let name = Self::display(file);
         let options = self.read_options(graph);
         self.timed(front_end.name(), |s| {
@@ -263,7 +266,20 @@ impl<'t> Session<'t> {
                 }
                 s.fitted = !declared.fitted.is_empty() && options.os_processes.is_some();
             }
-            s.take(Exit::Graph, result)
+            // Other errors of an executable are its own failures.
+            let of_graph = [
+                graphmap_plugin::codes::REPORTED,
+                codes::NOT_TEXT,
+                codes::TOO_LARGE,
+                UNUSED_SIZE,
+            ];
+            let failed =
+                |one: &Diagnostic| one.severity == Severity::Error && !of_graph.contains(&one.code);
+            let exit = match (&found, &result) {
+                (FoundFrontEnd::External(_), Err(all)) if all.iter().any(failed) => Exit::Plugin,
+                _ => Exit::Graph,
+            };
+            s.take(exit, result)
         })
     }
 
@@ -299,7 +315,8 @@ impl<'t> Session<'t> {
     /// Reports the diagnostics and returns [`Exit::Graph`] if the text has errors, or
     /// [`Exit::Usage`] if the file cannot be read or its language has no canonical layout.
     pub(crate) fn formatted(&mut self, file: &Path, format: Option<&str>) -> Outcome<Formatted> {
-        let front_end = self.front_end(file, format)?;
+        let found = self.front_end(file, format, BTreeMap::new())?;
+        let front_end = found.as_front_end();
         let bytes = self.read_bytes(file, Limit::NETWORK)?;
         self.forget(file);
         let name = Self::display(file);
@@ -326,10 +343,18 @@ impl<'t> Session<'t> {
     /// Returns the front end that reads a graph file. `format` names it, and otherwise the file
     /// name selects it. For standard input without `format`, returns the first front end.
     ///
+    /// Only `format` can select an executable, which receives `options`. A built-in front end of
+    /// the same name takes precedence.
+    ///
     /// # Errors
     /// Reports an error and returns [`Exit::Usage`] if there is no such front end, or if a file of
     /// unknown format cannot be read.
-    fn front_end(&mut self, file: &Path, format: Option<&str>) -> Outcome<&'t dyn FrontEnd> {
+    fn front_end(
+        &mut self,
+        file: &Path,
+        format: Option<&str>,
+        options: BTreeMap<String, String>,
+    ) -> Outcome<FoundFrontEnd<'t>> {
         let registry = self.registry;
         let front_end = match format {
             Some(format) => registry.front_end_named(format),
@@ -337,7 +362,11 @@ impl<'t> Session<'t> {
             None => registry.front_end_of(file),
         };
         if let Some(front_end) = front_end {
-            return Ok(front_end);
+            return Ok(FoundFrontEnd::Internal(front_end));
+        }
+        let external = format.and_then(|name| self.external_front_end(name, options));
+        if let Some(external) = external {
+            return Ok(FoundFrontEnd::External(external));
         }
         // A missing file is reported as missing, not as a file of unknown format.
         let bytes = match format {
@@ -492,6 +521,21 @@ impl<'t> Session<'t> {
                 let message = format!("standard output cannot be written: {error}");
                 self.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
             }
+        }
+    }
+}
+
+/// A front end that is built in, or one found on PATH.
+enum FoundFrontEnd<'t> {
+    Internal(&'t dyn FrontEnd),
+    External(Reader),
+}
+
+impl FoundFrontEnd<'_> {
+    fn as_front_end(&self) -> &dyn FrontEnd {
+        match self {
+            FoundFrontEnd::Internal(front_end) => *front_end,
+            FoundFrontEnd::External(front_end) => front_end,
         }
     }
 }

@@ -23,9 +23,9 @@ fn is_among(names: &[&str], name: &str) -> bool {
 /// options that none of the requested passes and emitters reads (`G0444`).
 ///
 /// `emitters` are the requested ones, or `None` if the verb has none. Options are not checked if a
-/// requested pass is an executable on PATH, or if a pass or emitter does not list its options. It
-/// may read any option. The same applies if `strategy`, the name of the requested one, is not in
-/// the registry.
+/// requested pass or the front end is an executable on PATH, or if a pass or emitter does not list
+/// its options. It may read any option. The same applies if `strategy`, the name of the requested
+/// one, is not in the registry.
 ///
 /// # Errors
 /// Returns [`Exit::Usage`] if an option is unknown.
@@ -39,6 +39,11 @@ pub(crate) fn check(
     let set: BTreeSet<&str> = graph.passes.set.iter().map(|(name, _)| &**name).collect();
     let asked = graph.passes.pass.iter();
     let own = |name: &String| registry.passes().find(|pass| pass.name() == name);
+    let format = graph.format.as_deref();
+    if format.is_some_and(|name| registry.front_end_named(name).is_none()) {
+        // The front end is an executable.
+        return Ok(());
+    }
     // `None` if a pass is an executable, which may read any option.
     let used: Option<Vec<_>> = asked.map(own).collect();
     let (Some(used), false) = (used, set.is_empty()) else {

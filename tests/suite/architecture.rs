@@ -81,6 +81,7 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
 const COMMAND: &[&str] = &[
     "binding",
     "dot",
+    "exchange",
     "graphfile",
     "kpn",
     "partition",
@@ -181,6 +182,7 @@ fn crates_depend_on_what_the_table_allows() {
         ("fiber", &["executor"]),
         ("testing", &[]),
         ("dot", &["kpn"]),
+        ("exchange", &["dot", "kpn"]),
         ("platform", &["kpn"]),
         ("plugin", &["kpn"]),
         ("sharing", &["kpn"]),

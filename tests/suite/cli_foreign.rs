@@ -84,13 +84,7 @@ fn formats_of_other_programs_are_named_whatever_the_ending() {
     let dimacs = "c a comment\np edge 3 2\ne 1 2\ne 2 3\n";
     let matrix = "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 2 5\n";
     for (file, text, args, status, said) in [
-        (
-            "g.graphml",
-            graphml,
-            "check g.graphml",
-            2,
-            "`g.graphml` is GraphML",
-        ),
+        ("g.xml", graphml, "check g.xml", 2, "`g.xml` is GraphML"),
         (
             "g.dot",
             graphml,
@@ -135,10 +129,10 @@ fn formats_of_other_programs_are_named_whatever_the_ending() {
         ),
         (
             "g.json",
-            "{\"directed\": true, \"multigraph\": false, \"nodes\": [], \"links\": []}",
+            "{\"directed\": true, \"multigraph\": false, \"nodes\": [], \"adjacency\": []}",
             "check g.json",
             1,
-            "node-link JSON, as NetworkX writes it",
+            "adjacency JSON, as NetworkX writes it",
         ),
     ] {
         let done = Test::new().file(file, text).args(args).run().status(status);
@@ -166,7 +160,7 @@ fn endings_are_known_in_any_case_and_all_formats_are_listed() {
     ] {
         let test = Test::new().file("mesh.metis", mesh).file("mesh.foo", mesh);
         let done = test.args(args).run().status(2);
-        done.stderr_has("dot, json; to partition a graph without names, with one of metis, scotch");
+        done.stderr_has("dot, json, graphml, node-link, or with an executable `graphmap-read-FORMAT` on PATH; to partition a graph without names, with one of metis, scotch");
     }
 }
 

@@ -7,7 +7,15 @@ use std::collections::BTreeSet;
 
 /// Emitters whose files are not for launching. None of their files says how a host is reached.
 const NO_LAUNCH: &[&str] = &[
-    "mapped", "svg", "model", "tables", "wiring", "pilot", "json",
+    "mapped",
+    "svg",
+    "model",
+    "tables",
+    "wiring",
+    "pilot",
+    "graphml",
+    "node-link",
+    "json",
 ];
 
 #[test]

@@ -148,6 +148,20 @@ fn arguments_of_today_are_read() {
 }
 
 #[test]
+fn networks_of_today_in_formats_of_other_programs_are_read() {
+    let of = |args: &str| {
+        let mut network = without_places(network(with_all(), args));
+        // The order of constraints has no meaning.
+        let constraints = network["constraints"].as_array_mut().unwrap();
+        constraints.sort_by_key(|constraint| constraint.to_string());
+        network
+    };
+    let drawing = of("expand drawing-1.dot --json");
+    assert_eq!(of("expand network-1.graphml --json"), drawing);
+    assert_eq!(of("expand network-1-node-link.json --json"), drawing);
+}
+
+#[test]
 fn a_drawing_in_the_spellings_of_the_thesis_means_the_same() {
     let modern = "digraph thesis {
         manager;

@@ -81,11 +81,11 @@ fn every_stage_reports_all_errors() {
     );
 
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("graph.graphml");
-    std::fs::write(&file, "<?xml version=\"1.0\"?>\n<graphml/>\n").unwrap();
+    let file = folder.path().join("graph.gexf");
+    std::fs::write(&file, "<?xml version=\"1.0\"?>\n<gexf/>\n").unwrap();
     let error = graphmap::read(&file).unwrap_err().to_string();
     assert!(
-        error.contains("G0004") && error.contains("is GraphML"),
+        error.contains("G0004") && error.contains("is GEXF"),
         "{error}"
     );
 

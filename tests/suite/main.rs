@@ -19,6 +19,7 @@ mod cli_config;
 mod cli_doctor_project;
 mod cli_files;
 mod cli_foreign;
+mod cli_formats;
 mod cli_graphs;
 mod cli_inputs;
 mod cli_jobs;

@@ -37,7 +37,8 @@ use keys::{Element, Key};
 use node::Nodes;
 use reading::Reading;
 
-pub(crate) use keeping::{can_be_declared, is_html};
+pub(crate) use keeping::can_be_declared;
+pub use keeping::is_html;
 pub use keys::VERSION;
 
 mod arguments;

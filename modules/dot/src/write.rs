@@ -24,11 +24,10 @@ use std::fmt::Write;
 /// attribute of the user with the name of an attribute of the graph language or of Graphviz gets
 /// the prefix `x_`.
 ///
-/// DOT cannot express a name that ends with a backslash, or contains one before a quote, or
-/// contains a zero byte. The same holds for values of attributes. An empty name of a port, a kind
-/// or a type cannot be expressed either. Names of modules get the prefix `cluster_`, because
-/// clusters of Graphviz need it. In contrast, `graphmap --emit` to a path that ends in `.json`
-/// writes every name.
+/// A name or the value of an attribute that contains a zero byte, and an empty name of a port, a
+/// kind or a type, cannot be expressed. Names of modules get the prefix `cluster_`, because clusters
+/// of Graphviz need it. In contrast, `graphmap --emit` to a path that ends in `.json` writes every
+/// name.
 #[must_use]
 pub fn to_dot(network: &Verified) -> String {
     let mut printer = Printer::new(network);
@@ -399,16 +398,57 @@ fn range(least: u32, most: u32) -> String {
 
 /// Returns a name as DOT writes it. It is in quotes unless it is a word of ASCII letters, digits
 /// and `_` that does not begin with a digit and is not a keyword.
-fn word(name: &str) -> String {
+///
+/// [`Text::value`](crate::token::Text::value) of the result is `name`. A backslash that would
+/// escape the next character is written as an HTML string, `"a" + <\> + "b"`, which has no escapes.
+pub fn word(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let keyword = ["node", "edge", "graph", "digraph", "subgraph", "strict"];
     let is_plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(plain)
         && !keyword.contains(&name.to_ascii_lowercase().as_str());
     if is_plain {
-        name.to_owned()
-    } else {
-        // This is the only escape of DOT. A backslash means itself.
-        format!("\"{}\"", name.replace('"', "\\\""))
+        return name.to_owned();
+    }
+    if !name.contains('\\') {
+        return format!("\"{}\"", name.replace('"', "\\\""));
+    }
+    let mut text = String::from("\"");
+    let mut rest = name.chars().peekable();
+    while let Some(c) = rest.next() {
+        match (c, rest.peek()) {
+            ('"', _) => text += "\\\"",
+            ('\\', None | Some('"' | '\n' | '\r')) => text += "\" + <\\> + \"",
+            ('\\', Some('\\')) => {
+                // The first escapes the second, which escapes nothing.
+                text += "\\\\";
+                rest.next();
+            }
+            (c, _) => text.push(c),
+        }
+    }
+    text + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::word;
+    use crate::language::load;
+    use graphmap_kpn::diagnostic::Diagnostics;
+    use graphmap_kpn::source::SourceMap;
+
+    #[test]
+    fn words_are_read_as_the_names_that_they_stand_for() {
+        for name in [
+            "a", "7", "node", "a b", "\"", "a\\", "\\", "\\\\", "\\\"", "\\\\\"", "\\\\\\",
+            "a\\\nb", "\\\r\n", "\\N\\", "<a>", "a:b",
+        ] {
+            let text = format!("digraph {{ {} }}", word(name));
+            let (mut sources, mut found) = (SourceMap::new(), Diagnostics::new());
+            let declared = load(&mut sources, "a.dot", text.clone().into_bytes(), &mut found);
+            let declared = declared.unwrap_or_else(|| panic!("{text}: {found:?}"));
+            let names = declared.nodes.values().map(|node| declared.name(node.name));
+            assert_eq!(names.collect::<Vec<_>>(), [name], "{text}");
+        }
     }
 }

@@ -249,6 +249,21 @@ impl Argument {
 }
 
 impl ArgumentList {
+    /// Replaces each position by the result of `f`. Positions inside a formula become that of the
+    /// whole formula.
+    pub(crate) fn map_spans(&mut self, f: &impl Fn(Span) -> Span) {
+        self.parameters_span = f(self.parameters_span);
+        self.span = f(self.span);
+        for argument in &mut self.arguments {
+            if let Argument::Formula(formula) = argument {
+                formula.place = Place {
+                    span: f(formula.place.span),
+                    inside: None,
+                };
+            }
+        }
+    }
+
     /// Returns the values for an instance, counted from 1.
     ///
     /// # Errors

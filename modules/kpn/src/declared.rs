@@ -494,6 +494,54 @@ impl Declared {
         std::num::NonZeroU32::new(self.extras.len() as u32 - 1)
     }
 
+    /// Replaces each position by the result of `f`, for a front end that reads a translation of its
+    /// text. [`Declared::sources`] is not changed.
+    pub fn map_spans(&mut self, f: impl Fn(Span) -> Span) {
+        let Declared {
+            name: _,
+            sources: _,
+            names: _,
+            modules,
+            nodes,
+            channels,
+            extras,
+            pairs: _,
+            ports,
+            includes,
+            constraints,
+            skeleton,
+            types,
+            sizes: _,
+            levels,
+            fitted,
+            arguments,
+            given: _,
+            attributes: _,
+        } = self;
+        let modules = modules.values_mut().map(|module| &mut module.span);
+        let nodes = nodes.values_mut().map(|node| &mut node.span);
+        let channels = channels.iter_mut().map(|channel| &mut channel.span);
+        let extras = extras.iter_mut().map(|extra| &mut extra.span);
+        let ports = ports.iter_mut().map(|port| &mut port.span);
+        let includes = includes.iter_mut().map(|include| &mut include.span);
+        let constraints = constraints
+            .iter_mut()
+            .map(|constraint| &mut constraint.span);
+        let skeleton = skeleton.iter_mut().map(|(_, span)| span);
+        let levels = levels.iter_mut().map(|level| &mut level.span);
+        let first = modules.chain(nodes).chain(channels).chain(extras);
+        let others = ports.chain(includes).chain(constraints).chain(skeleton);
+        let types = types.values_mut();
+        let fitted = fitted.iter_mut().map(|(span, _)| span);
+        for arguments in arguments {
+            arguments.list.map_spans(&f);
+        }
+        let all = first.chain(others).chain(types).chain(levels);
+        for span in all.chain(fitted) {
+            *span = f(*span);
+        }
+    }
+
     /// Returns the name of a symbol.
     ///
     /// # Panics

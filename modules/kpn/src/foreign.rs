@@ -1,7 +1,8 @@
 //! Graph formats of other programs, recognised by the beginning of a text.
 //!
 //! If a reader cannot read a text, the diagnostic names the format instead of the first unexpected
-//! word. Formats that graphmap reads are not recognised here.
+//! word. A format that graphmap reads is recognised, too, because its file may have another
+//! extension.
 
 /// A format of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +105,7 @@ fn xml(text: &str) -> Option<Foreign> {
     let (name, help) = match outermost.to_ascii_lowercase().as_str() {
         "graphml" => (
             "GraphML",
-            "convert it with Graphviz: `graphml2gv graph.graphml -o graph.gv`",
+            "give the file the extension `.graphml`, or read it with `--format graphml`",
         ),
         "gxl" => (
             "GXL",
@@ -128,7 +129,10 @@ pub fn recognise_json(names: &[&str]) -> Option<Foreign> {
             "use the DOT file that it was made from",
         )
     } else if has("nodes") && (has("links") || has("edges")) {
-        ("node-link JSON, as NetworkX writes it", NETWORKX)
+        (
+            "node-link JSON, as NetworkX writes it",
+            "read it with `--format node-link`",
+        )
     } else if has("nodes") && has("adjacency") {
         ("adjacency JSON, as NetworkX writes it", NETWORKX)
     } else if has("elements") {

@@ -214,6 +214,15 @@ impl SourceMap {
         Ok(source)
     }
 
+    /// Returns a map of one text of this map. Spans in the text mean the same in both.
+    #[must_use]
+    pub fn only(&self, source: &Source) -> SourceMap {
+        let same = |other: &&Arc<Source>| std::ptr::eq(&***other, source);
+        SourceMap {
+            sources: self.sources.iter().filter(same).cloned().collect(),
+        }
+    }
+
     /// Returns true if `other` begins with the texts of this map. Spans then mean the same in both.
     /// Texts are compared by identity: equal texts that were added separately differ.
     pub fn begins(&self, other: &SourceMap) -> bool {

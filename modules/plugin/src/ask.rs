@@ -1,10 +1,11 @@
-//! Passes, strategies and emitters that call an executable: makes the request and applies the
-//! reply.
+//! Passes, strategies, emitters and front ends that call an executable: makes the request and
+//! applies the reply.
 
 use crate::codes::BAD_REPLY;
 use crate::external::{External, PROTOCOL};
 use crate::reply::bad;
 use crate::{process, reply};
+use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::hardware::Hardware;
@@ -12,6 +13,7 @@ use graphmap_kpn::json::Written;
 use graphmap_kpn::mapper::{MapContext, Proposal, Task};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::pass::{Pass, PassContext};
+use graphmap_kpn::source::{Source, SourceMap};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,8 +33,43 @@ struct Request<'a> {
     network: Written<'a>,
 }
 
+#[derive(Serialize)]
+struct ReadRequest<'a> {
+    protocol: u32,
+    action: &'static str,
+    name: &'a str,
+    options: &'a BTreeMap<String, String>,
+    path: &'a str,
+    text: &'a str,
+}
+
 impl External {
-    fn ask(&self, request: &Request<'_>) -> Result<String, Diagnostics> {
+    /// Reads a graph file as a front end. `source` is its text, which must be one of `sources`.
+    /// Blocks until the executable has ended.
+    ///
+    /// # Errors
+    /// Returns the errors that the executable reports, or the way in which it failed. Also returns
+    /// an error if its reply contains no network.
+    pub fn read(
+        &self,
+        source: &Source,
+        sources: &SourceMap,
+        options: &BTreeMap<String, String>,
+    ) -> Result<(Declared, Diagnostics), Diagnostics> {
+        let reply = self.ask(&ReadRequest {
+            protocol: PROTOCOL,
+            action: "read",
+            name: &self.name,
+            options,
+            path: source.name(),
+            text: source.text(),
+        })?;
+        let (mut declared, found) = reply::read_declared(self, &reply, &sources.only(source))?;
+        declared.sources = sources.clone();
+        Ok((declared, found))
+    }
+
+    fn ask(&self, request: &impl Serialize) -> Result<String, Diagnostics> {
         // Serializing strings and numbers to memory cannot fail.
         let request = serde_json::to_vec(request).expect("a request has no odd keys");
         process::ask(self, request)

@@ -14,13 +14,16 @@ pub const BAD_REPLY: Code = Code(504);
 pub const FILE_OUTSIDE: Code = Code(506);
 /// A diagnostic that an executable reports.
 pub const REPORTED: Code = Code(507);
+/// The reply of a front end contains no network.
+pub const NO_NETWORK: Code = Code(510);
 
 /// All codes of this crate.
-pub const ALL: [Code; 6] = [
+pub const ALL: [Code; 7] = [
     CANNOT_START,
     TIMED_OUT,
     DIED,
     BAD_REPLY,
     FILE_OUTSIDE,
     REPORTED,
+    NO_NETWORK,
 ];

@@ -10,10 +10,10 @@ use std::time::Duration;
 /// Version of the protocol in requests, and the newest that is accepted in replies.
 pub const PROTOCOL: u32 = 1;
 
-/// An executable that is a pass, an emitter or a strategy.
+/// An executable that is a pass, a strategy, an emitter or a front end.
 #[derive(Clone, Debug)]
 pub struct External {
-    /// Its name, as in `--pass NAME` and `--strategy NAME`.
+    /// Its name, as in `--pass NAME`, `--strategy NAME` and `--format NAME`.
     pub name: String,
     /// Its path.
     pub path: PathBuf,

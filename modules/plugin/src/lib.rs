@@ -1,18 +1,19 @@
-//! External passes, strategies and emitters: executables that read a request as JSON from standard
-//! input and write a reply as JSON to standard output.
+//! External passes, strategies, emitters and front ends: executables that read a request as JSON
+//! from standard input and write a reply as JSON to standard output.
 //!
 //! The request is an object with these fields:
 //!
-//! * `protocol` ([`PROTOCOL`]), `action` (`pass`, `map` or `emit`), `name` and `options`,
-//! * `network`, in the format of [`graphmap_kpn::json`],
-//! * `platform`, in the format of [`graphmap_kpn::hardware`], if it is known,
+//! * `protocol` ([`PROTOCOL`]), `action` (`pass`, `map`, `emit` or `read`), `name` and `options`,
+//! * `network`, in the format of [`graphmap_kpn::json`], for all but a front end,
+//! * `platform`, in the format of [`graphmap_kpn::hardware`], for these, if it is known,
 //! * `task`, in the format of [`graphmap_kpn::mapper::Task`], for a strategy,
-//! * `path`, for an emitter.
+//! * `path`, for an emitter and a front end,
+//! * `text`, the text of the graph file, for a front end.
 //!
 //! The reply is an object with `protocol` and optional fields: `network` (omitted by a pass that
-//! changes nothing), `mapping` (of a strategy), `files` (of an emitter) and `diagnostics`. An
-//! executable that finds errors
-//! reports them in `diagnostics` and exits with 0. Any other exit status is a failure of the
+//! changes nothing), `mapping` (of a strategy), `files` (of an emitter) and `diagnostics`. Spans in
+//! the reply of a front end are positions in the text, whose index is 0. An executable that finds
+//! errors reports them in `diagnostics` and exits with 0. Any other exit status is a failure of the
 //! executable itself.
 //!
 //! An executable may behave in any way, so a run is protected against it. A separate thread writes
@@ -28,4 +29,4 @@ mod reply;
 mod search;
 
 pub use external::{CANNOT_RUN, External, Launch, PROTOCOL, TIMEOUT, cannot_run};
-pub use search::{EMITTER, Executable, PASS, STRATEGY, find, on_path};
+pub use search::{EMITTER, Executable, FRONT_END, PASS, STRATEGY, find, on_path};

@@ -1,7 +1,8 @@
 //! The reply of an executable.
 
-use crate::codes::{BAD_REPLY, FILE_OUTSIDE, REPORTED};
+use crate::codes::{BAD_REPLY, FILE_OUTSIDE, NO_NETWORK, REPORTED};
 use crate::external::{External, PROTOCOL};
+use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::json::{self, Positions};
 use graphmap_kpn::mapper::{Assignment, Place, Proposal};
@@ -133,22 +134,7 @@ pub(crate) struct Reply {
 /// Returns the diagnostics in the reply if one of them is an error. Otherwise returns the errors of
 /// its network.
 pub(crate) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<Reply, Diagnostics> {
-    let protocol: ProtocolOnly =
-        serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
-    let file = format!("the reply of `{}`", plugin.path.display());
-    let stated = protocol.protocol;
-    if let Some(error) = version::refused(&file, "\"protocol\": ", stated, PROTOCOL) {
-        return Err(error.into());
-    }
-    let reply: ReplyJson<'_> =
-        serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
-    let mut diagnostics = Diagnostics::new();
-    for entry in reply.diagnostics {
-        diagnostics.push(reported(plugin, entry, known));
-    }
-    if diagnostics.has_errors() {
-        return Err(diagnostics);
-    }
+    let (reply, diagnostics) = parse(plugin, text, known)?;
     let network = match reply.network {
         Some(raw) => Some(network(plugin, raw, known)?),
         None => None,
@@ -160,6 +146,51 @@ pub(crate) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<R
         files: reply.files,
         diagnostics,
     })
+}
+
+/// Parses the reply `text` of a front end. `known` contains only the text of the graph file.
+///
+/// # Errors
+/// As for [`read`], and an error if the reply contains no network.
+pub(crate) fn read_declared(
+    plugin: &External,
+    text: &str,
+    known: &SourceMap,
+) -> Result<(Declared, Diagnostics), Diagnostics> {
+    let (reply, diagnostics) = parse(plugin, text, known)?;
+    let Some(raw) = reply.network else {
+        let who = plugin.path.display();
+        let message = format!("the reply of `{who}` contains no network");
+        let error = Diagnostic::error(NO_NETWORK, message);
+        let help = "add `network`, or report an error in `diagnostics`";
+        return Err(error.help(help).into());
+    };
+    Ok((declared(plugin, raw, known)?, diagnostics))
+}
+
+/// Parses a reply. Returns it without the diagnostics in it, and these.
+fn parse<'t>(
+    plugin: &External,
+    text: &'t str,
+    known: &SourceMap,
+) -> Result<(ReplyJson<'t>, Diagnostics), Diagnostics> {
+    let protocol: ProtocolOnly =
+        serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
+    let file = format!("the reply of `{}`", plugin.path.display());
+    let stated = protocol.protocol;
+    if let Some(error) = version::refused(&file, "\"protocol\": ", stated, PROTOCOL) {
+        return Err(error.into());
+    }
+    let mut reply: ReplyJson<'_> =
+        serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
+    let mut diagnostics = Diagnostics::new();
+    for entry in std::mem::take(&mut reply.diagnostics) {
+        diagnostics.push(reported(plugin, entry, known));
+    }
+    match diagnostics.has_errors() {
+        true => Err(diagnostics),
+        false => Ok((reply, diagnostics)),
+    }
 }
 
 fn proposal(plugin: &External, mapping: MappingJson) -> Result<Proposal, Diagnostics> {
@@ -206,6 +237,14 @@ fn reported(plugin: &External, entry: DiagnosticJson, known: &SourceMap) -> Diag
 }
 
 fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Network, Diagnostics> {
+    let (declared, _) = expand::expand(declared(plugin, raw, known)?)?;
+    // Diagnostics of `resolve` are not repeated, because verification reports the important ones
+    // later.
+    let (network, _) = resolve::resolve(declared)?;
+    Ok(network)
+}
+
+fn declared(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Declared, Diagnostics> {
     // An error points to the position in the graph file that the element contains, or has no
     // position. It cannot point into the reply, because the reply is not a file that the user can
     // open.
@@ -218,12 +257,7 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
     let source = here
         .add("reply", raw.get())
         .map_err(|error| bad(plugin, &error.to_string()))?;
-    let declared = json::read(source.text(), &source, known, Positions::Given).map_err(invalid)?;
-    let (declared, _) = expand::expand(declared)?;
-    // Diagnostics of `resolve` are not repeated, because verification reports the important ones
-    // later.
-    let (network, _) = resolve::resolve(declared)?;
-    Ok(network)
+    json::read(source.text(), &source, known, Positions::Given).map_err(invalid)
 }
 
 /// Returns the path of a file of a reply, which is relative to the folder of `output`. An empty

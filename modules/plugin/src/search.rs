@@ -1,4 +1,4 @@
-//! Finds executables on PATH that are passes, strategies or emitters, by their names.
+//! Finds executables on PATH that are passes, strategies, emitters or front ends, by their names.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,8 @@ pub const PASS: &str = "graphmap-pass-";
 pub const STRATEGY: &str = "graphmap-map-";
 /// Prefix of the names of external emitters.
 pub const EMITTER: &str = "graphmap-emit-";
+/// Prefix of the names of external front ends.
+pub const FRONT_END: &str = "graphmap-read-";
 
 /// An executable found on PATH.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use waiting::run_detached;
 
-/// Reads and checks the graph file at a path. The extension selects the language: `.dot`, `.gv` or
-/// `.json`. `sizes` replaces sizes of the graph. Included files are searched in the folder of the
-/// file that includes them, then in the folders `include`.
+/// Reads and checks the graph file at a path. The extension selects the language: `.dot`, `.gv`,
+/// `.json` or `.graphml`. `sizes` replaces sizes of the graph. Included files are searched in the
+/// folder of the file that includes them, then in the folders `include`.
 ///
 /// Raises GraphmapError with all errors of the file.
 #[pyfunction]
@@ -56,9 +56,9 @@ fn options(sizes: Option<BTreeMap<String, i64>>, include: Option<Vec<PathBuf>>) 
     }
 }
 
-/// Reads and checks a string or bytes in a language, `dot` or `json`. `name` is the name of the
-/// text in diagnostics, and its folder is the first in which included files are searched. `sizes`
-/// and `include` are as for `read`.
+/// Reads and checks a string or bytes in a language: `dot`, `json`, `graphml` or `node-link`.
+/// `name` is the name of the text in diagnostics, and its folder is the first in which included
+/// files are searched. `sizes` and `include` are as for `read`.
 ///
 /// Raises GraphmapError with all errors of the text.
 #[pyfunction]

@@ -262,9 +262,9 @@ const FACE: &[&str] = &[
     "levels",
     "identity",
     "write",
-    "emitters",
     "weights",
     "front_end",
+    "emitters",
     "builder",
     "petgraph",
     "registry",
@@ -276,6 +276,19 @@ const FACE: &[&str] = &[
     "tool",
     "lib",
     "main",
+];
+
+/// Layers of the formats of other programs.
+const EXCHANGE: &[&str] = &[
+    "codes",
+    "numbers",
+    "drawing",
+    "index",
+    "translation",
+    "expanded",
+    "graphml",
+    "node_link",
+    "lib",
 ];
 
 /// Layers of the front end for DOT.
@@ -471,6 +484,7 @@ pub(crate) const LAYERS: &[(&str, &[&str])] = &[
     ("plugin", PLUGIN),
     ("sharing", SHARING),
     ("dot", DOT),
+    ("exchange", EXCHANGE),
     ("platform", PLATFORM),
     ("wiring", WIRING),
     ("view", VIEW),

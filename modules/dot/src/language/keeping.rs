@@ -354,7 +354,7 @@ impl Reading<'_> {
 
 /// Returns true if a value has the form of an HTML string: it begins with the `<` that matches the
 /// `>` at its end.
-pub(crate) fn is_html(value: &str) -> bool {
+pub fn is_html(value: &str) -> bool {
     let mut depth = 0u32;
     for (at, c) in value.char_indices() {
         match c {
