@@ -41,7 +41,7 @@ pub(crate) struct Text<'a> {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Reads a graph and those that it includes, for a picture if `picture` is true. Returns it with
+/// Reads a graph and the graphs that it includes, for a picture if `picture` is true. Returns it with
 /// all warnings. Its sources are all texts that were read.
 ///
 /// # Errors
@@ -194,7 +194,7 @@ impl Reader<'_> {
 
     fn of_file(&mut self, request: &Request<'_>) -> Result<(Included, Diagnostics), Diagnostics> {
         let at = |error: Diagnostic| Diagnostics::from(error.at(request.span, ""));
-        let path = self.find(request).map_err(at)?;
+        let path = self.find(request).map_err(|error| at(*error))?;
         let name = path.display().to_string();
         let Some(front_end) = self.registry.front_end_of(&path) else {
             let message = format!("unknown format of the included file `{name}`");
@@ -209,7 +209,7 @@ impl Reader<'_> {
 
     /// Returns the path of an included file: in the folder of the file that includes it, or in the
     /// first of the other folders that has it.
-    fn find(&self, request: &Request<'_>) -> Result<PathBuf, Diagnostic> {
+    fn find(&self, request: &Request<'_>) -> Result<PathBuf, Box<Diagnostic>> {
         let file = Path::new(request.file);
         let own = Path::new(request.from).parent().unwrap_or(Path::new(""));
         let folders = std::iter::once(own).chain(self.folders.iter().map(PathBuf::as_path));
@@ -226,7 +226,7 @@ impl Reader<'_> {
         if !others.is_empty() {
             error = error.with_note(format!("nor in {}", others.join(", ")));
         }
-        Err(error.help("name a folder to search in: `-I DIR`"))
+        Err(Box::new(error.help("name a folder to search in: `-I DIR`")))
     }
 }
 

@@ -9,7 +9,7 @@ use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::SourceMap;
 use std::collections::HashMap;
 
-/// Reads a graph with values for its sizes. Included files are those of `files`. Returns the
+/// Reads a graph with values for its sizes. Included files are in `files`. Returns the
 /// expanded declarations, or the codes of all diagnostics if there are errors.
 fn expanded(text: &str, given: &Given, files: &[(&str, &str)]) -> Result<Declared, Vec<String>> {
     let mut sources = SourceMap::new();

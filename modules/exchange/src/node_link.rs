@@ -2,7 +2,7 @@
 //!
 //! The graph is an object with the members `directed`, `multigraph`, `graph`, `nodes` and `edges`
 //! (`links` in older files). A node has an `id`, and an edge has a `source` and a `target`. All
-//! other members of nodes and edges are attributes of the graph language, and so are those of
+//! other members of nodes and edges are attributes of the graph language, and so are the members of
 //! `graph`, except for `name` and `modules`.
 //!
 //! The attribute `module` of a node is the id of an entry of `modules`, or a path `a/b`: the module

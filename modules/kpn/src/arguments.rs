@@ -52,7 +52,7 @@ const TYPES: [ParameterType; 16] = {
 };
 
 impl ParameterType {
-    /// Returns the name, which is that of the type in Rust.
+    /// Returns the name of the type in Rust.
     pub fn name(self) -> &'static str {
         match self {
             ParameterType::Integer(name, ..) | ParameterType::Float(name) => name,
@@ -249,8 +249,8 @@ impl Argument {
 }
 
 impl ArgumentList {
-    /// Replaces each position by the result of `f`. Positions inside a formula become that of the
-    /// whole formula.
+    /// Replaces each position by the result of `f`. A position inside a formula becomes the
+    /// position of the whole formula.
     pub(crate) fn map_spans(&mut self, f: &impl Fn(Span) -> Span) {
         self.parameters_span = f(self.parameters_span);
         self.span = f(self.span);

@@ -180,7 +180,7 @@ struct Renumbered {
     lists: Vec<Option<AttributesId>>,
     /// Module that stands for the graph.
     module: ModuleId,
-    /// Number of modules and nodes before those of the graph.
+    /// Number of modules, nodes, properties and pairs before the graph's own.
     first_module: usize,
     first_node: usize,
     first_extra: usize,

@@ -131,7 +131,7 @@ pub struct IncludeDecl {
     pub span: Span,
 }
 
-/// A pair of instances, counted from 1: that of the writer and that of the reader. Numbers below 1
+/// A pair of instances, counted from 1: first the writer's, then the reader's. Numbers below 1
 /// and above the number of instances are beyond the ends.
 pub type InstancePair = (i32, i32);
 

@@ -133,7 +133,7 @@ pub struct Place {
 pub struct Proposal {
     /// OS process of each process.
     pub assignment: Assignment,
-    /// Host and cores of each OS process. Empty means those of [`Task::bindings`].
+    /// Host and cores of each OS process. If empty, [`Task::bindings`] holds.
     pub bindings: Vec<Place>,
 }
 

@@ -173,7 +173,7 @@ pub fn definitions(list: &str) -> Result<Vec<Definition<'_>>, Range<usize>> {
 }
 
 /// Returns the bytes of the entries of a list that is separated by commas, without the spaces
-/// around them. An empty entry at the end is left out.
+/// around them. An empty entry at the end is ignored.
 pub fn entries(list: &str) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     let mut start = 0;
@@ -296,7 +296,7 @@ impl Sizes {
         }
     }
 
-    /// Computes the value of a definition after those that it uses.
+    /// Computes the value of a definition after the definitions that it uses.
     ///
     /// Uses an explicit stack, because a chain of definitions may be long.
     fn settle_one(&mut self, size: usize, diagnostics: &mut Diagnostics) {
@@ -514,7 +514,7 @@ impl Sizes {
         !self.sizes.is_empty() || !self.given.is_empty()
     }
 
-    /// Returns the sizes of the graph: those that it defines, and given ones that it only uses.
+    /// Returns the sizes that the graph defines, and the given ones that it only uses.
     pub fn into_names(self) -> Vec<String> {
         let sizes = self.sizes.into_iter().filter(|size| size.scope == 0);
         let mut names: Vec<String> = sizes.map(|size| size.name).collect();

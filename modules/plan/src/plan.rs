@@ -300,7 +300,7 @@ pub fn plan(
     planned(&numbers, &rules, request, Some(&proposed), found)
 }
 
-/// Returns the error of a rule that holds for the usual hosts, but not for those that a mapper with
+/// Returns the error of a rule that holds for the usual hosts, but not for the hosts that a mapper with
 /// this name chose. Returns `None` for a warning.
 fn on_chosen_hosts(mut error: Diagnostic, name: &str) -> Option<Diagnostic> {
     if error.severity != Severity::Error {

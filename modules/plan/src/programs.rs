@@ -123,7 +123,7 @@ pub(crate) fn divide(
             own.collect()
         })
         .collect();
-    // A limit for each OS process concerns those that can hold such a process.
+    // A limit for each OS process concerns the OS processes that can hold such a process.
     for constraint in &mut rules.constraints {
         if let Constraint::Count {
             vertices, places, ..

@@ -20,7 +20,7 @@ pub struct AttributeModel {
 }
 
 /// Returns the attributes of elements, sorted by name. `lists` returns the list of each element.
-/// Attributes of Graphviz are left out. Linear in the number of elements and attributes, and in the
+/// Attributes of Graphviz are not included. Linear in the number of elements and attributes, and in the
 /// product of elements and names.
 pub(crate) fn attributes<I: Iterator<Item = Option<AttributesId>>>(
     network: &Network,

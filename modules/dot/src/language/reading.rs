@@ -89,7 +89,7 @@ pub(super) struct Known {
 }
 
 impl<'a> Reading<'a> {
-    /// `names` are those that `attributes=` declares.
+    /// `names` are declared by `attributes=`.
     pub(super) fn new(
         text: Text<'a>,
         sources: &SourceMap,

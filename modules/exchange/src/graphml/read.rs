@@ -403,7 +403,7 @@ impl<'d, 'i> Reader<'d, 'i> {
     }
 
     /// Returns the node at an end of an edge, and adds its port to the attributes. `names` are
-    /// those of the node and of the port in GraphML, and of the port in the graph language.
+    /// the names of node and port in GraphML, and of the port in the graph language.
     fn end(
         &mut self,
         element: Element<'d, 'i>,

@@ -271,7 +271,7 @@ pub(super) fn join(declared: &mut Declared, diagnostics: &mut Diagnostics) {
         port_of,
         ..
     } = joining;
-    // The order of the channels at a port of a process is that of the outermost edges.
+    // The outermost edges determine the order of the channels at a port of a process.
     joined.sort_by_key(|(top, _)| *top);
     declared.channels = joined.into_iter().map(|(_, channel)| channel).collect();
     remove_ports(declared, &port_of);
