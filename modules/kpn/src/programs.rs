@@ -254,7 +254,10 @@ mod tests {
             r#"{"processes": ["w1"], "program": "x"}"#,
             r#"{"processes": ["w1"], "program": "x"}, {"processes": ["w2"], "program": "y"}"#,
         ] {
-            assert_eq!(network(constraints).unwrap_err(), std::slice::from_ref(&of_kind));
+            assert_eq!(
+                network(constraints).unwrap_err(),
+                std::slice::from_ref(&of_kind)
+            );
         }
         let twice = r#"{"processes": ["a"], "program": "x"}, {"processes": ["a"], "program": "y"}"#;
         assert_eq!(

@@ -2,8 +2,8 @@
 
 use graphmap::Verified;
 use graphmap::kpn::arena::Id;
-use graphmap::kpn::attributes::AttributesId;
 use graphmap::kpn::arguments::Value;
+use graphmap::kpn::attributes::AttributesId;
 use graphmap::kpn::declared::{BundleKind, ModuleId};
 use graphmap::kpn::network::{ChannelId, Join, PortId, ProcessId};
 use graphmap::kpn::programs;
@@ -115,7 +115,11 @@ impl Process {
         let all = PyDict::new(py);
         let parameters = network.parameters.get(&network.processes[self.0.id].kind);
         let arguments = network.arguments.get(&self.0.id);
-        for (parameter, value) in parameters.iter().flat_map(|all| all.iter()).zip(arguments.into_iter().flatten()) {
+        for (parameter, value) in parameters
+            .iter()
+            .flat_map(|all| all.iter())
+            .zip(arguments.into_iter().flatten())
+        {
             let name = &parameter.name;
             match value {
                 Value::Integer(number) => all.set_item(name, number)?,
