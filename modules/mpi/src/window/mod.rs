@@ -70,7 +70,7 @@
 //! * A window that is dropped without `free` is closed: accesses of other ranks to it are errors.
 //! * All calls that can fail have two forms: one that panics, and one that begins with `try_`.
 //! * Both forms of a call that communicates panic if the rank was finalized, or if the caller is
-//!   not on the stack of a rank. They also panic where no call may wait: see the [crate](crate)
+//!   not on the stack of a rank. They also panic where no call may wait: see the [crate]
 //!   documentation. The `try_` form returns [`CallError::Over`](crate::CallError::Over) if the run
 //!   has ended.
 
