@@ -180,9 +180,7 @@ impl Reader<'_> {
                     error.help(format!("its networks are {}", all.join(", ")))
                 }
             }
-            .help(format!(
-                "name a file with its extension: `use=\"{name}.dot\"`"
-            ))
+            .help("write the extension of a file, such as `.dot`")
             .into());
         };
         let identity = format!("{}{name}.dot", library_networks::PREFIX);

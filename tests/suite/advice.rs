@@ -70,7 +70,10 @@ fn attribute(text: &str) -> Option<(&str, &str)> {
     let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase());
     let is_value = !value.is_empty() && !value.contains("..") && !is_placeholder(value);
     // An edge or a node alone cannot have these attributes.
-    let of_others = ["cluster", "process", "replicas", "kind"].contains(&name);
+    let others = [
+        "cluster", "process", "replicas", "kind", "sizes", "port", "closed",
+    ];
+    let of_others = others.contains(&name);
     (is_name && is_value && !of_others).then_some((name, value))
 }
 

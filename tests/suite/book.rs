@@ -1,9 +1,11 @@
 //! The examples of the book and of the README: each graph is checked, and each link has a target.
 //!
 //! A block tagged `dot` passes `graphmap check` without an error or a warning. A block tagged
-//! `dot,fails` does not. `errors.rs` tests the error index.
+//! `dot,fails` does not. A block tagged `dot,includes` includes the graph of the block before it.
+//! `errors.rs` tests the error index.
 
 use crate::common::Test;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -50,23 +52,29 @@ fn every_graph_of_the_book_is_checked() {
         if path.parent().is_some_and(|p| p.ends_with("errors")) {
             continue;
         }
+        let mut previous = String::new();
         for (line, tag, graph) in blocks(&text) {
             let (fails, warns) = match tag.as_str() {
                 "dot" => (false, false),
                 "dot,warns" => (false, true),
                 "dot,fails" => (true, true),
+                "dot,includes" => (false, false),
                 _ => continue,
             };
             graphs += 1;
-            let test = Test::new()
-                .file("example.dot", &graph)
-                .args("check example.dot");
-            let done = test.run();
+            let mut test = Test::new().file("example.dot", &graph);
+            if tag == "dot,includes" {
+                let (_, rest) = graph.split_once("use=\"").expect("a file");
+                let name = rest.split('"').next().expect("its name");
+                test = test.file(name, &previous);
+            }
+            let done = test.args("check example.dot").run();
             let told = done.stderr();
             let clean = !told.contains("error[") && !told.contains("warning[");
             if clean == warns || done.output.status.success() == fails {
                 wrong.push(format!("{}:{line}\n{graph}{told}", path.display()));
             }
+            previous = graph;
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
@@ -324,4 +332,45 @@ fn every_figure_stands_by_the_command_that_makes_it() {
     }
     assert!(wrong.is_empty(), "by which command?\n{}", wrong.join("\n"));
     assert!(figures > 5, "only {figures} sections with figures");
+}
+
+/// Adds the names of the tests in a folder.
+fn add_tests(folder: &Path, names: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && path.file_name().is_none_or(|name| name != "target") {
+            add_tests(&path, names);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let parts = text.split("#[test]").skip(1);
+            let named = parts.filter_map(|part| {
+                let (_, rest) = part.split_once("fn ")?;
+                Some(rest.split('(').next()?.to_owned())
+            });
+            names.extend(named);
+        }
+    }
+}
+
+#[test]
+fn tests_in_the_table_of_the_thesis_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut tests = BTreeSet::new();
+    add_tests(&root.join("modules"), &mut tests);
+    add_tests(&root.join("tests"), &mut tests);
+    let page = fs::read_to_string(root.join("docs/src/graph-map-tool.md")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let mut named = 0;
+    for row in rows {
+        let last = row.trim_end_matches(" |").rsplit("| ").next().unwrap();
+        for name in last.split('`').skip(1).step_by(2) {
+            let is_test =
+                name.contains('_') && name.chars().all(|c| c == '_' || c.is_ascii_lowercase());
+            if is_test {
+                assert!(tests.contains(name), "no test `{name}`");
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 35, "{named}");
 }

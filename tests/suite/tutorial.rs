@@ -62,6 +62,11 @@ fn the_tutorial_does_what_it_says() {
 }
 
 #[test]
+fn the_chapter_on_reuse_does_what_it_says() {
+    follow("reuse.md", 5);
+}
+
+#[test]
 fn the_chapter_on_skeletons_does_what_it_says() {
     follow("skeletons.md", 5);
 }
@@ -127,7 +132,7 @@ fn follow(chapter: &str, least: usize) {
         let inside = lines.by_ref().take_while(|line| *line != "```");
         let block: String = inside.map(|line| format!("{line}\n")).collect();
         match tag {
-            "dot" | "dot,warns" | "rust" | "toml" | "go" | "handlebars" => {
+            "dot" | "dot,warns" | "dot,includes" | "rust" | "toml" | "go" | "handlebars" => {
                 let name = named(&before).expect("the text names the file");
                 test = test.file(name, &block);
             }
