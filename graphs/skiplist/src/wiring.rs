@@ -13,15 +13,22 @@ use graphmap_runtime as rt;
 // kind "level": input "search" "types::Search", output "down" "types::Search"
 // kind "bottom": input "search" "types::Search", output "answer" "types::Answer"
 
-/// Links of the chain.
+/// Links of the chain in the graph.
+#[deprecated = "call `length()`: the network that runs may have another size"]
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub const LENGTH: usize = 8;
+
+/// Links of the chain in the network that runs.
+#[allow(dead_code, reason = "for use in the functions of processes")]
+pub fn length() -> usize {
+    rt::size("LENGTH", 8)
+}
 
 /// Returns the links before and after a link, numbered from 0. There is none beyond the ends.
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub fn neighbours(link: usize) -> (Option<usize>, Option<usize>) {
     let next = link + 1;
-    (link.checked_sub(1), (next < LENGTH).then_some(next))
+    (link.checked_sub(1), (next < length()).then_some(next))
 }
 
 /// The ports of `client`, declared at skiplist.dot:9:5.
@@ -112,9 +119,17 @@ pub fn network() -> rt::Network {
     );
     net.place(bottom, "12", "14");
 
-    // The byte format of the tokens of each type.
-    net.payload(rt::format_of!(types::Search));
-    net.payload(rt::format_of!(types::Answer));
+    // The types of tokens, with the byte format and the default of each.
+    net.tokens::<types::Search>(
+        "types::Search",
+        rt::format_of!(types::Search),
+        rt::default_of!(types::Search),
+    );
+    net.tokens::<types::Answer>(
+        "types::Answer",
+        rt::format_of!(types::Answer),
+        rt::default_of!(types::Answer),
+    );
 
     // client.searches -> level.search
     net.channels::<types::Search>(rt::Channels {
