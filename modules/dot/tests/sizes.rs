@@ -323,6 +323,71 @@ fn channels_pass_from_port_to_port_and_to_the_environment() {
 }
 
 #[test]
+fn a_circle_of_ports_is_an_error() {
+    for text in [
+        "subgraph cluster_m { p [port=in]; q [port=out]; p -> q; } a -> p; q -> p; q -> b;",
+        "subgraph cluster_m { p [port=in]; q [port=out]; p -> q; } q -> p;",
+        "subgraph cluster_m { replicas=3; p [port=in]; q [port=out]; p -> q; q -> p [step=1, wrap=true]; }",
+    ] {
+        let found = errors(&format!("digraph {{ {text} }}"));
+        assert_eq!(found.len(), 1, "{text} {found:?}");
+        assert!(found[0].starts_with("G0233 the module ports"), "{found:?}");
+    }
+    // A path through many ports multiplies.
+    let mut text = "digraph { a -> p0;".to_owned();
+    for i in 0..40 {
+        let next = i + 1;
+        text += &format!(
+            "subgraph cluster_{i} {{ p{i} [port=in]; q{i} [port=out]; r{i} [port=out]; \
+             p{i} -> q{i}; p{i} -> r{i}; }} q{i} -> p{next}; r{i} -> p{next};"
+        );
+    }
+    text += "subgraph cluster_e { p40 [port=in]; p40 -> NULL; } }";
+    let found = errors(&text.replace("a -> p0", "NULL -> p0"));
+    assert_eq!(
+        found,
+        ["G0250 channels pass through module ports more than 16777216 times"]
+    );
+}
+
+#[test]
+fn ports_do_not_depend_on_the_sizes_of_loops() {
+    let ends = |n: i64| {
+        let text = r#"digraph {
+            a [replicas=n]; c; d;
+            a -> c [for="i=1..n", at="i"];
+            d -> a [for="i=1..n", at="i", bundle=scatter];
+        }"#;
+        let given: Given = [("n", n)].into_iter().collect();
+        let declared = expanded(text, &given, &[]).unwrap();
+        let extra = |channel| declared.extra(channel).cloned().unwrap_or_default();
+        let flags = declared
+            .channels
+            .iter()
+            .map(|c| (extra(c).lone, extra(c).vacant));
+        (channels(&declared), flags.collect::<Vec<_>>())
+    };
+    let (none, flags) = ends(0);
+    assert_eq!(none, ["NULL -> c", "d -> NULL"]);
+    assert!(flags.iter().all(|(_, vacant)| *vacant));
+    let (one, flags) = ends(1);
+    assert_eq!(one, ["a1 -> c", "d -> a1"]);
+    assert!(flags[0].0);
+}
+
+#[test]
+fn an_undefined_size_in_a_cluster_is_an_error() {
+    assert_eq!(
+        errors("digraph { subgraph cluster_x { a -> b [capacity=\"n*2\"]; } }"),
+        ["G0231 the size `n` is not defined"]
+    );
+    assert_eq!(
+        errors("digraph { sizes=\"n=2\"; w [hold=\"1-n\"]; w -> NULL; }"),
+        ["G0206 `1-n = -1` is not a value of `hold`"]
+    );
+}
+
+#[test]
 fn the_order_at_a_bundle_is_that_of_the_outer_edges() {
     let text = r#"digraph {
         subgraph cluster_a { out_a [port=out]; x -> out_a; }

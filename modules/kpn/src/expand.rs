@@ -412,14 +412,18 @@ impl<'a> Expansion<'a> {
         list: ListedPairs,
         listed: &Listed<'_>,
     ) {
-        extra.lone = list.several_writers;
+        extra.lone = list.several_writers || listed.has_one_reader();
+        // A channel of the environment closes no port of another process.
+        let inside = channel.from.node.is_some() && channel.to.node.is_some();
+        extra.vacant = inside && listed.count() == 0;
         extra.forget_repetition();
         let extra = if extra.says_more() {
             self.out.add_extra(extra)
         } else {
             None
         };
-        for (from, to) in listed.pairs() {
+        let vacancies = listed.vacancies().filter(|_| inside);
+        for (from, to) in listed.pairs().chain(vacancies) {
             let ends = (
                 self.instance(channel.from, from),
                 self.instance(channel.to, to),

@@ -451,7 +451,8 @@ impl Sizes {
             if around == 0 {
                 break;
             }
-            around = self.parents[around];
+            // A graph without definitions has no scopes.
+            around = self.parents.get(around).copied().unwrap_or(0);
         }
         let message = format!("the size `{name}` is not defined");
         let mut diagnostic = Diagnostic::error(codes::UNDEFINED_SIZE, message).at(at, "");

@@ -31,7 +31,7 @@ impl Constraints {
                 .number(attribute, value::count)
                 .map(Constraint::OsProcess),
             Key::Hold => reading
-                .number(attribute, value::range)
+                .number_or(attribute, value::range, value::computed_range)
                 .map(|(least, most)| Constraint::Hold { least, most }),
             Key::Whole => reading
                 .read(attribute, value::truth)

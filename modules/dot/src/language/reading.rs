@@ -203,24 +203,35 @@ impl<'a> Reading<'a> {
         attribute: &Attribute,
         read: impl Fn(&str) -> Result<T, Misfit>,
     ) -> Option<T> {
+        self.number_or(attribute, &read, &read)
+    }
+
+    /// Parses the value of an attribute like [`number`](Self::number). `computed` parses the text in
+    /// which expressions are replaced.
+    pub(super) fn number_or<T>(
+        &mut self,
+        attribute: &Attribute,
+        read: impl Fn(&str) -> Result<T, Misfit>,
+        computed: impl Fn(&str) -> Result<T, Misfit>,
+    ) -> Option<T> {
         let value = self.text.value(attribute.value);
         let misfit = match read(&value) {
             Ok(read) => return Some(read),
             Err(misfit) => misfit,
         };
         let name = self.text.value(attribute.name);
-        let computed = match self.computed(&value, place(attribute), &[]) {
-            Computed::Text(computed) => computed,
+        let text = match self.computed(&value, place(attribute), &[]) {
+            Computed::Text(text) => text,
             Computed::Nothing => return None,
             Computed::Plain => {
                 self.report.misfit(&name, &value, attribute, misfit);
                 return None;
             }
         };
-        match read(&computed) {
+        match computed(&text) {
             Ok(read) => Some(read),
             Err(misfit) => {
-                let value = format!("{value} = {computed}");
+                let value = format!("{value} = {text}");
                 self.report.misfit(&name, &value, attribute, misfit);
                 None
             }

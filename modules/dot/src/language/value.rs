@@ -86,6 +86,17 @@ pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
     ))
 }
 
+/// Parses a range whose numbers were computed. A negative number is not the maximum of a range.
+pub(crate) fn computed_range(value: &str) -> Result<(u32, u32), Misfit> {
+    if value.starts_with('-') || value.contains("--") {
+        return Err(Misfit {
+            expected: "a number from 0",
+            hint: Some("write a range of expressions with two dots: `hold=\"1..n\"`".to_owned()),
+        });
+    }
+    range(value)
+}
+
 /// Parses a capacity: a whole number from 1 to [`u32::MAX`]. Any other value is a misfit, and for
 /// `0` it contains a hint.
 pub(crate) fn capacity(value: &str) -> Result<NonZeroU32, Misfit> {

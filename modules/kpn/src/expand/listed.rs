@@ -94,6 +94,26 @@ impl<'d> Listed<'d> {
         })
     }
 
+    /// Returns true if the reader is not repeated, so that all pairs join the same reader.
+    pub(super) fn has_one_reader(&self) -> bool {
+        self.counts.1.is_none()
+    }
+
+    /// Returns an end that is not repeated, for each instance of the module around, if there are no
+    /// pairs. The port at this end stays, without channels.
+    pub(super) fn vacancies(&self) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
+        let around = if self.pairs.is_empty() {
+            self.around
+        } else {
+            0
+        };
+        let (from, to) = (self.counts.0.is_none(), self.counts.1.is_none());
+        (0..around).flat_map(move |instance| {
+            let from = from.then_some((Some(instance), None));
+            from.into_iter().chain(to.then_some((None, Some(instance))))
+        })
+    }
+
     /// Returns the number of channels, which saturates.
     pub(super) fn count(&self) -> u64 {
         self.around.saturating_mul(self.pairs.len() as u64)

@@ -216,6 +216,7 @@ fn port_of_port(
 fn crosses_border(ports: &Ports<'_>, channel: &ChannelDecl, diagnostics: &mut Diagnostics) {
     let declared = ports.declared;
     for (end, other) in [(channel.from, channel.to), (channel.to, channel.from)] {
+        // An edge of the environment may be written inside the cluster.
         let (Some(node), Some(other)) = (end.node, other.node) else {
             continue;
         };
@@ -262,6 +263,7 @@ pub(super) fn join(declared: &mut Declared, diagnostics: &mut Diagnostics) {
         joined: Vec::with_capacity(channels.len()),
         extras: FxHashMap::default(),
         continued: vec![false; channels.len()],
+        steps: 0,
         reported: FxHashSet::default(),
         diagnostics,
     };
@@ -276,6 +278,10 @@ pub(super) fn join(declared: &mut Declared, diagnostics: &mut Diagnostics) {
     declared.channels = joined.into_iter().map(|(_, channel)| channel).collect();
     remove_ports(declared, &port_of);
 }
+
+/// Limit on the steps of channels through ports. Edges on both sides of many ports in a row
+/// multiply.
+const MOST_STEPS: u64 = 1 << 24;
 
 /// Index in [`Declared::extras`].
 type Extra = Option<NonZeroU32>;
@@ -293,6 +299,8 @@ struct Joining<'a> {
     extras: FxHashMap<(Extra, Extra), Extra>,
     /// True for each channel from a port that continues another channel.
     continued: Vec<bool>,
+    /// Number of channels followed so far.
+    steps: u64,
     /// Positions of reported errors.
     reported: FxHashSet<(Span, Span)>,
     diagnostics: &'a mut Diagnostics,
@@ -315,6 +323,9 @@ impl Joining<'_> {
             if let Some((port, _)) = self.port(channel.from) {
                 self.out_of.entry(port).or_default().push(index as u32);
             }
+        }
+        if self.has_cycle() {
+            return;
         }
         for (index, channel) in self.channels.iter().enumerate() {
             let mut first = channel.clone();
@@ -342,12 +353,78 @@ impl Joining<'_> {
         }
     }
 
+    /// Reports ports that lead to each other in a circle, and returns true if there are some.
+    fn has_cycle(&mut self) -> bool {
+        let between_ports = |channel: &ChannelDecl| {
+            let (from, _) = self.port(channel.from)?;
+            let (to, _) = self.port(channel.to)?;
+            Some((from, to))
+        };
+        // Removes the ports that no other port leads to, until only circles are left.
+        let mut entering: FxHashMap<NodeId, u32> = FxHashMap::default();
+        for (_, to) in self.channels.iter().filter_map(between_ports) {
+            *entering.entry(to).or_default() += 1;
+        }
+        let ports = self.out_of.keys().copied();
+        let mut free: Vec<NodeId> = ports.filter(|port| !entering.contains_key(port)).collect();
+        while let Some(port) = free.pop() {
+            for &index in self.out_of.get(&port).map_or(&[][..], |all| all) {
+                let Some((_, to)) = between_ports(&self.channels[index as usize]) else {
+                    continue;
+                };
+                if let Some(count) = entering.get_mut(&to) {
+                    *count -= 1;
+                    if *count == 0 {
+                        entering.remove(&to);
+                        free.push(to);
+                    }
+                }
+            }
+        }
+        let in_circle = |channel: &&ChannelDecl| {
+            between_ports(channel).is_some_and(|(from, to)| {
+                entering.contains_key(&from) && entering.contains_key(&to)
+            })
+        };
+        let Some(channel) = self.channels.iter().find(in_circle) else {
+            return false;
+        };
+        let name = |end: EndDecl| {
+            end.node.map_or("NULL", |node| {
+                self.declared.name(self.declared.nodes[node].name)
+            })
+        };
+        let message = format!(
+            "the module ports `{}` and `{}` are in a circle of ports",
+            name(channel.from),
+            name(channel.to)
+        );
+        self.diagnostics.push(
+            Diagnostic::error(codes::MODULE_PORT_MISUSED, message)
+                .at(channel.span, "")
+                .help("put a process into the circle"),
+        );
+        true
+    }
+
     /// Adds what a channel becomes that begins at a process or at the environment. Returns false if
     /// there are too many channels.
     fn follow(&mut self, index: u32, first: ChannelDecl) -> bool {
         // Explicit stack, because ports may nest as deep as modules.
         let mut stack = vec![(index, first)];
         while let Some((top, mut channel)) = stack.pop() {
+            if self.steps == MOST_STEPS {
+                let span = self.channels[top as usize].span;
+                let message =
+                    format!("channels pass through module ports more than {MOST_STEPS} times");
+                self.diagnostics.push(
+                    Diagnostic::error(codes::TOO_MANY_REPLICAS, message)
+                        .at(span, "the limit is exceeded here")
+                        .help("several edges on both sides of a port multiply"),
+                );
+                return false;
+            }
+            self.steps += 1;
             let Some((port, decl)) = self.port(channel.to) else {
                 self.push(top, channel);
                 if self.joined.len() as u64 > LIMIT {
