@@ -130,7 +130,7 @@ fn a_program_without_a_kind_or_port_does_not_run() {
   = note: the sizes in the graph make no process of this kind
   = help: set sizes in the graph that make at least one, and build the program with `graphmap run GRAPH --no-run`
 
-error[G0718]: with the given sizes, `more` of the kind `b` is a new select
+error[G0718]: with the given sizes, `more` of the kind `d` is a new output
  --> g.dot:6:5
   |
 6 |     d -> b [src=more, dst=more, type=u8, for="i=1..n", at="i, 1"];
@@ -138,13 +138,7 @@ error[G0718]: with the given sizes, `more` of the kind `b` is a new select
   |
   = help: set these sizes in the graph, and build the program with `graphmap run GRAPH --no-run`
 
-error[G0718]: with the given sizes, `more` of the kind `d` is a new output
- --> g.dot:6:5
-  |
-6 |     d -> b [src=more, dst=more, type=u8, for="i=1..n", at="i, 1"];
-  |     ^^^^^^ the program has another port or none
-
-graphmap: 3 errors
+graphmap: 2 errors
 "#;
     test.run().status(1).stderr_is(expected);
 }
