@@ -36,6 +36,7 @@ mod cli_signals;
 mod cli_sizes;
 mod cli_strategies;
 mod cli_terminal;
+mod composed;
 mod consumers;
 mod contributing;
 mod cycles;
