@@ -34,7 +34,7 @@ const MEETS: &str = r#"    {
         }
     }"#;
 
-/// Project in a permanent folder, so that unchanged parts are not built again.
+/// Project in a permanent folder, so that tests share builds.
 struct Both {
     folder: PathBuf,
 }
@@ -145,7 +145,7 @@ impl Both {
         command.output().unwrap()
     }
 
-    /// Checks what a run prints.
+    /// Checks the output of a run.
     fn check(&self, output: &Output, primes: usize, sum: usize, hosts: usize) {
         let text = said(output);
         assert!(output.status.success(), "{text}");
