@@ -6,15 +6,21 @@
 //! a host occurs again later, so the C file contains both ranks. FG-MPI calls a function
 //! (`FG_MapPtr_t`) to look up the function of each rank. Its table has one line for each run of
 //! ranks.
+//!
+//! FG-MPI passes the arguments of the program to all its ranks, and a rank cannot ask for its number
+//! before it calls `MPI_Init`. Therefore each list of arguments in the network has a function of its
+//! own, which calls the function of the kind with that list.
 
 use crate::codes;
 use crate::launch::{Launch, shell_quoted};
 use graphmap_kpn::arena::Id;
+use graphmap_kpn::c_text;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::identifier::kinds_in_c;
 use graphmap_kpn::mapping::Mapped;
-use graphmap_kpn::network::{KindId, ProcessId};
+use graphmap_kpn::network::{Network, ProcessId};
 use graphmap_kpn::programs;
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// Returns the part of a launch that FG-MPI can start: a copy with only the OS processes that run
@@ -66,12 +72,31 @@ pub fn command_line(launch: &Launch, hostfile: Option<&str>) -> Result<String, D
     Ok(format!("mpiexec {hosts}{}", sections(launch)))
 }
 
-/// Consecutive ranks of FG-MPI that are consecutive in the network as well, and of one kind.
+/// A kind in C.
+struct KindInC<'n> {
+    /// Its name in the network.
+    name: &'n str,
+    /// Its function.
+    function: String,
+    /// Its program.
+    program: Option<&'n str>,
+    /// The distinct lists of arguments of its processes. Empty if it has no parameters.
+    lists: Vec<Vec<String>>,
+}
+
+/// Function of a process: of a kind, with one of its lists of arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Start {
+    kind: usize,
+    list: Option<usize>,
+}
+
+/// Consecutive ranks of FG-MPI that are consecutive in the network as well, and have one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stretch {
     first: usize,
     rank: usize,
-    kind: KindId,
+    start: Start,
 }
 
 /// Returns a C file with the mapping function. Its `main` is compiled unless `GRAPHMAP_NO_MAIN` is
@@ -82,51 +107,68 @@ struct Stretch {
 /// original name, a comment contains the latter. `graphmap_network_rank` in the file returns the
 /// rank in the network of a rank of FG-MPI. If the network has several programs, the file is
 /// compiled for each, with the number of the program in `GRAPHMAP_PROGRAM`.
+///
+/// The function of a kind with parameters gets the original name of the kind as `argv[0]`, and the
+/// arguments of the process after it. Other functions get the arguments of the program.
 pub fn mapping_function(mapped: &Mapped) -> String {
     let (network, mapping) = (mapped.network(), mapped.mapping());
     let mut by_os_process: Vec<Vec<usize>> = vec![Vec::new(); mapping.bindings.len()];
     for (rank, number) in mapping.numbers().enumerate() {
         by_os_process[number as usize].push(rank);
     }
+    let (kinds, starts) = kinds_and_starts(network);
     let mut stretches: Vec<Stretch> = Vec::new();
     for (first, rank) in by_os_process.into_iter().flatten().enumerate() {
-        let kind = network.processes[ProcessId::from_index(rank)].kind;
+        let start = starts[rank];
         let follows =
-            |s: &Stretch| s.kind == kind && rank.checked_sub(s.rank) == Some(first - s.first);
+            |s: &Stretch| s.start == start && rank.checked_sub(s.rank) == Some(first - s.first);
         if !stretches.last().is_some_and(follows) {
-            stretches.push(Stretch { first, rank, kind });
+            stretches.push(Stretch { first, rank, start });
         }
     }
-    let kinds: Vec<&str> = network
-        .kinds
-        .values()
-        .map(|k| network.name(k.name))
-        .collect();
-    let names = kinds_in_c(kinds.iter().copied());
-    let names: Vec<String> = names.iter().map(|name| format!("{name}_process")).collect();
-    let programs = programs::of_processes(network);
-    let of_kind = network.kinds.values().map(|kind| {
-        let first = kind.members.first()?;
-        programs[first.index()].name
-    });
-    let of_kind: Vec<Option<&str>> = of_kind.collect();
-    let processes = mapping.os_process.len();
-    render(&kinds, &names, &of_kind, &stretches, processes)
+    render(&kinds, &stretches, mapping.os_process.len())
 }
 
-/// `programs` contains the program of each kind.
-fn render(
-    kinds: &[&str],
-    names: &[String],
-    programs: &[Option<&str>],
-    stretches: &[Stretch],
-    processes: usize,
-) -> String {
+/// Returns the kinds of a network, and the function of each process in rank order.
+fn kinds_and_starts(network: &Network) -> (Vec<KindInC<'_>>, Vec<Start>) {
+    let names = network.kinds.values().map(|kind| network.name(kind.name));
+    let functions = kinds_in_c(names.clone()).into_iter();
+    let programs = programs::of_processes(network);
+    let kinds = network.kinds.values().zip(names).zip(functions);
+    let kinds = kinds.map(|((kind, name), function)| KindInC {
+        name,
+        function: format!("{function}_process"),
+        program: kind.members.first().and_then(|first| programs[first.index()].name),
+        lists: Vec::new(),
+    });
+    let mut kinds: Vec<KindInC<'_>> = kinds.collect();
+    let mut known: Vec<FxHashMap<Vec<String>, usize>> = vec![FxHashMap::default(); kinds.len()];
+    let start = |id: ProcessId| {
+        let kind = network.processes[id].kind;
+        let parameters = network.parameters.get(&kind);
+        let kind = kind.index();
+        let has_parameters = parameters.is_some_and(|parameters| !parameters.is_empty());
+        let list = has_parameters.then(|| {
+            // Verification has checked that each process has all arguments.
+            let values = network.arguments[&id].iter().map(|value| value.plain());
+            let lists = &mut kinds[kind].lists;
+            *known[kind].entry(values.collect()).or_insert_with_key(|list| {
+                lists.push(list.clone());
+                lists.len() - 1
+            })
+        });
+        Start { kind, list }
+    };
+    let starts = network.processes.ids().map(start).collect();
+    (kinds, starts)
+}
+
+fn render(kinds: &[KindInC<'_>], stretches: &[Stretch], processes: usize) -> String {
     let mut text = String::from("/* Function of each rank of FG-MPI; written by graphmap. */\n\n");
     let mut several: Vec<Option<&str>> = Vec::new();
-    for program in programs {
-        if !several.contains(program) {
-            several.push(*program);
+    for kind in kinds {
+        if !several.contains(&kind.program) {
+            several.push(kind.program);
         }
     }
     let mut line = |s: String| writeln!(text, "{s}").expect("a String takes all");
@@ -141,29 +183,56 @@ fn render(
         line("#error \"define GRAPHMAP_PROGRAM as the number of the program\"".to_owned());
         line("#endif\n".to_owned());
     }
-    line("#include <stddef.h>\n#include <mpi.h>\n#include <fgmpi.h>\n".to_owned());
-    for ((kind, name), program) in kinds.iter().zip(names).zip(programs) {
-        let comment = match name.strip_suffix("_process") == Some(kind) {
+    let have_arguments = kinds.iter().any(|kind| !kind.lists.is_empty());
+    if have_arguments {
+        line("#include <stddef.h>\n#include <stdio.h>\n#include <stdlib.h>".to_owned());
+        line("#include <string.h>\n#include <mpi.h>\n#include <fgmpi.h>".to_owned());
+        line(CALL.to_owned());
+    } else {
+        line("#include <stddef.h>\n#include <mpi.h>\n#include <fgmpi.h>\n".to_owned());
+    }
+    for (number, kind) in kinds.iter().enumerate() {
+        let KindInC { name, function, .. } = kind;
+        let comment = match function.strip_suffix("_process") == Some(*name) {
             true => String::new(),
-            false => format!(" /* {} */", in_comment(kind)),
+            false => format!(" /* {} */", in_comment(name)),
         };
-        let declared = format!("int {name}(int argc, char **argv);{comment}");
-        match several.iter().position(|p| p == program) {
-            Some(number) if several.len() > 1 => line(format!(
-                "#if GRAPHMAP_PROGRAM == {number}\n{declared}\n#else\n#define {name} NULL\n#endif"
-            )),
+        let mut declared = format!("int {function}(int argc, char **argv);{comment}");
+        let mut used = vec![function.clone()];
+        if !kind.lists.is_empty() {
+            used = (0..kind.lists.len()).map(|list| start_name(number, list)).collect();
+        }
+        for (start, list) in used.iter().zip(&kind.lists) {
+            let words = list.iter().map(|word| format!(", {}", c_text::literal(word)));
+            let words: String = words.collect();
+            let name = c_text::literal(name);
+            declared.push_str(&format!(
+                "\nstatic int {start}(int argc, char **argv)\n{{\n    \
+                 static const char *const words[] = {{{name}{words}, NULL}};\n    \
+                 (void)argc;\n    (void)argv;\n    \
+                 return graphmap_call({function}, words);\n}}"
+            ));
+        }
+        match several.iter().position(|p| *p == kind.program) {
+            Some(number) if several.len() > 1 => {
+                let absent = used.iter().map(|name| format!("#define {name} NULL\n"));
+                let absent: String = absent.collect();
+                line(format!(
+                    "#if GRAPHMAP_PROGRAM == {number}\n{declared}\n#else\n{absent}#endif"
+                ));
+            }
             _ => line(declared),
         }
     }
     line("\n/* For the ranks from `first`: rank in the network, and function. */".to_string());
     line("static const struct {\n    int first;\n    int rank;\n    int (*function)(int argc, char **argv);\n} graphmap_runs[] = {".to_string());
     for s in stretches {
-        line(format!(
-            "    {{{}, {}, {}}},",
-            s.first,
-            s.rank,
-            names[s.kind.index()]
-        ));
+        let Start { kind, list } = s.start;
+        let function = match list {
+            Some(list) => start_name(kind, list),
+            None => kinds[kind].function.clone(),
+        };
+        line(format!("    {{{}, {}, {function}}},", s.first, s.rank));
     }
     if stretches.is_empty() {
         line("    {0, 0, NULL},".to_string());
@@ -178,6 +247,11 @@ fn render(
     text
 }
 
+/// Returns the name of the function that calls a kind with one of its lists of arguments.
+fn start_name(kind: usize, list: usize) -> String {
+    format!("graphmap_start_{kind}_{list}")
+}
+
 /// Returns a text without the ends of a comment in C and without control characters.
 fn in_comment(text: &str) -> String {
     let text = text.replace("*/", "* /").replace("/*", "/ *");
@@ -187,6 +261,32 @@ fn in_comment(text: &str) -> String {
 const EACH_PROGRAM: &str = "\
 /* There are several programs. Compile this file for each of them, with its number, such as
    -DGRAPHMAP_PROGRAM=1. A program needs the functions of its own kinds only.";
+
+const CALL: &str = r#"
+/* Calls a function with a copy of the words, which it may change. NULL follows the last word. */
+static int graphmap_call(FG_ProcessPtr_t function, const char *const *words)
+{
+    int argc, code;
+    size_t bytes = sizeof(char *);
+    char **argv, *text;
+    for (argc = 0; words[argc]; argc++)
+        bytes += sizeof(char *) + strlen(words[argc]) + 1;
+    argv = malloc(bytes);
+    if (!argv) {
+        fputs("out of memory\n", stderr);
+        exit(2);
+    }
+    argv[argc] = NULL;
+    text = (char *)(argv + argc + 1);
+    for (argc = 0; words[argc]; argc++) {
+        argv[argc] = strcpy(text, words[argc]);
+        text += strlen(text) + 1;
+    }
+    code = function(argc, argv);
+    free(argv);
+    return code;
+}
+"#;
 
 const C_FUNCTIONS: &str = r#"
 enum { graphmap_processes = PROCESSES };

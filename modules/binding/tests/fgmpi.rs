@@ -149,6 +149,105 @@ const ASK: &str =
 }
 ";
 
+/// Kinds with and without parameters, in two programs. Two workers have the same arguments.
+const ARGUMENTS: &str = r#"digraph g {
+    master;
+    node [params="n: i64, big: u128, rate: f64, on: bool, text: String"];
+    "a worker1" [args="-9223372036854775808, 170141183460469231731687303715884105727, 0.1, true, 'it''s \"??/ \ é
+%d'"];
+    node [args="1, 2, 5e-324, false, ''"];
+    "a worker2"; "a worker3";
+    log [params="line: String", args="'%d'", program="./log"];
+    master -> "a worker1" [src=a]; master -> "a worker2" [src=b]; master -> "a worker3" [src=c];
+    master -> log [src=d];
+}"#;
+
+/// The functions of the kinds print their words in hexadecimal digits, then change them. Others
+/// must not see the changes.
+const PRINT: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include "fgmpi.h"
+static int print_words(const char *kind, int argc, char **argv)
+{
+    printf("%s", kind);
+    for (int i = 0; i < argc; i++) {
+        printf(" ");
+        for (char *at = argv[i]; *at; at++)
+            printf("%02x", (unsigned char)*at);
+    }
+    puts(argv[argc] ? " more" : "");
+    if (argc > 1) {
+        memset(argv[1], 'x', strlen(argv[1]));
+        argv[1] = argv[0];
+    }
+    return 0;
+}
+int master_process(int argc, char **argv) { return print_words("master", argc, argv); }
+int a_worker_process(int argc, char **argv) { return print_words("a_worker", argc, argv); }
+int log_process(int argc, char **argv) { return print_words("log", argc, argv); }
+int FGmpiexec(int *argc, char ***argv, FG_MapPtr_t (*lookup)(int, char **, char *))
+{
+    for (int rank = 0; rank < 5; rank++) {
+        FG_ProcessPtr_t f = lookup(*argc, *argv, NULL)(*argc, *argv, rank);
+        if (f)
+            f(*argc, *argv);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn functions_get_the_arguments_of_their_processes() {
+    if let Err(wrong) = Command::new("cc").arg("--version").output() {
+        skip(Need::C, format!("cc does not start: {wrong}"));
+        return;
+    }
+    let mapped = mapped(ARGUMENTS, &[1, 0, 0, 0, 1], &[(None, &[] as &[u32]); 2]);
+    let text = fgmpi::mapping_function(&mapped);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("fgmpi.h"), HEADER).unwrap();
+    fs::write(folder.join("mpi.h"), "").unwrap();
+    fs::write(folder.join("map.c"), &text).unwrap();
+    fs::write(folder.join("user.c"), PRINT).unwrap();
+    let line = |kind: &str, words: &[&str]| -> String {
+        let hex = |word: &&str| -> String { word.bytes().map(|b| format!("{b:02x}")).collect() };
+        let words: Vec<String> = words.iter().map(hex).collect();
+        format!("{kind} {}\n", words.join(" "))
+    };
+    let first = [
+        "a worker",
+        "-9223372036854775808",
+        "170141183460469231731687303715884105727",
+        "0.1",
+        "true",
+        "it's \"??/ \\ é\n%d",
+    ];
+    let others = line("a_worker", &["a worker", "1", "2", "5e-324", "false", ""]);
+    let main = [
+        line("a_worker", &first),
+        others.repeat(2),
+        line("master", &["./map", "-v"]),
+    ];
+    for (program, expected) in [(0, main.concat()), (1, line("log", &["log", "%d"]))] {
+        let built = Command::new("cc")
+            .args("-std=c99 -Wall -Wextra -Wpedantic -Werror -I. -o map map.c user.c".split(' '))
+            .arg(format!("-DGRAPHMAP_PROGRAM={program}"))
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{errors}\n{text}");
+        let ran = Command::new("./map").arg("-v").current_dir(folder).output();
+        let ran = ran.unwrap();
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), expected, "{text}");
+    }
+    // Workers with the same arguments have the same function.
+    let starts = text.matches("static int graphmap_start_").count();
+    assert_eq!(starts, 3, "{text}");
+}
+
 #[test]
 fn the_table_grows_with_stretches_not_with_ranks() {
     let mut chain = String::from("digraph chain { NULL -> p1; p2000 -> NULL;");

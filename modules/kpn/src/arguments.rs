@@ -80,8 +80,10 @@ impl ParameterType {
                 let fits = number.is_finite() && (name == "f64" || (*number as f32).is_finite());
                 fits.then(|| value.clone())
             }
-            (ParameterType::Bool, Value::Bool(_)) | (ParameterType::Text, Value::Text(_)) => {
-                Some(value.clone())
+            (ParameterType::Bool, Value::Bool(_)) => Some(value.clone()),
+            // NUL would end the text in C.
+            (ParameterType::Text, Value::Text(text)) => {
+                (!text.contains('\0')).then(|| value.clone())
             }
             _ => None,
         }
@@ -95,7 +97,7 @@ impl ParameterType {
             }
             ParameterType::Float(name) => format!("expected a number of the type {name}"),
             ParameterType::Bool => "expected true or false".to_owned(),
-            ParameterType::Text => "expected a text in single quotes".to_owned(),
+            ParameterType::Text => "expected a text in single quotes, without NUL".to_owned(),
         }
     }
 }

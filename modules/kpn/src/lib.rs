@@ -20,6 +20,7 @@ pub mod attributes;
 #[cfg(any(test, feature = "breaks"))]
 pub mod breaks;
 pub mod bundles;
+pub mod c_text;
 pub mod codes;
 pub mod compose;
 pub mod controls;

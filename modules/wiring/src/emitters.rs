@@ -1,5 +1,6 @@
 //! Emitters of this crate, for `--emit`.
 
+use crate::arguments::c_type;
 use crate::codes;
 use crate::context::Model;
 use crate::family::{self, Family, Ignored, Unsupported};
@@ -137,6 +138,21 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
                 .at(kind.span, "a process of this kind")
                 .help("let another process send the values, and remove `params=` and `args=`"),
         );
+    }
+    let no_i128 = family.lacks.contains(&Unsupported::I128);
+    for (id, kind) in network.kinds.iter().filter(|_| no_i128) {
+        let parameters = network.parameters.get(&id).into_iter();
+        let parameters = parameters.flat_map(|parameters| parameters.iter());
+        for parameter in parameters.filter(|parameter| c_type(parameter.ty).is_empty()) {
+            let (of, name, ty) = (network.name(kind.name), &parameter.name, parameter.ty.name());
+            let message =
+                format!("`{emitter}` does not support `{ty}`, the type of `{name}` of `{of}`");
+            diagnostics.push(
+                Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
+                    .at(kind.span, "a process of this kind")
+                    .help("use `i64` or `u64`, or pass the digits as a `String`"),
+            );
+        }
     }
     let is_flow = |terms| network.terms[terms].flow.is_some();
     let mut reported = FxHashSet::default();

@@ -88,6 +88,8 @@ pub enum Unsupported {
     Loop,
     /// Arguments of processes.
     Arguments,
+    /// Arguments of the types `i128` and `u128`.
+    I128,
 }
 
 impl Unsupported {
@@ -104,7 +106,8 @@ impl Unsupported {
             Unsupported::Initial
             | Unsupported::Flow
             | Unsupported::Loop
-            | Unsupported::Arguments => None,
+            | Unsupported::Arguments
+            | Unsupported::I128 => None,
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Handlebars helpers for skeletons: literals and comments of the target language, and layout as
 //! in rustfmt.
 
+use crate::arguments::c_values;
 use crate::budget::Budget;
 use crate::sequence;
+use graphmap_kpn::c_text;
 use graphmap_kpn::controls::is_control;
 use handlebars::{
     Context, Handlebars, Helper, HelperDef, HelperResult, JsonRender, Output, RenderContext,
@@ -39,6 +41,7 @@ pub(crate) fn register(engine: &mut Handlebars<'_>, budget: &Budget) {
     engine.register_helper("toml", budget.of(toml));
     engine.register_helper("layout", budget.of(lay_out));
     engine.register_helper("rows", budget.of(Rows));
+    engine.register_helper("c_values", budget.of(CValues));
 }
 
 /// Changes a text so that it is one line of a comment in any language and cannot end the comment.
@@ -149,17 +152,7 @@ fn toml_string(text: &str) -> String {
 /// literals, which the compiler joins: all lines but the first begin with `indent` spaces.
 fn c_string(text: &str, indent: usize) -> String {
     let joint = format!("\"\n{}\"", " ".repeat(indent));
-    let escape = |b: u8, text: &mut String| match b {
-        b'"' | b'\\' => text.extend(['\\', char::from(b)]),
-        // `??` can begin a trigraph.
-        b'?' => text.push_str("\\?"),
-        b' '..=b'~' => text.push(char::from(b)),
-        _ => {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "\\{b:03o}");
-        }
-    };
-    literal(text.bytes(), text.len(), &joint, |b| *b == b' ', escape)
+    literal(text.bytes(), text.len(), &joint, |b| *b == b' ', c_text::escape)
 }
 
 /// Helper `(rows a b c)`: the numbers of sequences of equal length side by side, as a list of
@@ -197,6 +190,30 @@ impl HelperDef for Rows {
                 .collect()
         };
         Ok(ScopedJson::Derived((0..length).map(row).collect()))
+    }
+}
+
+/// Helper `(c_values parameter)`: the values of a parameter as a list of constants of C. The list
+/// has one value if all processes have the same, and otherwise one for each process. The output of
+/// a skeleton that uses it grows with the network.
+struct CValues;
+
+impl HelperDef for CValues {
+    fn call_inner<'reg: 'rc, 'rc>(
+        &self,
+        helper: &Helper<'rc>,
+        _: &'reg Handlebars<'reg>,
+        _: &'rc Context,
+        _: &mut RenderContext<'reg, 'rc>,
+    ) -> Result<ScopedJson<'rc>, RenderError> {
+        let parameter = helper
+            .param(0)
+            .ok_or(RenderErrorReason::ParamNotFoundForIndex("c_values", 0))?;
+        let values = c_values(parameter.value()).ok_or_else(|| {
+            let what = "`c_values` needs one of `parameters`, of a type that C has";
+            RenderErrorReason::Other(what.to_owned())
+        })?;
+        Ok(ScopedJson::Derived(values.into()))
     }
 }
 

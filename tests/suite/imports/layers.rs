@@ -205,6 +205,7 @@ const PLAN: &[&str] = &[
 /// Layers of the model.
 const KPN: &[&str] = &[
     "arena",
+    "c_text",
     "controls",
     "foreign",
     "hardware",
