@@ -138,7 +138,10 @@ fn kinds_and_starts(network: &Network) -> (Vec<KindInC<'_>>, Vec<Start>) {
     let kinds = kinds.map(|((kind, name), function)| KindInC {
         name,
         function: format!("{function}_process"),
-        program: kind.members.first().and_then(|first| programs[first.index()].name),
+        program: kind
+            .members
+            .first()
+            .and_then(|first| programs[first.index()].name),
         lists: Vec::new(),
     });
     let mut kinds: Vec<KindInC<'_>> = kinds.collect();
@@ -152,10 +155,12 @@ fn kinds_and_starts(network: &Network) -> (Vec<KindInC<'_>>, Vec<Start>) {
             // Verification has checked that each process has all arguments.
             let values = network.arguments[&id].iter().map(|value| value.plain());
             let lists = &mut kinds[kind].lists;
-            *known[kind].entry(values.collect()).or_insert_with_key(|list| {
-                lists.push(list.clone());
-                lists.len() - 1
-            })
+            *known[kind]
+                .entry(values.collect())
+                .or_insert_with_key(|list| {
+                    lists.push(list.clone());
+                    lists.len() - 1
+                })
         });
         Start { kind, list }
     };
@@ -200,10 +205,14 @@ fn render(kinds: &[KindInC<'_>], stretches: &[Stretch], processes: usize) -> Str
         let mut declared = format!("int {function}(int argc, char **argv);{comment}");
         let mut used = vec![function.clone()];
         if !kind.lists.is_empty() {
-            used = (0..kind.lists.len()).map(|list| start_name(number, list)).collect();
+            used = (0..kind.lists.len())
+                .map(|list| start_name(number, list))
+                .collect();
         }
         for (start, list) in used.iter().zip(&kind.lists) {
-            let words = list.iter().map(|word| format!(", {}", c_text::literal(word)));
+            let words = list
+                .iter()
+                .map(|word| format!(", {}", c_text::literal(word)));
             let words: String = words.collect();
             let name = c_text::literal(name);
             declared.push_str(&format!(

@@ -494,7 +494,11 @@ fn ports(
 ) -> Vec<PortModel> {
     let reserved: &[&str] = if has_arguments { &["args"] } else { &[] };
     let mut fields = Identifiers::new(Language::Rust, reserved);
-    let reserved: &[&str] = if has_arguments { &["index", "args"] } else { &["index"] };
+    let reserved: &[&str] = if has_arguments {
+        &["index", "args"]
+    } else {
+        &["index"]
+    };
     let mut c_fields = Identifiers::new(Language::C, reserved);
     let kind_name = network.name(kind.name);
     let port = |port: &KindPort| {

@@ -144,7 +144,11 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
         let parameters = network.parameters.get(&id).into_iter();
         let parameters = parameters.flat_map(|parameters| parameters.iter());
         for parameter in parameters.filter(|parameter| c_type(parameter.ty).is_empty()) {
-            let (of, name, ty) = (network.name(kind.name), &parameter.name, parameter.ty.name());
+            let (of, name, ty) = (
+                network.name(kind.name),
+                &parameter.name,
+                parameter.ty.name(),
+            );
             let message =
                 format!("`{emitter}` does not support `{ty}`, the type of `{name}` of `{of}`");
             diagnostics.push(

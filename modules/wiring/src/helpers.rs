@@ -152,7 +152,13 @@ fn toml_string(text: &str) -> String {
 /// literals, which the compiler joins: all lines but the first begin with `indent` spaces.
 fn c_string(text: &str, indent: usize) -> String {
     let joint = format!("\"\n{}\"", " ".repeat(indent));
-    literal(text.bytes(), text.len(), &joint, |b| *b == b' ', c_text::escape)
+    literal(
+        text.bytes(),
+        text.len(),
+        &joint,
+        |b| *b == b' ',
+        c_text::escape,
+    )
 }
 
 /// Helper `(rows a b c)`: the numbers of sequences of equal length side by side, as a list of

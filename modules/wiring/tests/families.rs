@@ -60,7 +60,7 @@ fn built_in_families_can_be_read() {
             Unsupported::Initial,
             Unsupported::Flow,
             Unsupported::Loop,
-            Unsupported::Arguments
+            Unsupported::I128
         ]
     );
     let ranks = families.iter().map(|family| family.first_rank);

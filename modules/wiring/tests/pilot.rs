@@ -205,6 +205,96 @@ int server_process(int index, void *argument)
     assert_eq!(switches.count(), 2, "{created:?}");
 }
 
+/// The types of parameters, with least and greatest values, texts that C could interpret, and names
+/// that C has. Columns are equal for all processes, arithmetic, or neither.
+#[test]
+fn functions_for_pilot_get_their_arguments() {
+    let mut graph = Graph::new("args");
+    let parameters = "a: u8, b: u16, c: u32, d: u64, e: usize, int: i8, g: i16, h: i32, i: i64, \
+                      j: isize, k: f32, l: f64, on: bool, text: String, index: i64";
+    let (max, min) = (u64::MAX, i64::MIN);
+    for (i, values) in [
+        format!(
+            "255, 65535, 4294967295, {max}, {max}, -128, -32768, -2147483648, {min}, {min}, 0.1, \
+             0.1, true, 'it''s \"??/ \\ \n%d\u{e9}', -5"
+        ),
+        "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1e-7, -1.7976931348623157e308, false, '0', -4".to_owned(),
+        "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16777217, 5e-324, true, '\u{202e}7', -3".to_owned(),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        graph.channel("main.args", &format!("w{i}.args"));
+        graph.bundle(BundleKind::Scatter);
+        graph.arguments(&format!("w{i}"), parameters, &values);
+    }
+    graph.arguments("main", "args: String", "'one'");
+    let mapped = graph.mapped();
+    let pilot = emitters(&BUILT_IN)
+        .find(|emitter| emitter.name() == "pilot")
+        .unwrap();
+    let files = pilot.family.project(
+        "args",
+        mapped.network(),
+        &Skeletons::built_in(&BUILT_IN),
+        &mut Diagnostics::new(),
+    );
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pilot/args");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (path, file) in files.unwrap().iter() {
+        std::fs::write(folder.join(path), &file.content).unwrap();
+    }
+    let worker = r#"
+#include "wiring.h"
+#include <inttypes.h>
+#include <stdio.h>
+int w_process(int index, void *argument)
+{
+    const struct w_ports *ports = argument;
+    const struct w_args *args = &ports->args;
+    const char *at;
+    printf("w %d %d %d %" PRIu32 " %" PRIu64 " %zu %d %d %" PRId32 " %" PRId64 " %td %a %a %d %"
+           PRId64 " ", ports->index, args->a, args->b, args->c, args->d, args->e, args->int_,
+           args->g, args->h, args->i, args->j, args->k, args->l, args->on, args->index);
+    for (at = args->text; *at; at++)
+        printf("%02x", (unsigned char)*at);
+    printf("\n");
+    return ports->args_2 ? index : 1;
+}
+"#;
+    let main = r#"
+#include "wiring.h"
+#include <stdio.h>
+int main_2_process(int index, void *argument)
+{
+    const struct main_2_ports *ports = argument;
+    printf("main %s\n", ports->args.args);
+    return ports->args_2 ? index : 1;
+}
+"#;
+    std::fs::write(folder.join("w_process.c"), worker).unwrap();
+    std::fs::write(folder.join("main_2_process.c"), main).unwrap();
+    let sources = ["wiring.c", "w_process.c", "main_2_process.c"];
+    let mut lines = run(&folder, &sources.map(PathBuf::from));
+    lines.retain(|line| line.starts_with('w') || line.starts_with("main"));
+    let hex = |text: &str| -> String { text.bytes().map(|b| format!("{b:02x}")).collect() };
+    let first = format!(
+        "w 0 255 65535 4294967295 {max} {max} -128 -32768 -2147483648 {min} {min} \
+         0x1.99999ap-4 0x1.999999999999ap-4 1 -5 {}",
+        hex("it's \"??/ \\ \n%d\u{e9}")
+    );
+    let expected = [
+        "main one".to_owned(),
+        first,
+        "w 1 0 1 2 3 4 5 6 7 8 9 -0x1.ad7f2ap-24 -0x1.fffffffffffffp+1023 0 -4 30".to_owned(),
+        format!(
+            "w 2 0 1 2 3 4 5 6 7 8 9 0x1p+24 0x0.0000000000001p-1022 1 -3 {}",
+            hex("\u{202e}7")
+        ),
+    ];
+    assert_eq!(lines, expected);
+}
+
 /// The program refuses to start with too few processes of MPI, or from launch files of another
 /// graph.
 #[test]
@@ -288,6 +378,15 @@ fn features_that_pilot_lacks_are_errors_with_positions() {
             .message
             .contains(expected)
     );
+    let mut graph = Graph::new("wide");
+    graph.channel("a", "b");
+    graph.arguments("b", "n: u64, k: i128", "1, 2");
+    let diagnostics = emit(&graph.mapped()).unwrap_err();
+    assert_eq!(diagnostics.iter().count(), 1);
+    let first = diagnostics.iter().next().unwrap();
+    assert!(first.code.0 == 612 && first.primary.is_some());
+    let expected = "`pilot` does not support `i128`, the type of `k` of `b`";
+    assert_eq!(first.message, expected);
     let diagnostics = emit(&testing::pool(2).mapped()).unwrap_err();
     assert!(
         diagnostics.iter().next().unwrap().message.contains("share"),
