@@ -5,9 +5,9 @@ use super::exit::Exit;
 use super::identity::Identity;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
-use super::{output, paths, ranks, settings};
+use super::{output, paths, ranks, settings, tables};
 use crate::codes;
-use graphmap_binding::MAPPING_FUNCTION;
+use graphmap_binding::{MAPPING_FUNCTION, describes_launch};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::nearest::nearest;
@@ -137,8 +137,15 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             .entry(MAPPING_FUNCTION.to_owned())
             .or_insert(path);
     }
-    if names().any(graphmap_binding::describes_launch) {
+    if names().any(describes_launch) {
         ranks::add_options(session, file, names(), &mut emit_options)?;
+        // Other files contain arguments, also the mapping function beside the script.
+        let by_script = options.get("launcher").is_some_and(|name| name == "fgmpi")
+            && names().any(|name| name == "mpiexec");
+        let lacks_arguments = |name: &str| describes_launch(name) || name == "mapping";
+        if !by_script && names().all(lacks_arguments) {
+            tables::no_arguments(session, &args.graph)?;
+        }
     }
     let (mapped, hardware) = session.mapped(file, &args.graph, &args.mapping)?;
     let mut sets = Vec::new();

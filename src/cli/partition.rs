@@ -68,6 +68,10 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         let project = hosts::project_of(&args.file);
         if args.mapping.hosts.is_some() {
             ranks::add_options(session, &args.file, std::iter::empty(), &mut options)?;
+            // For FG-MPI, the mapping function contains the arguments.
+            if project.is_none() && options.get("launcher").is_none_or(|name| name != "fgmpi") {
+                tables::no_arguments(session, &args.graph)?;
+            }
         }
         if let Some(project) = &project
             && args.mapping.hosts.is_some()

@@ -4,6 +4,8 @@
 use super::args::GraphArgs;
 use super::exit::Exit;
 use super::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::network::Verified;
 use graphmap_wiring::project::Project;
 use graphmap_wiring::skeleton::Skeletons;
@@ -58,6 +60,21 @@ pub(crate) fn tables(
         session.report_all(failed);
         Exit::Graph
     })
+}
+
+/// Checks that the command line sets no arguments (`-A`), because the launch files that are written
+/// do not pass them. The values are in the code of the program.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if it sets some.
+pub(crate) fn no_arguments(session: &mut Session<'_>, graph: &GraphArgs) -> Outcome<()> {
+    if graph.arguments.is_empty() {
+        return Ok(());
+    }
+    let message = "`-A` has no effect, because launch files do not pass arguments to this program";
+    let error = Diagnostic::error(codes::USAGE, message);
+    let help = "write the code or the tables of the program with it: `graphmap GRAPH -A NAME.PARAMETER=VALUE --emit PATH`";
+    session.fail(Exit::Usage, error.help(help))
 }
 
 /// Returns the tables as [`tables()`] does, for the project of a graph file. Returns `None` if

@@ -85,6 +85,10 @@ fn wrong_arguments_of_json_are_reported() {
             "error[G0245]: unknown type `int` of the parameter `k`",
         ),
         (
+            r#""parameters": "k: String", "arguments": ["a\u0000"]"#,
+            "error[G0245]: 'a\\u{0}' is not a value of the parameter `k`",
+        ),
+        (
             r#""arguments": [1]"#,
             "error[G0244]: 1 argument for 0 parameters",
         ),
@@ -169,4 +173,90 @@ fn functions_get_arguments_that_the_command_line_can_replace() {
         test = test.args(&format!("run g.dot --dev --quiet {args}"));
         test.run().status(0).stderr_is("").stdout_is(output);
     }
+}
+
+#[test]
+fn code_in_c_contains_arguments() {
+    let emitted = |kind: &str| {
+        let args = format!("g.dot --emit {kind}=- -A worker2.seed=9 -A worker.name=a\"b");
+        graph().args(&args).run().status(0).stdout()
+    };
+    let pilot = emitted("pilot");
+    for line in [
+        "struct worker_args {\n    uint64_t seed;\n    const char *name;\n    double rate;\n    bool on;\n    \
+         int8_t low;\n};\n",
+        "    struct worker_args args;\n",
+        "static uint64_t const values[] = { 7, 9, 13 };\n        for (i = 0; i < 3; i++)\n            \
+         worker_ports[i].args.seed = values[i];\n",
+        "static const char * const values[] = { \"a\\\"b\" };\n        for (i = 0; i < 3; i++)\n            \
+         worker_ports[i].args.name = values[0];\n",
+        "static int8_t const values[] = { -1, -2, -3 };\n",
+    ] {
+        assert!(pilot.contains(line), "{line}\n{pilot}");
+    }
+    let fgmpi = emitted("fgmpi");
+    for line in [
+        "words[] = {\"master\", \"a, \\\"b\\\"\", NULL};\n",
+        "words[] = {\"worker\", \"9\", \"a\\\"b\", \"0.5\", \"true\", \"-2\", NULL};\n",
+        "    {2, 2, graphmap_start_1_1},\n",
+    ] {
+        assert!(fgmpi.contains(line), "{line}\n{fgmpi}");
+    }
+}
+
+#[test]
+fn pilot_has_no_integers_of_128_bits() {
+    let graph = "digraph g { a -> b; a [params=\"k: i128\", args=\"1\"]; }";
+    let test = Test::new()
+        .file("g.dot", graph)
+        .args("g.dot --emit pilot.c");
+    test.run().status(5).stderr_is(
+        "\
+error[G0612]: `pilot` does not support `i128`, the type of `k` of `a`
+ --> g.dot:1:13
+  |
+1 | digraph g { a -> b; a [params=\"k: i128\", args=\"1\"]; }
+  |             ^ a process of this kind
+  |
+  = help: use `i64` or `u64`, or pass the digits as a `String`
+
+graphmap: 1 error
+",
+    );
+    test.args("g.dot --emit fgmpi").run().status(0);
+}
+
+#[test]
+fn arguments_that_no_program_would_get_are_refused() {
+    let refused = "error[G0011]: `-A` has no effect, because launch files do not pass arguments to \
+                   this program\n\x20 = help: write the code or the tables of the program with it: \
+                   `graphmap GRAPH -A NAME.PARAMETER=VALUE --emit PATH`\n\ngraphmap: 1 error\n";
+    let a = "-n 2 --set program=./p -A worker.seed=2";
+    let mut test = graph();
+    for args in [
+        format!("g.dot {a} hostfile=- --hosts names=h"),
+        format!("g.dot {a} mpiexec mapping.json"),
+        "partition g.dot --hosts names=h -o plan -A worker.seed=2".to_owned(),
+    ] {
+        test = test.args(&args);
+        test.run().status(2).stderr_is(refused);
+        assert_eq!(test.files(), ["g.dot"]);
+    }
+    // These files contain the arguments.
+    for args in [
+        format!("g.dot {a} launch.sh g.tables"),
+        format!("g.dot {a} launch.sh --set launcher=fgmpi"),
+        "partition g.dot --hosts names=h -o plan --set launcher=fgmpi -A worker.seed=2".to_owned(),
+    ] {
+        test = test.args(&args);
+        test.run().status(0);
+    }
+    assert!(test.read("plan/fgmpi.c").contains("{\"worker\", \"2\","));
+    let programs = GRAPH.replace("sizes=", "node [program=\"./p\"]; sizes=");
+    Test::new()
+        .file("g.dot", programs)
+        .args("run g.dot --link mpi -n 2 -A worker.seed=2")
+        .run()
+        .status(2)
+        .stderr_has("error[G0011]: `-A` has no effect");
 }

@@ -12,7 +12,9 @@ use std::process::{Command, Output};
 /// Graph whose kinds alternate, so that the order of kinds is not the order of ranks.
 const DRAWING: &str = "digraph relay {
     foreman;
-    cutter1; packer1; cutter2; packer2; cutter3; packer3;
+    cutter1 [params=\"factor: i32\", args=\"10\"]; packer1;
+    cutter2 [params=\"factor: i32\", args=\"20\"]; packer2;
+    cutter3 [params=\"factor: i32\", args=\"30\"]; packer3;
     foreman -> cutter1 [src=orders, bundle=scatter];
     foreman -> cutter2 [src=orders, bundle=scatter];
     foreman -> cutter3 [src=orders, bundle=scatter];
@@ -43,7 +45,7 @@ const FUNCTIONS: [(&str, &str); 3] = [
         "cutter",
         "int order;
     PI_Read(ports->in, \"%d\", &order);
-    PI_Write(ports->out, \"%d\", 10 * order);",
+    PI_Write(ports->out, \"%d\", ports->args.factor * order);",
     ),
     (
         "packer",
@@ -53,7 +55,7 @@ const FUNCTIONS: [(&str, &str); 3] = [
     PI_Write(ports->count, \"%d\", index);",
     ),
 ];
-const RESULT: &str = "the sum is 63, the packers are 2 4 6";
+const RESULT: &str = "the sum is 143, the packers are 2 4 6";
 /// Number of processes.
 const COUNT: usize = 7;
 

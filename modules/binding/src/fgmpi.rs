@@ -271,9 +271,10 @@ const EACH_PROGRAM: &str = "\
 /* There are several programs. Compile this file for each of them, with its number, such as
    -DGRAPHMAP_PROGRAM=1. A program needs the functions of its own kinds only.";
 
+/// Not static, because a program may have no kind with parameters.
 const CALL: &str = r#"
 /* Calls a function with a copy of the words, which it may change. NULL follows the last word. */
-static int graphmap_call(FG_ProcessPtr_t function, const char *const *words)
+int graphmap_call(FG_ProcessPtr_t function, const char *const *words)
 {
     int argc, code;
     size_t bytes = sizeof(char *);

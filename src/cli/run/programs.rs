@@ -10,6 +10,7 @@ use crate::cli::exit::Exit;
 use crate::cli::output;
 use crate::cli::paths::word;
 use crate::cli::session::{Outcome, Session};
+use crate::cli::tables;
 use crate::codes;
 use graphmap_binding::ranks;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -23,10 +24,11 @@ use std::path::Path;
 ///
 /// # Errors
 /// Reports an error (`G0478`) and returns [`Exit::Graph`] if a process has no `program=`. Otherwise
-/// as for [`hosts::run`].
+/// as for [`tables::no_arguments`] and [`hosts::run`].
 pub(super) fn run(args: &RunArgs, session: &mut Session<'_>, launched: Launched) -> Outcome<Exit> {
     let Launched { network, onto, how } = launched;
     all_named(session, &network)?;
+    tables::no_arguments(session, &args.graph)?;
     let mut options = Session::options(&args.graph);
     let mpi = Mpi::choose(session, options.get("launcher").map(String::as_str))?;
     options.insert("launcher".to_owned(), mpi.launcher.clone());
