@@ -7,9 +7,9 @@
 //! (`FG_MapPtr_t`) to look up the function of each rank. Its table has one line for each run of
 //! ranks.
 //!
-//! FG-MPI passes the arguments of the program to all its ranks, and a rank cannot ask for its number
-//! before it calls `MPI_Init`. Therefore each list of arguments in the network has a function of its
-//! own, which calls the function of the kind with that list.
+//! FG-MPI passes the arguments of the program to all its ranks, and a rank cannot ask for its
+//! number before it calls `MPI_Init`. Therefore each list of arguments in the network has a
+//! function of its own, which calls the function of the kind with that list.
 
 use crate::codes;
 use crate::launch::{Launch, shell_quoted};

@@ -219,4 +219,10 @@ fn a_project_that_cannot_be_made() {
         lacks.starts_with("G0612 the family `py` does not support share bundles"),
         "{lacks}"
     );
+    let mut graph = chain(3);
+    graph.arguments("stage1", "k: u8", "1");
+    let manifest = MANIFEST.replace("'share'", "'arguments'");
+    let lacks = project("lacks-arguments", &manifest, graph).unwrap_err();
+    let expected = "G0612 `py` does not support arguments, which `stage` has";
+    assert!(lacks.starts_with(expected), "{lacks}");
 }
