@@ -23,6 +23,11 @@ pub trait FrontEnd {
     /// Returns true if a file with this path is in the language of the front end.
     fn accepts(&self, path: &Path) -> bool;
 
+    /// Returns true if graphs of the language can have sizes. The default is true.
+    fn has_sizes(&self) -> bool {
+        true
+    }
+
     /// Returns the declarations in the text of a file. Diagnostics call it `name`. The values in
     /// `sizes` replace sizes of the graph. A language without sizes ignores them. Included graphs
     /// are declared, not read ([`Declared::includes`]).
@@ -161,6 +166,11 @@ impl FrontEnd for Json {
 
     fn accepts(&self, path: &Path) -> bool {
         ends_with(path, &["json"])
+    }
+
+    /// Only node-link JSON can have them.
+    fn has_sizes(&self) -> bool {
+        false
     }
 
     fn read(

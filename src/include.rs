@@ -5,7 +5,7 @@ use crate::front_end::FrontEnd;
 use crate::library_networks;
 use crate::registry::Registry;
 use graphmap_kpn::codes::{LEAST_REPLICAS, NOT_INCLUDED, UNUSED_SIZE};
-use graphmap_kpn::compose::{self, Included, Request};
+use graphmap_kpn::compose::{self, Included, Origin, Request};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
@@ -75,13 +75,13 @@ pub(crate) fn read(
     };
     let mut declared = compose::compose(
         declared,
-        name,
+        origin(Path::new(name)),
         &sizes,
         &mut |request, diagnostics| reader.read(request, diagnostics),
         &mut diagnostics,
     );
     declared.sources = sources.clone();
-    report_unused(&options.sizes, &declared, &mut diagnostics);
+    report_unused(&options.sizes, &declared, front_end, &mut diagnostics);
     match diagnostics.has_errors() {
         true => Err(diagnostics),
         false => Ok((declared, diagnostics)),
@@ -108,7 +108,12 @@ pub(crate) fn note_least(
 }
 
 /// Reports given values for sizes that the graph does not have.
-fn report_unused(sizes: &Given, declared: &Declared, diagnostics: &mut Diagnostics) {
+fn report_unused(
+    sizes: &Given,
+    declared: &Declared,
+    front_end: &dyn FrontEnd,
+    diagnostics: &mut Diagnostics,
+) {
     let known = || declared.sizes.iter().map(|name| &**name);
     for (name, _) in sizes.iter() {
         if known().any(|known| known == name) {
@@ -119,6 +124,10 @@ fn report_unused(sizes: &Given, declared: &Declared, diagnostics: &mut Diagnosti
         let all: Vec<String> = known().map(|name| format!("`{name}`")).collect();
         diagnostics.push(match nearest(name, known()) {
             Some(near) => error.help(format!("did you mean `{near}`?")),
+            None if !front_end.has_sizes() => error.help(format!(
+                "a network in the format `{}` has no sizes; define them in a graph in DOT",
+                front_end.name()
+            )),
             None if all.is_empty() => error.help(format!(
                 "define it in the graph, such as `sizes=\"{name}=8\"`, and use it for a number: \
                  `replicas=\"{name}\"`"
@@ -183,11 +192,13 @@ impl Reader<'_> {
             .help("write the extension of a file, such as `.dot`")
             .into());
         };
-        let identity = format!("{}{name}.dot", library_networks::PREFIX);
+        let path = format!("{}{name}.dot", library_networks::PREFIX);
         let front_end = crate::front_end::Dot;
         let bytes = text.as_bytes().to_vec();
-        let (declared, found) = front_end.read(&identity, bytes, request.sizes, self.sources)?;
-        Ok((Included { identity, declared }, found))
+        let (declared, found) = front_end.read(&path, bytes, request.sizes, self.sources)?;
+        let identity = path.clone();
+        let origin = Origin { path, identity };
+        Ok((Included { origin, declared }, found))
     }
 
     fn of_file(&mut self, request: &Request<'_>) -> Result<(Included, Diagnostics), Diagnostics> {
@@ -201,8 +212,8 @@ impl Reader<'_> {
         let bytes = input::bytes(&path, Limit::NETWORK)
             .map_err(|why| at(codes::cannot_read(&name, &why)))?;
         let (declared, found) = front_end.read(&name, bytes, request.sizes, self.sources)?;
-        let identity = name;
-        Ok((Included { identity, declared }, found))
+        let origin = origin(&path);
+        Ok((Included { origin, declared }, found))
     }
 
     /// Returns the path of an included file: in the folder of the file that includes it, or in the
@@ -225,6 +236,15 @@ impl Reader<'_> {
             error = error.with_note(format!("nor in {}", others.join(", ")));
         }
         Err(Box::new(error.help("name a folder to search in: `-I DIR`")))
+    }
+}
+
+/// Returns the origin of a graph in a file. A text without a file is its own origin.
+fn origin(path: &Path) -> Origin {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    Origin {
+        path: path.display().to_string(),
+        identity: real.display().to_string(),
     }
 }
 

@@ -59,6 +59,12 @@ pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit>
         () if ends_with("graphml") => To::Graphml,
         () => To::Dot,
     });
+    if to != To::Json
+        && let Some(error) = graphmap_dot::write::check(&network)
+    {
+        session.report(error);
+        return Err(Exit::Usage);
+    }
     let text = match to {
         To::Dot => to_dot(&network),
         To::Json => json::write(&network, None) + "\n",

@@ -99,6 +99,10 @@ impl FrontEnd for Reader {
         false
     }
 
+    fn has_sizes(&self) -> bool {
+        false
+    }
+
     fn read(
         &self,
         name: &str,

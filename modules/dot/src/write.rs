@@ -4,6 +4,7 @@
 //! ports in the same order, and the same channels. Only the names of bundles are lost, and modules
 //! of one name in different modules get names of their own.
 
+use crate::codes;
 use crate::language::{VERSION, can_be_declared, is_html};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::attributes::{AttributesId, OF_ELEMENTS, OF_GRAPH, PREFIX};
@@ -11,14 +12,17 @@ use graphmap_kpn::bundles;
 use graphmap_kpn::declared::{
     Constraint, ConstraintTarget, Direction, ModuleId, kind_of_name, without_cluster,
 };
+use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::network::{
     ChannelId, DEFAULT_CAPACITY, Joined, Network, PortId, ProcessId, Verified,
 };
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 
 /// Returns a network as DOT, without abstract declarations. Reading it gives the same network,
 /// apart from names that DOT cannot express.
+///
+/// A network that [`check`] refuses gives a text that cannot be read.
 ///
 /// Names of bundles are lost. A module with the name of an earlier module gets a number. An
 /// attribute of the user with the name of an attribute of the graph language or of Graphviz gets
@@ -33,6 +37,35 @@ pub fn to_dot(network: &Verified) -> String {
     let mut printer = Printer::new(network);
     printer.network();
     printer.out
+}
+
+/// Returns an error if a process has two different constraints of one sort, such as two groups of
+/// `colocate`, which attributes of its node cannot express. A module can have the other one.
+pub fn check(network: &Verified) -> Option<Diagnostic> {
+    let mut first = HashMap::new();
+    for constraint in &network.constraints {
+        let ConstraintTarget::Node(_) = constraint.declared.target else {
+            continue;
+        };
+        let sort = std::mem::discriminant(&constraint.declared.constraint);
+        for &process in &constraint.processes {
+            let other = *first.entry((process, sort)).or_insert(constraint);
+            if other.declared.constraint != constraint.declared.constraint {
+                let attribute = attribute(&constraint.declared.constraint);
+                let name = attribute.split('=').next().unwrap_or_default();
+                let process = network.process_name(process);
+                let message = format!("`{process}` has two different values of `{name}`");
+                return Some(
+                    Diagnostic::error(codes::CONTRADICTION, message)
+                        .at(constraint.declared.span, "one of the two")
+                        .also(other.declared.span, "the other")
+                        .with_note("the node of a process has one value in this format")
+                        .help("write the network as JSON: `--to json`"),
+                );
+            }
+        }
+    }
+    None
 }
 
 struct Printer<'n> {
@@ -82,16 +115,7 @@ impl<'n> Printer<'n> {
             .map(|p| printer.process(p))
             .collect();
         for constraint in &network.constraints {
-            let attributes = match &constraint.declared.constraint {
-                Constraint::Host(host) => format!("host={}", word(host)),
-                Constraint::OsProcess(number) => format!("osprocess={number}"),
-                Constraint::Colocate(group) => format!("colocate={}", word(group)),
-                Constraint::Separate(group) => format!("separate={}", word(group)),
-                Constraint::Program(program) => format!("program={}", word(program)),
-                Constraint::Hold { least, most } => format!("hold=\"{}\"", range(*least, *most)),
-                Constraint::Whole => "whole=true".to_owned(),
-                Constraint::Prefer(traffic) => format!("prefer={traffic}"),
-            };
+            let attributes = attribute(&constraint.declared.constraint);
             // Written on the module, because a process in it may have a constraint of its own.
             if let ConstraintTarget::Module(module) = constraint.declared.target {
                 printer.of_module[module.index()].push(attributes);
@@ -385,6 +409,20 @@ impl<'n> Printer<'n> {
 /// limit, the size of a file could grow with the square of its depth.
 fn indent(depth: usize) -> String {
     "    ".repeat(depth.min(16))
+}
+
+/// Returns a constraint as an attribute.
+fn attribute(constraint: &Constraint) -> String {
+    match constraint {
+        Constraint::Host(host) => format!("host={}", word(host)),
+        Constraint::OsProcess(number) => format!("osprocess={number}"),
+        Constraint::Colocate(group) => format!("colocate={}", word(group)),
+        Constraint::Separate(group) => format!("separate={}", word(group)),
+        Constraint::Program(program) => format!("program={}", word(program)),
+        Constraint::Hold { least, most } => format!("hold=\"{}\"", range(*least, *most)),
+        Constraint::Whole => "whole=true".to_owned(),
+        Constraint::Prefer(traffic) => format!("prefer={traffic}"),
+    }
 }
 
 /// Returns minimum and maximum in the syntax of `hold=`: `1-4`, or `1-` if the maximum is

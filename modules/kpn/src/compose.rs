@@ -5,7 +5,7 @@
 //! reads the files, so that this crate does not choose a front end.
 
 use crate::arena::{Arena, Id};
-use crate::attributes::AttributesId;
+use crate::attributes::{AttributesId, is_of_graphviz};
 use crate::codes;
 use crate::declared::{
     ArgumentsDecl, ChannelExtra, Constraint, ConstraintTarget, Declared, Direction, EndDecl,
@@ -27,7 +27,7 @@ const DEPTH: usize = 32;
 pub struct Request<'a> {
     /// Path of the file, or name of a network of the library, as written.
     pub file: &'a str,
-    /// Identity of the graph that includes it.
+    /// Path of the graph that includes it.
     pub from: &'a str,
     /// Values that replace sizes of the graph.
     pub sizes: &'a Given,
@@ -35,26 +35,34 @@ pub struct Request<'a> {
     pub span: Span,
 }
 
+/// The file of a graph.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Its path or name, for diagnostics.
+    pub path: String,
+    /// Its identity, such as the path without symbolic links. Two graphs with the same identity
+    /// have the same text.
+    pub identity: String,
+}
+
 /// A graph that was read.
 #[derive(Debug)]
 pub struct Included {
-    /// Identity of the graph, such as the path of its file. Two graphs with the same identity have
-    /// the same text.
-    pub identity: String,
+    /// Its file.
+    pub origin: Origin,
     /// Its declarations.
     pub declared: Declared,
 }
 
-/// Replaces the nodes that include graphs, also in the included graphs. `identity` is the identity
-/// of `declared`. `read` reads a graph, or
-/// reports errors and returns `None`. `given` replaces sizes: `list.n` is the size `n` of the graph
-/// that the node `list` includes.
+/// Replaces the nodes that include graphs, also in the included graphs. `origin` is the file of
+/// `declared`. `read` reads a graph, or reports errors and returns `None`. `given` replaces sizes:
+/// `list.n` is the size `n` of the graph that the node `list` includes.
 ///
 /// Reports errors of the composition. After an error, some includes are missing in the result. The
 /// time is linear in the size of the result.
 pub fn compose(
     declared: Declared,
-    identity: &str,
+    origin: Origin,
     given: &Given,
     read: &mut dyn FnMut(&Request<'_>, &mut Diagnostics) -> Option<Included>,
     diagnostics: &mut Diagnostics,
@@ -62,7 +70,7 @@ pub fn compose(
     let mut composer = Composer {
         read,
         diagnostics,
-        chain: vec![identity.to_owned()],
+        chain: vec![origin],
     };
     composer.compose(declared, given)
 }
@@ -70,8 +78,8 @@ pub fn compose(
 struct Composer<'a> {
     read: &'a mut dyn FnMut(&Request<'_>, &mut Diagnostics) -> Option<Included>,
     diagnostics: &'a mut Diagnostics,
-    /// Identities of the graphs that are being included, outermost first.
-    chain: Vec<String>,
+    /// Files of the graphs that are being included, outermost first.
+    chain: Vec<Origin>,
 }
 
 impl Composer<'_> {
@@ -83,11 +91,9 @@ impl Composer<'_> {
         let mut parts = FxHashMap::default();
         for include in includes {
             let name = declared.name(declared.nodes[include.node].name).to_owned();
-            let of_run = given.of_included(&name);
-            let mut sizes = include.sizes.clone();
-            sizes.set_os_processes(of_run.os_processes());
-            for (name, value) in of_run.iter() {
-                sizes.set(name, value);
+            let mut sizes = given.of_included(&name);
+            for (name, value, _) in &include.sizes {
+                sizes.set_default(name, *value);
             }
             let part = self.part(&include, &sizes);
             if let Some(part) = &part {
@@ -107,26 +113,31 @@ impl Composer<'_> {
             self.diagnostics.push(error.at(include.span, ""));
             return None;
         }
-        let from = self.chain.last().cloned().unwrap_or_default();
+        let from = self
+            .chain
+            .last()
+            .map_or("", |origin| &origin.path)
+            .to_owned();
         let request = Request {
             file: &include.file,
             from: &from,
             sizes,
             span: include.span,
         };
-        let Included { identity, declared } = (self.read)(&request, self.diagnostics)?;
-        if self.chain.contains(&identity) {
-            let circle: Vec<String> = self.chain.iter().map(|id| format!("`{id}`")).collect();
-            let message = format!("`{identity}` includes itself");
+        let Included { origin, declared } = (self.read)(&request, self.diagnostics)?;
+        let is_same = |known: &Origin| known.identity == origin.identity;
+        if let Some(first) = self.chain.iter().position(is_same) {
+            let circle = self.chain[first..].iter().map(|known| &*known.path);
+            let message = format!("`{}` includes itself", self.chain[first].path);
             self.diagnostics.push(
                 Diagnostic::error(codes::NOT_INCLUDED, message)
                     .at(include.span, "included again here")
-                    .with_note(format!("through {}", circle.join(", ")))
+                    .with_note(format!("through {}", list(circle)))
                     .help("use `replicas=` to repeat a network"),
             );
             return None;
         }
-        self.chain.push(identity);
+        self.chain.push(origin);
         let composed = self.compose(declared, sizes);
         self.chain.pop();
         Some(composed)
@@ -135,12 +146,12 @@ impl Composer<'_> {
     /// Reports values for sizes that the included graph does not have.
     fn check_sizes(&mut self, include: &IncludeDecl, part: &Declared) {
         let known = || part.sizes.iter().map(|name| &**name);
-        for (name, _) in include.sizes.iter() {
+        for (name, _, span) in &include.sizes {
             if known().any(|known| known == name) {
                 continue;
             }
             let message = format!("`{}` has no size `{name}`", include.file);
-            let error = Diagnostic::error(codes::UNDEFINED_SIZE, message).at(include.span, "");
+            let error = Diagnostic::error(codes::UNDEFINED_SIZE, message).at(*span, "");
             self.diagnostics.push(match nearest(name, known()) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
                 None => error.help(match part.sizes.is_empty() {
@@ -244,8 +255,8 @@ impl<'a> Merging<'a> {
             if let Some(part) = part {
                 let (mut new, of_part) = self.add_nodes(node, include, part);
                 self.add_rest(node, &mut new, part);
-                let of_modules = &mut self.declared.attributes.modules;
-                of_modules.set(new.module, attributes.get(id));
+                let list = self.of_module(attributes.get(id), new.list(part.attributes.graph));
+                self.declared.attributes.modules.set(new.module, list);
                 modules.insert(id, new.module);
                 ports.insert(id, of_part);
                 renumbered.insert(id, new);
@@ -291,6 +302,26 @@ impl<'a> Merging<'a> {
         }
         self.declared.ports.sort_by_key(|port| port.node);
         self.declared
+    }
+
+    /// Returns the attributes of the module of an included graph: those of its node, and the user's
+    /// own attributes of the graph that the node does not have.
+    fn of_module(
+        &mut self,
+        node: Option<AttributesId>,
+        graph: Option<AttributesId>,
+    ) -> Option<AttributesId> {
+        let Declared {
+            names, attributes, ..
+        } = &mut self.declared;
+        let mut list = attributes.lists.list(node).to_vec();
+        for &(name, value) in attributes.lists.list(graph) {
+            let is_known = list.iter().any(|(known, _)| *known == name);
+            if !is_known && !is_of_graphviz(names.name(name)) {
+                list.push((name, value));
+            }
+        }
+        attributes.lists.add(names, list)
     }
 
     /// Adds the module, the inner modules and the nodes of a graph. Returns the new ids and the
@@ -346,7 +377,7 @@ impl<'a> Merging<'a> {
             declared.attributes.modules.set(made, list);
         }
         let mut kinds: FxHashMap<Symbol, (Symbol, bool)> = FxHashMap::default();
-        for &(old, other) in &include.kinds {
+        for &(old, other, _) in &include.kinds {
             kinds.insert(old, (other, false));
         }
         let is_port: FxHashSet<NodeId> = part.ports.iter().map(|port| port.node).collect();
@@ -385,9 +416,11 @@ impl<'a> Merging<'a> {
             let list = new.list(part.attributes.nodes.get(id));
             declared.attributes.nodes.set(made, list);
         }
-        let unused = include.kinds.iter().map(|(old, _)| *old);
-        for old in unused.filter(|old| kinds.get(old).is_some_and(|(_, used)| !used)) {
-            let name = declared.names.name(old);
+        for (old, _, span) in &include.kinds {
+            if kinds.get(old).is_none_or(|(_, used)| *used) {
+                continue;
+            }
+            let name = declared.names.name(*old);
             let mut all: Vec<&str> = part
                 .nodes
                 .iter()
@@ -399,7 +432,7 @@ impl<'a> Merging<'a> {
             let message = format!("`{}` has no kind `{name}`", include.file);
             self.diagnostics.push(
                 Diagnostic::error(codes::NOT_INCLUDED, message)
-                    .at(include.span, "")
+                    .at(*span, "")
                     .help(format!("its kinds are {}", list(all.into_iter()))),
             );
         }

@@ -9,7 +9,6 @@ use crate::arguments::{ArgumentList, GivenArgument};
 use crate::attributes::{AttributeLists, AttributesId, AttributesOf};
 use crate::level::LevelDecl;
 use crate::names::{Names, Symbol};
-use crate::sizes::Given;
 use crate::source::{SourceMap, Span};
 use rustc_hash::FxHashMap;
 
@@ -123,10 +122,10 @@ pub struct IncludeDecl {
     pub node: NodeId,
     /// Path of the file, or name of a network of the library.
     pub file: String,
-    /// Values that replace sizes of the included graph.
-    pub sizes: Given,
-    /// Kinds that replace kinds of the included graph: old name and new name.
-    pub kinds: Vec<(Symbol, Symbol)>,
+    /// Values that replace sizes of the included graph, each with its position.
+    pub sizes: Vec<(String, i64, Span)>,
+    /// Kinds that replace kinds of the included graph: old name, new name and position.
+    pub kinds: Vec<(Symbol, Symbol, Span)>,
     /// Position of the name of the file.
     pub span: Span,
 }
@@ -523,7 +522,11 @@ impl Declared {
         let channels = channels.iter_mut().map(|channel| &mut channel.span);
         let extras = extras.iter_mut().map(|extra| &mut extra.span);
         let ports = ports.iter_mut().map(|port| &mut port.span);
-        let includes = includes.iter_mut().map(|include| &mut include.span);
+        let includes = includes.iter_mut().flat_map(|include| {
+            let sizes = include.sizes.iter_mut().map(|(.., span)| span);
+            let kinds = include.kinds.iter_mut().map(|(.., span)| span);
+            sizes.chain(kinds).chain([&mut include.span])
+        });
         let constraints = constraints
             .iter_mut()
             .map(|constraint| &mut constraint.span);

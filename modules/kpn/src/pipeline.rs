@@ -1,13 +1,15 @@
 //! The stages from declarations to a verified network, and the run of passes on it.
 
-use crate::declared::Declared;
+use crate::codes::ISOLATED_PROCESS;
+use crate::declared::{Declared, EndDecl, NodeId};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::expand::expand;
 use crate::hardware::Hardware;
 use crate::infer::infer;
-use crate::network::{Network, Verified};
+use crate::network::{Network, PortId, Verified};
 use crate::pass::{Pass, PassContext};
 use crate::resolve::resolve;
+use crate::source::Span;
 use crate::verify::verify;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
@@ -41,16 +43,44 @@ pub fn check(
         timings,
         found: &mut found,
     };
+    let open = channels_at_open_ports(&declared);
     let network = (|| {
         let declared = stages.stage("expand", || expand(declared))?;
         let network = stages.stage("resolve", || resolve(declared))?;
         let inferred = stages.stage("infer", || Ok((infer(network)?, Diagnostics::new())))?;
         stages.stage("verify", || verify(inferred))
     })();
-    match network {
-        Some(network) => Ok((network, found)),
-        None => Err(found),
+    let Some(network) = network else {
+        return Err(found);
+    };
+    if !open.is_empty() {
+        let is_open = |port: PortId| {
+            network.ports[port].is_closed() && open.contains(&network.port_span(port))
+        };
+        let processes = network.processes.iter();
+        let processes = processes.filter(|(id, _)| network.ports_of(*id).any(is_open));
+        let joined: HashSet<Span> = processes.map(|(_, process)| process.span).collect();
+        found = found.filter_map(|one| {
+            let span = one.primary.as_ref().map_or(Span::NONE, |label| label.span);
+            (one.code != ISOLATED_PROCESS || !joined.contains(&span)).then_some(one)
+        });
     }
+    Ok((network, found))
+}
+
+/// Returns the positions of the channels at module ports of the graph itself. Other graphs join
+/// these ports, so a process at one of them is not without channels (`G0317`).
+fn channels_at_open_ports(declared: &Declared) -> HashSet<Span> {
+    let ports = declared.ports.iter().map(|port| port.node);
+    let of_graph = |port: &NodeId| {
+        let node = declared.nodes.get(*port);
+        node.is_some_and(|node| node.module.is_none())
+    };
+    let ports: HashSet<NodeId> = ports.filter(of_graph).collect();
+    let at_port = |end: EndDecl| end.node.is_some_and(|node| ports.contains(&node));
+    let channels = declared.channels.iter();
+    let channels = channels.filter(|c| !ports.is_empty() && (at_port(c.from) || at_port(c.to)));
+    channels.map(|channel| channel.span).collect()
 }
 
 struct Stages<'a> {

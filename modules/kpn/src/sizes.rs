@@ -21,6 +21,9 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
     values: BTreeMap<String, i64>,
+    /// Beginning of the names of the graph's sizes after `-D`: `list.` in a graph that the node
+    /// `list` includes.
+    prefix: String,
     os_processes: Option<u32>,
 }
 
@@ -30,9 +33,9 @@ impl Given {
         self.values.insert(name.into(), value)
     }
 
-    /// Returns true if no size has a value.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+    /// Sets the value of a size that has no value.
+    pub fn set_default(&mut self, name: impl Into<String>, value: i64) {
+        self.values.entry(name.into()).or_insert(value);
     }
 
     /// Sets the number of OS processes, from which numbers of instances may follow
@@ -60,6 +63,7 @@ impl Given {
         };
         Given {
             values: self.values.iter().filter_map(inside).collect(),
+            prefix: format!("{}{node}.", self.prefix),
             os_processes: self.os_processes,
         }
     }
@@ -70,12 +74,13 @@ impl<S: Into<String>> FromIterator<(S, i64)> for Given {
         let values = values.into_iter().map(|(name, value)| (name.into(), value));
         Given {
             values: values.collect(),
-            os_processes: None,
+            ..Given::default()
         }
     }
 }
 
-/// Parses `NAME=VALUE`, as after `-D`. VALUE is an expression without names.
+/// Parses `NAME=VALUE`, as after `-D`. VALUE is an expression without names. Before the name of the
+/// size there may be a path: any names of nodes.
 ///
 /// # Errors
 /// Returns what is expected or why the value does not exist.
@@ -84,7 +89,8 @@ pub fn given(text: &str) -> Result<(String, i64), String> {
         .split_once('=')
         .ok_or("expected NAME=VALUE, such as n=8")?;
     let name = name.trim();
-    if !name.split('.').all(is_name) {
+    let (path, size) = name.rsplit_once('.').unwrap_or((".", name));
+    if path.is_empty() || !is_name(size) {
         return Err(format!("`{name}` is not the name of a size"));
     }
     let parsed = Expression::parse(value);
@@ -138,7 +144,7 @@ impl Place {
 pub struct Definition<'t> {
     /// Name of the size.
     pub name: &'t str,
-    /// The expression.
+    /// The expression. Empty if it is missing, which was reported.
     pub text: &'t str,
     /// Bytes of the list that the definition occupies.
     pub at: Range<usize>,
@@ -146,21 +152,30 @@ pub struct Definition<'t> {
     pub text_at: Range<usize>,
 }
 
-/// Parses a list of definitions, separated by commas. An empty entry at the end is ignored.
-///
-/// # Errors
-/// Returns the bytes of the first entry that is not of the form `NAME=EXPRESSION`. The expressions
-/// are not parsed.
-pub fn definitions(list: &str) -> Result<Vec<Definition<'_>>, Range<usize>> {
+/// Parses a list of definitions, separated by commas. An empty entry at the end is ignored. Reports
+/// entries that are not of the form `NAME=EXPRESSION` (`G0230`). The expressions are not parsed.
+pub fn definitions<'t>(
+    list: &'t str,
+    place: Place,
+    report: &mut dyn FnMut(Diagnostic),
+) -> Vec<Definition<'t>> {
     let mut found = Vec::new();
     for entry in entries(list) {
         let text = &list[entry.clone()];
-        let Some((name, value)) = text.split_once('=') else {
-            return Err(entry);
-        };
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
         let (name, begin) = (name.trim_end(), entry.end - value.trim_start().len());
         if !is_name(name) || value.trim().is_empty() {
-            return Err(entry);
+            report(
+                Diagnostic::error(
+                    codes::BAD_EXPRESSION,
+                    format!("`{text}` does not define a size"),
+                )
+                .at(place.part(&entry), "expected NAME=EXPRESSION")
+                .help("separate definitions by commas: `sizes=\"n=8, half=n/2\"`"),
+            );
+        }
+        if !is_name(name) {
+            continue;
         }
         found.push(Definition {
             name,
@@ -169,7 +184,16 @@ pub fn definitions(list: &str) -> Result<Vec<Definition<'_>>, Range<usize>> {
             at: entry,
         });
     }
-    Ok(found)
+    found
+}
+
+/// Returns the error for a size that is defined at two positions of one list or graph.
+pub fn defined_twice(name: &str, first: Span, second: Span) -> Diagnostic {
+    let message = format!("the size `{name}` is defined twice");
+    Diagnostic::error(codes::BAD_DEFINITION, message)
+        .at(second, "second definition")
+        .also(first, "first definition")
+        .help("remove one of the two")
 }
 
 /// Returns the bytes of the entries of a list that is separated by commas, without the spaces
@@ -241,8 +265,7 @@ impl Sizes {
         self.parents.len() - 1
     }
 
-    /// Adds the definitions of a list such as `n=8, half=n/2` to a scope. Definitions that follow
-    /// an error in the list are ignored.
+    /// Adds the definitions of a list such as `n=8, half=n/2` to a scope.
     pub fn define(
         &mut self,
         scope: usize,
@@ -250,31 +273,11 @@ impl Sizes {
         place: Place,
         diagnostics: &mut Diagnostics,
     ) {
-        let all = match definitions(list) {
-            Ok(all) => all,
-            Err(at) => {
-                diagnostics.push(
-                    Diagnostic::error(
-                        codes::BAD_EXPRESSION,
-                        format!("`{}` does not define a size", &list[at.clone()]),
-                    )
-                    .at(place.part(&at), "expected NAME=EXPRESSION")
-                    .help("separate definitions by commas: `sizes=\"n=8, half=n/2\"`"),
-                );
-                return;
-            }
-        };
-        for definition in all {
+        for definition in definitions(list, place, &mut |error| diagnostics.push(error)) {
             let at = place.part(&definition.at);
             let name = definition.name.to_owned();
             if let Some(&other) = self.by_name.get(&(scope, name.clone())) {
-                let message = format!("the size `{name}` is defined twice");
-                diagnostics.push(
-                    Diagnostic::error(codes::BAD_DEFINITION, message)
-                        .at(at, "second definition")
-                        .also(self.sizes[other].at, "first definition")
-                        .help("remove one of the two"),
-                );
+                diagnostics.push(defined_twice(&name, self.sizes[other].at, at));
                 continue;
             }
             self.by_name.insert((scope, name.clone()), self.sizes.len());
@@ -284,7 +287,10 @@ impl Sizes {
                 place: place.at_part(&definition.text_at),
                 at,
                 scope,
-                value: Value::Unknown,
+                value: match definition.text {
+                    "" => Value::Wrong,
+                    _ => Value::Unknown,
+                },
             });
         }
     }
@@ -459,8 +465,20 @@ impl Sizes {
         if let Some(near) = nearest(name, known.iter().copied()) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
         }
+        let prefix = &self.given.prefix;
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let quote = if prefix.chars().all(is_plain) {
+            ""
+        } else {
+            "'"
+        };
+        let node = match prefix.is_empty() {
+            true => "",
+            false => " or at the node that includes it",
+        };
         diagnostic.help(format!(
-            "define it in the graph, `sizes=\"{name}=8\"`, or for this run, `-D {name}=8`"
+            "define it in the graph{node}, `sizes=\"{name}=8\"`, or for this run, \
+             `-D {quote}{prefix}{name}=8{quote}`"
         ))
     }
 
@@ -510,9 +528,9 @@ impl Sizes {
         self.given.os_processes
     }
 
-    /// Returns true if the graph or a cluster defines a size, or if a value is given.
-    pub fn defines_any(&self) -> bool {
-        !self.sizes.is_empty() || !self.given.is_empty()
+    /// Returns true if a name has a definition that holds in a scope, or a given value.
+    pub fn is_defined(&self, scope: usize, name: &str) -> bool {
+        self.find(scope, name).is_some() || self.given.values.contains_key(name)
     }
 
     /// Returns the sizes that the graph defines, and the given ones that it only uses.

@@ -114,6 +114,12 @@ impl Reading<'_> {
                 Parsed::Expression(at) => at,
             };
             let (text, place) = (&list[at.clone()], place.at_part(&at));
+            if text.parse::<f64>().is_ok_and(|number| !number.is_finite()) && !self.is_size(text) {
+                let message = format!("`{text}` is not a finite number");
+                self.report
+                    .push(Diagnostic::error(BAD_ARGUMENT, message).at(place.span, ""));
+                return None;
+            }
             self.evaluated += 1;
             let scope = self.scope as usize;
             let expression = match Expression::parse(text) {

@@ -49,6 +49,15 @@ pub(super) fn declared_names(
                 );
                 continue;
             }
+            name if name.contains(char::is_whitespace) => {
+                let message = format!("`{name}` is not the name of an attribute");
+                diagnostics.push(
+                    Diagnostic::error(codes::BAD_VALUE, message)
+                        .at(place.part(&entry), "expected a name without spaces")
+                        .help("separate names by commas: `attributes=\"est, bytes\"`"),
+                );
+                continue;
+            }
             name if Key::of(name).is_some() => "graphmap",
             name if !elements(name).is_empty() => "Graphviz",
             name => {
@@ -70,7 +79,7 @@ pub(super) fn declared_names(
 
 /// Returns true if `attributes=` can declare a name.
 pub(crate) fn can_be_declared(name: &str) -> bool {
-    let is_entry = !name.is_empty() && !name.contains(',') && name.trim() == name;
+    let is_entry = !name.is_empty() && !name.contains(|c: char| c == ',' || c.is_whitespace());
     is_entry && Key::of(name).is_none() && elements(name).is_empty()
 }
 

@@ -173,8 +173,13 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
         &[Element::Node, Element::Cluster],
     ),
     ("hold", "", Key::Hold, &[Element::Node]),
-    ("whole", "", Key::Whole, &[Element::Cluster]),
-    ("prefer", "", Key::Prefer, &[Element::Cluster]),
+    ("whole", "", Key::Whole, &[Element::Cluster, Element::Node]),
+    (
+        "prefer",
+        "",
+        Key::Prefer,
+        &[Element::Cluster, Element::Node],
+    ),
     ("src", "PIout", Key::Src, &[Element::Edge]),
     ("dst", "PIin", Key::Dst, &[Element::Edge]),
     ("tailport", "", Key::TailPort, &[Element::Edge]),
@@ -347,6 +352,11 @@ impl Key {
     pub(crate) fn is_of_special_node(self) -> bool {
         use Key::{Kinds, Port, PortName, Sizes, Use};
         matches!(self, Port | PortName | Use | Sizes | Kinds)
+    }
+
+    /// Returns true for constraints that only modules have. An included graph is a module.
+    pub(crate) fn is_of_module(self) -> bool {
+        matches!(self, Key::Whole | Key::Prefer)
     }
 
     /// Returns true for attributes of a bundle's channels or members. `bundle=` itself is not one

@@ -1,6 +1,7 @@
 //! `for=`: channels between instances that formulas select.
 
 use super::reading::{Reading, place};
+use super::value::is_keyword;
 use crate::codes;
 use crate::events::Attribute;
 use graphmap_kpn::codes::TOO_MANY_REPLICAS;
@@ -130,6 +131,19 @@ impl Reading<'_> {
                 return None;
             }
         };
+        let is_word = |end: &&Range<usize>| {
+            let word = &text[Range::clone(end)];
+            is_keyword(word) && !names.contains(&word) && !self.is_size(word)
+        };
+        if let Some(end) = ends.iter().find(is_word) {
+            let message = format!("`{}` in `at=` with `for=`", &text[end.clone()]);
+            self.report.push(
+                Diagnostic::error(codes::BAD_LOOP, message)
+                    .at(place.part(end), "expected an expression")
+                    .help("write the number of the instance: `at=\"1, i\"`"),
+            );
+            return None;
+        }
         let ends = ends.map(|end| self.formula(&text, end, place, &names));
         let [Some(from), Some(to)] = ends else {
             return None;

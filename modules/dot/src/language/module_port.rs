@@ -1,16 +1,17 @@
 //! Nodes that are not processes: module ports and included graphs.
 
-use super::explicit::Explicit;
+use super::constraint::Constraints;
+use super::explicit::{Explicit, List};
 use super::keys::Key;
 use super::reading::{BUNDLE, ENVIRONMENT, INCLUDED, PORT, Reading, node_id, place};
 use super::value;
 use crate::codes;
 use crate::events::Attribute;
-use graphmap_kpn::declared::{Direction, IncludeDecl, ModulePortDecl};
+use graphmap_kpn::declared::{ConstraintTarget, Direction, IncludeDecl, ModulePortDecl};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::expression::is_name;
 use graphmap_kpn::names::Symbol;
-use graphmap_kpn::sizes::{Given, definitions, entries};
+use graphmap_kpn::sizes::{defined_twice, definitions, entries};
 use graphmap_kpn::source::Span;
 use hashbrown::{HashMap, HashSet};
 
@@ -20,10 +21,12 @@ struct Draft {
     direction: Option<(Direction, Span)>,
     name: Option<(Symbol, Span)>,
     file: Option<(String, Span)>,
-    sizes: Given,
-    kinds: Vec<(Symbol, Symbol)>,
+    sizes: Vec<(String, i64, Span)>,
+    kinds: Vec<(Symbol, Symbol, Span)>,
     /// First attribute that only included graphs have.
     of_included: Option<Attribute>,
+    /// Constraints that only modules have.
+    of_module: List,
 }
 
 /// The module ports and included graphs of a file.
@@ -71,13 +74,22 @@ impl SpecialNodes {
                 draft.of_included.get_or_insert(*attribute);
                 reading.kinds_of_included(attribute, &mut draft.kinds);
             }
-            _ => {}
+            _ => {
+                draft.of_included.get_or_insert(*attribute);
+                draft.of_module.push((key, *attribute));
+            }
         }
     }
 
     /// Declares the module ports and included graphs. Reports attributes that do not fit to them.
-    /// `explicit` has the attributes of all nodes.
-    pub(super) fn finish(self, reading: &mut Reading<'_>, explicit: &Explicit) {
+    /// `explicit` has the attributes of all nodes. Adds constraints on included graphs to
+    /// `constraints`.
+    pub(super) fn finish(
+        self,
+        reading: &mut Reading<'_>,
+        explicit: &Explicit,
+        constraints: &mut Constraints,
+    ) {
         if self.drafts.is_empty() {
             return;
         }
@@ -145,6 +157,10 @@ impl SpecialNodes {
                                 .also(span, "the included graph"),
                         );
                     }
+                    for (key, attribute) in draft.of_module {
+                        let target = ConstraintTarget::Node(node);
+                        constraints.add(reading, target, key, &attribute);
+                    }
                     reading.out.includes.push(IncludeDecl {
                         node,
                         file,
@@ -178,7 +194,7 @@ fn of_processes(reading: &Reading<'_>, explicit: &Explicit) -> HashMap<u32, Attr
                 | Key::Colocate
                 | Key::Separate
                 | Key::Program
-        );
+        ) || key.is_of_module();
         let fits = key.is_of_special_node() || (flags & INCLUDED != 0 && of_module);
         if !fits && key != Key::Bundle {
             found.entry(number).or_insert(attribute);
@@ -204,11 +220,15 @@ impl Reading<'_> {
             let name = self.text.value(attribute.name);
             let message = format!("`{name}` is not allowed on a process");
             let error = Diagnostic::error(codes::MISPLACED_ATTRIBUTE, message);
-            self.report.push(
-                error
-                    .at(attribute.name.span, "allowed on an included graph")
+            let span = attribute.name.span;
+            self.report.push(match Key::of(&name) {
+                Some(key) if key.is_of_module() => {
+                    error.at(span, "allowed on a cluster or an included graph")
+                }
+                _ => error
+                    .at(span, "allowed on an included graph")
                     .help("name the file of the graph: `use=\"farm.dot\"`"),
-            );
+            });
         }
     }
 
@@ -224,36 +244,21 @@ impl Reading<'_> {
     }
 
     /// Adds the values of `sizes=` on an included graph. Reports errors.
-    fn sizes_of_included(&mut self, attribute: &Attribute, sizes: &mut Given) {
+    fn sizes_of_included(&mut self, attribute: &Attribute, sizes: &mut Vec<(String, i64, Span)>) {
         let list = self.text.value(attribute.value).into_owned();
         let place = place(attribute);
-        let all = match definitions(&list) {
-            Ok(all) => all,
-            Err(at) => {
-                let message = format!("`{}` does not define a size", &list[at.clone()]);
-                self.report.push(
-                    Diagnostic::error(codes::BAD_VALUE, message)
-                        .at(place.part(&at), "expected NAME=EXPRESSION")
-                        .help("separate definitions by commas: `sizes=\"n=8, half=n/2\"`"),
-                );
-                return;
+        let all = definitions(&list, place, &mut |error| self.report.push(error));
+        for definition in all.iter().filter(|one| !one.text.is_empty()) {
+            let (name, at) = (definition.name, place.part(&definition.at));
+            if let Some((.., first)) = sizes.iter().find(|(known, ..)| known == name) {
+                self.report.push(defined_twice(name, *first, at));
+                continue;
             }
-        };
-        for definition in all {
             let text_place = place.at_part(&definition.text_at);
             self.evaluated += 1;
             let scope = self.scope as usize;
             match self.sizes.evaluate(scope, definition.text, text_place, &[]) {
-                Ok(Some(value)) => {
-                    if sizes.set(definition.name, value).is_some() {
-                        let name = definition.name;
-                        let message = format!("the size `{name}` is defined twice");
-                        let error = Diagnostic::error(codes::CONTRADICTION, message);
-                        let at = place.part(&definition.at);
-                        self.report
-                            .push(error.at(at, "").help("remove one of the two"));
-                    }
-                }
+                Ok(Some(value)) => sizes.push((name.to_owned(), value, at)),
                 Ok(None) => {}
                 Err(error) => self.report.push(*error),
             }
@@ -261,21 +266,33 @@ impl Reading<'_> {
     }
 
     /// Adds the pairs of `kinds=` on an included graph. Reports errors.
-    fn kinds_of_included(&mut self, attribute: &Attribute, kinds: &mut Vec<(Symbol, Symbol)>) {
+    fn kinds_of_included(
+        &mut self,
+        attribute: &Attribute,
+        kinds: &mut Vec<(Symbol, Symbol, Span)>,
+    ) {
         let list = self.text.value(attribute.value).into_owned();
         for entry in entries(&list) {
+            let at = place(attribute).part(&entry);
             let pair = list[entry.clone()].split_once('=');
             let pair = pair.map(|(old, new)| (old.trim(), new.trim()));
             match pair.filter(|(old, new)| is_name(old) && !new.is_empty()) {
                 Some((old, new)) => {
                     let names = &mut self.out.names;
-                    kinds.push((names.intern(old), names.intern(new)));
+                    let (symbol, new) = (names.intern(old), names.intern(new));
+                    match kinds.iter().find(|(known, ..)| *known == symbol) {
+                        None => kinds.push((symbol, new, at)),
+                        Some(&(.., first)) => {
+                            let message = format!("the kind `{old}` is renamed twice");
+                            self.contradict(message, first, at);
+                        }
+                    }
                 }
                 None => {
                     let message = format!("`{}` does not rename a kind", &list[entry.clone()]);
                     self.report.push(
                         Diagnostic::error(codes::BAD_VALUE, message)
-                            .at(place(attribute).part(&entry), "expected OLD=NEW")
+                            .at(at, "expected OLD=NEW")
                             .help("separate pairs by commas: `kinds=\"worker=render, sink=show\"`"),
                     );
                 }

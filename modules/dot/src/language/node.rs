@@ -182,7 +182,7 @@ impl Nodes {
             return;
         }
         match key {
-            _ if key.is_of_special_node() => {
+            _ if key.is_of_special_node() || key.is_of_module() => {
                 self.special.key(reading, number, key, attribute);
             }
             Key::Bundle => self
@@ -227,7 +227,8 @@ impl Nodes {
     /// Declares the module ports, the included graphs, and the arguments of the other nodes.
     pub(super) fn finish_special(&mut self, reading: &mut Reading<'_>) {
         std::mem::take(&mut self.arguments).finish(reading);
-        std::mem::take(&mut self.special).finish(reading, &self.explicit);
+        let special = std::mem::take(&mut self.special);
+        special.finish(reading, &self.explicit, &mut self.constraints);
     }
 
     /// Derives the kinds that no attribute sets, from the name of the process without the number at

@@ -11,6 +11,7 @@ use crate::recent::Recent;
 use crate::token::{Shape, Text};
 use graphmap_kpn::arena::Id as _;
 use graphmap_kpn::attributes::too_many_names;
+use graphmap_kpn::codes::UNDEFINED_SIZE;
 use graphmap_kpn::declared::{Declared, ModuleId, NodeId};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::expression::{Expression, is_name};
@@ -220,7 +221,13 @@ impl<'a> Reading<'a> {
             Err(misfit) => misfit,
         };
         let name = self.text.value(attribute.name);
-        let text = match self.computed(&value, place(attribute), &[]) {
+        // The hint is about a word that is similar to an expected one.
+        let is_misspelt = misfit.hint.is_some() && is_name(&value) && !self.is_size(&value);
+        let result = match is_misspelt {
+            true => Computed::Plain,
+            false => self.computed(&value, place(attribute), misfit.expected),
+        };
+        let text = match result {
             Computed::Text(text) => text,
             Computed::Nothing => return None,
             Computed::Plain => {
@@ -251,28 +258,28 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Replaces the expressions in a text by their values. The names in `bound` have the values
-    /// there. Entries are separated by a comma, the ends of a range by `..`. Reports an expression
-    /// without a value.
-    pub(super) fn computed(&mut self, text: &str, place: Place, bound: &[(&str, i64)]) -> Computed {
+    /// Returns true if a text is the name of a size that holds in the current scope.
+    pub(super) fn is_size(&self, text: &str) -> bool {
+        is_name(text) && self.sizes.is_defined(self.scope as usize, text)
+    }
+
+    /// Replaces the expressions in a text by their values. Entries are separated by a comma, the
+    /// ends of a range by `..`. Reports an expression without a value. `expected` are the values
+    /// that need no expression.
+    fn computed(&mut self, text: &str, place: Place, expected: &str) -> Computed {
         let operators = ['+', '*', '/', '%', '^', '('];
         let mut result = String::with_capacity(text.len());
         let before = self.evaluated;
         for part in parts(text) {
             let expression = &text[part.clone()];
-            let is_word = is_name(expression);
-            if value::is_keyword(expression) || (!is_word && expression.parse::<f64>().is_ok()) {
+            let is_number = expression.parse::<f64>().is_ok() && !self.is_size(expression);
+            if value::is_keyword(expression) || is_number {
                 result.push_str(expression);
                 continue;
             }
             if expression.is_empty() || expression == "," || expression == ".." {
                 result.push_str(if expression == ".." { "-" } else { expression });
                 continue;
-            }
-            // A word in a graph without sizes is more likely a misspelt value.
-            let defines = self.sizes.defines_any();
-            if !defines && is_word && bound.is_empty() {
-                return Computed::Plain;
             }
             let place = place.at_part(&part);
             let parsed = match Expression::parse(expression) {
@@ -289,12 +296,16 @@ impl<'a> Reading<'a> {
             }
             self.evaluated += 1;
             let scope = self.scope as usize;
-            let value = self.sizes.value(scope, expression, place, &parsed, bound);
+            let value = self.sizes.value(scope, expression, place, &parsed, &[]);
             match value {
                 Ok(Some(value)) => result.push_str(&value.to_string()),
                 Ok(None) => return Computed::Nothing,
                 Err(error) => {
-                    self.report.push(*error);
+                    let is_word = error.code == UNDEFINED_SIZE && expression == text;
+                    self.report.push(match is_word && is_name(text) {
+                        true => error.help(format!("or write {expected}")),
+                        false => *error,
+                    });
                     return Computed::Nothing;
                 }
             }

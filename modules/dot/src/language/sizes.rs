@@ -37,10 +37,9 @@ pub(super) fn of_text(
         graphs: 0,
         diagnostics,
     };
-    if [SIZES, ATTRIBUTES]
-        .iter()
-        .any(|name| source.text().contains(name))
-    {
+    // A name may also consist of several strings, or continue on the next line.
+    let any = [SIZES, ATTRIBUTES, "+", "\\\n", "\\\r"];
+    if any.iter().any(|part| source.text().contains(part)) {
         let mut ignored = Diagnostics::new();
         let mut graph = Graph::new(text, &mut definitions, &mut ignored);
         parse(source, &mut graph, &mut Diagnostics::new());

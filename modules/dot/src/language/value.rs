@@ -65,8 +65,9 @@ pub(crate) fn version(value: &str) -> Result<u32, Misfit> {
         .map_err(|_| Misfit::of("the version of the graph language, a whole number: `graphmap=1`"))
 }
 
-/// Parses a range into minimum and maximum: `4`, `1-4`, `1-` or `-4`. A missing minimum is 0, and a
-/// missing maximum is [`u32::MAX`]. White space around the numbers is ignored.
+/// Parses a range into minimum and maximum: `4`, `1-4`, `1-` or `-4`, or with `..` instead of `-`. A
+/// missing minimum is 0, and a missing maximum is [`u32::MAX`]. White space around the numbers is
+/// ignored.
 ///
 /// It is a misfit if the minimum exceeds the maximum, if both are missing, or if one is not a
 /// number.
@@ -75,15 +76,23 @@ pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
         "" => Some(open),
         digits => digits.parse().ok(),
     };
-    let both = match value.split_once('-') {
-        _ if value.trim().trim_matches('-').is_empty() => None,
+    let parts = value.split_once("..").or_else(|| value.split_once('-'));
+    let both = match parts {
+        _ if value.trim().trim_matches(['-', '.']).is_empty() => None,
         Some((least, most)) => number(least, 0).zip(number(most, u32::MAX)),
         None => number(value, 0).map(|n| (n, n)),
     };
-    let both = both.filter(|(least, most)| least <= most);
-    both.ok_or(Misfit::of(
-        "a number or a range, such as `4`, `1-4`, `1-` or `-4`",
-    ))
+    match both {
+        Some((least, most)) if least > most => Err(Misfit {
+            expected: "a number or a range, smaller number first",
+            hint: Some(format!(
+                "{least} is more than {most}: write `{most}..{least}`"
+            )),
+        }),
+        both => both.ok_or(Misfit::of(
+            "a number or a range, such as `4`, `1-4`, `1-`, `-4` or `1..n`",
+        )),
+    }
 }
 
 /// Parses a range whose numbers were computed. A negative number is not the maximum of a range.

@@ -63,8 +63,15 @@ impl<'d> Listed<'d> {
             .node
             .map_or("NULL", |n| declared.name(declared.nodes[n].name));
         let plural = if count == 1 { "" } else { "s" };
-        let message =
-            format!("`at=` has the value {number}, but `{name}` has {count} instance{plural}");
+        // A front end uses these numbers for all numbers beyond them.
+        let beyond = match number {
+            i32::MAX => " or more",
+            i32::MIN => " or less",
+            _ => "",
+        };
+        let message = format!(
+            "`at=` has the value {number}{beyond}, but `{name}` has {count} instance{plural}"
+        );
         let span = if extra.span.is_none() {
             channel.span
         } else {

@@ -164,9 +164,11 @@ impl Scopes {
             .max_by_key(|(id, s)| (s.replicas, std::cmp::Reverse(*id)))?;
         let message = if most > LIMIT {
             format!(
-                "the expanded graph has {most} processes, channels or modules; the limit is {LIMIT}"
+                "the expanded graph has {} processes, channels or modules; the limit is {LIMIT}",
+                shown(most)
             )
         } else {
+            let names = shown(names);
             format!("the names in the expanded graph need {names} bytes; the limit is {NAME_BYTES}")
         };
         Some(
@@ -174,6 +176,14 @@ impl Scopes {
                 .at(largest.span, format!("repeated {} times", largest.replicas))
                 .help("check `replicas=` here and of the clusters around it: they are multiplied"),
         )
+    }
+}
+
+/// Returns a saturated number as text.
+fn shown(number: u64) -> String {
+    match number {
+        u64::MAX => "more than 10^19".to_owned(),
+        number => number.to_string(),
     }
 }
 

@@ -394,7 +394,8 @@ impl Reader<'_> {
         let hold = constraint.hold;
         stated.extend(hold.map(|(least, most)| Constraint::Hold { least, most }));
         stated.extend(constraint.whole.filter(|w| *w).map(|_| Constraint::Whole));
-        let prefer = constraint.prefer.filter(|p| p.is_finite() && *p >= 0.0);
+        let prefer = constraint.prefer;
+        let prefer = prefer.map(|traffic| self.cost(raw, "prefer", Some(traffic), 0.0));
         stated.extend(prefer.map(Constraint::Prefer));
         let [stated] = stated.as_slice() else {
             let at = self.here(raw.get());

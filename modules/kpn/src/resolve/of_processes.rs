@@ -5,12 +5,14 @@ use crate::arguments::{Argument, ArgumentList, GivenArgument, Value, given_value
 use crate::codes;
 use crate::declared::ArgumentsDecl;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::nearest::nearest;
 use crate::network::{KindId, Network, ProcessId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Sets the arguments of processes and the parameters of kinds. `process_of` has the process of
 /// each node. Reports nodes of one process with different arguments, and processes of one kind with
-/// different parameters, once for each kind. Then replaces the given values.
+/// different parameters, once for each kind. Then replaces the given values: first those of kinds,
+/// then those of single processes.
 pub(super) fn arguments(
     network: &mut Network,
     all: Vec<ArgumentsDecl>,
@@ -74,7 +76,9 @@ pub(super) fn arguments(
             );
         }
     }
-    for one in given {
+    let (of_kinds, of_processes): (Vec<_>, Vec<_>) =
+        (given.iter()).partition(|one| kind_named(network, &one.of).is_some());
+    for one in of_kinds.into_iter().chain(of_processes) {
         if let Err(error) = replace(network, one) {
             diagnostics.push(*error);
         }
@@ -90,6 +94,39 @@ fn differ(network: &Network, kind: KindId, one: &ArgumentList, other: &ArgumentL
         .help("set the same `params=` on all nodes of the kind, or `kind=` on some of them")
 }
 
+fn kind_named(network: &Network, name: &str) -> Option<KindId> {
+    let mut kinds = network.kinds.iter();
+    kinds.find_map(|(id, kind)| (network.name(kind.name) == name).then_some(id))
+}
+
+/// Number of processes that an unknown name is compared with.
+const COMPARED: usize = 10_000;
+
+/// Returns the error that neither a kind nor a process has the name, with a similar name or the
+/// kinds that have parameters.
+fn unknown(network: &Network, given: &GivenArgument) -> Diagnostic {
+    let GivenArgument { of, parameter, .. } = given;
+    let message =
+        format!("`{of}` is neither a kind nor a process, but `-A` sets its `{parameter}`");
+    let error = Diagnostic::error(codes::BAD_ARGUMENT, message);
+    let has_parameters = |id: &KindId| network.parameters.contains_key(id);
+    let kinds = network.kinds.ids().filter(has_parameters);
+    let kinds: Vec<&str> = kinds
+        .map(|id| network.name(network.kinds[id].name))
+        .collect();
+    let processes = network.processes.values().take(COMPARED);
+    let processes = processes.filter(|process| has_parameters(&process.kind));
+    let names = processes.map(|process| network.name(process.name));
+    match nearest(of, kinds.iter().copied().chain(names)) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None if kinds.is_empty() => error.help("no kind has parameters"),
+        None => error.help(format!(
+            "the kinds with parameters are {}",
+            kinds.join(", ")
+        )),
+    }
+}
+
 /// Replaces the argument of a process, or of all processes of a kind.
 fn replace(network: &mut Network, given: &GivenArgument) -> Result<(), Box<Diagnostic>> {
     let GivenArgument {
@@ -97,12 +134,8 @@ fn replace(network: &mut Network, given: &GivenArgument) -> Result<(), Box<Diagn
         parameter,
         value,
     } = given;
-    let kind = network
-        .kinds
-        .iter()
-        .find(|(_, kind)| network.name(kind.name) == of);
-    let members = match kind {
-        Some((_, kind)) => kind.members.clone(),
+    let members = match kind_named(network, of) {
+        Some(kind) => network.kinds[kind].members.clone(),
         None => network
             .processes
             .ids()
@@ -110,9 +143,7 @@ fn replace(network: &mut Network, given: &GivenArgument) -> Result<(), Box<Diagn
             .collect(),
     };
     let Some(&first) = members.first() else {
-        let message =
-            format!("`{of}` is neither a kind nor a process, but `-A` sets its `{parameter}`");
-        return Err(Box::new(Diagnostic::error(codes::BAD_ARGUMENT, message)));
+        return Err(Box::new(unknown(network, given)));
     };
     let kind = network.processes[first].kind;
     let parameters = network.parameters.get(&kind);
