@@ -106,6 +106,11 @@ fn wrong_values_of_the_command_line_are_reported() {
     for (value, message) in [
         ("worker.sed=1", "`worker` has no parameter `sed`"),
         ("wrker.seed=1", "`wrker` is neither a kind nor a process"),
+        ("wrker.seed=1", "help: did you mean `worker`?"),
+        (
+            "a.seed=1",
+            "help: the kinds with parameters are `master`, `worker`",
+        ),
         (
             "worker2.low=300",
             "300 is not a value of the parameter `low`",
@@ -123,6 +128,23 @@ fn wrong_values_of_the_command_line_are_reported() {
         .run()
         .status(2)
         .stderr_has("expected NAME.PARAMETER=VALUE");
+}
+
+#[test]
+fn an_argument_of_one_process_has_priority() {
+    for options in [
+        "-A worker1.seed=5 -A worker.seed=6",
+        "-A worker.seed=6 -A worker1.seed=5",
+    ] {
+        let done = graph().args(&format!("expand g.dot {options}")).run();
+        let done = done.status(0);
+        for line in [
+            "args=\"5, 'it''s', 0.5, true, -1\"",
+            "args=\"6, 'it''s', 0.5, true, -2\"",
+        ] {
+            assert!(done.stdout().contains(line), "{options}");
+        }
+    }
 }
 
 const MASTER: &str = r#"

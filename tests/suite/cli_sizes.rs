@@ -117,12 +117,65 @@ fn errors_in_an_included_file_point_into_it() {
         .run()
         .status(1)
         .stderr_is(
-            "error[G0206]: `none` is not a value of `capacity`\n \
+            "error[G0231]: the size `none` is not defined\n \
              --> lib/p.dot:3:23\n  |\n\
-             3 |     in -> x [capacity=none];\n  |                       ^^^^ \
-             expected a whole number from 1 to 4294967295\n\n\
+             3 |     in -> x [capacity=none];\n  |                       ^^^^\n  |\n  \
+             = help: define it in the graph or at the node that includes it, `sizes=\"none=8\"`, \
+             or for this run, `-D P.none=8`\n  \
+             = help: or write a whole number from 1 to 4294967295\n\n\
              graphmap: 1 error\n",
         );
+}
+
+#[test]
+fn sizes_of_included_graphs_have_the_names_of_their_nodes() {
+    let ports = "in [port=in]; out [port=out];";
+    let main = |sizes: &str| {
+        let main = format!("digraph {{ a -> \"m-1\" -> b; \"m-1\" [use=\"p.dot\"{sizes}]; }}\n");
+        let part = format!("digraph p {{ {ports} in -> Q -> out; Q [use=\"q.dot\"]; }}");
+        let inner = format!("digraph q {{ {ports} in -> w -> out; w [mem=n]; }}");
+        Test::new()
+            .file("main.dot", main)
+            .file("p.dot", part)
+            .file("q.dot", inner)
+    };
+    let done = main("").args("check main.dot").run();
+    done.status(1).stderr_has("`-D m-1.Q.n=8`");
+    let done = main("").args("check main.dot -D m-1.Q.n=3").run();
+    done.status(0);
+    // The position is that of the entry.
+    let test = main(", sizes=\"k=2\"").args("check main.dot -D m-1.Q.n=3");
+    let done = test.run();
+    done.status(1)
+        .stderr_has("error[G0231]: `p.dot` has no size `k`\n --> main.dot:1:60\n");
+    for wrong in [".n=3", "n.=3", "a.2=3"] {
+        let done = farm(&format!("check farm.dot -D {wrong}")).run();
+        done.status(2).stderr_has("is not the name of a size");
+    }
+}
+
+#[test]
+fn a_network_in_json_has_no_sizes() {
+    let json =
+        "{\"format\": \"graphmap-network\", \"version\": 1, \"processes\": [{\"name\": \"a\"}]}";
+    Test::new()
+        .file("a.json", json)
+        .args("check a.json -D n=3")
+        .run()
+        .status(1)
+        .stderr_has("has no size `n`")
+        .stderr_has("= help: a network in the format `json` has no sizes; define them in a graph");
+}
+
+#[test]
+fn a_module_alone_has_no_warning_about_its_processes() {
+    let text = "digraph m {\n    in [port=in];\n    in -> w;\n    w [replicas=2];\n    lone;\n}\n";
+    let test = Test::new().file("m.dot", text).args("check m.dot");
+    let done = test.run();
+    done.status(0)
+        .stderr_has("note[G0237]")
+        .stderr_has("no channel reaches process `lone`")
+        .stderr_has("graphmap: 1 warning\n");
 }
 
 #[test]
@@ -162,6 +215,14 @@ fn graphs_that_include_each_other_end() {
         .status(1)
         .stderr_has("error[G0239]: `a.dot` includes itself")
         .stderr_has("= note: through `a.dot`, `b.dot`");
+    // The same file by another path.
+    Test::new()
+        .file("a.dot", "digraph a { B [use=\"sub/../a.dot\"]; }\n")
+        .file("sub/b.dot", "digraph b { a; }\n")
+        .args("check a.dot")
+        .run()
+        .status(1)
+        .stderr_has("error[G0239]: `a.dot` includes itself");
     // Each file includes the next one twice.
     let mut test = Test::new();
     for i in 0..30 {

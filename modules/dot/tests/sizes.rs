@@ -1,8 +1,8 @@
 //! Sizes, formulas for instances, module ports and included graphs: from text to channels.
 
 use graphmap_dot::language::load_with;
-use graphmap_kpn::compose::{Included, compose};
-use graphmap_kpn::declared::Declared;
+use graphmap_kpn::compose::{Included, Origin, compose};
+use graphmap_kpn::declared::{Constraint, ConstraintTarget, Declared};
 use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::expand::expand;
 use graphmap_kpn::sizes::Given;
@@ -25,16 +25,20 @@ fn expanded(text: &str, given: &Given, files: &[(&str, &str)]) -> Result<Declare
         return Err(codes(&found));
     };
     let files: HashMap<&str, &str> = files.iter().copied().collect();
+    let origin = |path: &str| Origin {
+        path: path.to_owned(),
+        identity: path.to_owned(),
+    };
     let composed = compose(
         declared,
-        "t.dot",
+        origin("t.dot"),
         given,
         &mut |request, found| {
             let text = files.get(request.file).expect("the test has this file");
             let bytes = text.as_bytes().to_vec();
             let declared = load_with(request.sizes, &mut sources, request.file, bytes, found)?;
-            let identity = request.file.to_owned();
-            Some(Included { identity, declared })
+            let origin = origin(request.file);
+            Some(Included { origin, declared })
         },
         &mut found,
     );
@@ -240,6 +244,14 @@ fn errors_of_loops_have_codes() {
         (
             "for=\"i=1..k\", at=\"i\"",
             "G0231 the size `k` is not defined",
+        ),
+        (
+            "for=\"i=1..2\", at=\"first, i\"",
+            "G0238 `first` in `at=` with `for=`",
+        ),
+        (
+            "for=\"i=1..2\", at=\"i+2^32, i\"",
+            "G0253 `at=` has the value 2147483647 or more, but `a` has 4 instances",
         ),
         (
             "for=\"i=1..3\", at=\"i\", step=1",
@@ -534,6 +546,22 @@ fn errors_of_included_graphs_have_codes() {
             "G0205 `load` is not allowed on an included graph",
         ),
         (
+            "a -> L -> b; L [use=\"list.dot\", kinds=\"log=a, log=b\"];",
+            "G0219 the kind `log` is renamed twice",
+        ),
+        (
+            "a -> L -> b; L [use=\"list.dot\", sizes=\"n=1, n=1\"];",
+            "G0232 the size `n` is defined twice",
+        ),
+        (
+            "a -> L -> b; L [use=\"list.dot\", sizes=\"n\"];",
+            "G0230 `n` does not define a size",
+        ),
+        (
+            "a -> L -> b; L [use=\"list.dot\"]; b [whole=true];",
+            "G0205 `whole` is not allowed on a process",
+        ),
+        (
             "L [use=\"list.dot\", port=in];",
             "G0205 a node is a module port or includes a graph, not both",
         ),
@@ -542,6 +570,77 @@ fn errors_of_included_graphs_have_codes() {
         let text = format!("digraph {{ {text} }}");
         let found = expanded(&text, &Given::default(), &files).unwrap_err();
         assert_eq!(found, [expected], "{text}");
+    }
+}
+
+#[test]
+fn an_included_graph_has_attributes_and_constraints_of_a_module() {
+    let text = r#"digraph {
+        x_owner=me; L [use="list.dot", whole=true, prefer=3, x_owner=you];
+    }"#;
+    let files = [(
+        "list.dot",
+        "digraph { x_owner=it; x_est=3; rankdir=LR; a; }",
+    )];
+    let declared = expanded(text, &Given::default(), &files).unwrap();
+    let module = declared.modules.ids().next().unwrap();
+    let list = declared.attributes.modules.get(module);
+    let list = declared.attributes.lists.list(list).iter();
+    let list = list.map(|(name, value)| [declared.name(*name), declared.name(*value)]);
+    assert_eq!(
+        list.collect::<Vec<_>>(),
+        [["x_owner", "you"], ["x_est", "3"]]
+    );
+    let constraints = declared.constraints.iter();
+    let constraints = constraints.map(|one| (one.target, one.constraint.clone()));
+    assert_eq!(
+        constraints.collect::<Vec<_>>(),
+        [Constraint::Whole, Constraint::Prefer(3.0)]
+            .map(|one| (ConstraintTarget::Module(module), one))
+    );
+}
+
+#[test]
+fn a_word_for_a_number_is_a_size() {
+    let cases = [
+        ("a -> b [capacity=n];", "G0231 the size `n` is not defined"),
+        ("a [replicas=m];", "G0231 the size `m` is not defined"),
+        ("a [load=nan];", "G0206 `nan` is not a value of `load`"),
+        (
+            "a [replicas=2]; a -> b [at=frist];",
+            "G0206 `frist` is not a value of `at`",
+        ),
+        (
+            "sizes=\",n=3,m\"; a -> b [capacity=n, initial=m];",
+            "G0230 `` does not define a size|G0230 `m` does not define a size",
+        ),
+        (
+            "a [hold=\"5..2\"];",
+            "G0206 `5..2` is not a value of `hold`",
+        ),
+        (
+            "a [params=\"x: f64\", args=nan];",
+            "G0245 `nan` is not a finite number",
+        ),
+        (
+            "attributes=\"b c, est\";",
+            "G0206 `b c` is not the name of an attribute",
+        ),
+    ];
+    for (text, expected) in cases {
+        let text = format!("digraph {{ {text} }}");
+        assert_eq!(errors(&text).join("|"), expected, "{text}");
+    }
+    let sizes = [
+        "\"si\" + \"zes\"",
+        "\"siz\\\nes\"",
+        "\"siz\\\r\nes\"",
+        "<sizes>",
+    ];
+    for name in sizes {
+        let text =
+            format!("digraph {{ {name}=\"nan=3\"; a -> b [capacity=nan]; b [hold=\"1..4\"]; }}");
+        assert_eq!(of(&text), ["a -> b [3]"], "{text}");
     }
 }
 

@@ -92,6 +92,11 @@ impl ParameterType {
     /// Returns the expected values, for diagnostics.
     fn expected(self) -> String {
         match self {
+            // The values of `u128` above those of `i128` are not supported.
+            ParameterType::Integer("u128", ..) => {
+                "expected a whole number of the type u128, from 0 to 2^127 - 1, which graphmap reads"
+                    .to_owned()
+            }
             ParameterType::Integer(name, least, most) => {
                 format!("expected a whole number of the type {name}, from {least} to {most}")
             }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use graphmap_dot::language::{load, load_with};
-use graphmap_kpn::compose::{Included, compose};
+use graphmap_kpn::compose::{Included, Origin, compose};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::SourceMap;
@@ -18,20 +18,25 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert_eq!(declared.is_none(), findings.has_errors());
     if let Some(declared) = declared {
         let mut read = 0;
+        let origin = |path: String| Origin {
+            identity: path.clone(),
+            path,
+        };
         compose(
             declared,
-            "x.dot",
+            origin("x.dot".to_owned()),
             &Given::default(),
             &mut |request, found| {
                 read += 1;
                 let itself = request.file.len() % 2 == 0 && read < 100;
-                let (identity, text) = match itself {
+                let (path, text) = match itself {
                     true => (format!("{read}"), bytes),
                     false => ("farm".to_owned(), FARM),
                 };
                 let (sizes, text) = (request.sizes, text.to_vec());
-                let declared = load_with(sizes, &mut sources, &identity, text, found)?;
-                Some(Included { identity, declared })
+                let declared = load_with(sizes, &mut sources, &path, text, found)?;
+                let origin = origin(path);
+                Some(Included { origin, declared })
             },
             &mut findings,
         );

@@ -114,6 +114,7 @@ fn unknown(network: &Network, given: &GivenArgument) -> Diagnostic {
     let kinds: Vec<&str> = kinds
         .map(|id| network.name(network.kinds[id].name))
         .collect();
+    let all: Vec<String> = kinds.iter().map(|kind| format!("`{kind}`")).collect();
     let processes = network.processes.values().take(COMPARED);
     let processes = processes.filter(|process| has_parameters(&process.kind));
     let names = processes.map(|process| network.name(process.name));
