@@ -110,11 +110,14 @@ fn errors_are_shown_in_the_file() {
         .status(1)
         .stderr_is(
             "\
-error[G0206]: `heavy` is not a value of `load`
+error[G0231]: the size `heavy` is not defined
  --> net.graphml:4:28
   |
 4 | <node id=\"a\"><data key=\"l\">heavy</data></node>
-  |                            ^^^^^ expected a finite number of at least 0
+  |                            ^^^^^
+  |
+  = help: define it in the graph, `sizes=\"heavy=8\"`, or for this run, `-D heavy=8`
+  = help: or write a finite number of at least 0
 
 graphmap: 1 error
 ",
@@ -348,4 +351,24 @@ echo '{"protocol": 1, "network": {"graphmap": 1, "processes": [{"name": "a"}]}}'
         "text": "a\nb\n",
     });
     assert_eq!(request, expected);
+}
+
+#[test]
+fn a_process_in_two_groups_can_only_be_written_as_json() {
+    let json = r#"{"graphmap": 1, "processes": [{"name": "a"}, {"name": "b"}],
+        "channels": [{"from": "a", "to": "b"}],
+        "constraints": [{"processes": ["a", "b"], "colocate": "x"},
+            {"processes": ["a"], "colocate": "y"}]}"#;
+    let expand = |to: &str| {
+        let args = format!("expand a.json --to {to}");
+        Test::new().file("a.json", json).args(&args).run()
+    };
+    for to in ["dot", "graphml", "node-link"] {
+        expand(to)
+            .status(2)
+            .stdout_is("")
+            .stderr_has("error[G0219]: `a` has two different values of `colocate`")
+            .stderr_has("= help: write the network as JSON: `--to json`");
+    }
+    expand("json").status(0);
 }

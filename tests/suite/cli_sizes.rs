@@ -147,7 +147,7 @@ fn sizes_of_included_graphs_have_the_names_of_their_nodes() {
     let test = main(", sizes=\"k=2\"").args("check main.dot -D m-1.Q.n=3");
     let done = test.run();
     done.status(1)
-        .stderr_has("error[G0231]: `p.dot` has no size `k`\n --> main.dot:1:60\n");
+        .stderr_has("error[G0231]: `p.dot` has no size `k`\n --> main.dot:1:55\n");
     for wrong in [".n=3", "n.=3", "a.2=3"] {
         let done = farm(&format!("check farm.dot -D {wrong}")).run();
         done.status(2).stderr_has("is not the name of a size");
@@ -156,8 +156,7 @@ fn sizes_of_included_graphs_have_the_names_of_their_nodes() {
 
 #[test]
 fn a_network_in_json_has_no_sizes() {
-    let json =
-        "{\"format\": \"graphmap-network\", \"version\": 1, \"processes\": [{\"name\": \"a\"}]}";
+    let json = r#"{"graphmap": 1, "processes": [{"name": "a"}]}"#;
     Test::new()
         .file("a.json", json)
         .args("check a.json -D n=3")

@@ -623,6 +623,12 @@ fn a_word_for_a_number_is_a_size() {
             "G0245 `nan` is not a finite number",
         ),
         (
+            "subgraph cluster_a { replicas=65536; subgraph cluster_b { replicas=65536; \
+             subgraph cluster_c { replicas=65536; subgraph cluster_d { replicas=65536; a } } } }",
+            "G0250 the expanded graph has more than 10^19 processes, channels or modules; \
+             the limit is 268435456",
+        ),
+        (
             "attributes=\"b c, est\";",
             "G0206 `b c` is not the name of an attribute",
         ),

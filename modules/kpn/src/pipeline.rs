@@ -54,15 +54,15 @@ pub fn check(
         return Err(found);
     };
     if !open.is_empty() {
-        let is_open = |port: PortId| {
-            network.ports[port].is_closed() && open.contains(&network.port_span(port))
+        let is_joined = |port: PortId| {
+            !network.ports[port].is_closed() || open.contains(&network.port_span(port))
         };
-        let processes = network.processes.iter();
-        let processes = processes.filter(|(id, _)| network.ports_of(*id).any(is_open));
-        let joined: HashSet<Span> = processes.map(|(_, process)| process.span).collect();
+        let alone = network.processes.iter();
+        let alone = alone.filter(|(id, _)| !network.ports_of(*id).any(is_joined));
+        let alone: HashSet<Span> = alone.map(|(_, process)| process.span).collect();
         found = found.filter_map(|one| {
             let span = one.primary.as_ref().map_or(Span::NONE, |label| label.span);
-            (one.code != ISOLATED_PROCESS || !joined.contains(&span)).then_some(one)
+            (one.code != ISOLATED_PROCESS || alone.contains(&span)).then_some(one)
         });
     }
     Ok((network, found))

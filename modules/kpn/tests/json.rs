@@ -263,6 +263,15 @@ fn a_process_that_cannot_be_read_is_still_there() {
 }
 
 #[test]
+fn a_negative_preference_is_named() {
+    let text = r#"{"graphmap": 1, "modules": [{"name": "m"}], "processes": [{"name": "a"}],
+        "constraints": [{"module": 0, "prefer": -3}]}"#;
+    let found = messages(text, Positions::Here);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].contains("`prefer` is -3"), "{found:#?}");
+}
+
+#[test]
 fn json_of_other_programs_is_named() {
     for (text, name) in [
         (

@@ -120,11 +120,8 @@ fn unknown(network: &Network, given: &GivenArgument) -> Diagnostic {
     let names = processes.map(|process| network.name(process.name));
     match nearest(of, kinds.iter().copied().chain(names)) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
-        None if kinds.is_empty() => error.help("no kind has parameters"),
-        None => error.help(format!(
-            "the kinds with parameters are {}",
-            kinds.join(", ")
-        )),
+        None if all.is_empty() => error.help("no kind has parameters"),
+        None => error.help(format!("the kinds with parameters are {}", all.join(", "))),
     }
 }
 
