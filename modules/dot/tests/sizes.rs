@@ -589,7 +589,7 @@ fn an_included_graph_has_attributes_and_constraints_of_a_module() {
     let list = list.map(|(name, value)| [declared.name(*name), declared.name(*value)]);
     assert_eq!(
         list.collect::<Vec<_>>(),
-        [["x_owner", "you"], ["x_est", "3"]]
+        [["x_est", "3"], ["x_owner", "you"]]
     );
     let constraints = declared.constraints.iter();
     let constraints = constraints.map(|one| (one.target, one.constraint.clone()));

@@ -70,8 +70,8 @@ fn attributes_in_graphml_are_reported_as_in_a_drawing() {
         <node id="c"/><edge source="é &amp; b" target="c"><data key="c">
             «no»  </data><data key="«x»">3</data><data key="s">a"b\</data></edge>"#,
         &[
-            "G0206: `heavy` is not a value of `load`",
-            "G0206: `no` is not a value of `capacity`",
+            "G0231: the size `heavy` is not defined",
+            "G0231: the size `no` is not defined",
             "G0204: unknown attribute `capcity` on an edge",
         ],
     );
@@ -150,8 +150,8 @@ fn attributes_in_node_link_json_are_reported_as_in_a_drawing() {
  "nodes": [{"id": 1, "load": "«he\u0061vy»", "pos": [1, 2]}, {"id": "b\n"}],
  "links": [{"source": 1, "target": "b\n", "capacity": «true», "«capcity»": 3, "key": 0}]}"#,
         &[
-            "G0206: `heavy` is not a value of `load`",
-            "G0206: `true` is not a value of `capacity`",
+            "G0231: the size `heavy` is not defined",
+            "G0231: the size `true` is not defined",
             "G0204: unknown attribute `capcity` on an edge",
         ],
     );

@@ -120,7 +120,7 @@ fn channels_in_two_bundles_attributes_and_programs_are_the_same_again() {
                 "bundle": "gather",
                 "bundle_name": "all",
                 "other_bundle": "switch",
-                "attributes": {"style": "dashed", "x y": "1"},
+                "attributes": {"style": "dashed", "x_x y": "1"},
             },
             {"from": ["a", "more"], "to": "c"},
             {"from": null, "to": ["c", "x"], "attributes": {"est": "1"}},
