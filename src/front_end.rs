@@ -23,7 +23,7 @@ pub trait FrontEnd {
     /// Returns true if a file with this path is in the language of the front end.
     fn accepts(&self, path: &Path) -> bool;
 
-    /// Returns true if graphs of the language can have sizes. The default is true.
+    /// Returns true if graphs of the language can have sizes, for a help text. The default is true.
     fn has_sizes(&self) -> bool {
         true
     }

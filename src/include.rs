@@ -124,7 +124,7 @@ fn report_unused(
         let all: Vec<String> = known().map(|name| format!("`{name}`")).collect();
         diagnostics.push(match nearest(name, known()) {
             Some(near) => error.help(format!("did you mean `{near}`?")),
-            None if !front_end.has_sizes() => error.help(format!(
+            None if all.is_empty() && !front_end.has_sizes() => error.help(format!(
                 "a network in the format `{}` has no sizes; define them in a graph in DOT",
                 front_end.name()
             )),

@@ -25,8 +25,8 @@ use std::fmt::Write;
 /// A network that [`check`] refuses gives a text that cannot be read.
 ///
 /// Names of bundles are lost. A module with the name of an earlier module gets a number. An
-/// attribute of the user gets the prefix `x_` if its name is that of an attribute of the graph
-/// language or of Graphviz, or contains a comma or white space.
+/// attribute of the user gets the prefix `x_` if the graph language or Graphviz has its name, or if
+/// the name contains a comma or white space.
 ///
 /// A name or the value of an attribute that contains a zero byte, and an empty name of a port, a
 /// kind or a type, cannot be expressed. Names of modules get the prefix `cluster_`, because clusters

@@ -65,8 +65,8 @@ pub(crate) fn version(value: &str) -> Result<u32, Misfit> {
         .map_err(|_| Misfit::of("the version of the graph language, a whole number: `graphmap=1`"))
 }
 
-/// Parses a range into minimum and maximum: `4`, `1-4`, `1-` or `-4`, or with `..` instead of `-`. A
-/// missing minimum is 0, and a missing maximum is [`u32::MAX`]. White space around the numbers is
+/// Parses a range into minimum and maximum: `4`, `1-4`, `1-` or `-4`, or with `..` instead of `-`.
+/// A missing minimum is 0, and a missing maximum is [`u32::MAX`]. White space around the numbers is
 /// ignored.
 ///
 /// It is a misfit if the minimum exceeds the maximum, if both are missing, or if one is not a
