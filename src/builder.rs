@@ -166,6 +166,7 @@ impl Builder {
         let id = self.declared.nodes.push(NodeDecl {
             name: names.intern(name),
             process: None,
+            port_prefix: None,
             kind,
             module,
             replicas,
@@ -337,6 +338,7 @@ impl Builder {
             initial: 0,
             extra: None,
             traffic: 1.0,
+            within: None,
             span: Span::NONE,
         });
         ChannelBuilder { builder: self }

@@ -119,6 +119,7 @@ impl Draft {
         self.declared.nodes.push(NodeDecl {
             name,
             process: None,
+            port_prefix: None,
             kind,
             module: None,
             replicas: None,
@@ -140,6 +141,7 @@ impl Draft {
             initial: 0,
             extra: None,
             traffic: 1.0,
+            within: None,
             span,
         });
     }

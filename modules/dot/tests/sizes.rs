@@ -5,6 +5,7 @@ use graphmap_kpn::compose::{Included, Origin, compose};
 use graphmap_kpn::declared::{Constraint, ConstraintTarget, Declared};
 use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::expand::expand;
+use graphmap_kpn::resolve::resolve;
 use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::SourceMap;
 use std::collections::HashMap;
@@ -683,5 +684,175 @@ fn the_number_of_instances_follows_from_the_os_processes() {
     assert_eq!(
         codes(full, 3),
         ["G0247 3 OS processes hold 3 processes of the kind, and no instance fits"]
+    );
+}
+
+/// Returns the ports of a kind in a network, as `process.port`. Included files are in `files`.
+fn ports_of(text: &str, kind: &str, files: &[(&str, &str)]) -> Vec<String> {
+    let declared = expanded(text, &Given::default(), files).unwrap();
+    let (network, _) = resolve(declared).unwrap();
+    let all = network.ports.values().map(|port| (port.process, port.name));
+    let all = all.filter(|(process, _)| network.kind_name(*process) == kind);
+    all.map(|(process, name)| format!("{}.{}", network.process_name(process), network.name(name)))
+        .collect()
+}
+
+#[test]
+fn ports_of_a_split_process_are_named_as_in_its_declaration() {
+    let nodes = "put [process=M]; get [process=M]; put -> w -> get;";
+    let graph = format!("digraph m {{ {nodes} }}");
+    let files = [("m.dot", &*graph)];
+    assert_eq!(ports_of(&graph, "M", &[]), ["M.put.out", "M.get.in"]);
+    let text = "digraph { c [use=\"m.dot\"]; d [use=\"m.dot\", replicas=2]; }";
+    let expected = ["c.M", "d.M1", "d.M2"].map(|m| [format!("{m}.put.out"), format!("{m}.get.in")]);
+    assert_eq!(ports_of(text, "M", &files), expected.concat());
+    let text = format!("digraph {{ subgraph cluster_x {{ replicas=2; {nodes} }} }}");
+    let expected = ["M1.put.out", "M1.get.in", "M2.put.out", "M2.get.in"];
+    assert_eq!(ports_of(&text, "M", &[]), expected);
+    // The numbers of instances do not matter, also if the names in the source end with one.
+    for (one, other, prefixes) in [
+        ("p1", "p2", ["p1", "p2"]),
+        ("M1", "M2", ["M1", "M2"]),
+        ("MPut1", "M_get", ["put1", "get"]),
+    ] {
+        let text = format!(
+            "digraph {{ subgraph cluster_x {{ replicas=2;
+            {one} [process=M]; {other} [process=M]; {one} -> w -> {other}; }} }}"
+        );
+        let [first, second] = prefixes;
+        let expected =
+            ["M1", "M2"].map(|m| [format!("{m}.{first}.out"), format!("{m}.{second}.in")]);
+        assert_eq!(
+            ports_of(&text, "M", &[]),
+            expected.concat(),
+            "{one} {other}"
+        );
+    }
+}
+
+#[test]
+fn at_counts_the_instances_inside_the_cluster_of_an_edge_at_the_environment() {
+    let chain = "stage [replicas=3]; NULL -> stage [at=first]; stage -> NULL [at=3];";
+    let text = format!("digraph {{ subgraph cluster_m {{ replicas=2; {chain} }} }}");
+    let expected = [
+        "NULL -> stage1_1",
+        "NULL -> stage2_1",
+        "stage1_3 -> NULL",
+        "stage2_3 -> NULL",
+    ];
+    assert_eq!(of(&text), expected);
+    let included = format!("digraph {{ {chain} }}");
+    let text = "digraph { c [use=\"m.dot\", replicas=2]; }";
+    let declared = expanded(text, &Given::default(), &[("m.dot", &included)]).unwrap();
+    let named = expected.map(|channel| channel.replace("stage", "c.stage"));
+    assert_eq!(channels(&declared), named);
+    // Outside of the cluster, the number counts through all instances.
+    let text = "digraph { subgraph cluster_m { replicas=2; stage [replicas=3]; }
+        NULL -> stage [at=first]; stage -> NULL [at=6]; }";
+    assert_eq!(of(text), ["NULL -> stage1_1", "stage2_3 -> NULL"]);
+    // An outer cluster is repeated, too.
+    let text = "digraph { subgraph cluster_o { replicas=2;
+        subgraph cluster_m { replicas=2; x [replicas=2]; } NULL -> x [at=last]; } }";
+    assert_eq!(of(text), ["NULL -> x1_2_2", "NULL -> x2_2_2"]);
+    // A bundle's edge at the environment counts.
+    let text = "digraph { subgraph cluster_m { replicas=2; x [replicas=2]; b [bundle=select];
+        NULL -> b; } b -> x [at=last]; }";
+    assert_eq!(of(text), ["NULL -> x1_2", "NULL -> x2_2"]);
+}
+
+#[test]
+fn steps_to_the_environment_are_errors_inside_of_a_cluster_too() {
+    let text = "digraph { subgraph cluster_m { replicas=2; x; NULL -> x [step=1]; } }";
+    let message = "G0252 `step=` joins `NULL` and `x`, which share no repeated module";
+    assert_eq!(errors(text), [message]);
+    let text = "digraph { subgraph cluster_m { replicas=2; x [replicas=2]; NULL -> x [at=4]; } }";
+    assert_eq!(
+        errors(text),
+        ["G0253 `at=4` is out of range: `x` has 2 instances"]
+    );
+}
+
+#[test]
+fn an_edge_of_the_environment_crosses_the_border_of_a_closed_cluster() {
+    let cluster = |inside: &str, outside: &str| {
+        format!("digraph {{ subgraph cluster_m {{ closed=true; w; {inside} }} {outside} }}")
+    };
+    let reached = ["G0235 a channel reaches `w` in the closed module `cluster_m`"];
+    assert_eq!(errors(&cluster("", "NULL -> w;")), reached);
+    assert_eq!(errors(&cluster("", "w -> NULL;")), reached);
+    assert_eq!(
+        errors(&cluster("", "{ NULL } -> b; b [bundle=select]; b -> w;")),
+        reached
+    );
+    assert_eq!(of(&cluster("NULL -> w;", "")), ["NULL -> w"]);
+    assert_eq!(
+        of(&cluster("subgraph cluster_i { w -> NULL; }", "")),
+        ["w -> NULL"]
+    );
+    assert_eq!(
+        of(&cluster("p [port=in]; p -> w;", "NULL -> p;")),
+        ["NULL -> w"]
+    );
+    assert_eq!(
+        of(&cluster("b [bundle=select]; NULL -> b; b -> w;", "")),
+        ["NULL -> w"]
+    );
+    // An included graph is inside the cluster that contains its node.
+    let text = "digraph { subgraph cluster_m { closed=true; c [use=\"m.dot\"]; } }";
+    let files = [("m.dot", "digraph { NULL -> w; }")];
+    let declared = expanded(text, &Given::default(), &files).unwrap();
+    assert_eq!(channels(&declared), ["NULL -> c.w"]);
+}
+
+#[test]
+fn stated_defaults_contradict_other_values_at_a_port() {
+    let text = |inside: &str, outside: &str| {
+        format!(
+            "digraph {{ subgraph cluster_m {{ p [port=in]; p -> w [{inside}]; }} a -> p [{outside}]; }}"
+        )
+    };
+    for (name, default) in [("traffic", 1), ("initial", 0)] {
+        let (one, other) = (format!("{name}={default}"), format!("{name}=5"));
+        let message = format!("G0236 `{name}=` differs on the two sides of a module port");
+        assert_eq!(errors(&text(&one, &other)), [&*message]);
+        assert_eq!(errors(&text(&other, &one)), [&*message]);
+        assert_eq!(of(&text(&one, &one)), ["a -> w"]);
+    }
+    let declared = expanded(&text("traffic=1", "initial=3"), &Given::default(), &[]).unwrap();
+    let channel = &declared.channels[0];
+    assert_eq!((channel.initial, channel.traffic), (3, 1.0));
+    let declared = expanded(&text("", "traffic=2, initial=3"), &Given::default(), &[]).unwrap();
+    let channel = &declared.channels[0];
+    assert_eq!((channel.initial, channel.traffic), (3, 2.0));
+}
+
+/// Returns the groups of the nodes of a graph, as `node group`. Included files are in `files`.
+fn groups(text: &str, files: &[(&str, &str)]) -> Vec<String> {
+    let declared = expanded(text, &Given::default(), files).unwrap();
+    let constraints = declared.constraints.iter().map(|one| {
+        let (Constraint::Colocate(group) | Constraint::Separate(group)) = &one.constraint else {
+            panic!("{:?}", one.constraint);
+        };
+        let ConstraintTarget::Node(node) = one.target else {
+            panic!("{:?}", one.target);
+        };
+        format!("{} {group}", declared.name(declared.nodes[node].name))
+    });
+    constraints.collect()
+}
+
+#[test]
+fn groups_of_instances_are_groups_of_their_own() {
+    let text = "digraph { subgraph cluster_m { replicas=2; w [colocate=z]; v [colocate=z]; }
+        a [colocate=z1]; }";
+    assert_eq!(
+        groups(text, &[]),
+        ["w1 z1_2", "w2 z2", "v1 z1_2", "v2 z2", "a z1"]
+    );
+    let text = "digraph { a [colocate=\"m.z\"]; b [separate=\"m.s@*\"]; m [use=\"m.dot\"]; }";
+    let file = "digraph { w [colocate=z]; v [colocate=z]; x [separate=\"s@*\"]; }";
+    assert_eq!(
+        groups(text, &[("m.dot", file)]),
+        ["a m.z", "b m.s@*", "m.w m_2.z", "m.v m_2.z", "m.x m_2.s@*"]
     );
 }

@@ -1,7 +1,7 @@
 //! An expanded network as the elements that a writer lists.
 
 use crate::drawing::{Attribute, Drawing, LABEL, MODULE_NAME, Module, Node, ORDER, Word};
-use crate::translation::BUNDLE_NAME;
+use crate::translation::{BUNDLE_NAME, NULL};
 use graphmap_dot::events::{self, Events, Header, NodeRef, Target};
 use graphmap_dot::parser::parse;
 use graphmap_dot::token::{Id, Shape, Text};
@@ -37,9 +37,6 @@ const RESERVED: [&str; 10] = [
     "parent",
     "source",
 ];
-
-/// Name of the environment.
-pub(crate) const NULL: &str = "NULL";
 
 /// Calls `write` with the elements of a network. Names of modules and names of bundles, which DOT
 /// cannot express, become attributes.

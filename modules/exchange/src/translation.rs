@@ -20,6 +20,8 @@ pub type Load = fn(&Given, &mut SourceMap, &str, Vec<u8>, &mut Diagnostics) -> O
 /// Attribute of an edge: name of the bundle, as in JSON. The graph language names a bundle by the
 /// name of its node.
 pub(crate) const BUNDLE_NAME: &str = "bundle_name";
+/// Name of the environment.
+pub(crate) const NULL: &str = "NULL";
 /// Maximum length of a translation: a constant, and a multiple of the length of the original. It is
 /// exceeded if nodes alternate between modules that nest deeply.
 const MOST: usize = 64 << 20;
@@ -186,8 +188,10 @@ impl<'s> Translation<'s> {
     ) {
         let [tail, head] = ends;
         let span = tail.span.to(head.span);
-        // The module counts only for instances of edges, which only this attribute lists.
-        let module = module.filter(|_| attributes.iter().any(|a| a.name.text == "for"));
+        // The module counts only for listed instances and for edges of the environment.
+        let listed = attributes.iter().any(|a| a.name.text == "for");
+        let environment = ends.iter().any(|end| end.text == NULL);
+        let module = module.filter(|_| listed || environment);
         self.enter(module, span);
         let start = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
         attributes.retain(|attribute| {

@@ -12,6 +12,7 @@ use crate::declared::{
     IncludeDecl, ListedPairs, ModuleDecl, ModuleId, ModulePortDecl, NodeDecl, NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::groups::Groups;
 use crate::names::{Names, Symbol};
 use crate::nearest::nearest;
 use crate::sizes::Given;
@@ -179,6 +180,8 @@ struct Merging<'a> {
     nodes: Arena<NodeId, NodeDecl>,
     /// Nodes of the symbols of names.
     taken: FxHashSet<Symbol>,
+    colocate: Groups,
+    separate: Groups,
 }
 
 /// The module ports of an included graph: direction and node of each name.
@@ -227,11 +230,21 @@ impl<'a> Merging<'a> {
     fn new(mut declared: Declared, diagnostics: &'a mut Diagnostics) -> Merging<'a> {
         let nodes = std::mem::take(&mut declared.nodes);
         let taken = nodes.values().map(|node| node.name).collect();
+        let (mut colocate, mut separate) = (Groups::default(), Groups::default());
+        for constraint in &declared.constraints {
+            match &constraint.constraint {
+                Constraint::Colocate(group) => colocate.keep(group),
+                Constraint::Separate(group) => separate.keep(group),
+                _ => {}
+            }
+        }
         Merging {
             declared,
             diagnostics,
             nodes,
             taken,
+            colocate,
+            separate,
         }
     }
 
@@ -387,6 +400,8 @@ impl<'a> Merging<'a> {
             };
             let name = named(&mut declared.names, inner.name);
             let process = inner.process.map(|p| named(&mut declared.names, p));
+            let port_prefix =
+                (inner.port_prefix(&part.names)).map(|prefix| declared.names.intern(&prefix));
             let mut kind = new.symbol(&mut declared.names, &part.names, inner.kind);
             if !is_port.contains(&id)
                 && let Some((other, used)) = kinds.get_mut(&kind)
@@ -409,6 +424,7 @@ impl<'a> Merging<'a> {
             let made = declared.nodes.push(NodeDecl {
                 name,
                 process,
+                port_prefix,
                 kind,
                 module: Some(new.module(inner.module)),
                 ..inner.clone()
@@ -459,7 +475,6 @@ impl<'a> Merging<'a> {
                 (extra.bundle_name).map(|name| new.symbol(&mut declared.names, &part.names, name));
             let pairs = extra.pairs.map(|pairs| ListedPairs {
                 first: pairs.first + new.first_pair as u32,
-                within: Some(new.module(pairs.within)),
                 ..pairs
             });
             declared.extras.push(ChannelExtra {
@@ -489,6 +504,7 @@ impl<'a> Merging<'a> {
             }
             channel.ty = (channel.ty).map(|ty| new.symbol(&mut declared.names, &part.names, ty));
             channel.extra = new.extra(channel.extra);
+            channel.within = Some(new.module(channel.within));
             declared.channels.push(channel);
         }
     }
@@ -523,10 +539,13 @@ impl<'a> Merging<'a> {
                 }
             };
             // A group is a group of one instance of the graph.
-            if let Constraint::Colocate(group) | Constraint::Separate(group) =
-                &mut constraint.constraint
-            {
-                *group = format!("{prefix}.{group}");
+            let groups = match &mut constraint.constraint {
+                Constraint::Colocate(group) => Some((&mut self.colocate, group)),
+                Constraint::Separate(group) => Some((&mut self.separate, group)),
+                _ => None,
+            };
+            if let Some((groups, group)) = groups {
+                *group = groups.name(group, prefix, |more| format!("{prefix}{more}.{group}"));
             }
             declared.constraints.push(constraint);
         }

@@ -134,16 +134,14 @@ pub struct IncludeDecl {
 /// and above the number of instances are beyond the ends.
 pub type InstancePair = (i32, i32);
 
-/// The instances that a channel joins, if they are listed.
+/// The instances that a channel joins, if they are listed. They are counted inside one instance of
+/// [`ChannelDecl::within`], and the pairs are repeated for each instance of that module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedPairs {
     /// Index in [`Declared::pairs`] of the first pair.
     pub first: u32,
     /// Number of pairs.
     pub count: u32,
-    /// Module that contains the declaration of the channel. Numbers count the instances inside one
-    /// instance of this module, and the pairs are repeated for each instance of it.
-    pub within: Option<ModuleId>,
     /// True if several writers may be joined to one reader, also if there is only one pair.
     pub several_writers: bool,
 }
@@ -155,6 +153,9 @@ pub struct NodeDecl {
     pub name: Symbol,
     /// Name of the split process that the node belongs to (`process=manager`), if given.
     pub process: Option<Symbol>,
+    /// Prefix of the names of its ports, if it is a node of a split process whose names are not
+    /// those of the source. Set by [`crate::compose`] and [`crate::expand`] only.
+    pub port_prefix: Option<Symbol>,
     /// Kind, as given by `kind=`. The default is the name of the process without the number at its
     /// end.
     pub kind: Symbol,
@@ -205,6 +206,10 @@ pub struct ChannelDecl {
     pub extra: Option<std::num::NonZeroU32>,
     /// Traffic (bytes or messages, or relative to the others). Finite, at least 0, by default 1.
     pub traffic: f64,
+    /// Module that contains the declaration of the channel. It counts for listed pairs and for an
+    /// end at the environment, because their instances are those inside this module. It has no
+    /// meaning after [`crate::expand`].
+    pub within: Option<ModuleId>,
     /// Position of the edge in the source, or of the member of the bundle.
     pub span: Span,
 }
@@ -228,6 +233,10 @@ pub struct ChannelExtra {
     pub attributes: Option<AttributesId>,
     /// Kind of the bundle at the other end of the channel, if both ends state one.
     pub other_bundle: Option<BundleKind>,
+    /// True if the number of tokens at the start is stated, although it is the default.
+    pub states_initial: bool,
+    /// True if the traffic is stated, although it is the default.
+    pub states_traffic: bool,
     /// `for=`: the pairs of instances that the channel joins. `from_at`, `to_at` and `step` are
     /// then empty.
     pub pairs: Option<ListedPairs>,
@@ -277,6 +286,8 @@ impl ChannelExtra {
             lone,
             vacant,
             other_bundle,
+            states_initial,
+            states_traffic,
             pairs: _,
             from_at: _,
             to_at: _,
@@ -288,7 +299,8 @@ impl ChannelExtra {
         let bundles = bundle.is_some() || other_bundle.is_some();
         let stated = tag.is_some() || flow.is_some() || bundles;
         let named = bundle_name.is_some() || attributes.is_some();
-        stated || named || *lone || *vacant
+        let defaults = *states_initial || *states_traffic;
+        stated || named || defaults || *lone || *vacant
     }
 }
 
@@ -554,6 +566,44 @@ impl Declared {
     }
 }
 
+impl NodeDecl {
+    /// Returns the prefix of the names of its ports, or `None` if it belongs to no split process.
+    ///
+    /// It depends on the names in the source only, so that all instances have the same ports.
+    pub(crate) fn port_prefix(&self, names: &Names) -> Option<String> {
+        let process = names.name(self.process?);
+        Some(match self.port_prefix {
+            Some(prefix) => names.name(prefix).to_owned(),
+            None => port_prefix(names.name(self.name), process),
+        })
+    }
+}
+
+/// Returns the prefix of the ports of a node of a split process.
+///
+/// It is the name of the node without the name of the process, in which the first letter is in
+/// lower case (`put` for `managerPut` or `manager_put` of `manager`). A common number at the end is
+/// removed (`put` for `managerPut2` of `manager2`), because instances that are written by hand must
+/// have the same ports. If the name of the node does not consist of the name of the process, any
+/// underscores, and a rest that begins with a letter, the prefix is the whole name, apart from a
+/// common number.
+fn port_prefix(node: &str, process: &str) -> String {
+    let rest_of = |node: &str, process: &str| {
+        let rest = node.strip_prefix(process)?.trim_start_matches('_');
+        let first = rest.chars().next().filter(|c| c.is_alphabetic())?;
+        let lower: String = first.to_lowercase().collect();
+        Some(lower + &rest[first.len_utf8()..])
+    };
+    if let Some(rest) = rest_of(node, process) {
+        return rest;
+    }
+    let (node_kind, process_kind) = (kind_of_name(node), kind_of_name(process));
+    if node[node_kind.len()..] != process[process_kind.len()..] {
+        return node.to_owned();
+    }
+    rest_of(node_kind, process_kind).unwrap_or_else(|| node_kind.to_owned())
+}
+
 /// Returns the name of a module without the prefix `cluster`, which Graphviz requires. The result
 /// may be empty, and begins with an underscore for `cluster_1`. Returns `None` for a name without
 /// that prefix. The case of letters is ignored, as in Graphviz.
@@ -598,6 +648,26 @@ mod tests {
             ("x10_20_30", "x"),
         ] {
             assert_eq!(kind_of_name(name), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn port_prefix_is_the_rest_of_the_name() {
+        for (node, process, prefix) in [
+            ("managerPut", "manager", "put"),
+            ("manager_put", "manager", "put"),
+            ("manager1Put", "manager1", "put"),
+            ("managerPut2_3", "manager2_3", "put"),
+            ("put2", "manager2", "put"),
+            ("put2", "manager1", "put2"),
+            ("managers", "manager", "s"),
+            ("manager", "manager", "manager"),
+            ("manager3", "manager3", "manager"),
+            ("managerPut1", "manager", "put1"),
+            ("\u{c9}t\u{e9}", "\u{c9}", "t\u{e9}"),
+            ("4", "4", "4"),
+        ] {
+            assert_eq!(port_prefix(node, process), prefix, "{node} of {process}");
         }
     }
 

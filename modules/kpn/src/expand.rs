@@ -7,8 +7,9 @@
 //! A channel is repeated for each instance of the scopes that contain both ends. `step=` shifts the
 //! instance of the reader. A step beyond the last instance makes no channel. With `wrap=true` it
 //! leads to the first instance, and with `beyond=NULL` to the environment. `at=` selects the
-//! instances of the scopes that contain only one end. If one end has no instances, the ports at the
-//! other end are joined to the environment. They have the same form as with instances.
+//! instances of the scopes that contain only one end. The environment is in the scopes around the
+//! declaration of its channel. If one end has no instances, the ports at the other end are joined to
+//! the environment. They have the same form as with instances.
 //!
 //! At last, the channels at module ports are joined, and the ports vanish.
 //!
@@ -26,6 +27,7 @@ use crate::declared::{
     NodeDecl, NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::groups::Groups;
 use crate::names::Symbol;
 use crate::parts;
 use crate::source::Span;
@@ -318,6 +320,8 @@ impl<'a> Expansion<'a> {
         let instance = flat(digits, &replicas);
         let name = self.numbered(node.name, digits);
         let process = node.process.map(|p| self.numbered(p, digits));
+        let port_prefix =
+            (node.port_prefix(&declared.names)).map(|prefix| self.out.names.intern(&prefix));
         let outer = node
             .replicas
             .map_or(instance, |n| instance / u64::from(n).max(1));
@@ -327,6 +331,7 @@ impl<'a> Expansion<'a> {
         let made = self.out.nodes.push(NodeDecl {
             name,
             process,
+            port_prefix,
             module,
             replicas: None,
             ..node.clone()
@@ -436,6 +441,7 @@ impl<'a> Expansion<'a> {
                     from,
                     to,
                     extra,
+                    within: None,
                     ..channel.clone()
                 });
             }
@@ -466,6 +472,7 @@ impl<'a> Expansion<'a> {
                 from,
                 to,
                 extra,
+                within: None,
                 ..channel.clone()
             });
         }
@@ -485,10 +492,6 @@ impl<'a> Expansion<'a> {
         })
     }
 
-    /// Adds each constraint to the result once for every instance of its target.
-    ///
-    /// A `colocate` group becomes one group for each instance of the modules around it, because the
-    /// processes of a module belong together. A `separate` group remains one group.
     /// Computes the arguments of each instance. Reports an error of a declaration once.
     fn arguments(&mut self, diagnostics: &mut Diagnostics) {
         for decl in &self.declared.arguments {
@@ -515,18 +518,39 @@ impl<'a> Expansion<'a> {
         }
     }
 
+    /// Returns the scopes around the target of a constraint: for a node, without its own.
+    fn around(&self, target: ConstraintTarget) -> &[ScopeId] {
+        match target {
+            ConstraintTarget::Node(node) => {
+                let path = self.scopes.node_path(Some(node));
+                &path[..path.len() - usize::from(self.scopes.is_own(node))]
+            }
+            ConstraintTarget::Module(module) => {
+                self.scopes.path(self.scopes.of_module[module.index()])
+            }
+        }
+    }
+
+    /// Adds each constraint to the result once for every instance of its target.
+    ///
+    /// A `colocate` group becomes one group for each instance of the modules around it, because the
+    /// processes of a module belong together. Its name is not that of another group. A `separate`
+    /// group remains one group.
     fn constraints(&mut self) {
+        let mut groups = Groups::default();
         for decl in &self.declared.constraints {
-            let (path, own) = match decl.target {
-                ConstraintTarget::Node(n) => {
-                    (self.scopes.node_path(Some(n)), self.scopes.is_own(n))
-                }
-                ConstraintTarget::Module(m) => {
-                    let own = self.declared.modules[m].replicas.is_some();
-                    (self.scopes.path(self.scopes.of_module[m.index()]), own)
-                }
+            if let Constraint::Colocate(group) = &decl.constraint
+                && self.around(decl.target).is_empty()
+            {
+                groups.keep(group);
+            }
+        }
+        for decl in &self.declared.constraints {
+            let path = match decl.target {
+                ConstraintTarget::Node(n) => self.scopes.node_path(Some(n)),
+                ConstraintTarget::Module(m) => self.scopes.path(self.scopes.of_module[m.index()]),
             };
-            let own = own && matches!(decl.target, ConstraintTarget::Node(_));
+            let around = self.around(decl.target).len();
             let replicas = self.scopes.replicas(path);
             for instance in 0..self.scopes.count(path) {
                 let target = match decl.target {
@@ -545,8 +569,13 @@ impl<'a> Expansion<'a> {
                 let constraint = match &decl.constraint {
                     Constraint::Colocate(group) => {
                         let digits = digits(instance, &replicas);
-                        let around = &digits[..digits.len() - usize::from(own)];
-                        Constraint::Colocate(format!("{group}{}", suffix(around)))
+                        let number = suffix(&digits[..around]);
+                        Constraint::Colocate(match number.is_empty() {
+                            true => group.clone(),
+                            false => {
+                                groups.name(group, &number, |more| format!("{group}{number}{more}"))
+                            }
+                        })
                     }
                     other => other.clone(),
                 };

@@ -31,6 +31,7 @@ pub mod emit;
 pub mod expand;
 pub mod expression;
 pub mod foreign;
+mod groups;
 pub mod hardware;
 pub mod identifier;
 pub mod infer;

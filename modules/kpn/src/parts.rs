@@ -94,7 +94,8 @@ impl Check<'_> {
         let modules = self.declared.modules.len();
         for (id, node) in self.declared.nodes.iter() {
             let named = self.is_name(node.name) && self.is_name(node.kind);
-            if !named || node.process.is_some_and(|p| !self.is_name(p)) {
+            let mut others = [node.process, node.port_prefix].into_iter().flatten();
+            if !named || others.any(|name| !self.is_name(name)) {
                 self.nameless(node.span, "node", id.index());
             }
             if node.module.is_some_and(|m| m.index() >= modules) {
@@ -107,12 +108,17 @@ impl Check<'_> {
 
     fn channels(&mut self) {
         let declared = self.declared;
-        let nodes = declared.nodes.len();
+        let (nodes, modules) = (declared.nodes.len(), declared.modules.len());
         let there = |end: EndDecl| end.node.is_none_or(|n| n.index() < nodes);
         for (index, channel) in declared.channels.iter().enumerate() {
             if !there(channel.from) || !there(channel.to) {
                 self.wrong(channel.span, || {
                     format!("channel {index} ends at a node that does not exist")
+                });
+            }
+            if channel.within.is_some_and(|m| m.index() >= modules) {
+                self.wrong(channel.span, || {
+                    format!("channel {index} is declared in a module that does not exist")
                 });
             }
             let ports = [channel.from, channel.to];
@@ -183,14 +189,12 @@ impl Check<'_> {
                 format!("the included graph `{}` was not read", include.file)
             });
         }
-        let modules = declared.modules.len();
         for extra in &declared.extras {
             let Some(list) = extra.pairs else {
                 continue;
             };
             let end = u64::from(list.first) + u64::from(list.count);
-            let within = list.within.is_none_or(|m| m.index() < modules);
-            if end > declared.pairs.len() as u64 || !within {
+            if end > declared.pairs.len() as u64 {
                 self.wrong(extra.span, || {
                     "a channel refers to pairs of instances that do not exist".to_owned()
                 });

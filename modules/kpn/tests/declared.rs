@@ -36,6 +36,7 @@ fn sound(replicas: Option<u32>) -> Declared {
     let node = |name, module| NodeDecl {
         name,
         process: None,
+        port_prefix: None,
         kind: name,
         module,
         replicas: None,
@@ -61,6 +62,7 @@ fn sound(replicas: Option<u32>) -> Declared {
         initial: 0,
         extra,
         traffic: 1.0,
+        within: None,
         span: Span::NONE,
     });
     declared.constraints.push(ConstraintDecl {

@@ -72,6 +72,7 @@ pub fn without_graph(ranks: u32) -> Declared {
         declared.nodes.push(NodeDecl {
             name,
             process: None,
+            port_prefix: None,
             kind,
             module: None,
             replicas: None,

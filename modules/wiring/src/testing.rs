@@ -88,6 +88,7 @@ impl Graph {
         let node = NodeDecl {
             name: self.declared.names.intern(name),
             process: None,
+            port_prefix: None,
             kind: self.declared.names.intern(kind_of_name(name)),
             module: self.module,
             replicas: None,
@@ -138,6 +139,7 @@ impl Graph {
             initial: 0,
             extra: None,
             traffic: 1.0,
+            within: None,
             span,
         });
         self

@@ -225,6 +225,7 @@ const KPN: &[&str] = &[
     "sizes",
     "arguments",
     "declared",
+    "groups",
     "compose",
     "parts",
     "network",

@@ -129,6 +129,8 @@ impl Reading<'_> {
             let steps = [x.step, y.step].map(|s| Some(s).filter(|s| !s.is_empty()));
             more.step = pair.one_of(Key::Step, "`step=`", steps).unwrap_or_default();
             (more.wrap, more.beyond) = (x.wrap || y.wrap, x.beyond || y.beyond);
+            more.states_initial = x.states_initial || y.states_initial;
+            more.states_traffic = x.states_traffic || y.states_traffic;
             if more.wrap && more.beyond {
                 pair.wrong.push("`wrap=` or `beyond=`".to_owned());
             }

@@ -153,7 +153,7 @@ impl Unusual {
                 .push(error.help("write the step into `at=`: `at=\"i, i+1\"`"));
         }
         (self.step, self.wrap) = (None, None);
-        self.pairs = reading.pairs(&loops, self.at_attribute.as_ref(), reading.module);
+        self.pairs = reading.pairs(&loops, self.at_attribute.as_ref());
     }
 }
 
@@ -307,8 +307,11 @@ impl Edges {
         self.list = list;
         draft.kept.list = reading.kept_list(None, unusual.kept.iter().map(|(k, a)| (*k, a)));
         draft.has_position = !unusual.span.is_none();
+        let states_initial = draft.initial == Some(0);
+        let states_traffic = draft.traffic == Some(1.0);
+        let states_default = states_initial || states_traffic;
         // Unusual attributes set the span. A tag or `flow` sets it only if no other attribute does.
-        if draft.has_position || draft.kept.list.is_some() {
+        if draft.has_position || draft.kept.list.is_some() || states_default {
             let extra = ChannelExtra {
                 tag: draft.tag,
                 flow: draft.flow,
@@ -324,6 +327,8 @@ impl Edges {
                 beyond: unusual.beyond.unwrap_or(false),
                 lone: false,
                 vacant: false,
+                states_initial,
+                states_traffic,
                 span: unusual.span,
             };
             draft.extra = reading.out.add_extra(extra);
@@ -348,6 +353,7 @@ impl Edges {
             initial: draft.initial.unwrap_or(0),
             extra: draft.extra,
             traffic: draft.traffic.unwrap_or(1.0),
+            within: reading.module,
             span: tail.span.to(head.span),
         };
         reading.out.channels.push(channel);

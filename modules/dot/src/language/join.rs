@@ -5,12 +5,12 @@ use super::bundle::{BundleDraft, Bundles, Member};
 use super::drawn::{Defaulted, DrawnEdge};
 use super::kept::WithDefaults;
 use super::keys::{Element, Key};
-use super::reading::{BUNDLE, Reading, node_id};
+use super::reading::{BUNDLE, ENVIRONMENT, Reading, node_id};
 use crate::codes;
 use crate::events::Attribute;
 use graphmap_kpn::arena::Id as _;
 use graphmap_kpn::declared::{
-    BundleKind, ChannelDecl, ChannelExtra, Direction, EndDecl, NodeId, kind_of_name,
+    BundleKind, ChannelDecl, ChannelExtra, Direction, EndDecl, ModuleId, NodeId, kind_of_name,
 };
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
@@ -308,6 +308,26 @@ impl Reading<'_> {
         });
     }
 
+    /// Returns the module in which a channel of the bundle `number` is declared: around the edge at
+    /// the environment, if there is one, or else around any edge. Without edges, the module of the
+    /// bundle.
+    fn module_of_channel(&self, ends: [&BundleEnd; 2], number: u32) -> Option<ModuleId> {
+        let is_environment = |end: &&BundleEnd| {
+            let node = end.end.node;
+            node.is_some_and(|node| self.flags[node.index()] & ENVIRONMENT != 0)
+        };
+        let of_environment = ends.into_iter().find(is_environment);
+        let mut edges = ends.into_iter().filter_map(|end| end.edge.as_ref());
+        let edge = match of_environment {
+            Some(end) => end.edge.as_ref(),
+            None => edges.next(),
+        };
+        match edge {
+            Some(edge) => edge.channel.within,
+            None => self.out.nodes[node_id(number)].module,
+        }
+    }
+
     fn report_twice(&mut self, number: u32, draft: &BundleDraft) {
         let Some((again, module)) = draft.twice else {
             return;
@@ -448,6 +468,8 @@ impl Reading<'_> {
             self.attributes_of_bundle(number, &mut extra, edges, span);
             extra.tag = extra.tag.or(draft.channel.tag);
             extra.flow = extra.flow.or(draft.channel.flow);
+            extra.states_initial |= draft.channel.initial == Some(0);
+            extra.states_traffic |= draft.channel.traffic == Some(1.0);
             let extra = self.out.add_extra(extra);
             let initial = drawn.map(|c| c.initial).filter(|n| *n > 0);
             let traffic = drawn.map(|c| c.traffic).filter(|t| *t != 1.0);
@@ -459,6 +481,7 @@ impl Reading<'_> {
                 initial: initial.or(draft.channel.initial).unwrap_or(0),
                 extra,
                 traffic: traffic.or(draft.channel.traffic).unwrap_or(1.0),
+                within: self.module_of_channel([other, one], number),
                 span: other.span,
             });
         }

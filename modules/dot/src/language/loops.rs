@@ -5,7 +5,7 @@ use super::value::is_keyword;
 use crate::codes;
 use crate::events::Attribute;
 use graphmap_kpn::codes::TOO_MANY_REPLICAS;
-use graphmap_kpn::declared::{InstancePair, ListedPairs, ModuleId};
+use graphmap_kpn::declared::{InstancePair, ListedPairs};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::expression::{Expression, is_name};
 use graphmap_kpn::sizes::{Place, entries, no_value};
@@ -97,13 +97,12 @@ impl Loops {
 }
 
 impl Reading<'_> {
-    /// Computes the instances that a statement with `for=` joins. `module` contains the statement.
+    /// Computes the instances that a statement with `for=` joins.
     /// Returns `None`, after a report, if a part of it is malformed or has no value.
     pub(super) fn pairs(
         &mut self,
         loops: &Attribute,
         at: Option<&Attribute>,
-        module: Option<ModuleId>,
     ) -> Option<ListedPairs> {
         self.evaluated += 1;
         let span = loops.span();
@@ -167,7 +166,6 @@ impl Reading<'_> {
         Some(ListedPairs {
             first: first as u32,
             count: (self.out.pairs.len() - first) as u32,
-            within: module,
             several_writers,
         })
     }

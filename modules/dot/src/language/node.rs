@@ -289,6 +289,7 @@ impl Reading<'_> {
         self.out.nodes.push(NodeDecl {
             name,
             process: None,
+            port_prefix: None,
             kind: name,
             module: None,
             replicas: None,

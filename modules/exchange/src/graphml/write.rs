@@ -2,8 +2,9 @@
 
 use crate::codes::NOT_EXPRESSIBLE;
 use crate::drawing::{Attribute, Drawing, ORDER};
-use crate::expanded::{self, Edge, NULL};
+use crate::expanded::{self, Edge};
 use crate::numbers::{is_number, is_whole};
+use crate::translation::NULL;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::network::Verified;
 use std::borrow::Cow;

@@ -2,9 +2,8 @@
 
 use crate::codes::NODE_LINK;
 use crate::drawing::{Attribute, Drawing, MOST_DEPTH, Module, Node, Word};
-use crate::expanded::NULL;
 use crate::index::{Index, Known};
-use crate::translation::{Load, Translation};
+use crate::translation::{Load, NULL, Translation};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::sizes::Given;

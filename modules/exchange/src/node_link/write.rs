@@ -1,8 +1,9 @@
 //! Writes node-link JSON.
 
 use crate::drawing::{Attribute, Drawing, MODULE_NAME};
-use crate::expanded::{self, Edge, NULL};
+use crate::expanded::{self, Edge};
 use crate::numbers::is_number;
+use crate::translation::NULL;
 use graphmap_kpn::controls;
 use graphmap_kpn::network::Verified;
 use rustc_hash::FxHashSet;

@@ -1,7 +1,6 @@
 //! Repetition of a channel between listed instances (`for=`).
 
 use super::scopes::{ScopeId, Scopes};
-use crate::arena::Id;
 use crate::codes;
 use crate::declared::{ChannelDecl, ChannelExtra, Declared, EndDecl, InstancePair, ListedPairs};
 use crate::diagnostic::Diagnostic;
@@ -29,8 +28,7 @@ impl<'d> Listed<'d> {
         declared: &'d Declared,
         scopes: &Scopes,
     ) -> Result<Listed<'d>, Box<Diagnostic>> {
-        let within = list.within.and_then(|m| scopes.of_module[m.index()]);
-        let around = scopes.path(within);
+        let around = scopes.around(channel);
         // The number of scopes around the declaration that contain both ends.
         let shared = |end: EndDecl| {
             let path = scopes.node_path(end.node);

@@ -1,7 +1,7 @@
 //! Repetition of a declared channel.
 
 use super::limit::LIMIT;
-use super::scopes::{Scopes, digits, flat};
+use super::scopes::{ScopeId, Scopes, digits, flat};
 use crate::codes;
 use crate::declared::{At, ChannelDecl, ChannelExtra, Declared, EndDecl};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -58,9 +58,21 @@ impl Pattern {
         scopes: &Scopes,
         diagnostics: &mut Diagnostics,
     ) -> Result<Pattern, Box<Diagnostic>> {
-        let from = scopes.node_path(channel.from.node);
-        let to = scopes.node_path(channel.to.node);
+        let inside = channel.from.node.is_some() && channel.to.node.is_some();
+        // The environment is in the scopes around the declaration.
+        let path = |end: EndDecl, other: EndDecl| match other.node {
+            Some(_) if end.node.is_none() => scopes.around(channel),
+            _ => scopes.node_path(end.node),
+        };
+        let from = path(channel.from, channel.to);
+        let to = path(channel.to, channel.from);
         let depth = from.iter().zip(to).take_while(|(a, b)| a == b).count();
+        // Scopes of the environment alone repeat nothing.
+        let own = |end: EndDecl, path: &[ScopeId]| match end.node {
+            Some(_) => scopes.replicas(&path[depth..]),
+            None => Vec::new(),
+        };
+        let steps = if inside { depth } else { 0 };
         let span = if extra.span.is_none() {
             channel.span
         } else {
@@ -71,16 +83,16 @@ impl Pattern {
                 .map_or("NULL", |n| declared.name(declared.nodes[n].name))
         };
         let (from_name, to_name) = (at_name(channel.from), at_name(channel.to));
-        if extra.step.len() > depth {
-            let message = if depth == 0 {
+        if extra.step.len() > steps {
+            let message = if steps == 0 {
                 format!(
                     "`step=` joins `{from_name}` and `{to_name}`, which share no repeated module"
                 )
             } else {
                 format!(
-                    "`step=` has {} numbers, but `{from_name}` and `{to_name}` share only {depth} repeated module{}",
+                    "`step=` has {} numbers, but `{from_name}` and `{to_name}` share only {steps} repeated module{}",
                     extra.step.len(),
-                    if depth == 1 { "" } else { "s" }
+                    if steps == 1 { "" } else { "s" }
                 )
             };
             return Err(Box::new(
@@ -93,19 +105,32 @@ impl Pattern {
                     .help("use `at=` to join an end outside the repeated module"),
             ));
         }
-        let (from_own, to_own) = (
-            scopes.replicas(&from[depth..]),
-            scopes.replicas(&to[depth..]),
-        );
+        let (from_own, to_own) = (own(channel.from, from), own(channel.to, to));
         let stated = extra.from_at.is_some() || extra.to_at.is_some();
         if stated && from_own.is_empty() && to_own.is_empty() {
+            let (message, help) = if inside || depth == 0 {
+                let message = format!(
+                    "`at=` has no effect: neither `{from_name}` nor `{to_name}` is repeated without the other"
+                );
+                let help =
+                    "remove `at=`, or use `step=` to reach another instance of the same module";
+                (message, help)
+            } else {
+                let name = if channel.from.node.is_some() {
+                    from_name
+                } else {
+                    to_name
+                };
+                let message = format!(
+                    "`at=` has no effect: `{name}` is not repeated inside the cluster of this edge"
+                );
+                let help = "write the edge outside of the cluster to select one of its instances";
+                (message, help)
+            };
             diagnostics.push(
-                Diagnostic::warning(
-                    codes::AT_WITHOUT_EFFECT,
-                    format!("`at=` has no effect: neither `{from_name}` nor `{to_name}` is repeated without the other"),
-                )
-                .at(span, "")
-                .help("remove `at=`, or use `step=` to reach another instance of the same module"),
+                Diagnostic::warning(codes::AT_WITHOUT_EFFECT, message)
+                    .at(span, "")
+                    .help(help),
             );
         }
         let both = !from_own.is_empty() && !to_own.is_empty();
@@ -203,7 +228,7 @@ impl Pattern {
             from: writers,
             to: readers,
             paired,
-            inside: channel.from.node.is_some() && channel.to.node.is_some(),
+            inside,
             from_own,
             to_own,
         })

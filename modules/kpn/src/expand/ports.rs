@@ -45,11 +45,16 @@ impl<'d> Ports<'d> {
 
     /// Returns true if a node is inside a module. Every node is inside the graph (`None`).
     fn is_inside(&self, node: NodeId, module: Option<ModuleId>) -> bool {
+        self.contains(module, self.declared.nodes[node].module)
+    }
+
+    /// Returns true if a module contains `around` or is that module. The graph (`None`) contains
+    /// all modules.
+    fn contains(&self, module: Option<ModuleId>, mut around: Option<ModuleId>) -> bool {
         let Some(module) = module else {
             return true;
         };
         let modules = &self.declared.modules;
-        let mut around = self.declared.nodes[node].module;
         while let Some(inner) = around {
             if inner == module {
                 return true;
@@ -216,27 +221,33 @@ fn port_of_port(
 fn crosses_border(ports: &Ports<'_>, channel: &ChannelDecl, diagnostics: &mut Diagnostics) {
     let declared = ports.declared;
     for (end, other) in [(channel.from, channel.to), (channel.to, channel.from)] {
-        // An edge of the environment may be written inside the cluster.
-        let (Some(node), Some(other)) = (end.node, other.node) else {
+        let Some(node) = end.node else {
             continue;
+        };
+        // The environment is in the module where the edge is written.
+        let beside = match other.node {
+            Some(other) => declared.nodes[other].module,
+            None => channel.within,
         };
         let mut module = declared.nodes[node].module;
         while let Some(inner) = module {
             let of = &declared.modules[inner];
             let at_port = ports.at(end).is_some() && declared.nodes[node].module == Some(inner);
-            if of.closed && !at_port && !ports.is_inside(other, Some(inner)) {
+            if of.closed && !at_port && !ports.contains(Some(inner), beside) {
                 let (name, node) = (
                     declared.name(of.name),
                     declared.name(declared.nodes[node].name),
                 );
                 let message = format!("a channel reaches `{node}` in the closed module `{name}`");
-                diagnostics.push(
-                    Diagnostic::error(codes::CLOSED_MODULE, message)
-                        .at(channel.span, "it does not end at a module port")
-                        .also(of.span, "`closed=true`")
-                        .help("add a node with `port=in` or `port=out` to the cluster, and join it on both sides")
-                        .help("or remove `closed=true`"),
-                );
+                let error = Diagnostic::error(codes::CLOSED_MODULE, message)
+                    .at(channel.span, "it does not end at a module port")
+                    .also(of.span, "`closed=true`")
+                    .help("add a node with `port=in` or `port=out` to the cluster, and join it on both sides")
+                    .help("or remove `closed=true`");
+                diagnostics.push(match other.node {
+                    Some(_) => error,
+                    None => error.help("or write the edge of `NULL` inside of the cluster"),
+                });
                 return;
             }
             module = of.parent;
@@ -487,18 +498,23 @@ impl Joining<'_> {
                 differ = Some(what.to_owned());
             }
         };
-        let differs = |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a != b);
-        let stated = |traffic: f64| (traffic != 1.0).then_some(traffic);
-        let traffic = (stated(first.traffic), stated(second.traffic));
+        let ends = [first, second];
+        let stated = ends.map(|end| self.declared.extra(end));
+        let traffic = [0, 1].map(|i| {
+            let states = stated[i].is_some_and(|extra| extra.states_traffic);
+            (states || ends[i].traffic != 1.0).then_some(ends[i].traffic)
+        });
+        let initial = [0, 1].map(|i| {
+            let states = stated[i].is_some_and(|extra| extra.states_initial);
+            (states || ends[i].initial > 0).then_some(ends[i].initial)
+        });
         one_of("type", first.ty.zip(second.ty).is_some_and(|(a, b)| a != b));
         let capacity = first.capacity.zip(second.capacity);
         one_of("capacity", capacity.is_some_and(|(a, b)| a != b));
-        let initial = (first.initial, second.initial);
-        one_of(
-            "initial",
-            initial.0 != initial.1 && initial.0.min(initial.1) > 0,
-        );
-        one_of("traffic", differs(traffic.0, traffic.1));
+        let of_initial = initial[0].zip(initial[1]);
+        one_of("initial", of_initial.is_some_and(|(a, b)| a != b));
+        let of_traffic = traffic[0].zip(traffic[1]);
+        one_of("traffic", of_traffic.is_some_and(|(a, b)| a != b));
         let extra = match (first.extra, second.extra) {
             (extra, None) | (None, extra) => extra,
             (a, b) => {
@@ -529,9 +545,10 @@ impl Joining<'_> {
             to: second.to,
             ty: first.ty.or(second.ty),
             capacity: first.capacity.or(second.capacity),
-            initial: initial.0.max(initial.1),
+            initial: initial[0].or(initial[1]).unwrap_or(0),
             extra,
-            traffic: traffic.0.or(traffic.1).unwrap_or(1.0),
+            traffic: traffic[0].or(traffic[1]).unwrap_or(1.0),
+            within: None,
             span: outer.span,
         }
     }
@@ -588,6 +605,8 @@ impl Joining<'_> {
             bundle_name: first.bundle_name.or(second.bundle_name),
             lone: first.lone || second.lone,
             vacant: first.vacant || second.vacant,
+            states_initial: first.states_initial || second.states_initial,
+            states_traffic: first.states_traffic || second.states_traffic,
             span: if first.span.is_none() {
                 second.span
             } else {

@@ -100,6 +100,12 @@ impl Scopes {
         self.path(node.and_then(|n| self.of_node[n.index()]))
     }
 
+    /// Returns the scopes around the declaration of a channel, outermost first. Panics if its module
+    /// does not exist.
+    pub(super) fn around(&self, channel: &ChannelDecl) -> &[ScopeId] {
+        self.path(channel.within.and_then(|m| self.of_module[m.index()]))
+    }
+
     /// Returns the number of instances at the end of a path, which is the product of the replicas
     /// in it. The product saturates. An empty path has one instance. Panics if a scope does not
     /// exist.

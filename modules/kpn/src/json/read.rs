@@ -205,6 +205,7 @@ impl Reader<'_> {
                 let id = self.declared.nodes.push(NodeDecl {
                     name: symbol,
                     process: None,
+                    port_prefix: None,
                     kind: symbol,
                     module: None,
                     replicas: None,
@@ -228,6 +229,7 @@ impl Reader<'_> {
         let id = self.declared.nodes.push(NodeDecl {
             name,
             process: None,
+            port_prefix: None,
             kind,
             module,
             replicas: None,
@@ -356,6 +358,7 @@ impl Reader<'_> {
             initial: channel.initial,
             extra,
             traffic,
+            within: None,
             span,
         });
     }

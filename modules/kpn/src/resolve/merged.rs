@@ -2,7 +2,7 @@
 
 use crate::arena::{Arena, Id};
 use crate::codes;
-use crate::declared::{NodeDecl, NodeId, kind_of_name};
+use crate::declared::{NodeDecl, NodeId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::{Names, Symbol};
 use crate::network::{Kind, KindId, Process, ProcessId};
@@ -46,10 +46,7 @@ impl MergedNodes {
                 let process = merged.process_of[first.index()];
                 merged.process_of.push(process);
                 for part in [first, id] {
-                    let prefix = port_prefix(
-                        names.name(nodes[part].name),
-                        names.name(node.process.unwrap_or(node.name)),
-                    );
+                    let prefix = nodes[part].port_prefix(names).unwrap_or_default();
                     merged.port_prefix_of.insert(part, prefix);
                 }
                 merged.merge(process, node, &nodes[first], names, diagnostics);
@@ -176,54 +173,5 @@ impl MergedNodes {
             (a, b) => a.max(b),
         };
         merged.mem = merged.mem.max(node.mem);
-    }
-}
-
-/// Returns the prefix of the ports of a node of a split process.
-///
-/// It is the name of the node without the name of the process, in which the first letter is in
-/// lower case (`put` for `managerPut` or `manager_put` of `manager`). A common number at the end is
-/// removed (`put` for `managerPut2` of `manager2`), because instances must have the same ports. If
-/// the name of the node does not consist of the name of the process, any underscores, and a rest
-/// that begins with a letter, the prefix is the whole name, apart from a common number.
-fn port_prefix(node: &str, process: &str) -> String {
-    let rest_of = |node: &str, process: &str| {
-        let rest = node.strip_prefix(process)?.trim_start_matches('_');
-        let first = rest.chars().next().filter(|c| c.is_alphabetic())?;
-        let lower: String = first.to_lowercase().collect();
-        Some(lower + &rest[first.len_utf8()..])
-    };
-    if let Some(rest) = rest_of(node, process) {
-        return rest;
-    }
-    let (node_kind, process_kind) = (kind_of_name(node), kind_of_name(process));
-    if node[node_kind.len()..] != process[process_kind.len()..] {
-        return node.to_owned();
-    }
-    rest_of(node_kind, process_kind).unwrap_or_else(|| node_kind.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::port_prefix;
-
-    #[test]
-    fn port_prefix_is_the_rest_of_the_name() {
-        for (node, process, prefix) in [
-            ("managerPut", "manager", "put"),
-            ("manager_put", "manager", "put"),
-            ("manager1Put", "manager1", "put"),
-            ("managerPut2_3", "manager2_3", "put"),
-            ("put2", "manager2", "put"),
-            ("put2", "manager1", "put2"),
-            ("managers", "manager", "s"),
-            ("manager", "manager", "manager"),
-            ("manager3", "manager3", "manager"),
-            ("managerPut1", "manager", "put1"),
-            ("\u{c9}t\u{e9}", "\u{c9}", "t\u{e9}"),
-            ("4", "4", "4"),
-        ] {
-            assert_eq!(port_prefix(node, process), prefix, "{node} of {process}");
-        }
     }
 }

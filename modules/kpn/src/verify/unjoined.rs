@@ -6,12 +6,12 @@
 use super::chain_ends::{ChainEnds, Lack};
 use crate::arena::Id;
 use crate::codes;
-use crate::declared::Direction;
+use crate::declared::{Direction, ModuleId};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::infer::Members;
 use crate::nearest::nearest;
 use crate::network::{Network, ProcessId};
-use crate::source::Span;
+use crate::source::{Source, Span};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -210,19 +210,27 @@ fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> 
     let edges = processes
         .iter()
         .map(|&process| edge(network, lack, process));
-    let edges: Option<Vec<(String, bool)>> = edges.take(EXAMPLES).collect();
+    let edges: Option<Vec<Closing>> = edges.take(EXAMPLES).collect();
     let kind = ", or set another `kind=`";
     match edges {
         Some(edges) if few => {
-            let repeated = edges.iter().any(|(_, repeated)| *repeated);
-            let texts: Vec<String> = edges
+            let repeated = edges.iter().any(|edge| edge.repeated);
+            let inside = edges.iter().any(|edge| edge.selects && edge.in_cluster);
+            let mut texts: Vec<String> = edges
                 .into_iter()
-                .map(|(edge, _)| format!("`{edge};`"))
+                .map(|edge| format!("`{};`", edge.text))
                 .collect();
+            // Instances of a repeated graph have the same edge.
+            texts.dedup();
             // All instances of a node have the same kind.
             let kind = if repeated { "" } else { kind };
+            let place = if inside {
+                " outside of all clusters"
+            } else {
+                ""
+            };
             format!(
-                "join the port, or close it from the start with {}{kind}",
+                "join the port, or close it from the start with {}{place}{kind}",
                 texts.join(" ")
             )
         }
@@ -236,12 +244,23 @@ fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> 
     }
 }
 
-/// Returns the edge that joins a port of a process to the environment, and whether the edge
-/// contains `at=`, because its node is repeated.
+/// An edge that joins a port to the environment.
+struct Closing {
+    text: String,
+    /// True if the node has several instances.
+    repeated: bool,
+    /// True if the edge contains `at=`.
+    selects: bool,
+    /// True if the node is in a cluster of its file.
+    in_cluster: bool,
+}
+
+/// Returns the edge that joins a port of a process to the environment, if it is written outside of
+/// all clusters of the file that contains the node.
 ///
 /// Returns `None` if the text of the graph does not show the name of the node, or if the name of
 /// the port contains a dot, a quote or a backslash.
-fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(String, bool)> {
+fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<Closing> {
     let span = network.processes[process].span;
     let node = network.sources.text(span);
     let is_id = |text: &str| {
@@ -261,20 +280,79 @@ fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(Strin
         true => port.to_owned(),
         false => format!("\"{port}\""),
     };
-    let same = |&other: &ProcessId| network.processes[other].span == span;
-    let instances = lack.kind.members.iter().copied().filter(same);
-    let (before, after): (Vec<_>, Vec<_>) =
-        instances.partition(|other| other.index() < process.index());
-    let repeated = before.len() + after.len() > 1;
-    let at = match repeated {
-        true => format!(", at={}", before.len() + 1),
+    // `at=` counts the instances inside the graph that contains the node.
+    let mut included = Included::of(network, span);
+    let file = included.around(process);
+    let (mut before, mut all, mut repeated) = (0, 0, false);
+    for &other in &lack.kind.members {
+        if network.processes[other].span != span {
+            continue;
+        }
+        repeated |= other != process;
+        if included.around(other) == file {
+            all += 1;
+            before += usize::from(other.index() < process.index());
+        }
+    }
+    let at = match all > 1 {
+        true => format!(", at={}", before + 1),
         false => String::new(),
     };
-    let edge = match lack.port.direction {
+    let text = match lack.port.direction {
         Direction::Input => format!("NULL -> {node} [dst={port}{at}]"),
         Direction::Output => format!("{node} -> NULL [src={port}{at}]"),
     };
-    Some((edge, repeated))
+    Some(Closing {
+        text,
+        repeated,
+        selects: all > 1,
+        in_cluster: network.processes[process].module != file,
+    })
+}
+
+/// The modules that stand for included graphs, for the instances of one node.
+struct Included<'n> {
+    network: &'n Network,
+    /// Start of the text that contains the node.
+    base: Option<u32>,
+    /// Results for modules, because modules may nest deeply.
+    known: FxHashMap<ModuleId, Option<ModuleId>>,
+}
+
+impl<'n> Included<'n> {
+    fn of(network: &'n Network, node: Span) -> Included<'n> {
+        Included {
+            network,
+            base: network.sources.source(node).map(Source::base),
+            known: FxHashMap::default(),
+        }
+    }
+
+    /// Returns the innermost module around a process that stands for an included graph, or `None`
+    /// if the process is not in one. The position of such a module is in another text.
+    fn around(&mut self, process: ProcessId) -> Option<ModuleId> {
+        let network = self.network;
+        let mut passed = Vec::new();
+        let mut next = network.processes[process].module;
+        let found = loop {
+            let Some(module) = next else {
+                break None;
+            };
+            if let Some(known) = self.known.get(&module) {
+                break *known;
+            }
+            passed.push(module);
+            let (span, sources) = (network.modules[module].span, &network.sources);
+            let base = sources.source(span).map(Source::base);
+            if base.is_some() && base != self.base {
+                break Some(module);
+            }
+            next = network.modules[module].parent;
+        };
+        self.known
+            .extend(passed.into_iter().map(|module| (module, found)));
+        found
+    }
 }
 
 /// Warns of processes without channels, once for each declaration and at most [`MOST`] times. A

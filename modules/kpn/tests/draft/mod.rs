@@ -68,6 +68,7 @@ impl Draft {
         let node = NodeDecl {
             name,
             process: None,
+            port_prefix: None,
             kind,
             module,
             replicas,
@@ -99,6 +100,7 @@ impl Draft {
             initial: 0,
             extra: None,
             traffic: 1.0,
+            within: None,
             span,
         });
         self.declared.channels.last_mut().unwrap()
