@@ -192,6 +192,7 @@ const DRAWINGS: &[&str] = &[
     "digraph g { c [replicas=4]; c -> c [step=1]; c -> sink [at=last]; }",
     "digraph g { c [replicas=4]; c -> c [step=1]; source -> c [at=first]; }",
     "digraph g { c [replicas=5]; c -> c [step=2]; c -> sink [at=5]; }",
+    "digraph g { subgraph cluster_m { replicas=2; c [replicas=3]; c -> c [step=1]; c -> NULL [at=3]; } }",
     "digraph g { subgraph cluster_r { replicas=3; c [replicas=3]; c -> c [step=\"1,0\", src=s, dst=n]; c -> c [step=1, src=e, dst=w]; } }",
     "digraph g { subgraph cluster_r { replicas=3; a -> b [step=1]; } }",
     // A misspelt process, a missing port.

@@ -5,7 +5,7 @@ use graphmap_exchange::{graphml, node_link};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::json::{self, Positions};
-use graphmap_kpn::network::Verified;
+use graphmap_kpn::network::{Join, Verified};
 use graphmap_kpn::pipeline;
 use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::SourceMap;
@@ -134,6 +134,28 @@ fn channels_in_two_bundles_attributes_and_programs_are_the_same_again() {
         (&json!("gather"), &json!("switch"))
     );
     is_the_same_again(&network, "net");
+}
+
+#[test]
+fn an_edge_at_the_environment_is_in_the_module_that_contains_it() {
+    let text = r#"<graphml><key id="r" for="node" attr.name="replicas" attr.type="int"/>
+        <key id="a" for="edge" attr.name="at" attr.type="string"/>
+        <key id="s" for="edge" attr.name="step" attr.type="string"/>
+        <graph edgedefault="directed"><node id="m"><data key="r">2</data>
+        <graph edgedefault="directed"><node id="c"><data key="r">2</data></node>
+        <edge source="NULL" target="c"><data key="a">first</data></edge>
+        <edge source="c" target="c"><data key="s">1</data></edge></graph></node>
+        <edge source="c" target="NULL"><data key="a">2</data></edge>
+        <edge source="c" target="NULL"><data key="a">4</data></edge></graph></graphml>"#;
+    let network = read_graphml(text);
+    let closed = network
+        .ports
+        .values()
+        .filter(|port| matches!(port.join, Join::Environment(_)));
+    let closed: Vec<&str> = closed
+        .map(|port| network.process_name(port.process))
+        .collect();
+    assert_eq!(closed, ["c1_1", "c1_2", "c2_1", "c2_2"]);
 }
 
 #[test]

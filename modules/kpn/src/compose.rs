@@ -180,6 +180,7 @@ struct Merging<'a> {
     nodes: Arena<NodeId, NodeDecl>,
     /// Nodes of the symbols of names.
     taken: FxHashSet<Symbol>,
+    /// Names of the groups of the graph and of the included graphs.
     colocate: Groups,
     separate: Groups,
 }

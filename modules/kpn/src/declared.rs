@@ -153,8 +153,8 @@ pub struct NodeDecl {
     pub name: Symbol,
     /// Name of the split process that the node belongs to (`process=manager`), if given.
     pub process: Option<Symbol>,
-    /// Prefix of the names of its ports, if it is a node of a split process whose names are not
-    /// those of the source. Set by [`crate::compose`] and [`crate::expand`] only.
+    /// Prefix of the names of its ports, if it is a node of a split process and is named otherwise
+    /// in the source. Set by [`crate::compose`] and [`crate::expand`] only.
     pub port_prefix: Option<Symbol>,
     /// Kind, as given by `kind=`. The default is the name of the process without the number at its
     /// end.

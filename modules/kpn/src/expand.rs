@@ -8,8 +8,8 @@
 //! instance of the reader. A step beyond the last instance makes no channel. With `wrap=true` it
 //! leads to the first instance, and with `beyond=NULL` to the environment. `at=` selects the
 //! instances of the scopes that contain only one end. The environment is in the scopes around the
-//! declaration of its channel. If one end has no instances, the ports at the other end are joined to
-//! the environment. They have the same form as with instances.
+//! declaration of its channel. If one end has no instances, the ports at the other end are joined
+//! to the environment. They have the same form as with instances.
 //!
 //! At last, the channels at module ports are joined, and the ports vanish.
 //!

@@ -97,8 +97,8 @@ impl Loops {
 }
 
 impl Reading<'_> {
-    /// Computes the instances that a statement with `for=` joins.
-    /// Returns `None`, after a report, if a part of it is malformed or has no value.
+    /// Computes the instances that a statement with `for=` joins. Returns `None`, after a report,
+    /// if a part of it is malformed or has no value.
     pub(super) fn pairs(
         &mut self,
         loops: &Attribute,

@@ -239,15 +239,14 @@ fn crosses_border(ports: &Ports<'_>, channel: &ChannelDecl, diagnostics: &mut Di
                     declared.name(declared.nodes[node].name),
                 );
                 let message = format!("a channel reaches `{node}` in the closed module `{name}`");
-                let error = Diagnostic::error(codes::CLOSED_MODULE, message)
+                let mut error = Diagnostic::error(codes::CLOSED_MODULE, message)
                     .at(channel.span, "it does not end at a module port")
                     .also(of.span, "`closed=true`")
-                    .help("add a node with `port=in` or `port=out` to the cluster, and join it on both sides")
-                    .help("or remove `closed=true`");
-                diagnostics.push(match other.node {
-                    Some(_) => error,
-                    None => error.help("or write the edge of `NULL` inside of the cluster"),
-                });
+                    .help("add a node with `port=in` or `port=out` to the cluster, and join it on both sides");
+                if other.node.is_none() {
+                    error = error.help("or write the edge inside of the cluster");
+                }
+                diagnostics.push(error.help("or remove `closed=true`"));
                 return;
             }
             module = of.parent;

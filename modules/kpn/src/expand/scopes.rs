@@ -100,8 +100,8 @@ impl Scopes {
         self.path(node.and_then(|n| self.of_node[n.index()]))
     }
 
-    /// Returns the scopes around the declaration of a channel, outermost first. Panics if its module
-    /// does not exist.
+    /// Returns the scopes around the declaration of a channel, outermost first. Panics if its
+    /// module does not exist.
     pub(super) fn around(&self, channel: &ChannelDecl) -> &[ScopeId] {
         self.path(channel.within.and_then(|m| self.of_module[m.index()]))
     }

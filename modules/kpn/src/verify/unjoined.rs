@@ -313,7 +313,7 @@ fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<Closin
 /// The modules that stand for included graphs, for the instances of one node.
 struct Included<'n> {
     network: &'n Network,
-    /// Start of the text that contains the node.
+    /// Start of the text that contains the node. `None` if there is only one text.
     base: Option<u32>,
     /// Results for modules, because modules may nest deeply.
     known: FxHashMap<ModuleId, Option<ModuleId>>,
@@ -321,9 +321,11 @@ struct Included<'n> {
 
 impl<'n> Included<'n> {
     fn of(network: &'n Network, node: Span) -> Included<'n> {
+        let several = network.sources.sources().nth(1).is_some();
+        let source = network.sources.source(node).filter(|_| several);
         Included {
             network,
-            base: network.sources.source(node).map(Source::base),
+            base: source.map(Source::base),
             known: FxHashMap::default(),
         }
     }
@@ -331,7 +333,7 @@ impl<'n> Included<'n> {
     /// Returns the innermost module around a process that stands for an included graph, or `None`
     /// if the process is not in one. The position of such a module is in another text.
     fn around(&mut self, process: ProcessId) -> Option<ModuleId> {
-        let network = self.network;
+        let (network, own) = (self.network, self.base?);
         let mut passed = Vec::new();
         let mut next = network.processes[process].module;
         let found = loop {
@@ -344,7 +346,7 @@ impl<'n> Included<'n> {
             passed.push(module);
             let (span, sources) = (network.modules[module].span, &network.sources);
             let base = sources.source(span).map(Source::base);
-            if base.is_some() && base != self.base {
+            if base.is_some_and(|base| base != own) {
                 break Some(module);
             }
             next = network.modules[module].parent;
