@@ -11,6 +11,7 @@ use graphmap_kpn::level::Level;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::{Source, Span};
 use graphmap_kpn::version;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -344,19 +345,32 @@ impl Reader<'_> {
             self.wrong("`sizes` must be a table", value.span(), "", help);
             return;
         };
-        for (name, value) in table {
-            let number = value.get_ref().as_integer();
-            let number = number.and_then(|n| i64::from_str_radix(n.as_str(), n.radix()).ok());
-            let Some(number) = number else {
-                let message = format!("invalid value of the size `{}`", name.get_ref());
-                let help = "use a whole number of 64 bits";
-                self.wrong(message, value.span(), "expected a whole number", help);
-                continue;
-            };
-            let span = self.span(name.span());
-            self.config
-                .sizes
-                .push((name.get_ref().to_string(), number, span));
+        // The key `low.workers` is a table `low` in TOML. `"low.workers"` is the same size.
+        let mut tables = vec![(String::new(), table)];
+        let mut names = BTreeSet::new();
+        while let Some((prefix, table)) = tables.pop() {
+            for (key, value) in table {
+                let name = format!("{prefix}{}", key.get_ref());
+                if let DeValue::Table(inner) = value.get_ref() {
+                    tables.push((format!("{name}."), inner));
+                    continue;
+                }
+                let number = value.get_ref().as_integer();
+                let number = number.and_then(|n| i64::from_str_radix(n.as_str(), n.radix()).ok());
+                let Some(number) = number else {
+                    let message = format!("invalid value of the size `{name}`");
+                    let help = "use a whole number of 64 bits";
+                    self.wrong(message, value.span(), "expected a whole number", help);
+                    continue;
+                };
+                if !names.insert(name.clone()) {
+                    let message = format!("the size `{name}` is set twice");
+                    self.wrong(message, key.span(), "", "remove one of the two lines");
+                    continue;
+                }
+                let span = self.span(key.span());
+                self.config.sizes.push((name, number, span));
+            }
         }
     }
 

@@ -18,7 +18,7 @@ use crate::network::{
     NetworkAttributes, NetworkConstraint, Port, PortId, Process, ProcessId, Terms, TermsId,
 };
 use crate::parts;
-use crate::source::Span;
+use crate::source::{SourceMap, Span};
 use diagnostics::{JoinDiagnostics, both_directions, bundle_missing};
 use ids::Ids;
 use merged::MergedNodes;
@@ -70,6 +70,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         process_of: &merged.process_of,
         names: &mut names,
         port_prefix_of: &merged.port_prefix_of,
+        sources: &sources,
         process_names: &merged.processes,
         diagnostics: JoinDiagnostics::default(),
     };
@@ -255,6 +256,7 @@ struct Joining<'a> {
     process_of: &'a [ProcessId],
     port_prefix_of: &'a FxHashMap<NodeId, String>,
     names: &'a mut Names,
+    sources: &'a SourceMap,
     process_names: &'a Arena<ProcessId, Process>,
     diagnostics: JoinDiagnostics,
 }
@@ -606,6 +608,15 @@ impl Joining<'_> {
             .find(|kind| kind.direction() == end.direction())
     }
 
+    /// Returns the text of a node that the edge of one of the channels joins to itself.
+    fn edge_to_itself(&self, channels: &[EndRef]) -> Option<&str> {
+        let mut texts = (channels.iter()).map(|&end| self.sources.text(self.span(end)));
+        texts.find_map(|text| {
+            let (from, to) = text.split_once("->")?;
+            (from.trim() == to.trim()).then_some(from.trim())
+        })
+    }
+
     /// Returns true if an input has one channel only because its repeated writer has one instance.
     /// Returns false for outputs.
     fn is_lone(&self, end: EndRef) -> bool {
@@ -639,6 +650,13 @@ impl Joining<'_> {
                 let other_end = channels.iter().find_map(|&e| self.extra(e)?.bundle);
                 let diagnostic =
                     bundle_missing(&self.full(process, name), channels.len(), other_end);
+                let diagnostic = match self.edge_to_itself(channels) {
+                    None => diagnostic,
+                    Some(node) => diagnostic.help(format!(
+                        "to join each instance of a repeated `{node}` to the next, write \
+                         `{node} -> {node} [step=1]`, and `at=first` or `at=last` at its other edges"
+                    )),
+                };
                 let (first, second) = (self.span(channels[0]), self.span(channels[1]));
                 self.diagnostics.push(if first == second {
                     diagnostic.at(first, "this edge stands for several channels")

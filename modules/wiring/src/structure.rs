@@ -8,7 +8,7 @@
 //! | grid | each unit to its neighbours in row and column, no other pairs; see below |
 //! | tree | unit `i > 0` to `(i - 1) / arity`, no other pairs; more than two levels |
 //! | chain | `i` to `i + 1`, no other pairs; at least two units |
-//! | farm | no pairs; each unit is joined only to processes whose kind has no other process |
+//! | farm | no pairs; each unit is joined only to processes whose kind has no other process, and each port of these to one unit or to all |
 //!
 //! A grid has `rows * columns` units, and both factors are at least 2. The unit of row `r` and
 //! column `c` is `r * columns + c`.
@@ -28,7 +28,8 @@
 
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::ModuleId;
-use graphmap_kpn::network::Network;
+use graphmap_kpn::network::{Network, PortId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 /// Structure of a network.
@@ -350,21 +351,31 @@ impl Units {
             return None;
         }
         let mut served = vec![false; self.count];
-        for channel in network.channels.ids() {
-            let ends = [network.writer(channel), network.reader(channel)];
+        // The units that each port of another process is joined to.
+        let mut joined: FxHashMap<PortId, FxHashSet<u32>> = FxHashMap::default();
+        for (id, channel) in network.channels.iter() {
+            let ends = [network.writer(id), network.reader(id)];
             let [from, to] = ends.map(|end| self.of[end.index()]);
             if from == to {
                 continue;
             }
-            let (unit, other) = match (from, to) {
-                (NO_UNIT, unit) => (unit, ends[0]),
-                (unit, _) => (unit, ends[1]),
+            let (unit, other, port) = match (from, to) {
+                (NO_UNIT, unit) => (unit, ends[0], channel.from),
+                (unit, _) => (unit, ends[1], channel.to),
             };
             let kind = network.processes[other].kind;
             if network.kinds[kind].members.len() != 1 {
                 return None;
             }
             served[unit as usize] = true;
+            joined.entry(port).or_default().insert(unit);
+        }
+        // With groups of workers, the number of all of them is not the size of a farm.
+        if joined
+            .values()
+            .any(|units| units.len() > 1 && units.len() < self.count)
+        {
+            return None;
         }
         served
             .into_iter()
@@ -476,6 +487,27 @@ mod tests {
             }
         }
         assert_eq!(found(wavefront), ("explicit", None, vec![]));
+    }
+
+    /// Returns a network with two groups of workers, each at ports of its own.
+    fn groups(workers: [usize; 2]) -> Graph {
+        let mut graph = Graph::new("groups");
+        let mut number = 0;
+        for (group, workers) in ["low", "high"].into_iter().zip(workers) {
+            for _ in 0..workers {
+                number += 1;
+                graph.channel(&format!("numbers.{group}"), &format!("worker{number}.in"));
+                graph.channel(&format!("worker{number}.out"), &format!("total.{group}"));
+            }
+        }
+        graph
+    }
+
+    #[test]
+    fn groups_of_workers_are_not_one_farm() {
+        assert_eq!(found(groups([2, 4])), ("explicit", None, vec![]));
+        let one = found(groups([0, 4]));
+        assert_eq!(one, ("farm", Some("worker".to_owned()), vec![4]));
     }
 
     #[test]

@@ -8,11 +8,12 @@ use super::limit::{LIMIT, too_many_channels};
 use crate::arena::{Arena, Id};
 use crate::codes;
 use crate::declared::{
-    ChannelDecl, ChannelExtra, ConstraintTarget, Declared, Direction, EndDecl, ModuleId,
-    ModulePortDecl, NodeId,
+    ChannelDecl, ChannelExtra, ConstraintTarget, Declared, Direction, EndDecl, ModuleDecl,
+    ModuleId, ModulePortDecl, NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::source::Span;
+use crate::network::DEFAULT_CAPACITY;
+use crate::source::{Source, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::num::NonZeroU32;
 
@@ -41,6 +42,15 @@ impl<'d> Ports<'d> {
 
     fn module(&self, port: &ModulePortDecl) -> Option<ModuleId> {
         self.declared.nodes[port.node].module
+    }
+
+    /// Returns the module of a port, if it is an included graph: the port is in another text than
+    /// the node that includes it.
+    fn including(&self, port: &ModulePortDecl) -> Option<&'d ModuleDecl> {
+        let module = &self.declared.modules[self.module(port)?];
+        let base = |span| self.declared.sources.source(span).map(Source::base);
+        let (outer, inner) = (base(module.span)?, base(port.span)?);
+        (outer != inner).then_some(module)
     }
 
     /// Returns true if a node is inside a module. Every node is inside the graph (`None`).
@@ -127,17 +137,76 @@ pub(super) fn check(declared: &Declared, diagnostics: &mut Diagnostics) {
 
 fn unjoined(ports: &Ports<'_>, port: &ModulePortDecl, side: &str) -> Diagnostic {
     let name = ports.name(port);
+    let error = Diagnostic::error(
+        codes::MODULE_PORT_UNJOINED,
+        format!("module port `{name}` is not joined {side} its module"),
+    );
+    let or_null = "or join it to `NULL`, the environment";
+    if side == "outside"
+        && let Some(module) = ports.including(port)
+    {
+        let node = ports.declared.sources.text(module.span);
+        let own = ports.declared.name(port.name);
+        let (edge, default, attribute) = match port.direction {
+            Direction::Input => (format!("... -> {node}"), "in", "dst"),
+            Direction::Output => (format!("{node} -> ..."), "out", "src"),
+        };
+        let named = match own == default {
+            true => String::new(),
+            false => format!(" [{attribute}={own}]"),
+        };
+        let error = error
+            .at(module.span, "no edge at this node joins it")
+            .also(port.span, "the port")
+            .help(format!("add an edge `{edge}{named}`"))
+            .help(or_null);
+        return repeated(ports, port, node, error);
+    }
     let (from, to) = match (port.direction, side) {
         (Direction::Input, "inside") | (Direction::Output, "outside") => (name, "..."),
         _ => ("...", name),
     };
-    Diagnostic::error(
-        codes::MODULE_PORT_UNJOINED,
-        format!("module port `{name}` is not joined {side} its module"),
-    )
-    .at(port.span, "")
-    .help(format!("add an edge `{from} -> {to}` {side} the cluster"))
-    .help("or join it to `NULL`, the environment")
+    let error = error
+        .at(port.span, "")
+        .help(format!("add an edge `{from} -> {to}` {side} the cluster"))
+        .help(or_null);
+    match side {
+        "outside" => repeated(ports, port, name, error),
+        _ => error,
+    }
+}
+
+/// Returns the diagnostic. Adds how instances are joined, if the module of the port is repeated and
+/// another node outside of it has the name of an instance, such as `S1` or `S[1]`. `node` is the
+/// text that edges to the port have.
+fn repeated(ports: &Ports<'_>, port: &ModulePortDecl, node: &str, error: Diagnostic) -> Diagnostic {
+    let declared = ports.declared;
+    let Some(module) = ports.module(port).map(|module| &declared.modules[module]) else {
+        return error;
+    };
+    let base = node.trim_matches('"');
+    let is_instance = |name: &str| {
+        let number = name.strip_prefix(base).unwrap_or("");
+        let number = number.trim_matches(['[', ']', '_']);
+        !number.is_empty() && number.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    let mut others = declared.nodes.values();
+    let other = others
+        .find(|other| other.module == module.parent && is_instance(declared.name(other.name)));
+    match other {
+        Some(other) if module.replicas.is_some() => error
+            .also(
+                other.span,
+                format!("this is another process, not an instance of `{node}`"),
+            )
+            .help(format!(
+                "to join an instance, add `at=` to an edge at `{node}`: `at=1`, `at=first`, `at=last`"
+            ))
+            .help(format!(
+                "to join each instance to the next, write `{node} -> {node} [step=1]`"
+            )),
+        _ => error,
+    }
 }
 
 /// Reports a channel between a port and a node on the wrong side of it. `inside` is the side of the
@@ -482,7 +551,8 @@ impl Joining<'_> {
                     format!("module port `{name}` is not joined {side} its module"),
                 )
                 .at(span, "")
-                .help("join the same instances on both sides, or the others to `NULL`"),
+                .help("join the same instances on both sides, or the others to `NULL`")
+                .help("`at=` selects instances, and `step=1` joins each instance to the next"),
             );
         }
     }
@@ -508,8 +578,13 @@ impl Joining<'_> {
             (states || ends[i].initial > 0).then_some(ends[i].initial)
         });
         one_of("type", first.ty.zip(second.ty).is_some_and(|(a, b)| a != b));
-        let capacity = first.capacity.zip(second.capacity);
-        one_of("capacity", capacity.is_some_and(|(a, b)| a != b));
+        // The library has the default capacity for a size, so that it contradicts no other.
+        let capacity = ends.map(|end| {
+            let of_default = |capacity: &NonZeroU32| capacity.get() == DEFAULT_CAPACITY;
+            end.capacity.filter(|capacity| !of_default(capacity))
+        });
+        let of_capacity = capacity[0].zip(capacity[1]);
+        one_of("capacity", of_capacity.is_some_and(|(a, b)| a != b));
         let of_initial = initial[0].zip(initial[1]);
         one_of("initial", of_initial.is_some_and(|(a, b)| a != b));
         let of_traffic = traffic[0].zip(traffic[1]);
@@ -532,18 +607,24 @@ impl Joining<'_> {
             && self.reported.insert((first.span, second.span))
         {
             let message = format!("`{what}=` differs on the two sides of a module port");
-            self.diagnostics.push(
-                Diagnostic::error(codes::PORT_SIDES_DIFFER, message)
-                    .at(second.span, "one side")
-                    .also(first.span, "the other side")
-                    .help(format!("remove `{what}=` on one of the two edges")),
-            );
+            let error = Diagnostic::error(codes::PORT_SIDES_DIFFER, message)
+                .at(second.span, "one side")
+                .also(first.span, "the other side");
+            let sources = &self.declared.sources;
+            let base = |span| sources.source(span).map(Source::base);
+            self.diagnostics.push(match base(first.span) == base(second.span) {
+                true => error.help(format!("remove `{what}=` on one of the two edges")),
+                // An edge of a graph may have the attribute from a graph that it includes.
+                false => error
+                    .help(format!("use the same value of `{what}=` in both graphs"))
+                    .help("if it is a size of an included graph, set the size at both nodes, or with `-D`"),
+            });
         }
         ChannelDecl {
             from: first.from,
             to: second.to,
             ty: first.ty.or(second.ty),
-            capacity: first.capacity.or(second.capacity),
+            capacity: capacity[0].or(capacity[1]),
             initial: initial[0].or(initial[1]).unwrap_or(0),
             extra,
             traffic: traffic[0].or(traffic[1]).unwrap_or(1.0),

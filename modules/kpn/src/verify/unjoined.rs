@@ -65,6 +65,11 @@ pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Di
     }
     let mut searches = SEARCHES;
     for (of_kind, more) in lacks.into_values() {
+        let (of_graphs, of_kind): (Vec<Lack<'_>>, Vec<Lack<'_>>) =
+            (of_kind.into_iter()).partition(|lack| is_of_two_graphs(network, lack));
+        if let Some(first) = of_graphs.first() {
+            diagnostics.push(kind_of_two_graphs(network, first, of_graphs.len() - 1));
+        }
         for (i, lack) in of_kind.iter().enumerate() {
             let note = (more > 0 && i + 1 == of_kind.len()).then(|| {
                 let name = network.name(lack.kind.name);
@@ -72,6 +77,44 @@ pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Di
             });
             port_missing(network, lack, note, &mut searches, diagnostics);
         }
+    }
+}
+
+/// Returns true if a port is in one graph, and all processes that lack it are in other ones.
+fn is_of_two_graphs(network: &Network, lack: &Lack<'_>) -> bool {
+    let graph = |process: ProcessId| {
+        let source = network.sources.source(network.processes[process].span);
+        source.map(Source::base)
+    };
+    let has = graph(network.ports[lack.example].process);
+    has.is_some()
+        && (lack.lacking.iter()).all(|&other| graph(other).is_some_and(|g| Some(g) != has))
+}
+
+/// Returns the diagnostic for a kind that two graphs use with different ports, of which one
+/// includes the other, or both are included. `more` is the number of further ports that differ.
+fn kind_of_two_graphs(network: &Network, lack: &Lack<'_>, more: usize) -> Diagnostic {
+    let kind = network.name(lack.kind.name);
+    let port = network.name(lack.port.name);
+    let lacking = lack.lacking[0];
+    let example = network.process_name(network.ports[lack.example].process);
+    let message = format!(
+        "`{}` has no port `{port}`, but `{example}` of another graph, which is of the same kind \
+         `{kind}`, has it",
+        network.process_name(lacking)
+    );
+    let error = Diagnostic::error(codes::PORT_MISSING, message)
+        .at(network.processes[lacking].span, "no edge joins the port")
+        .also(lack.port.span, format!("`{example}` has it"))
+        .help(format!(
+            "if they run different functions, rename the kind where a graph is included: \
+             `kinds=\"{kind}=...\"` at the node with `use=`"
+        ))
+        .help("otherwise give the processes of both graphs the same ports");
+    match more {
+        0 => error,
+        1 => error.with_note("not shown: 1 more port in which they differ"),
+        more => error.with_note(format!("not shown: {more} more ports in which they differ")),
     }
 }
 
