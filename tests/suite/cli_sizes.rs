@@ -94,6 +94,11 @@ fn a_project_sets_sizes_and_folders() {
     for (text, message) in [
         ("sizes = 3\n", "`sizes` must be a table"),
         ("[sizes]\nn = \"3\"\n", "invalid value of the size `n`"),
+        ("[sizes]\na.n = \"3\"\n", "invalid value of the size `a.n`"),
+        (
+            "[sizes]\na.n = 3\n\"a.n\" = 4\n",
+            "the size `a.n` is set twice",
+        ),
     ] {
         let test = Test::new()
             .file("farm.dot", FARM)
@@ -102,6 +107,142 @@ fn a_project_sets_sizes_and_folders() {
             .run()
             .status(1)
             .stderr_has(message);
+    }
+}
+
+/// A graph with a module of one worker.
+const ONE: &str =
+    "digraph one {\n    in [port=in];\n    out [port=out];\n    in -> worker -> out;\n}\n";
+
+#[test]
+fn a_project_sets_sizes_of_included_graphs() {
+    for key in [
+        "a.b.workers = 3",
+        "\"a.b.workers\" = 3",
+        "[sizes.a]\nb.workers = 3",
+    ] {
+        Test::new()
+            .file("main.dot", "digraph { x -> a -> y; a [use=\"mid.dot\"]; }")
+            .file(
+                "mid.dot",
+                "digraph m { in [port=in]; out [port=out]; in -> b -> out; b [use=farm]; }",
+            )
+            .file("graphmap.toml", format!("[sizes]\n{key}\n"))
+            .args("check main.dot")
+            .run()
+            .status(0)
+            .stderr_has("main.dot: 5 processes of 3 kinds, 6 channels\n");
+    }
+}
+
+#[test]
+fn edges_to_instances_of_an_included_graph_are_advised() {
+    let chain = |edges: &str| {
+        let text = format!("digraph {{\n    S [use=\"one.dot\", replicas=3];\n    {edges}\n}}\n");
+        Test::new()
+            .file("one.dot", ONE)
+            .file("main.dot", text)
+            .args("check main.dot")
+    };
+    chain("a -> S1; S1 -> S2; S -> b;")
+        .run()
+        .status(1)
+        .stderr_is(
+            "error[G0234]: module port `S.in` is not joined outside its module\n \
+         --> main.dot:2:5\n  |\n\
+         2 |     S [use=\"one.dot\", replicas=3];\n  |     ^ no edge at this node joins it\n\
+         3 |     a -> S1; S1 -> S2; S -> b;\n  |          -- this is another process, not an \
+         instance of `S`\n  |\n ::: one.dot:2:9\n  |\n\
+         2 |     in [port=in];\n  |         ------- the port\n  |\n  \
+         = help: add an edge `... -> S`\n  \
+         = help: or join it to `NULL`, the environment\n  \
+         = help: an edge at `S` selects instances: `at=1`, `at=first`, `at=last`\n  \
+         = help: an edge `S -> S [step=1]` joins each instance to the next\n\n\
+         graphmap: 1 error\n",
+        );
+    chain("a -> S [at=first]; S -> b [at=last];")
+        .run()
+        .status(1)
+        .stderr_has(
+            "= help: `at=` selects instances, and `step=1` joins each instance to the next\n",
+        );
+    chain("a -> S; S -> S; S -> b;").run().status(1).stderr_has(
+        "= help: to join each instance of a repeated `S` to the next, write `S -> S [step=1]`, \
+         and `at=first` or `at=last` at its other edges\n",
+    );
+    chain("S -> S;")
+        .run()
+        .status(0)
+        .stderr_has("= help: or write `S -> S [step=1]` to join each instance to the next\n");
+    chain("a -> S [at=first]; S -> S [step=1]; S -> b [at=last];")
+        .run()
+        .status(0)
+        .stderr_is("main.dot: 5 processes of 3 kinds, 4 channels\n");
+}
+
+#[test]
+fn a_kind_of_two_graphs_is_one_diagnostic() {
+    let text =
+        "digraph {\n    a -> S -> b; S [use=\"one.dot\"];\n    c -> F -> d; F [use=farm];\n}\n";
+    let test = |text: &str| {
+        Test::new()
+            .file("one.dot", ONE)
+            .file("main.dot", text)
+            .args("check main.dot --allow G0314")
+    };
+    test(text).run().status(1).stderr_is(
+        "error[G0310]: `F.worker1` has no port `in`, but `S.worker` of another graph, which is of \
+         the same kind `worker`, has it\n --> library:farm.dot:7:5\n  |\n\
+         7 |     worker [replicas=\"workers + 0/workers\"];\n  |     ^^^^^^ no edge joins the port\n  \
+         |\n ::: main.dot:2:5\n  |\n\
+         2 |     a -> S -> b; S [use=\"one.dot\"];\n  |     ------ `S.worker` has it\n  |\n  \
+         = note: not shown: 3 more ports in which they differ\n  \
+         = help: if they run different functions, rename the kind where a graph is included: \
+         `kinds=\"worker=...\"` at the node with `use=`\n  \
+         = help: otherwise give the processes of both graphs the same ports\n\n\
+         graphmap: 1 error\n",
+    );
+    test(&text.replace("use=farm", "use=farm, kinds=\"worker=other\""))
+        .run()
+        .status(0);
+}
+
+#[test]
+fn default_capacities_do_not_contradict() {
+    let test = |sizes: &str| {
+        Test::new()
+            .file(
+                "main.dot",
+                "digraph { a -> F -> P -> b; F [use=farm]; P [use=pipeline]; }\n",
+            )
+            .args(&format!("expand main.dot {sizes}"))
+    };
+    test("-D F.capacity=10")
+        .run()
+        .status(0)
+        .stdout_has("\"F.worker1\" -> \"P.stage1\" [src=results capacity=10 bundle=select];")
+        .stdout_has("\"P.stage1\" -> \"P.stage2\";");
+    test("-D F.capacity=10 -D P.capacity=3")
+        .run()
+        .status(1)
+        .stderr_has("error[G0236]: `capacity=` differs on the two sides of a module port\n")
+        .stderr_has("= help: use the same value of `capacity=` in both graphs\n");
+}
+
+#[test]
+fn networks_of_the_library_need_a_process() {
+    for (name, size) in [("farm", "workers"), ("pipeline", "stages")] {
+        Test::new()
+            .file(
+                "main.dot",
+                format!("digraph {{ a -> X -> b; X [use={name}]; }}\n"),
+            )
+            .args(&format!("check main.dot -D X.{size}=0"))
+            .run()
+            .status(1)
+            .stderr_has(&format!("error[G0230]: `{size} + 0/{size}` has no value\n"))
+            .stderr_has("division by zero")
+            .stderr_has("graphmap: 1 error\n");
     }
 }
 

@@ -608,15 +608,6 @@ impl Joining<'_> {
             .find(|kind| kind.direction() == end.direction())
     }
 
-    /// Returns the text of a node that the edge of one of the channels joins to itself.
-    fn edge_to_itself(&self, channels: &[EndRef]) -> Option<&str> {
-        let mut texts = (channels.iter()).map(|&end| self.sources.text(self.span(end)));
-        texts.find_map(|text| {
-            let (from, to) = text.split_once("->")?;
-            (from.trim() == to.trim()).then_some(from.trim())
-        })
-    }
-
     /// Returns true if an input has one channel only because its repeated writer has one instance.
     /// Returns false for outputs.
     fn is_lone(&self, end: EndRef) -> bool {
@@ -650,7 +641,9 @@ impl Joining<'_> {
                 let other_end = channels.iter().find_map(|&e| self.extra(e)?.bundle);
                 let diagnostic =
                     bundle_missing(&self.full(process, name), channels.len(), other_end);
-                let diagnostic = match self.edge_to_itself(channels) {
+                let mut nodes =
+                    (channels.iter()).map(|&end| self.sources.edge_to_itself(self.span(end)));
+                let diagnostic = match nodes.find_map(|node| node) {
                     None => diagnostic,
                     Some(node) => diagnostic.help(format!(
                         "to join each instance of a repeated `{node}` to the next, write \

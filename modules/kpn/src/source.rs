@@ -270,6 +270,13 @@ impl SourceMap {
             .unwrap_or("")
     }
 
+    /// Returns the text of the node that an edge joins to itself: `S` for `S -> S`. `span` is the
+    /// position of the edge. Returns `None` for other edges.
+    pub(crate) fn edge_to_itself(&self, span: Span) -> Option<&str> {
+        let (from, to) = self.text(span).split_once("->")?;
+        (from.trim() == to.trim()).then_some(from.trim())
+    }
+
     /// Returns file, line and column where a span starts. Returns `None` for [`Span::NONE`], and if
     /// the map is empty.
     pub fn location(&self, span: Span) -> Option<Location> {

@@ -37,7 +37,7 @@ use crate::codes;
 use crate::declared::{BundleKind, Direction};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::infer::Inferred;
-use crate::network::{Join, KindPort, Network, PortId, Terms, Verified};
+use crate::network::{Join, KindPort, Network, PortId, ProcessId, Terms, Verified};
 use crate::programs;
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -147,6 +147,16 @@ fn come_and_go(network: &Network, diagnostics: &mut Diagnostics) {
     }
 }
 
+/// Returns true if another process is an instance of the same node.
+fn is_repeated(network: &Network, process: ProcessId) -> bool {
+    let members = &network.kinds[network.processes[process].kind].members;
+    let index = members.partition_point(|&member| member < process);
+    let others = [index.wrapping_sub(1), index + 1];
+    let span = network.processes[process].span;
+    let mut others = others.iter().filter_map(|&other| members.get(other));
+    !span.is_none() && others.any(|&other| network.processes[other].span == span)
+}
+
 fn channels(network: &Network, diagnostics: &mut Diagnostics) {
     let mut reported: FxHashMap<(Span, u16), ()> = FxHashMap::default();
     for channel in network.channels.values() {
@@ -158,21 +168,26 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
                 .insert((channel.span, codes::SELF_CHANNEL.0), ())
                 .is_none()
         {
-            diagnostics.push(
-                Diagnostic::warning(
-                    codes::SELF_CHANNEL,
-                    format!(
-                        "a channel joins `{}` to itself",
-                        network.process_name(writer)
-                    ),
-                )
-                .at(channel.span, "")
-                .help("use a local variable instead of the channel")
-                .with_note(
-                    "the process deadlocks if it reads the channel while it is empty or writes it \
-                     while it is full",
+            let warning = Diagnostic::warning(
+                codes::SELF_CHANNEL,
+                format!(
+                    "a channel joins `{}` to itself",
+                    network.process_name(writer)
                 ),
+            )
+            .at(channel.span, "")
+            .help("use a local variable instead of the channel")
+            .with_note(
+                "the process deadlocks if it reads the channel while it is empty or writes it \
+                 while it is full",
             );
+            let node = network.sources.edge_to_itself(channel.span);
+            diagnostics.push(match node.filter(|_| is_repeated(network, writer)) {
+                Some(node) => warning.help(format!(
+                    "or write `{node} -> {node} [step=1]` to join each instance to the next"
+                )),
+                None => warning,
+            });
         }
         let Terms {
             capacity, initial, ..

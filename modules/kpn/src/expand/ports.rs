@@ -145,8 +145,9 @@ fn unjoined(ports: &Ports<'_>, port: &ModulePortDecl, side: &str) -> Diagnostic 
     if side == "outside"
         && let Some(module) = ports.including(port)
     {
-        let node = ports.declared.sources.text(module.span);
-        let own = ports.declared.name(port.name);
+        let declared = ports.declared;
+        let node = declared.sources.text(module.span);
+        let own = declared.name(port.name);
         let (edge, default, attribute) = match port.direction {
             Direction::Input => (format!("... -> {node}"), "in", "dst"),
             Direction::Output => (format!("{node} -> ..."), "out", "src"),
@@ -160,30 +161,25 @@ fn unjoined(ports: &Ports<'_>, port: &ModulePortDecl, side: &str) -> Diagnostic 
             .also(port.span, "the port")
             .help(format!("add an edge `{edge}{named}`"))
             .help(or_null);
-        return repeated(ports, port, node, error);
+        return match module.replicas.is_some() {
+            true => repeated(declared, module, node, error),
+            false => error,
+        };
     }
     let (from, to) = match (port.direction, side) {
         (Direction::Input, "inside") | (Direction::Output, "outside") => (name, "..."),
         _ => ("...", name),
     };
-    let error = error
+    error
         .at(port.span, "")
         .help(format!("add an edge `{from} -> {to}` {side} the cluster"))
-        .help(or_null);
-    match side {
-        "outside" => repeated(ports, port, name, error),
-        _ => error,
-    }
+        .help(or_null)
 }
 
-/// Returns the diagnostic. Adds how instances are joined, if the module of the port is repeated and
-/// another node outside of it has the name of an instance, such as `S1` or `S[1]`. `node` is the
-/// text that edges to the port have.
-fn repeated(ports: &Ports<'_>, port: &ModulePortDecl, node: &str, error: Diagnostic) -> Diagnostic {
-    let declared = ports.declared;
-    let Some(module) = ports.module(port).map(|module| &declared.modules[module]) else {
-        return error;
-    };
+/// Returns the diagnostic. Adds how instances of an included graph are joined, if another node has
+/// the name of an instance, such as `S1` or `S[1]`. `node` is the name of the node that includes the
+/// graph, as written.
+fn repeated(declared: &Declared, module: &ModuleDecl, node: &str, error: Diagnostic) -> Diagnostic {
     let base = node.trim_matches('"');
     let is_instance = |name: &str| {
         let number = name.strip_prefix(base).unwrap_or("");
@@ -194,18 +190,18 @@ fn repeated(ports: &Ports<'_>, port: &ModulePortDecl, node: &str, error: Diagnos
     let other = others
         .find(|other| other.module == module.parent && is_instance(declared.name(other.name)));
     match other {
-        Some(other) if module.replicas.is_some() => error
+        Some(other) => error
             .also(
                 other.span,
                 format!("this is another process, not an instance of `{node}`"),
             )
             .help(format!(
-                "to join an instance, add `at=` to an edge at `{node}`: `at=1`, `at=first`, `at=last`"
+                "an edge at `{node}` selects instances: `at=1`, `at=first`, `at=last`"
             ))
             .help(format!(
-                "to join each instance to the next, write `{node} -> {node} [step=1]`"
+                "an edge `{node} -> {node} [step=1]` joins each instance to the next"
             )),
-        _ => error,
+        None => error,
     }
 }
 
