@@ -14,12 +14,12 @@ use graphmap_runtime as rt;
 // kind "helper": flow_input "tasks" "u64", flow_output "answers" "types::Answer", input "start" "types::Start"
 // kind "clerk": flow_select "answers" "types::Answer"
 
-/// Workers of the farm in the graph.
+/// Workers of the farm (`helper`) in the graph.
 #[deprecated = "call `workers()`: the network that runs may have another size"]
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub const WORKERS: usize = 3;
 
-/// Workers of the farm in the network that runs.
+/// Workers of the farm (`helper`) in the network that runs.
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub fn workers() -> usize {
     rt::size("WORKERS", 3)

@@ -12,12 +12,12 @@ use graphmap_runtime as rt;
 // kind "client": output "guess" "u64", input "answer" "types::Answer"
 // kind "server": select "guesses" "u64", switch "answers" "types::Answer"
 
-/// Workers of the farm in the graph.
+/// Workers of the farm (`client`) in the graph.
 #[deprecated = "call `workers()`: the network that runs may have another size"]
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub const WORKERS: usize = 8;
 
-/// Workers of the farm in the network that runs.
+/// Workers of the farm (`client`) in the network that runs.
 #[allow(dead_code, reason = "for use in the functions of processes")]
 pub fn workers() -> usize {
     rt::size("WORKERS", 8)
