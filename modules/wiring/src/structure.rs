@@ -489,14 +489,17 @@ mod tests {
         assert_eq!(found(wavefront), ("explicit", None, vec![]));
     }
 
-    /// Returns a network with two groups of workers, each at ports of its own.
+    /// Returns a network with two groups of workers, each at an input of its own.
     fn groups(workers: [usize; 2]) -> Graph {
         let mut graph = Graph::new("groups");
         let mut number = 0;
         for (group, workers) in ["low", "high"].into_iter().zip(workers) {
             for _ in 0..workers {
                 number += 1;
-                graph.channel(&format!("numbers.{group}"), &format!("worker{number}.in"));
+                graph.channel(
+                    &format!("numbers.to{number}"),
+                    &format!("worker{number}.in"),
+                );
                 graph.channel(&format!("worker{number}.out"), &format!("total.{group}"));
             }
         }
