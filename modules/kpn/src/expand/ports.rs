@@ -12,6 +12,7 @@ use crate::declared::{
     ModuleId, ModulePortDecl, NodeId,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::expression::is_name;
 use crate::network::DEFAULT_CAPACITY;
 use crate::source::{Source, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -154,7 +155,8 @@ fn unjoined(ports: &Ports<'_>, port: &ModulePortDecl, side: &str) -> Diagnostic 
         };
         let named = match own == default {
             true => String::new(),
-            false => format!(" [{attribute}={own}]"),
+            false if is_name(own) => format!(" [{attribute}={own}]"),
+            false => format!(" [{attribute}={own:?}]"),
         };
         let error = error
             .at(module.span, "no edge at this node joins it")
@@ -176,17 +178,21 @@ fn unjoined(ports: &Ports<'_>, port: &ModulePortDecl, side: &str) -> Diagnostic 
         .help(or_null)
 }
 
+/// Number of nodes that are compared with the names of instances.
+const COMPARED: usize = 10_000;
+
 /// Returns the diagnostic. Adds how instances of an included graph are joined, if another node has
 /// the name of an instance, such as `S1` or `S[1]`. `node` is the name of the node that includes the
 /// graph, as written.
 fn repeated(declared: &Declared, module: &ModuleDecl, node: &str, error: Diagnostic) -> Diagnostic {
     let base = node.trim_matches('"');
     let is_instance = |name: &str| {
-        let number = name.strip_prefix(base).unwrap_or("");
-        let number = number.trim_matches(['[', ']', '_']);
-        !number.is_empty() && number.bytes().all(|b| b.is_ascii_alphanumeric())
+        let index = name.strip_prefix(base).unwrap_or("");
+        let in_brackets = index.starts_with('[') && index.ends_with(']');
+        let number = index.strip_prefix('_').unwrap_or(index);
+        in_brackets || !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
     };
-    let mut others = declared.nodes.values();
+    let mut others = declared.nodes.values().take(COMPARED);
     let other = others
         .find(|other| other.module == module.parent && is_instance(declared.name(other.name)));
     match other {

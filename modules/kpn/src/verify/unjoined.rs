@@ -68,7 +68,10 @@ pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Di
         let (of_graphs, of_kind): (Vec<Lack<'_>>, Vec<Lack<'_>>) =
             (of_kind.into_iter()).partition(|lack| is_of_two_graphs(network, lack));
         if let Some(first) = of_graphs.first() {
-            diagnostics.push(kind_of_two_graphs(network, first, of_graphs.len() - 1));
+            // The note on the last lack of the kind counts the ports beyond the limit.
+            let beyond = if of_kind.is_empty() { more } else { 0 };
+            let more = of_graphs.len() - 1 + beyond;
+            diagnostics.push(kind_of_two_graphs(network, first, more));
         }
         for (i, lack) in of_kind.iter().enumerate() {
             let note = (more > 0 && i + 1 == of_kind.len()).then(|| {
