@@ -219,7 +219,7 @@ fn an_included_file_does_not_start_a_front_end() {
             .stderr_has(" --> net.dot:1:18");
     }
     assert!(!test.folder().join("started").exists());
-    // The format of the command is not that of the included files.
+    // `--format` does not apply to included files.
     let script = "#!/bin/sh\necho run >> started\necho '{\"protocol\": 1, \"network\": \
                   {\"graphmap\": 1, \"processes\": [{\"name\": \"a\"}]}}'\n";
     test = test

@@ -284,7 +284,7 @@ fn sizes_of_included_graphs_have_the_names_of_their_nodes() {
     done.status(1).stderr_has("`-D m-1.Q.n=8`");
     let done = main("").args("check main.dot -D m-1.Q.n=3").run();
     done.status(0);
-    // The position is that of the entry.
+    // The error points to the entry.
     let test = main(", sizes=\"k=2\"").args("check main.dot -D m-1.Q.n=3");
     let done = test.run();
     done.status(1)
