@@ -343,12 +343,12 @@ fn our_graphs_are_laid_out() {
 #[test]
 fn n_must_agree_with_the_mapping() {
     let drawing =
-        "digraph g { allow=\"G0614\"; a -> b [type=u8]; b -> c [type=u8]; c -> d [type=u8]; }";
+        "digraph agree { allow=\"G0614\"; a -> b [type=u8]; b -> c [type=u8]; c -> d [type=u8]; }";
     let test = Test::new()
-        .file("g.dot", drawing)
-        .args("new g --from g.dot --quiet");
+        .file("agree.dot", drawing)
+        .args("new agree --from agree.dot --quiet");
     test.run().status(0);
-    let test = test.args("partition g.dot -n 3 -o plan --quiet");
+    let test = test.args("partition agree.dot -n 3 -o plan --quiet");
     test.run().status(0);
     // Binds to cores of this host, as `--hosts local` does.
     let plan = test.read("plan/mapping.json");
@@ -356,7 +356,7 @@ fn n_must_agree_with_the_mapping() {
     let mut test = test.file("m3.json", plan);
     for (asked, link) in [(4, "--link shm"), (2, ""), (4, "--link threads")] {
         test = test.args(&format!(
-            "run g.dot --dev -n {asked} --mapping m3.json {link}"
+            "run agree.dot --dev -n {asked} --mapping m3.json {link}"
         ));
         test.run()
             .status(2)
@@ -370,14 +370,14 @@ fn n_must_agree_with_the_mapping() {
     }
     // An equal number is accepted. With a mapping, the environment variable has no effect.
     let program = "pub async fn a(_: crate::wiring::A) { println!(\"{}\", std::env::var(\"GRAPHMAP_OS_PROCESSES\").unwrap()); }\n";
-    test = test.file("g/src/processes/a.rs", program);
-    test = test.args("run g.dot --dev -n 3 --mapping m3.json --link shm --no-pin");
+    test = test.file("agree/src/processes/a.rs", program);
+    test = test.args("run agree.dot --dev -n 3 --mapping m3.json --link shm --no-pin");
     test.run()
         .status(0)
         .stdout_is("3\n")
-        .stderr_is("graphmap: building g\n");
+        .stderr_is("graphmap: building agree\n");
     test = test
-        .args("run g.dot --dev --mapping m3.json --link shm")
+        .args("run agree.dot --dev --mapping m3.json --link shm")
         .env("GRAPHMAP_OS_PROCESSES", "7");
     test.run().status(0).stdout_is("3\n").stderr_is("");
     // The last OS process may be empty.
