@@ -142,8 +142,9 @@ pub struct ListedPairs {
     pub first: u32,
     /// Number of pairs.
     pub count: u32,
-    /// True if several writers may be joined to one reader, also if there is only one pair.
-    pub several_writers: bool,
+    /// True if several writers may be joined to one reader, also if there is only one pair. `None`
+    /// stands for true if the reader is not repeated.
+    pub several_writers: Option<bool>,
 }
 
 /// A node: a process, or a part of a split process.

@@ -417,7 +417,9 @@ impl<'a> Expansion<'a> {
         list: ListedPairs,
         listed: &Listed<'_>,
     ) {
-        extra.lone = list.several_writers || listed.has_one_reader();
+        extra.lone = list
+            .several_writers
+            .unwrap_or_else(|| listed.has_one_reader());
         // A channel of the environment closes no port of another process.
         let inside = channel.from.node.is_some() && channel.to.node.is_some();
         extra.vacant = inside && listed.count() == 0;

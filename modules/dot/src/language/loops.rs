@@ -166,7 +166,7 @@ impl Reading<'_> {
         Some(ListedPairs {
             first: first as u32,
             count: (self.out.pairs.len() - first) as u32,
-            several_writers,
+            several_writers: several_writers.then_some(true),
         })
     }
 

@@ -1,0 +1,24 @@
+//! Codes of the diagnostics of this front end: `G09xx`.
+
+use graphmap_kpn::diagnostic::Code;
+
+/// A token that the notation does not allow at its position.
+pub const UNEXPECTED: Code = Code(901);
+/// A character that has no meaning in the notation, or a string without its closing quote.
+pub const BAD_TOKEN: Code = Code(902);
+/// A name that nothing defines.
+pub const UNDEFINED: Code = Code(903);
+/// A name with two definitions in one scope.
+pub const DEFINED_TWICE: Code = Code(904);
+/// Compositions that contain each other.
+pub const CIRCULAR: Code = Code(905);
+/// A link to a port in the wrong direction, or to a port of several processes without an index.
+pub const BAD_LINK: Code = Code(906);
+/// An index outside of the multiplicity, or a multiplicity that is not a number from 0.
+pub const OUT_OF_RANGE: Code = Code(907);
+/// A structure without the values that it needs.
+pub const NOT_INITIALIZED: Code = Code(908);
+/// A file that is included and cannot be read.
+pub const NOT_INCLUDED: Code = Code(909);
+/// A file without a composition that can be instantiated.
+pub const NOTHING_TO_RUN: Code = Code(910);

@@ -1,0 +1,89 @@
+//! The notation of (CM)2PI: a process network in four specifications.
+//!
+//! A *structure* declares processes with their ports, and compositions of processes. An
+//! *initialization* gives values to its variables, *containers* say which processes an OS process
+//! may hold, and a *function mapping* names the function of each process. The notation is that of
+//! R. K. S. Chung, "(CM)2PI: Compose-Map-Configure MPI", MSc thesis, University of British
+//! Columbia, 2014, appendix A.
+//!
+//! [`read`] parses a file and the files that it includes (`parser`), computes the values of the
+//! variables (`architecture`), finds the channels between the ports of processes (`flatten`), and
+//! declares modules, processes and channels (`declare`).
+
+mod architecture;
+pub mod codes;
+mod declare;
+mod flatten;
+mod lexer;
+mod parser;
+mod syntax;
+
+use architecture::Architecture;
+use graphmap_kpn::declared::Declared;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::sizes::Given;
+use graphmap_kpn::source::{Source, SourceMap, Span};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Reads an included file: the path after `include` and its position. Returns `None` if the file
+/// was read before.
+pub type Include<'a> =
+    &'a mut dyn FnMut(&str, Span, &mut SourceMap) -> Result<Option<Arc<Source>>, Box<Diagnostic>>;
+
+/// Returns the declarations in a file and in the files that it includes. The values in `given`
+/// replace values of variables.
+///
+/// # Errors
+/// Returns all errors in the texts.
+pub fn read(
+    source: &Arc<Source>,
+    given: &Given,
+    include: Include<'_>,
+    sources: &mut SourceMap,
+) -> Result<(Declared, Diagnostics), Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let mut files = Vec::new();
+    let mut next = vec![Arc::clone(source)];
+    while let Some(source) = next.pop() {
+        let tokens = lexer::tokens(&source, &mut diagnostics);
+        let file = parser::parse(&source, &tokens, &mut diagnostics);
+        for path in &file.includes {
+            match include(&path.text, path.span, sources) {
+                Ok(included) => next.extend(included),
+                Err(error) => diagnostics.push(*error),
+            }
+        }
+        files.push(file);
+    }
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    let wild = FxHashMap::default();
+    let mut architecture = Architecture::of(&files, sources, given, &wild, &mut diagnostics);
+    let flats = flatten::flatten(&mut architecture, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    if architecture
+        .compositions
+        .iter()
+        .all(|of| of.declaration.is_intermediate)
+    {
+        let end = Span::new(source.base(), source.base());
+        diagnostics.push(
+            Diagnostic::error(codes::NOTHING_TO_RUN, "no composition is instantiated")
+                .at(end, "")
+                .help("compose the processes in a composition that begins with `||`"),
+        );
+        return Err(diagnostics);
+    }
+    let mut declared = declare::declare(&architecture, &flats, &files, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    declared.name = architecture.structures[0].name.text.clone();
+    declared.sizes = architecture.into_names();
+    declared.sources = sources.clone();
+    Ok((declared, diagnostics))
+}
