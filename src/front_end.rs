@@ -1,6 +1,7 @@
 //! Front ends, which read graph files.
 
 use crate::codes;
+use crate::include::ReadOptions;
 use graphmap_dot::decode::{Encoding, decode};
 use graphmap_dot::language::{load_picture, load_with};
 use graphmap_exchange::{Load, graphml, node_link};
@@ -29,8 +30,9 @@ pub trait FrontEnd {
     }
 
     /// Returns the declarations in the text of a file. Diagnostics call it `name`. The values in
-    /// `sizes` replace sizes of the graph. A language without sizes ignores them. Included graphs
-    /// are declared, not read ([`Declared::includes`]).
+    /// `options.sizes` replace sizes of the graph. A language without sizes ignores them. Graphs
+    /// that a node stands for are declared, not read ([`Declared::includes`]). Other included files
+    /// are searched in `options.folders`.
     ///
     /// The text must be added to `sources`, also if it contains errors, so that diagnostics can
     /// refer to positions in it.
@@ -41,7 +43,7 @@ pub trait FrontEnd {
         &self,
         name: &str,
         bytes: Vec<u8>,
-        sizes: &Given,
+        options: &ReadOptions,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics>;
 
@@ -54,10 +56,10 @@ pub trait FrontEnd {
         &self,
         name: &str,
         bytes: Vec<u8>,
-        sizes: &Given,
+        options: &ReadOptions,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
-        self.read(name, bytes, sizes, sources)
+        self.read(name, bytes, options, sources)
     }
 
     /// Returns the text in its canonical layout, or `None` if the language has no canonical layout.
@@ -104,11 +106,11 @@ impl FrontEnd for Dot {
         &self,
         name: &str,
         bytes: Vec<u8>,
-        sizes: &Given,
+        options: &ReadOptions,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let mut diagnostics = Diagnostics::new();
-        match load_with(sizes, sources, name, bytes, &mut diagnostics) {
+        match load_with(&options.sizes, sources, name, bytes, &mut diagnostics) {
             Some(declared) => Ok((declared, diagnostics)),
             None => Err(diagnostics),
         }
@@ -118,11 +120,11 @@ impl FrontEnd for Dot {
         &self,
         name: &str,
         bytes: Vec<u8>,
-        sizes: &Given,
+        options: &ReadOptions,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let mut diagnostics = Diagnostics::new();
-        match load_picture(sizes, sources, name, bytes, &mut diagnostics) {
+        match load_picture(&options.sizes, sources, name, bytes, &mut diagnostics) {
             Some(declared) => Ok((declared, diagnostics)),
             None => Err(diagnostics),
         }
@@ -177,12 +179,12 @@ impl FrontEnd for Json {
         &self,
         name: &str,
         bytes: Vec<u8>,
-        sizes: &Given,
+        options: &ReadOptions,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let source = text(name, bytes, sources)?;
         if node_link::is_node_link(source.text()) {
-            return node_link::read(&source, sources, sizes, load_with);
+            return node_link::read(&source, sources, &options.sizes, load_with);
         }
         let mut declared = json::read(source.text(), &source, sources, json::Positions::Here)?;
         if declared.name.is_empty() {
@@ -236,22 +238,22 @@ impl FrontEnd for Exchanged {
         &self,
         name: &str,
         bytes: Vec<u8>,
-        sizes: &Given,
+        options: &ReadOptions,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let source = text(name, bytes, sources)?;
-        (self.read)(&source, sources, sizes, load_with)
+        (self.read)(&source, sources, &options.sizes, load_with)
     }
 
     fn read_picture(
         &self,
         name: &str,
         bytes: Vec<u8>,
-        sizes: &Given,
+        options: &ReadOptions,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let source = text(name, bytes, sources)?;
-        (self.read)(&source, sources, sizes, load_picture)
+        (self.read)(&source, sources, &options.sizes, load_picture)
     }
 }
 

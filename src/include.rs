@@ -63,9 +63,13 @@ pub(crate) fn read(
     for (name, value) in options.sizes.iter() {
         sizes.set(name, value);
     }
+    let own = ReadOptions {
+        sizes: sizes.clone(),
+        ..options.clone()
+    };
     let (declared, mut diagnostics) = match picture {
-        true => front_end.read_picture(name, bytes, &sizes, sources)?,
-        false => front_end.read(name, bytes, &sizes, sources)?,
+        true => front_end.read_picture(name, bytes, &own, sources)?,
+        false => front_end.read(name, bytes, &own, sources)?,
     };
     let mut reader = Reader {
         registry,
@@ -175,6 +179,14 @@ impl Reader<'_> {
         }
     }
 
+    fn options(&self, request: &Request<'_>) -> ReadOptions {
+        ReadOptions {
+            sizes: request.sizes.clone(),
+            folders: self.folders.to_vec(),
+            ..ReadOptions::default()
+        }
+    }
+
     fn of_library(
         &mut self,
         request: &Request<'_>,
@@ -197,7 +209,7 @@ impl Reader<'_> {
         let path = format!("{}{name}.dot", library_networks::PREFIX);
         let front_end = crate::front_end::Dot;
         let bytes = text.as_bytes().to_vec();
-        let (declared, found) = front_end.read(&path, bytes, request.sizes, self.sources)?;
+        let (declared, found) = front_end.read(&path, bytes, &self.options(request), self.sources)?;
         let identity = path.clone();
         let origin = Origin { path, identity };
         Ok((Included { origin, declared }, found))
@@ -205,7 +217,9 @@ impl Reader<'_> {
 
     fn of_file(&mut self, request: &Request<'_>) -> Result<(Included, Diagnostics), Diagnostics> {
         let at = |error: Diagnostic| Diagnostics::from(error.at(request.span, ""));
-        let path = self.find(request).map_err(|error| at(*error))?;
+        let folders = self.folders.iter().map(PathBuf::as_path);
+        let folders = std::iter::once(folder_of(request.from)).chain(folders);
+        let path = find(request.file, folders).map_err(|error| at(*error))?;
         let name = path.display().to_string();
         let Some(front_end) = self.registry.front_end_of(&path) else {
             let message = format!("unknown format of the included file `{name}`");
@@ -213,32 +227,35 @@ impl Reader<'_> {
         };
         let bytes = input::bytes(&path, Limit::NETWORK)
             .map_err(|why| at(codes::cannot_read(&name, &why)))?;
-        let (declared, found) = front_end.read(&name, bytes, request.sizes, self.sources)?;
+        let (declared, found) = front_end.read(&name, bytes, &self.options(request), self.sources)?;
         let origin = origin(&path);
         Ok((Included { origin, declared }, found))
     }
+}
 
-    /// Returns the path of an included file: in the folder of the file that includes it, or in the
-    /// first of the other folders that has it.
-    fn find(&self, request: &Request<'_>) -> Result<PathBuf, Box<Diagnostic>> {
-        let file = Path::new(request.file);
-        let own = Path::new(request.from).parent().unwrap_or(Path::new(""));
-        let folders = std::iter::once(own).chain(self.folders.iter().map(PathBuf::as_path));
-        let mut paths = folders.map(|folder| folder.join(file));
-        if let Some(found) = paths.clone().find(|path| path.exists()) {
-            return Ok(found);
-        }
-        let first = paths.next().unwrap_or_default();
-        let message = format!("the included file `{}` does not exist", first.display());
-        let mut error = Diagnostic::error(NOT_INCLUDED, message);
-        let others: Vec<String> = (self.folders.iter())
-            .map(|folder| format!("`{}`", folder.display()))
-            .collect();
-        if !others.is_empty() {
-            error = error.with_note(format!("nor in {}", others.join(", ")));
-        }
-        Err(Box::new(error.help("name a folder to search in: `-I DIR`")))
+/// Returns the path of an included file in the first of some folders that has it.
+pub(crate) fn find<'f>(
+    file: &str,
+    folders: impl Iterator<Item = &'f Path>,
+) -> Result<PathBuf, Box<Diagnostic>> {
+    let paths: Vec<PathBuf> = folders.map(|folder| folder.join(file)).collect();
+    if let Some(found) = paths.iter().find(|path| path.exists()) {
+        return Ok(found.clone());
     }
+    let first = paths.first().map_or(Path::new(file), PathBuf::as_path);
+    let message = format!("the included file `{}` does not exist", first.display());
+    let mut error = Diagnostic::error(NOT_INCLUDED, message);
+    let others = paths.iter().skip(1);
+    let others: Vec<String> = others.map(|path| format!("`{}`", path.display())).collect();
+    if !others.is_empty() {
+        error = error.with_note(format!("nor does {}", others.join(", ")));
+    }
+    Err(Box::new(error.help("name a folder to search in: `-I DIR`")))
+}
+
+/// Returns the folder of a file, which is empty for a file in the current folder.
+pub(crate) fn folder_of(file: &str) -> &Path {
+    Path::new(file).parent().unwrap_or(Path::new(""))
 }
 
 /// Returns the origin of a graph in a file. A text without a file is its own origin.

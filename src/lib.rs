@@ -68,6 +68,7 @@ mod builder;
 #[cfg(feature = "cli")]
 mod cli;
 pub mod codes;
+mod cpa;
 mod emitters;
 mod error_pages;
 mod flow;

@@ -50,6 +50,7 @@ impl Registry {
             .front_end(front_end::Json)
             .front_end(front_end::GRAPHML)
             .front_end(front_end::NODE_LINK)
+            .front_end(crate::cpa::Cpa)
             .pass(weights::Weights)
             .emitter(graphmap_view::dot::MappedDot)
             .emitter(graphmap_view::svg::Svg)

@@ -10,6 +10,7 @@ use crate::cli::signals;
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use crate::front_end::FrontEnd;
+use crate::include::ReadOptions;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Emitter;
@@ -18,7 +19,6 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::pass::Pass;
 use graphmap_kpn::pipeline;
-use graphmap_kpn::sizes::Given;
 use graphmap_plugin::{self as plugin, External};
 use graphmap_wiring::ranks_project;
 use std::cell::Cell;
@@ -146,7 +146,8 @@ impl<'t> Session<'t> {
     /// Reports the diagnostics and returns [`Exit::Graph`] if the graph has errors.
     pub(crate) fn verified_text(&mut self, name: &str, text: &str) -> Outcome<Verified> {
         let bytes = text.as_bytes().to_vec();
-        let result = crate::front_end::Dot.read(name, bytes, &Given::default(), &mut self.sources);
+        let result =
+            crate::front_end::Dot.read(name, bytes, &ReadOptions::default(), &mut self.sources);
         let declared = self.take(Exit::Graph, result)?;
         let (network, known) = self.checked(declared)?;
         self.report_all(known);

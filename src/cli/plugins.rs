@@ -2,13 +2,13 @@
 
 use crate::cli::signals::Guard;
 use crate::front_end::{self, FrontEnd};
+use crate::include::ReadOptions;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapper::{MapContext, Mapper, Proposal};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::pass::{Pass, PassContext};
-use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::SourceMap;
 use graphmap_plugin::External;
 use std::collections::BTreeMap;
@@ -108,7 +108,7 @@ impl FrontEnd for Reader {
         name: &str,
         bytes: Vec<u8>,
         // The protocol has no sizes.
-        _: &Given,
+        _: &ReadOptions,
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let source = front_end::text(name, bytes, sources)?;

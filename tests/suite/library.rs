@@ -186,7 +186,7 @@ impl FrontEnd for Lines {
         &self,
         name: &str,
         bytes: Vec<u8>,
-        _: &graphmap::Given,
+        _: &graphmap::ReadOptions,
         sources: &mut graphmap::kpn::source::SourceMap,
     ) -> Result<(graphmap::kpn::declared::Declared, Diagnostics), Diagnostics> {
         let text = String::from_utf8(bytes).unwrap_or_default();

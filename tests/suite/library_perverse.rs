@@ -199,7 +199,7 @@ impl FrontEnd for Odd {
         &self,
         _: &str,
         _: Vec<u8>,
-        _: &graphmap::Given,
+        _: &graphmap::ReadOptions,
         _: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         self.end(Declared::default())

@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// Reads an included file: the path after `include` and its position. Returns `None` if the file
 /// was read before.
 pub type Include<'a> =
-    &'a mut dyn FnMut(&str, Span, &mut SourceMap) -> Result<Option<Arc<Source>>, Box<Diagnostic>>;
+    &'a mut dyn FnMut(&str, Span, &mut SourceMap) -> Result<Option<Arc<Source>>, Diagnostics>;
 
 /// Returns the declarations in a file and in the files that it includes. The values in `given`
 /// replace values of variables.
@@ -51,7 +51,7 @@ pub fn read(
         for path in &file.includes {
             match include(&path.text, path.span, sources) {
                 Ok(included) => next.extend(included),
-                Err(error) => diagnostics.push(*error),
+                Err(errors) => diagnostics.append(errors),
             }
         }
         files.push(file);

@@ -1,7 +1,7 @@
 //! The listings and figures of the thesis on (CM)2PI: processes and channels as its text says.
 
 use graphmap_cpa::read;
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::pipeline::check;
 use graphmap_kpn::sizes::Given;
@@ -31,7 +31,7 @@ fn checked(
             Some(text) => (*text).to_owned(),
             None => fs::read_to_string(folder.join(path)).unwrap(),
         };
-        Ok::<_, Box<Diagnostic>>(Some(sources.add(path, text).unwrap()))
+        Ok(Some(sources.add(path, text).unwrap()))
     };
     let (declared, found) =
         read(&source, &given, &mut include, &mut sources).map_err(|found| errors(&found))?;
