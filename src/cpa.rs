@@ -44,6 +44,16 @@ impl FrontEnd for Cpa {
             |file: &str, at: Span, sources: &mut SourceMap| included.read(file, at, sources);
         graphmap_cpa::read(&source, &options.sizes, &mut include, sources)
     }
+
+    fn format(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sources: &mut SourceMap,
+    ) -> Option<Result<String, Diagnostics>> {
+        let source = text(name, bytes, sources);
+        Some(source.and_then(|source| graphmap_cpa::format(&source)))
+    }
 }
 
 struct Included<'a> {

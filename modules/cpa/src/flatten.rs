@@ -615,11 +615,14 @@ impl<'f> Flattening<'_, 'f> {
                     let text = &index.expr.text;
                     let message = match count {
                         0 => format!("`{}` has no instances", name.text),
-                        _ => format!(
-                            "`{text}` is {value}, but the instances of `{}` are 0 to {}",
-                            name.text,
-                            count - 1
-                        ),
+                        _ => {
+                            let is = match text.parse::<i64>() {
+                                Ok(number) if value == number => "does not exist".to_owned(),
+                                _ => format!("is {value}"),
+                            };
+                            let (name, last) = (&name.text, count - 1);
+                            format!("`{text}` {is}: the instances of `{name}` are 0 to {last}")
+                        }
                     };
                     self.diagnostics.push(
                         Diagnostic::error(codes::OUT_OF_RANGE, message)

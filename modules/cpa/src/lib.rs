@@ -14,13 +14,18 @@ mod architecture;
 pub mod codes;
 mod declare;
 mod flatten;
+mod format;
 mod lexer;
 mod parser;
 mod syntax;
 
+pub use format::format;
+
 use architecture::Architecture;
+use graphmap_kpn::codes::ISOLATED_PROCESS;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::{Source, SourceMap, Span};
 use rustc_hash::FxHashMap;
@@ -84,6 +89,12 @@ pub fn read(
     }
     declared.name = architecture.structures[0].name.text.clone();
     declared.sizes = architecture.into_names();
+    // Ports that no link names may stay unjoined.
+    declared.levels.push(LevelDecl {
+        level: Level::Allow,
+        code: ISOLATED_PROCESS.to_string(),
+        span: Span::NONE,
+    });
     declared.sources = sources.clone();
     Ok((declared, diagnostics))
 }

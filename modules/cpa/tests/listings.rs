@@ -148,3 +148,23 @@ fn two_instances_of_a_structure() {
         (3600, 3599)
     );
 }
+
+#[test]
+fn the_layout_of_a_formatted_text_stays() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/listings");
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let mut text = fs::read_to_string(&path).unwrap();
+        let mut words: Vec<String> = Vec::new();
+        for round in 0..2 {
+            let mut sources = SourceMap::new();
+            let source = sources.add("t.cpa", text.clone()).unwrap();
+            let formatted = graphmap_cpa::format(&source).unwrap();
+            let now = formatted.split_whitespace().collect::<String>();
+            words.push(now);
+            assert!(round == 0 || formatted == text, "{path:?} {formatted}");
+            text = formatted;
+        }
+        assert_eq!(words[0], words[1], "{path:?}");
+    }
+}
