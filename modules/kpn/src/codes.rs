@@ -106,3 +106,5 @@ pub const PROGRAMS_TOGETHER: Code = Code(477);
 
 /// `detail=` of a picture is unknown.
 pub const DETAIL: Code = Code(20);
+/// A container or its boxes are not valid.
+pub const BAD_CONTAINER: Code = Code(464);

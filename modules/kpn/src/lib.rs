@@ -23,6 +23,7 @@ pub mod bundles;
 pub mod c_text;
 pub mod codes;
 pub mod compose;
+pub mod containers;
 pub mod controls;
 pub mod cycles;
 pub mod declared;
