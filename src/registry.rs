@@ -125,7 +125,8 @@ impl Registry {
     pub fn strategies(&self) -> impl Iterator<Item = &Strategy> {
         let engine = graphmap_partition::strategies();
         let engine = engine.map(|strategy| -> &Strategy { strategy });
-        self.strategies.iter().chain(engine)
+        let even = std::iter::once(graphmap_plan::even_strategy());
+        self.strategies.iter().chain(engine).chain(even)
     }
 
     /// Returns the first front end with this name, or `None` if none has it.

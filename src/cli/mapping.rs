@@ -468,6 +468,10 @@ impl Session<'_> {
             Some(_) => args.options(Strategy::default(), watch),
             None => self.search_options(args, watch)?,
         };
+        // Without hosts, there is a slot for each box.
+        let slots = plan::os_processes_of_boxes(&rules).filter(|_| args.hosts.is_none());
+        let own = slots.and_then(|n| Platform::new(vec![Host::new("localhost", n.max(1))]).ok());
+        let platform = own.as_ref().unwrap_or(platform);
         let progress = Progress::start(self, "searching for a mapping", watch, args.time);
         let muffled = talk::Muffled::begin();
         let result = self.timed("map", |_| plan::plan(network, platform, &request));

@@ -40,6 +40,14 @@ pub(crate) struct RuleArgs {
     /// `--migration`: `kind:table=1000`, or `*=mem` for the memory of each process
     #[arg(long = "move", value_name = "WHAT=PRICE", requires = "previous")]
     moving: Vec<String>,
+    /// What an OS process may hold: `node = worker[*], disk[1] / 10` (at most 10 processes); a
+    /// container may contain others
+    #[arg(long, value_name = "NAME=ITEMS")]
+    container: Vec<String>,
+    /// OS processes, each with the limits of a container: `first, node*6`, `for i in 1..8 { node }`.
+    /// They set the number of OS processes
+    #[arg(long, value_name = "BOXES")]
+    boxes: Vec<String>,
     /// File with a rule on each line. A rule is one of these options without `--`: `pin worker* =
     /// node1`
     #[arg(long, value_name = "PATH")]
@@ -58,6 +66,8 @@ impl RuleArgs {
             &self.prefer,
             &self.memory,
             &self.moving,
+            &self.container,
+            &self.boxes,
         ];
         let words = plan::RULES.into_iter().zip(lists);
         words.flat_map(|(word, list)| list.iter().map(move |text| (word, text)))

@@ -36,3 +36,7 @@ pub const NOT_A_MAPPING: Code = Code(512);
 pub const BREAKS_RULE: Code = Code(513);
 /// The answer of a mapper has hosts or cores that do not exist.
 pub const BAD_BINDING: Code = Code(514);
+/// No box may hold a process.
+pub const BOX_MISSING: Code = Code(465);
+/// The number of OS processes is not that of the boxes.
+pub const BOX_COUNT: Code = Code(466);

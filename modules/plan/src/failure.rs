@@ -1,6 +1,7 @@
 //! Reasons why a network cannot be mapped, in terms of the graph.
 
 use crate::codes;
+use crate::even::EVEN;
 use crate::rules::Rules;
 use crate::translate::Numbers;
 use graphmap_kpn::arena::Id;
@@ -61,6 +62,9 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
     if let Some(strategy) = own.iter().find(|s| s.name == name) {
         return Ok(strategy.clone());
     }
+    if name == EVEN {
+        return Ok(crate::even::strategy().clone());
+    }
     let (message, help) = match Strategy::named(name) {
         Ok(strategy) => return Ok(strategy),
         Err(Error::LeftOut { name, feature }) => (
@@ -70,6 +74,7 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
         Err(_) => {
             let mut known: Vec<&str> = own.iter().map(|s| &*s.name).collect();
             known.extend(strategies().map(|s| &*s.name));
+            known.push(EVEN);
             let help = match nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("use one of: {}", known.join(", ")),

@@ -9,11 +9,18 @@
 //! prefer MODULES=TRAFFIC     the same, if it is worth it
 //! memory WHERE=SIZE          what each host, or OS process, can hold
 //! move WHAT=PRICE            what it costs to move these out of a mapping in use
+//! container NAME=ITEMS       what an OS process of this name may hold
+//! boxes BOXES                the OS processes, each with the limits of a container
 //!
 //! WHAT     process {"," process}, each NAME, kind:NAME or module:NAME
 //! WHERE    place {"," place}, each HOST, host:HOST, or N or N-M for OS processes
 //! COUNT    N, N-M, N- (at least) or -M (at most)
 //! PRICE    traffic over distance 1, or `mem`: as much as the process has of it
+//! ITEMS    item {"," item} ["/" NUMBER], each PATH "[" (NUMBER | "*" | "+") "]", or a container
+//! BOXES    box {"," box}, each [PATH ":"] NAME ["*" NUMBER],
+//!          or "for" NAME "in" NUMBER ".." NUMBER "{" [PATH ":"] NAME "}"
+//! PATH     names of modules and a kind, with dots between them
+//! NUMBER   an expression, in which the name of a loop may stand
 //! ```
 //!
 //! `*` in names stands for any characters, `?` for one. Names with other special characters must be
@@ -22,14 +29,25 @@
 
 use crate::codes;
 use crate::pattern::Pattern;
+use graphmap_kpn::containers::{BoxesDecl, Container, Count, Expr, Item, Name};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::size;
+use graphmap_kpn::sizes::Place;
 use graphmap_kpn::source::{Source, Span};
 
 /// First words of rules. Each is also the name of an option of the command.
-pub const RULES: [&str; 8] = [
-    "pin", "together", "apart", "hold", "whole", "prefer", "memory", "move",
+pub const RULES: [&str; 10] = [
+    "pin",
+    "together",
+    "apart",
+    "hold",
+    "whole",
+    "prefer",
+    "memory",
+    "move",
+    "container",
+    "boxes",
 ];
 
 /// A rule and its position.
@@ -52,6 +70,8 @@ pub(crate) enum RuleKind {
     /// Limit in bytes.
     Memory(Vec<OsProcessSet>, u64),
     Move(Vec<Term>, Price),
+    Container(Container),
+    Boxes(Vec<BoxesDecl>),
 }
 
 /// Cost of moving a process over distance 1.
@@ -243,6 +263,12 @@ impl<'a> Reader<'a> {
             "prefer" => "write the rule as `prefer MODULES=TRAFFIC`, such as `farm*=100`",
             "memory" => "write the rule as `memory WHERE=SIZE`, such as `node*=64G`",
             "move" => "write the rule as `move WHAT=PRICE`, such as `kind:table=1000` or `*=mem`",
+            "container" => {
+                "write the rule as `container NAME=ITEMS`, such as `container node = worker[*], disk[1] / 10`"
+            }
+            "boxes" => {
+                "write the rule as `boxes BOXES`, such as `boxes first, node*6` or `boxes for i in 1..8 { node }`"
+            }
             _ => "start the rule with a word such as `pin`",
         };
         let kind = match word {
@@ -258,6 +284,8 @@ impl<'a> Reader<'a> {
             "prefer" => RuleKind::Prefer(self.modules()?, self.equals(Self::traffic)?),
             "memory" => RuleKind::Memory(self.places()?, self.equals(Self::bytes)?),
             "move" => RuleKind::Move(self.terms()?, self.equals(Self::price)?),
+            "container" => RuleKind::Container(self.container()?),
+            "boxes" => RuleKind::Boxes(self.list(Self::boxes)?),
             "" => return Err(self.error_here("")),
             other => {
                 let start = self.at - other.len().min(self.at);
@@ -394,6 +422,148 @@ impl<'a> Reader<'a> {
             literal,
             span: self.span(start),
         })
+    }
+
+    fn container(&mut self) -> Result<Container, BoxedDiagnostic> {
+        let name = self.word()?;
+        if !self.sign('=') {
+            return Err(self.error_here("expected `=`"));
+        }
+        let items = self.list(|reader| {
+            let (prefix, name) = reader.path()?;
+            let count = match reader.sign('[') {
+                true => Some(reader.contents()?),
+                false => None,
+            };
+            Ok(Item {
+                prefix,
+                name,
+                count,
+            })
+        })?;
+        let most = match self.sign('/') {
+            true => Some(self.expression(&[])?),
+            false => None,
+        };
+        Ok(Container { name, items, most })
+    }
+
+    /// Reads a number of processes, and the bracket after it.
+    fn contents(&mut self) -> Result<Count, BoxedDiagnostic> {
+        let count = match () {
+            () if self.sign('*') => Count::Any,
+            () if self.sign('+') => Count::Some,
+            () => Count::Expr(self.expression(&["]"])?),
+        };
+        match self.sign(']') {
+            true => Ok(count),
+            false => Err(self.error_here("expected `]`")),
+        }
+    }
+
+    fn boxes(&mut self) -> Result<BoxesDecl, BoxedDiagnostic> {
+        let start = self.at;
+        let first = self.word()?;
+        if first.text != "for" || self.sign(':') || self.sign('*') || self.sign(',') {
+            self.at = start;
+            return self.boxes_of_one();
+        }
+        let variable = self.word()?;
+        if self.word()?.text != "in" {
+            return Err(self.error_here("expected `in`"));
+        }
+        let first = self.literal("..")?;
+        if !(self.sign('.') && self.sign('.')) {
+            return Err(self.error_here("expected `..`"));
+        }
+        let last = self.literal("{")?;
+        if !self.sign('{') {
+            return Err(self.error_here("expected `{`"));
+        }
+        let boxes = self.boxes_of_one()?;
+        match self.sign('}') {
+            true => Ok(BoxesDecl {
+                range: Some((variable, first, last)),
+                ..boxes
+            }),
+            false => Err(self.error_here("expected `}`")),
+        }
+    }
+
+    fn boxes_of_one(&mut self) -> Result<BoxesDecl, BoxedDiagnostic> {
+        let (mut prefix, mut name) = self.path()?;
+        if self.sign(':') {
+            prefix.push(name);
+            name = self.word()?;
+        }
+        let count = match self.sign('*') {
+            true => Some(self.expression(&[",", "}"])?),
+            false => None,
+        };
+        Ok(BoxesDecl {
+            prefix,
+            name,
+            count,
+            range: None,
+        })
+    }
+
+    /// Reads names with dots between them. Returns the last one separately.
+    fn path(&mut self) -> Result<(Vec<Name>, Name), BoxedDiagnostic> {
+        let mut prefix = Vec::new();
+        let mut name = self.word()?;
+        while self.sign('.') {
+            prefix.push(std::mem::replace(&mut name, self.word()?));
+        }
+        Ok((prefix, name))
+    }
+
+    /// Reads a name of letters, digits, `_` and `-`, or a name in double quotes.
+    fn word(&mut self) -> Result<Name, BoxedDiagnostic> {
+        self.blank();
+        if self.rest().starts_with('"') {
+            let Pattern { text, span, .. } = self.name()?;
+            return Ok(Name { text, span });
+        }
+        let start = self.at;
+        let text = self.take(|c| !(c.is_alphanumeric() || c == '_' || c == '-'));
+        if text.is_empty() {
+            return Err(self.error_here("expected a name"));
+        }
+        Ok(Name {
+            text: text.to_owned(),
+            span: self.span(start),
+        })
+    }
+
+    /// Reads an expression that ends before one of `ends`, or at the end of the text.
+    fn expression(&mut self, ends: &[&str]) -> Result<Expr, BoxedDiagnostic> {
+        self.blank();
+        let start = self.at;
+        let rest = self.rest();
+        let length = ends.iter().filter_map(|end| rest.find(end)).min();
+        let length = length.unwrap_or(rest.len());
+        let text = rest[..length].trim_end();
+        if text.is_empty() {
+            return Err(self.error_here("expected a number"));
+        }
+        self.at += text.len();
+        let span = self.span(start);
+        Ok(Expr {
+            text: text.to_owned(),
+            place: Place {
+                span,
+                inside: Some(span.start),
+            },
+        })
+    }
+
+    /// Reads an expression without names, and returns its value.
+    fn literal(&mut self, end: &str) -> Result<i64, BoxedDiagnostic> {
+        let expr = self.expression(&[end])?;
+        let sizes = graphmap_kpn::sizes::Sizes::default();
+        let value = sizes.evaluate(0, &expr.text, expr.place, &[])?;
+        Ok(value.expect("a graph without sizes has no wrong definitions"))
     }
 
     /// Reads a number (`2`) or a range (`2-4`, `2-` or `-4`), and returns its minimum and maximum,

@@ -9,7 +9,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod bare;
+mod boxes;
 pub mod codes;
+mod even;
 mod failure;
 mod language;
 mod names;
@@ -25,6 +27,8 @@ mod rules;
 mod translate;
 
 pub use bare::{BarePlan, BareRequest, Judged, plan_bare};
+pub use boxes::os_processes as os_processes_of_boxes;
+pub use even::strategy as even_strategy;
 pub use failure::strategy;
 pub use language::{RULES, Rule, rule, rules as read_rules};
 pub use plan::{Other, Plan, check, plan};

@@ -10,6 +10,7 @@ use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 use graphmap_partition::Constraint;
 use graphmap_platform::{Platform, Slot};
+use std::collections::BTreeMap;
 
 /// OS processes on their hosts.
 pub(crate) struct Placement<'a> {
@@ -65,6 +66,17 @@ impl<'a> Placement<'a> {
     /// Returns the slot of a block's OS process. Panics if there is no such block.
     pub(crate) fn slot(&self, block: u32) -> &Slot {
         &self.slots[self.os_process_of[block as usize].index()]
+    }
+
+    /// Returns the speed of each OS process. OS processes on one slot share its speed.
+    pub(crate) fn speeds(&self) -> Vec<f64> {
+        let slot = |slot: &Slot| (slot.host, slot.slot);
+        let mut uses: BTreeMap<_, f64> = BTreeMap::new();
+        for used in &self.slots {
+            *uses.entry(slot(used)).or_default() += 1.0;
+        }
+        let speed = |used: &Slot| used.speed / uses[&slot(used)];
+        self.slots.iter().map(speed).collect()
     }
 
     pub(crate) fn name(&self, block: u32) -> String {

@@ -1,7 +1,9 @@
 //! Maps a verified network onto a platform, and collects the facts that a user needs about the
 //! mapping.
 
+use crate::boxes;
 use crate::codes;
+use crate::even::EVEN;
 use crate::failure::{Reporter, count, of_mapping};
 use crate::placement::Placement;
 use crate::previous::Since;
@@ -12,6 +14,7 @@ use crate::request::{Modules, Request};
 use crate::rules::{Rules, extra_weights};
 use crate::translate::{Numbers, Rounded, Weights, machine, shares as relative};
 use graphmap_kpn::arena::{Arena, Id};
+use graphmap_kpn::containers::Boxes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::mapping::{Binding, Mapped, Mapping, OsProcessId};
 use graphmap_kpn::network::Verified;
@@ -135,7 +138,8 @@ pub struct Other {
 #[must_use]
 pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> Diagnostics {
     let mut found = Diagnostics::new();
-    let (n, _) = os_processes(network, platform, request);
+    let boxes = boxes::of_rules(request.rules, &mut found);
+    let (n, _) = os_processes(network, platform, request, &boxes);
     match numbers(
         network,
         platform,
@@ -144,28 +148,47 @@ pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> 
         &mut found,
     ) {
         Ok((numbers, hosts)) => {
-            Rules::of(&numbers, request, hosts, &mut found);
+            Rules::of(&numbers, request, &boxes, hosts, &mut found);
         }
         Err(wrong) => found.extend(wrong),
     }
     found
 }
 
-/// Returns the number of OS processes, and the warnings about it. The number is that of the
-/// request, or otherwise the number of slots. It is at least 1, but not more than the number of
-/// processes.
+/// Returns the number of OS processes, and the diagnostics about it. The number is that of the
+/// boxes, or of the request, or otherwise the number of slots. It is at least 1, but not more than
+/// the number of processes.
 fn os_processes(
     network: &Verified,
     platform: &Platform,
     request: &Request<'_>,
+    boxes: &[Boxes],
 ) -> (usize, Diagnostics) {
+    let (n, all) = (boxes::count(boxes), network.processes.len());
+    if n > 0 && (request.os_processes.is_some_and(|asked| asked != n) || n > all) {
+        let message = match request.os_processes {
+            Some(asked) if asked != n => {
+                format!("`-n {asked}` contradicts the boxes, which are {n} OS processes")
+            }
+            _ => format!("the boxes are {n} OS processes, but there are only {all} processes"),
+        };
+        let error = Diagnostic::error(codes::BOX_COUNT, message).at(boxes[0].span, "");
+        return (n.min(all), error.help("change the numbers of boxes").into());
+    }
     count(
-        request.os_processes,
+        (n > 0).then_some(n).or(request.os_processes),
         Some(platform.slot_count()),
-        network.processes.len(),
+        all,
         ("OS processes", "processes"),
         "an OS process without a process does nothing",
     )
+}
+
+/// Returns true if the processes of each kind are spread evenly: with the strategy `even`, and with
+/// `auto` if there are boxes.
+pub(crate) fn is_even(request: &Request<'_>, boxes: &[Boxes]) -> bool {
+    let name = &*request.options.strategy.name;
+    request.mapper.is_none() && (name == EVEN || name == "auto" && !boxes.is_empty())
 }
 
 /// Converts network and platform into the numbers of the engine. Also returns the memory limits of
@@ -260,7 +283,19 @@ pub fn plan(
     platform: &Platform,
     request: &Request<'_>,
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
-    let (n, mut found) = os_processes(network, platform, request);
+    let mut found = Diagnostics::new();
+    let boxes = boxes::of_rules(request.rules, &mut found);
+    let (n, warnings) = os_processes(network, platform, request, &boxes);
+    found.extend(warnings);
+    if found.has_errors() {
+        return Err(found);
+    }
+    let mut request = request.clone();
+    if !boxes.is_empty() || is_even(&request, &boxes) {
+        // The numbers of processes are more important than their loads.
+        request.imbalance = MOST_IMBALANCE;
+    }
+    let request = &request;
     let (numbers, hosts) = numbers(
         network,
         platform,
@@ -268,7 +303,7 @@ pub fn plan(
         platform.slots_for(n),
         &mut found,
     )?;
-    let rules = divided_rules(&numbers, request, hosts, &mut found)?;
+    let rules = divided_rules(&numbers, request, &boxes, hosts, &mut found)?;
     if found.has_errors() {
         return Err(found);
     }
@@ -292,7 +327,7 @@ pub fn plan(
     let slots = bindings.slots.clone();
     let mut again = Diagnostics::new();
     let (numbers, hosts) = self::numbers(network, platform, request, slots, &mut again)?;
-    let rules = divided_rules(&numbers, request, hosts, &mut again)?;
+    let rules = divided_rules(&numbers, request, &boxes, hosts, &mut again)?;
     if again.has_errors() {
         found.extend(again.filter_map(|one| on_chosen_hosts(one, proposed.name)));
         return Err(found);
@@ -320,10 +355,11 @@ fn on_chosen_hosts(mut error: Diagnostic, name: &str) -> Option<Diagnostic> {
 fn divided_rules<'a>(
     numbers: &'a Numbers<'a>,
     request: &Request<'_>,
+    boxes: &[Boxes],
     hosts: Vec<(Constraint, Span)>,
     found: &mut Diagnostics,
 ) -> Result<Rules<'a>, Diagnostics> {
-    let mut rules = Rules::of(numbers, request, hosts, found);
+    let mut rules = Rules::of(numbers, request, boxes, hosts, found);
     if !found.has_errors() {
         let previous = request.previous.map(|p| p.previous_blocks(numbers));
         let previous = previous.transpose()?;

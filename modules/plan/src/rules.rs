@@ -1,12 +1,16 @@
 //! Constraints of a mapping. They come from the graph, from the request, and from its rules. Each
 //! has the position where it is written.
 
+use crate::boxes;
+use crate::even;
 use crate::language::{self, NameKind, Price, Rule, RuleKind, Term};
+use crate::plan::is_even;
 use crate::names::{is_called, no_match};
 use crate::pattern::Pattern;
 use crate::request::{Modules, Request};
 use crate::translate::{ExtraWeights, Numbers};
 use graphmap_kpn::arena::Id;
+use graphmap_kpn::containers::Boxes;
 use graphmap_kpn::declared::Constraint as Declared;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::network::{ProcessId, Verified};
@@ -85,6 +89,7 @@ impl<'a> Rules<'a> {
     pub(crate) fn of(
         numbers: &'a Numbers<'a>,
         request: &Request<'_>,
+        boxes: &[Boxes],
         hosts: Vec<(Constraint, Span)>,
         found: &mut Diagnostics,
     ) -> Rules<'a> {
@@ -100,10 +105,45 @@ impl<'a> Rules<'a> {
         for rule in request.rules {
             rules.add(rule, found);
         }
+        let even = is_even(request, boxes);
+        if even || !boxes.is_empty() {
+            rules.of_boxes(boxes, even, found);
+        }
         for (constraint, span) in hosts {
             rules.push(constraint, span);
         }
         rules
+    }
+
+    /// Adds the limits of boxes. If `even`, also adds that each class of processes is spread evenly.
+    fn of_boxes(&mut self, boxes: &[Boxes], even: bool, found: &mut Diagnostics) {
+        let (network, placement) = (self.numbers.network, &self.numbers.placement);
+        let packing = boxes::pack(network, placement, boxes, found);
+        let counts = even.then(|| {
+            let sizes = packing.classes.iter().map(|class| class.vertices.len() as u64);
+            let sizes: Vec<u64> = sizes.collect();
+            even::pack(&sizes, &packing.limits, &placement.speeds())
+        });
+        for (constraint, span) in packing.constraints {
+            self.push(constraint, span);
+        }
+        // Without a packing, the search finds out whether there is a mapping.
+        let counts = counts.flatten().unwrap_or_default();
+        for (class, counts) in packing.classes.iter().zip(counts) {
+            let mut of_count: BTreeMap<u64, Vec<Vec<u32>>> = BTreeMap::new();
+            for (o, count) in counts.into_iter().enumerate() {
+                of_count.entry(count).or_default().push(vec![placement.block_of[o]]);
+            }
+            for (count, places) in of_count {
+                let exactly = Constraint::Count {
+                    vertices: class.vertices.clone(),
+                    places,
+                    least: count as u32,
+                    most: count as u32,
+                };
+                self.push(exactly, Span::NONE);
+            }
+        }
     }
 
     pub(crate) fn push(&mut self, constraint: Constraint, span: Span) {
@@ -307,8 +347,8 @@ impl<'a> Rules<'a> {
                     });
                 }
             }
-            // A property of the machine, not a constraint.
-            RuleKind::Memory(..) => {}
+            // A property of the machine, and the OS processes themselves: not constraints.
+            RuleKind::Memory(..) | RuleKind::Container(_) | RuleKind::Boxes(_) => {}
         }
     }
 

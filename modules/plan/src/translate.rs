@@ -10,7 +10,6 @@ use graphmap_partition::{
     Block, Channel, Error, Graph, LARGEST_TOTAL, Machine, Scale, Tree, decimals_of, scale,
 };
 use graphmap_platform::{Platform, Slot};
-use std::collections::BTreeMap;
 
 /// Limit of traffic times distance, far below the maximum of `u64`. See
 /// [`graphmap_partition::Problem::check`].
@@ -195,16 +194,8 @@ pub(crate) fn machine(
     memory: &[Option<u64>],
     unit: f64,
 ) -> Result<Machine, Error> {
-    // OS processes on the same slot share its speed.
-    let slot = |slot: &Slot| (slot.host, slot.slot);
-    let mut uses: BTreeMap<_, f64> = BTreeMap::new();
-    for used in &placement.slots {
-        *uses.entry(slot(used)).or_default() += 1.0;
-    }
-    let speed = |o: &OsProcessId| {
-        let used = &placement.slots[o.index()];
-        used.speed / uses[&slot(used)]
-    };
+    let all = placement.speeds();
+    let speed = |o: &OsProcessId| all[o.index()];
     let speeds: Vec<f64> = placement.os_process_of.iter().map(speed).collect();
     let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
     let even = speeds.iter().all(|&s| s == slowest);
