@@ -8,7 +8,7 @@ use crate::placement::Placement;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::containers::{self, Boxes, Container, Expr, KindPath};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::network::{KindId, Network, Verified};
+use graphmap_kpn::network::{KindId, Network, ProcessId, Verified};
 use graphmap_kpn::sizes::Sizes;
 use graphmap_kpn::source::Span;
 use graphmap_partition::Constraint;
@@ -161,9 +161,13 @@ pub(crate) fn pack(
         packing.limits.extend(alike);
     }
     let at = boxes.first().map_or(Span::NONE, |boxes| boxes.span);
-    for (class, mut blocks) in packing.classes.iter().zip(allowed) {
-        if blocks.is_empty() {
-            nowhere(network, class, at, found);
+    for (number, (class, mut blocks)) in packing.classes.iter().zip(allowed).enumerate() {
+        let own = packing.limits.iter().map(|limits| limits.own[number]);
+        let sum = |all: u64, n: u32| all.saturating_add(n.into());
+        let least = own.clone().map(|(least, _)| least).fold(0, sum);
+        let most = own.map(|(_, most)| most).fold(0, sum);
+        if !(least..=most).contains(&(class.vertices.len() as u64)) {
+            misfit(network, class, (least, most), at, found);
         } else if blocks.len() < first {
             blocks.sort_unstable();
             let blocks: Arc<[u32]> = blocks.into();
@@ -200,20 +204,33 @@ fn constrain(
     constraints.push((count, limit.span));
 }
 
-fn nowhere(network: &Network, class: &Alike, at: Span, found: &mut Diagnostics) {
-    let Some(&first) = class.vertices.first() else {
-        return;
+/// Reports that the boxes hold other numbers of some processes than there are.
+fn misfit(
+    network: &Network,
+    class: &Alike,
+    (least, most): (u64, u64),
+    at: Span,
+    found: &mut Diagnostics,
+) {
+    let n = class.vertices.len();
+    let first = ProcessId::from_index(class.vertices[0] as usize);
+    let process = &network.processes[first];
+    let kind = &network.kinds[process.kind];
+    let name = network.name(kind.name);
+    let what = match (n, n == kind.members.len()) {
+        (1, _) => format!("`{}`", network.name(process.name)),
+        (_, true) => format!("the {n} processes of the kind `{name}`"),
+        (_, false) => format!("{n} of the processes of the kind `{name}`"),
     };
-    let process = &network.processes.values().nth(first as usize).expect("a vertex is a process");
-    let kind = network.name(network.kinds[process.kind].name);
-    let message = match class.vertices.len() {
-        1 => format!("no box may hold `{}`", network.name(process.name)),
-        n => format!("no box may hold `{}` and {} others", network.name(process.name), n - 1),
+    let message = match (least, most) {
+        (_, 0) => format!("no box may hold {what}"),
+        _ if least > n as u64 => format!("the boxes need {least} of {what}"),
+        _ => format!("the boxes may hold {most} of {what}"),
     };
     found.push(
         Diagnostic::error(codes::BOX_MISSING, message)
             .at(at, "the boxes begin here")
-            .help(format!("add `{kind}[*]` to the container of one of the boxes")),
+            .help(format!("change the number of `{name}` in the containers, such as `{name}[*]`")),
     );
 }
 
