@@ -314,7 +314,7 @@ impl Session<'_> {
             return self.fits(network, mapping);
         }
         let one = args.hosts.is_none() && args.os_processes.is_none_or(|n| n.get() == 1);
-        if !one || !args.rules.is_empty() {
+        if !one || !args.rules.is_empty() || !network.boxes.is_empty() {
             return Ok(self.plan(&network, platform, graph, args, false)?.mapped);
         }
         // All processes are in one OS process, so that no search is needed.
@@ -469,7 +469,7 @@ impl Session<'_> {
             None => self.search_options(args, watch)?,
         };
         // Without hosts, there is a slot for each box.
-        let slots = plan::os_processes_of_boxes(&rules).filter(|_| args.hosts.is_none());
+        let slots = plan::os_processes_of_boxes(network, &rules).filter(|_| args.hosts.is_none());
         let own = slots.and_then(|n| Platform::new(vec![Host::new("localhost", n.max(1))]).ok());
         let platform = own.as_ref().unwrap_or(platform);
         let progress = Progress::start(self, "searching for a mapping", watch, args.time);

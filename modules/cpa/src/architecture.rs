@@ -157,7 +157,7 @@ impl<'f> Architecture<'f> {
                         self.texts[structure].insert(&name.text, text);
                     }
                     Value::Count(Count::Expr(value)) => {
-                        let span = name.span.to(value.span);
+                        let span = name.span.to(value.place.span);
                         let place = Place {
                             span,
                             inside: Some(span.start),
@@ -165,10 +165,10 @@ impl<'f> Architecture<'f> {
                         let list = sources.text(span);
                         self.sizes[structure].define(0, list, place, diagnostics);
                     }
-                    Value::Count(Count::Any(span) | Count::Some(span)) => {
+                    Value::Count(Count::Any | Count::Some) => {
                         let list = format!("{}={}", name.text, of_wild.copied().unwrap_or(0));
                         let place = Place {
-                            span: *span,
+                            span: name.span,
                             inside: None,
                         };
                         self.sizes[structure].define(0, &list, place, diagnostics);
@@ -240,7 +240,7 @@ impl<'f> Architecture<'f> {
         bound: &[(&str, i64)],
         diagnostics: &mut Diagnostics,
     ) -> Option<i64> {
-        match self.sizes[structure].evaluate(0, &expr.text, expr.place(), bound) {
+        match self.sizes[structure].evaluate(0, &expr.text, expr.place, bound) {
             Ok(value) => value,
             Err(error) => {
                 diagnostics.push(self.of_structure(structure, *error));
@@ -278,7 +278,7 @@ impl<'f> Architecture<'f> {
             );
             diagnostics.push(
                 Diagnostic::error(codes::OUT_OF_RANGE, message)
-                    .at(count.span, "")
+                    .at(count.place.span, "")
                     .help("a number of instances is a whole number from 0 to 4294967295"),
             );
         }
@@ -329,11 +329,11 @@ impl<'f> Architecture<'f> {
         let parsed = match Expression::parse(&expr.text) {
             Ok(parsed) => parsed,
             Err(error) => {
-                diagnostics.push(no_value(&expr.text, expr.place(), &error));
+                diagnostics.push(no_value(&expr.text, expr.place, &error));
                 return None;
             }
         };
-        match sizes.values(0, &parsed, expr.place(), &bound) {
+        match sizes.values(0, &parsed, expr.place, &bound) {
             Ok(values) => Some(Formula {
                 variable: (parsed.names().iter()).position(|(name, _)| Some(&**name) == variable),
                 values: values?,
@@ -359,10 +359,44 @@ impl<'f> Architecture<'f> {
         }
         let expr = Expr {
             text: name.text.clone(),
-            span: name.span,
+            place: Place {
+                span: name.span,
+                inside: Some(name.span.start),
+            },
         };
         let value = self.number(structure, &expr, &[], diagnostics)?;
         Some(Argument::Number(value))
+    }
+
+    /// Returns the value of an expression that is in no structure. Its names are variables of any
+    /// structure that has them all.
+    ///
+    /// # Errors
+    /// Returns the error of the last structure if none has a value.
+    pub(crate) fn value_anywhere(
+        &self,
+        expr: &Expr,
+        bound: &[(&str, i64)],
+    ) -> Result<i64, Box<Diagnostic>> {
+        let mut error = None;
+        for sizes in &self.sizes {
+            match sizes.evaluate(0, &expr.text, expr.place, bound) {
+                Ok(value) => return Ok(value.unwrap_or(0)),
+                Err(found) => error = Some(found),
+            }
+        }
+        let sizes = Sizes::new(Given::default());
+        let mut error = match error {
+            Some(error) => error,
+            None => match sizes.evaluate(0, &expr.text, expr.place, bound) {
+                Ok(value) => return Ok(value.unwrap_or(0)),
+                Err(error) => error,
+            },
+        };
+        if error.code == UNDEFINED_SIZE {
+            error.help = vec!["define it in `initialize` of one of the structures".to_owned()];
+        }
+        Err(error)
     }
 
     /// Returns the names of all variables, for given values.
@@ -397,7 +431,7 @@ impl Formula<'_> {
         match self.expression.value(&self.values) {
             Ok(value) => Some(value),
             Err(error) => {
-                diagnostics.push(no_value(&self.expr.text, self.expr.place(), &error));
+                diagnostics.push(no_value(&self.expr.text, self.expr.place, &error));
                 None
             }
         }
@@ -421,7 +455,7 @@ fn each_once<'f>(names: impl Iterator<Item = &'f Name>, what: &str, diagnostics:
     }
 }
 
-fn undefined(what: &str, name: &Name) -> Diagnostic {
+pub(crate) fn undefined(what: &str, name: &Name) -> Diagnostic {
     let message = format!("the {what} `{}` is not defined", name.text);
     Diagnostic::error(codes::UNDEFINED, message).at(name.span, "")
 }

@@ -189,6 +189,7 @@ impl<'f> Declaring<'_, 'f> {
             kind: self.out.names.intern(&part.text),
             module: Some(module),
             replicas: (count != 1).then_some(count),
+            port_prefix: None,
             load: 1.0,
             mem: 0.0,
             span: part.span,
@@ -317,13 +318,12 @@ impl<'f> Declaring<'_, 'f> {
                 pairs.insert(composition, runs);
             }
             for (channel, first, count) in &pairs[&composition] {
-                let within = ListedPairs {
+                let pairs = ListedPairs {
                     first: *first,
                     count: *count,
-                    within: Some(module),
                     several_writers: Some(false),
                 };
-                self.channel(channel, node, within);
+                self.channel(channel, node, module, pairs);
             }
         }
     }
@@ -357,7 +357,13 @@ impl<'f> Declaring<'_, 'f> {
         runs
     }
 
-    fn channel(&mut self, channel: &Channel, first_node: u32, pairs: ListedPairs) {
+    fn channel(
+        &mut self,
+        channel: &Channel,
+        first_node: u32,
+        module: ModuleId,
+        pairs: ListedPairs,
+    ) {
         let end = |this: &Self, end: End, is_output: bool| {
             let node = first_node + end.leaf;
             let process = this.leaves[node as usize].process;
@@ -391,6 +397,7 @@ impl<'f> Declaring<'_, 'f> {
             initial: 0,
             extra,
             traffic: 1.0,
+            within: Some(module),
             span: channel.span,
         });
     }
@@ -429,7 +436,6 @@ impl<'f> Declaring<'_, 'f> {
                         pairs: Some(ListedPairs {
                             first,
                             count,
-                            within: None,
                             several_writers: Some(false),
                         }),
                         span,
@@ -455,6 +461,7 @@ impl<'f> Declaring<'_, 'f> {
                         initial: 0,
                         extra,
                         traffic: 1.0,
+                        within: None,
                         span,
                     });
                 }

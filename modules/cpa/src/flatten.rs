@@ -410,7 +410,7 @@ impl<'f> Flattening<'_, 'f> {
                     let most = i32::MAX;
                     self.diagnostics
                         .push(Diagnostic::error(codes::OUT_OF_RANGE, message).at(
-                            expr.span,
+                            expr.place.span,
                             format!("expected a number from {least} to {most}"),
                         ));
                     None
@@ -505,7 +505,7 @@ impl<'f> Flattening<'_, 'f> {
                 return None;
             }
         } else if let Some(index) = &index {
-            let span = index.expr.span;
+            let span = index.expr.place.span;
             self.bad(
                 "an intermediate port has no instances",
                 span,
@@ -626,7 +626,7 @@ impl<'f> Flattening<'_, 'f> {
                     };
                     self.diagnostics.push(
                         Diagnostic::error(codes::OUT_OF_RANGE, message)
-                            .at(index.expr.span, "")
+                            .at(index.expr.place.span, "")
                             .help("correct the index or the range of the loop"),
                     );
                     return None;

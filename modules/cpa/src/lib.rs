@@ -8,7 +8,7 @@
 //!
 //! [`read`] parses a file and the files that it includes (`parser`), computes the values of the
 //! variables (`architecture`), finds the channels between the ports of processes (`flatten`), and
-//! declares modules, processes and channels (`declare`).
+//! declares modules, processes and channels (`declare`) and boxes (`placement`).
 
 mod architecture;
 pub mod codes;
@@ -17,6 +17,7 @@ mod flatten;
 mod format;
 mod lexer;
 mod parser;
+mod placement;
 mod syntax;
 
 pub use format::format;
@@ -84,6 +85,10 @@ pub fn read(
         return Err(diagnostics);
     }
     let mut declared = declare::declare(&architecture, &flats, &files, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
+    declared.boxes = placement::boxes(&architecture, &files, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }

@@ -3,11 +3,12 @@
 use crate::codes;
 use crate::lexer::{Kind, Token};
 use crate::syntax::{
-    Boxes, Composition, Containers, Count, Expr, File, Initialization, Item, Link, Links, Name,
-    Pair, Part, Port, Process, Range, Specification, Structure, Value,
+    Boxes, BoxesDecl, Composition, Container, Containers, Count, Expr, File, Initialization, Item,
+    Link, Links, Name, Pair, Part, Port, Process, Range, Structure, Value,
 };
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::sizes::Place;
 use graphmap_kpn::source::{Source, Span};
 
 /// First words of the specifications of a file.
@@ -414,7 +415,7 @@ impl<'s> Parser<'_, 's> {
         };
         let index = self.index()?;
         let begin = part.as_ref().map_or(name.span, |part| part.span);
-        let end = index.as_ref().map_or(name.span, |index| index.span);
+        let end = index.as_ref().map_or(name.span, |index| index.place.span);
         Ok(Port {
             part,
             name,
@@ -438,8 +439,8 @@ impl<'s> Parser<'_, 's> {
         if next.is("*") || next.is("+") {
             self.at += 1;
             return Ok(match next.text {
-                "*" => Count::Any(next.span),
-                _ => Count::Some(next.span),
+                "*" => Count::Any,
+                _ => Count::Some,
             });
         }
         Ok(Count::Expr(self.expression()?))
@@ -460,8 +461,8 @@ impl<'s> Parser<'_, 's> {
         let mut containers = Containers::default();
         self.block(|parser| {
             if parser.takes_word("containerspec") {
-                let specification = parser.container()?;
-                containers.specifications.push(specification);
+                let container = parser.container()?;
+                containers.containers.push(container);
             } else if parser.takes_word("boxes") {
                 parser.expect("(")?;
                 loop {
@@ -485,7 +486,7 @@ impl<'s> Parser<'_, 's> {
         Ok(containers)
     }
 
-    fn container(&mut self) -> Parsed<Specification> {
+    fn container(&mut self) -> Parsed<Container> {
         let name = self.name()?;
         self.expect("=")?;
         self.expect("<")?;
@@ -509,7 +510,7 @@ impl<'s> Parser<'_, 's> {
             true => Some(self.expression()?),
             false => None,
         };
-        Ok(Specification { name, items, most })
+        Ok(Container { name, items, most })
     }
 
     /// Parses names with dots between them. Returns the last one separately.
@@ -547,10 +548,14 @@ impl<'s> Parser<'_, 's> {
             );
         }
         let count = self.index()?;
-        Ok(Boxes {
+        let declared = BoxesDecl {
             prefix,
             name,
             count,
+            range: None,
+        };
+        Ok(Boxes {
+            declared,
             range: None,
         })
     }
@@ -590,7 +595,10 @@ impl<'s> Parser<'_, 's> {
         let end = (span.end - self.source.base()) as usize;
         Ok(Expr {
             text: self.source.text()[start..end].to_owned(),
-            span,
+            place: Place {
+                span,
+                inside: Some(span.start),
+            },
         })
     }
 }

@@ -1,40 +1,7 @@
 //! Syntax tree of the notation, with the position of each name.
 
-use graphmap_kpn::sizes::Place;
+pub(crate) use graphmap_kpn::containers::{BoxesDecl, Container, Count, Expr, Item, Name};
 use graphmap_kpn::source::Span;
-
-/// A name and its position.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Name {
-    pub(crate) text: String,
-    pub(crate) span: Span,
-}
-
-/// An expression. It is parsed when it is evaluated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Expr {
-    pub(crate) text: String,
-    pub(crate) span: Span,
-}
-
-impl Expr {
-    pub(crate) fn place(&self) -> Place {
-        Place {
-            span: self.span,
-            inside: Some(self.span.start),
-        }
-    }
-}
-
-/// A number of instances.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Count {
-    Expr(Expr),
-    /// `*`: any number.
-    Any(Span),
-    /// `+`: at least one.
-    Some(Span),
-}
 
 /// The specifications of one file, by what they are. Each list is in the order of the text.
 #[derive(Debug, Default)]
@@ -141,32 +108,15 @@ pub(crate) enum Value {
 #[derive(Debug, Default)]
 pub(crate) struct Containers {
     pub(crate) ranges: Vec<Range>,
-    pub(crate) specifications: Vec<Specification>,
+    pub(crate) containers: Vec<Container>,
     pub(crate) boxes: Vec<Boxes>,
 }
 
-#[derive(Debug)]
-pub(crate) struct Specification {
-    pub(crate) name: Name,
-    pub(crate) items: Vec<Item>,
-    /// Limit on the number of all processes.
-    pub(crate) most: Option<Expr>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Item {
-    /// Compositions around the process, outermost first.
-    pub(crate) prefix: Vec<Name>,
-    pub(crate) name: Name,
-    /// `None` for a specification inside of this one.
-    pub(crate) count: Option<Count>,
-}
-
+/// Boxes of one container. A loop repeats them if there is a range, given by its name.
 #[derive(Debug)]
 pub(crate) struct Boxes {
-    pub(crate) prefix: Vec<Name>,
-    pub(crate) name: Name,
-    pub(crate) count: Option<Expr>,
+    /// The boxes without the range.
+    pub(crate) declared: BoxesDecl,
     /// Variable and name of the range of a loop.
     pub(crate) range: Option<(Name, Name)>,
 }

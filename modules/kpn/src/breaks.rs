@@ -181,6 +181,8 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
         bundles,
         members,
         constraints,
+        // Names in boxes need not exist until the network is mapped.
+        boxes: _,
         parameters,
         arguments,
         skeleton,

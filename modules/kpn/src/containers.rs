@@ -10,6 +10,7 @@ use crate::nearest::nearest;
 use crate::sizes::Place;
 use crate::source::Span;
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 /// Limit on the number of OS processes of all boxes, and on the limits of all containers.
 const MOST: usize = 1 << 20;
@@ -79,36 +80,57 @@ pub struct BoxesDecl {
 }
 
 /// OS processes with equal limits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Boxes {
     /// Number of OS processes.
     pub count: u32,
     /// The limits. A process that no limit names may not be there.
     pub limits: Vec<Limit>,
     /// Name of the container.
+    #[serde(default)]
     pub name: String,
     /// Position of the boxes.
+    #[serde(skip, default = "nowhere")]
     pub span: Span,
 }
 
 /// Limit on the number of some processes in an OS process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Limit {
     /// The processes.
     pub of: Vec<KindPath>,
     /// Least number.
+    #[serde(default)]
     pub least: u32,
     /// Largest number.
+    #[serde(default = "any", skip_serializing_if = "is_any")]
     pub most: u32,
     /// Position of the number.
+    #[serde(skip, default = "nowhere")]
     pub span: Span,
 }
 
+fn nowhere() -> Span {
+    Span::NONE
+}
+
+fn any() -> u32 {
+    u32::MAX
+}
+
+fn is_any(most: &u32) -> bool {
+    *most == u32::MAX
+}
+
 /// The processes of a kind that are inside of modules.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KindPath {
     /// Names or kinds of modules around the processes, outermost first. Other modules may be around
     /// and between them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<String>,
     /// The kind.
     pub kind: String,

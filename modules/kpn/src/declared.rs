@@ -7,6 +7,7 @@
 use crate::arena::{Arena, define_id};
 use crate::arguments::{ArgumentList, GivenArgument};
 use crate::attributes::{AttributeLists, AttributesId, AttributesOf};
+use crate::containers::Boxes;
 use crate::level::LevelDecl;
 use crate::names::{Names, Symbol};
 use crate::source::{SourceMap, Span};
@@ -50,6 +51,9 @@ pub struct Declared {
     pub given: Vec<GivenArgument>,
     /// Constraints on the mapping, in source order.
     pub constraints: Vec<ConstraintDecl>,
+    /// OS processes with limits on the processes in them, in the order of their numbers. Empty if
+    /// the source has none.
+    pub boxes: Vec<Boxes>,
     /// `skeleton=` of the graph.
     pub skeleton: Option<(String, Span)>,
     /// First position of the text of each payload type. A type is absent if its position is known
@@ -521,6 +525,7 @@ impl Declared {
             ports,
             includes,
             constraints,
+            boxes,
             skeleton,
             types,
             sizes: _,
@@ -549,6 +554,12 @@ impl Declared {
         let others = ports.chain(includes).chain(constraints).chain(skeleton);
         let types = types.values_mut();
         let fitted = fitted.iter_mut().map(|(span, _)| span);
+        for boxes in boxes {
+            boxes.span = f(boxes.span);
+            for limit in &mut boxes.limits {
+                limit.span = f(limit.span);
+            }
+        }
         for arguments in arguments {
             arguments.list.map_spans(&f);
         }

@@ -191,6 +191,7 @@ impl<'a> Expansion<'a> {
             name: declared.name.clone(),
             sources: declared.sources.clone(),
             names: declared.names.clone(),
+            boxes: declared.boxes.clone(),
             skeleton: declared.skeleton.clone(),
             types: declared.types.clone(),
             levels: declared.levels.clone(),

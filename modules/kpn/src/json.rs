@@ -16,6 +16,8 @@
 //!   environment.
 //! - `constraints`: `processes` (names), one of `host`, `osprocess`, `colocate`, `separate`, `hold`
 //!   (least and most), `span`. Or `module` (index), one of `whole` (`true`), `prefer`, `span`.
+//! - `boxes`: `count` (number of OS processes), `limits`, `name`. A limit has `of` (a list of
+//!   objects with `modules` and `kind`), `least`, `most`.
 //! - `kinds`: `name`, `members` (ranks), `ports`. Written for convenience, and not read back.
 //! - `mapping`: `os_process` (of each rank), `bindings` (of each OS process: `host`, `cores`),
 //!   `strategy`. Written for emitters, and not read back.

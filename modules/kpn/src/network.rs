@@ -7,6 +7,7 @@
 use crate::arena::{Arena, Id, define_id};
 use crate::arguments::{Parameter, Value};
 use crate::attributes::{AttributeLists, AttributesId, AttributesOf};
+use crate::containers::Boxes;
 use crate::declared::{BundleKind, ConstraintDecl, Direction, Flow, ModuleId};
 use crate::names::{Names, Symbol};
 use crate::source::{Location, SourceMap, Span};
@@ -245,6 +246,9 @@ pub struct Network {
     pub(crate) members: Vec<ChannelId>,
     /// Constraints on the mapping, in source order.
     pub constraints: Vec<NetworkConstraint>,
+    /// OS processes with limits on the processes in them, in the order of their numbers. Empty if
+    /// the source has none.
+    pub boxes: Vec<Boxes>,
     /// Parameters of the kinds that have any.
     pub parameters: FxHashMap<KindId, Arc<[Parameter]>>,
     /// Arguments of the processes of these kinds, in the order of the parameters.

@@ -50,6 +50,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         arguments,
         given,
         constraints,
+        boxes,
         skeleton,
         types,
         // Levels concern diagnostics, not the network.
@@ -119,6 +120,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         bundles: joined.bundles,
         members: joined.members,
         constraints: Vec::new(),
+        boxes,
         parameters: FxHashMap::default(),
         arguments: FxHashMap::default(),
         skeleton,

@@ -15,8 +15,17 @@ use graphmap_partition::Constraint;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Returns the boxes of rules, in order. Empty if the rules have no boxes. Reports errors.
-pub(crate) fn of_rules(rules: &[Rule], found: &mut Diagnostics) -> Vec<Boxes> {
+/// Returns the boxes of a request: those of its rules, or otherwise those of the network. Empty if
+/// there are none. Reports errors.
+pub(crate) fn of(network: &Verified, rules: &[Rule], found: &mut Diagnostics) -> Vec<Boxes> {
+    let is_boxes = |rule: &Rule| matches!(rule.kind, RuleKind::Boxes(_));
+    match rules.iter().any(is_boxes) {
+        true => of_rules(rules, found),
+        false => network.boxes.clone(),
+    }
+}
+
+fn of_rules(rules: &[Rule], found: &mut Diagnostics) -> Vec<Boxes> {
     let (mut all, mut declared): (Vec<Container>, _) = (Vec::new(), Vec::new());
     for rule in rules {
         match &rule.kind {
@@ -40,10 +49,10 @@ pub(crate) fn of_rules(rules: &[Rule], found: &mut Diagnostics) -> Vec<Boxes> {
     containers::evaluate(&all, &declared, &values, found)
 }
 
-/// Returns the number of OS processes of the boxes of rules, or `None` if the rules have no boxes.
-/// Boxes with errors do not count.
-pub fn os_processes(rules: &[Rule]) -> Option<u32> {
-    let boxes = of_rules(rules, &mut Diagnostics::new());
+/// Returns the number of OS processes of boxes, or `None` if there are none. The boxes are those of
+/// the rules, or otherwise those of the network. Boxes with errors do not count.
+pub fn os_processes(network: &Verified, rules: &[Rule]) -> Option<u32> {
+    let boxes = of(network, rules, &mut Diagnostics::new());
     let count = boxes.iter().map(|boxes| boxes.count).sum();
     (!boxes.is_empty()).then_some(count)
 }

@@ -138,7 +138,7 @@ pub struct Other {
 #[must_use]
 pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> Diagnostics {
     let mut found = Diagnostics::new();
-    let boxes = boxes::of_rules(request.rules, &mut found);
+    let boxes = boxes::of(network, request.rules, &mut found);
     let (n, _) = os_processes(network, platform, request, &boxes);
     match numbers(
         network,
@@ -284,7 +284,7 @@ pub fn plan(
     request: &Request<'_>,
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
     let mut found = Diagnostics::new();
-    let boxes = boxes::of_rules(request.rules, &mut found);
+    let boxes = boxes::of(network, request.rules, &mut found);
     let (n, warnings) = os_processes(network, platform, request, &boxes);
     found.extend(warnings);
     if found.has_errors() {

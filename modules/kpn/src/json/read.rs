@@ -134,6 +134,7 @@ impl Reader<'_> {
             Err(error) => return self.malformed(json, &error),
         };
         self.declared.name = top.name;
+        self.declared.boxes = top.boxes;
         self.declared.skeleton = top.skeleton.map(|s| (s, Span::NONE));
         self.declared.attributes.graph = self.attributes(top.attributes);
         self.each("modules", top.modules, Reader::module);

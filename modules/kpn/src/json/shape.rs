@@ -1,5 +1,6 @@
 //! Shapes of the elements of a network as JSON, for serde.
 
+use crate::containers::Boxes;
 use crate::declared::{BundleKind, Flow};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -53,6 +54,8 @@ pub(super) struct Top<'a> {
     pub(super) channels: Vec<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) constraints: Vec<&'a RawValue>,
+    #[serde(default)]
+    pub(super) boxes: Vec<Boxes>,
     #[serde(borrow, default, rename = "kinds")]
     pub(super) _kinds: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "mapping")]

@@ -54,6 +54,9 @@ impl Serialize for Written<'_> {
         let named = bundles::named(network);
         map.serialize_entry("channels", &Each(|| channels(network, &named)))?;
         map.serialize_entry("constraints", &Each(|| constraints(network)))?;
+        if !network.boxes.is_empty() {
+            map.serialize_entry("boxes", &network.boxes)?;
+        }
         map.serialize_entry("kinds", &Each(|| kinds(network)))?;
         if let Some(mapping) = self.mapping {
             map.serialize_entry("mapping", &MappingJson::of(mapping))?;
