@@ -1,10 +1,11 @@
 //! Reads rules of the mapping from the command line and from files.
 
 use super::exit::Exit;
-use super::session::Session;
+use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::Limit;
+use graphmap_kpn::source::Span;
 use graphmap_plan::{self as plan, Rule};
 use std::path::{Path, PathBuf};
 
@@ -40,6 +41,10 @@ pub(crate) struct RuleArgs {
     /// `--migration`: `kind:table=1000`, or `*=mem` for the memory of each process
     #[arg(long = "move", value_name = "WHAT=PRICE", requires = "previous")]
     moving: Vec<String>,
+    /// Processes of one kind, in the same modules, that exchange their places:
+    /// `kind:worker=random:6`, `stride:3`, or a file with a number from 0 for each of them
+    #[arg(long, value_name = "WHAT=ORDER")]
+    permute: Vec<String>,
     /// What an OS process may hold: `node = worker[*], disk[1] / 10` (at most 10 processes); a
     /// container may contain others
     #[arg(long, value_name = "NAME=ITEMS")]
@@ -66,6 +71,7 @@ impl RuleArgs {
             &self.prefer,
             &self.memory,
             &self.moving,
+            &self.permute,
             &self.container,
             &self.boxes,
         ];
@@ -91,6 +97,17 @@ impl RuleArgs {
 }
 
 impl Session<'_> {
+    /// Returns the whole numbers in a file, which white space separates.
+    fn numbers(&mut self, path: &str, at: Span) -> Outcome<Vec<u32>> {
+        let source = self.text_file(Path::new(path), Limit::NETWORK)?;
+        let numbers = source.text().split_whitespace().map(str::parse);
+        numbers.collect::<Result<_, _>>().or_else(|_| {
+            let message = format!("`{path}` contains other text than whole numbers");
+            let error = Diagnostic::error(plan::codes::BAD_PERMUTATION, message).at(at, "");
+            self.fail(Exit::Graph, error)
+        })
+    }
+
     /// Returns all valid rules of the files and the command line, in this order. Reports invalid
     /// rules, and also returns the exit status if there are any: [`Exit::Graph`] for a rule in a
     /// file, and [`Exit::Usage`] for an option or a file that cannot be read. With several errors,
@@ -119,6 +136,11 @@ impl Session<'_> {
                     self.report(*wrong);
                     ends = Some(Exit::Usage);
                 }
+            }
+        }
+        for rule in &mut rules {
+            if let Err(exit) = rule.read_file(|path, at| self.numbers(path, at)) {
+                ends = Some(exit);
             }
         }
         (rules, ends)

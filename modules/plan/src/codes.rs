@@ -40,3 +40,5 @@ pub const BAD_BINDING: Code = Code(514);
 pub const BOX_MISSING: Code = Code(465);
 /// The number of OS processes is not that of the boxes.
 pub const BOX_COUNT: Code = Code(466);
+/// A list of numbers is not a permutation.
+pub const BAD_PERMUTATION: Code = Code(467);

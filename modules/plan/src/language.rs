@@ -9,6 +9,7 @@
 //! prefer MODULES=TRAFFIC     the same, if it is worth it
 //! memory WHERE=SIZE          what each host, or OS process, can hold
 //! move WHAT=PRICE            what it costs to move these out of a mapping in use
+//! permute WHAT=ORDER         exchanges the places of processes of one kind in the same modules
 //! container NAME=ITEMS       what an OS process of this name may hold
 //! boxes BOXES                the OS processes, each with the limits of a container
 //!
@@ -16,6 +17,7 @@
 //! WHERE    place {"," place}, each HOST, host:HOST, or N or N-M for OS processes
 //! COUNT    N, N-M, N- (at least) or -M (at most)
 //! PRICE    traffic over distance 1, or `mem`: as much as the process has of it
+//! ORDER    random:SEED, stride:STEP, or FILE with numbers from 0
 //! ITEMS    item {"," item} ["/" NUMBER], each PATH "[" (NUMBER | "*" | "+") "]", or a container
 //! BOXES    box {"," box}, each [PATH ":"] NAME ["*" NUMBER],
 //!          or "for" NAME "in" NUMBER ".." NUMBER "{" [PATH ":"] NAME "}"
@@ -29,6 +31,7 @@
 
 use crate::codes;
 use crate::pattern::Pattern;
+use crate::permute::Permutation;
 use graphmap_kpn::containers::{BoxesDecl, Container, Count, Expr, Item, Name};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
@@ -37,7 +40,7 @@ use graphmap_kpn::sizes::Place;
 use graphmap_kpn::source::{Source, Span};
 
 /// First words of rules. Each is also the name of an option of the command.
-pub const RULES: [&str; 10] = [
+pub const RULES: [&str; 11] = [
     "pin",
     "together",
     "apart",
@@ -46,6 +49,7 @@ pub const RULES: [&str; 10] = [
     "prefer",
     "memory",
     "move",
+    "permute",
     "container",
     "boxes",
 ];
@@ -70,6 +74,7 @@ pub(crate) enum RuleKind {
     /// Limit in bytes.
     Memory(Vec<OsProcessSet>, u64),
     Move(Vec<Term>, Price),
+    Permute(Vec<Term>, Order),
     Container(Container),
     Boxes(Vec<BoxesDecl>),
 }
@@ -81,6 +86,33 @@ pub(crate) enum Price {
     Traffic(f64),
     /// The `mem=` of the process, because all of it moves with the process.
     Mem,
+}
+
+/// The order of a permutation.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Order {
+    Known(Permutation),
+    /// Path of a file that contains the numbers.
+    File(String, Span),
+}
+
+impl Rule {
+    /// Replaces the path of a file with numbers by its numbers, which `read` returns. Does nothing
+    /// for other rules.
+    ///
+    /// # Errors
+    /// Returns the error of `read`.
+    pub fn read_file<E>(
+        &mut self,
+        read: impl FnOnce(&str, Span) -> Result<Vec<u32>, E>,
+    ) -> Result<(), E> {
+        if let RuleKind::Permute(_, order) = &mut self.kind
+            && let Order::File(path, span) = order
+        {
+            *order = Order::Known(Permutation::List(read(path, *span)?));
+        }
+        Ok(())
+    }
 }
 
 /// Type of the element that a name refers to.
@@ -263,6 +295,9 @@ impl<'a> Reader<'a> {
             "prefer" => "write the rule as `prefer MODULES=TRAFFIC`, such as `farm*=100`",
             "memory" => "write the rule as `memory WHERE=SIZE`, such as `node*=64G`",
             "move" => "write the rule as `move WHAT=PRICE`, such as `kind:table=1000` or `*=mem`",
+            "permute" => {
+                "write the rule as `permute WHAT=ORDER`, such as `kind:worker=random:6`, `kind:worker=stride:3` or `kind:worker=order.txt`"
+            }
             "container" => {
                 "write the rule as `container NAME=ITEMS`, such as `container node = worker[*], disk[1] / 10`"
             }
@@ -284,6 +319,7 @@ impl<'a> Reader<'a> {
             "prefer" => RuleKind::Prefer(self.modules()?, self.equals(Self::traffic)?),
             "memory" => RuleKind::Memory(self.places()?, self.equals(Self::bytes)?),
             "move" => RuleKind::Move(self.terms()?, self.equals(Self::price)?),
+            "permute" => RuleKind::Permute(self.terms()?, self.equals(Self::order)?),
             "container" => RuleKind::Container(self.container()?),
             "boxes" => RuleKind::Boxes(self.list(Self::boxes)?),
             "" => return Err(self.error_here("")),
@@ -421,6 +457,23 @@ impl<'a> Reader<'a> {
             text: text.to_owned(),
             literal,
             span: self.span(start),
+        })
+    }
+
+    /// Reads the order of a permutation. Anything but `random:` and `stride:` is a path.
+    fn order(&mut self) -> Result<Order, BoxedDiagnostic> {
+        let (text, span) = self.last();
+        if text.is_empty() {
+            return Err(bad(span, "expected an order", self.help));
+        }
+        let number = |digits: &str| {
+            let number = digits.trim().parse::<u64>();
+            number.map_err(|_| bad(span, "expected a whole number", self.help))
+        };
+        Ok(match text.split_once(':') {
+            Some(("random", seed)) => Order::Known(Permutation::Random(number(seed)?)),
+            Some(("stride", step)) => Order::Known(Permutation::Stride(number(step)?)),
+            _ => Order::File(text.to_owned(), span),
         })
     }
 

@@ -308,7 +308,7 @@ pub fn plan(
         return Err(found);
     }
     let Some(mapper) = request.mapper else {
-        return planned(&numbers, &rules, request, None, found);
+        return permuted(&numbers, &rules, request, None, found);
     };
     let moves = Moves::of(&numbers, &rules, request)?;
     let problem = moves.problem(&numbers, &rules, request);
@@ -321,7 +321,7 @@ pub fn plan(
         }
     };
     let Some(bindings) = &proposed.bindings else {
-        return planned(&numbers, &rules, request, Some(&proposed), found);
+        return permuted(&numbers, &rules, request, Some(&proposed), found);
     };
     // The rules hold for other blocks if OS processes are on other hosts. Warnings are the same.
     let slots = bindings.slots.clone();
@@ -332,7 +332,7 @@ pub fn plan(
         found.extend(again.filter_map(|one| on_chosen_hosts(one, proposed.name)));
         return Err(found);
     }
-    planned(&numbers, &rules, request, Some(&proposed), found)
+    permuted(&numbers, &rules, request, Some(&proposed), found)
 }
 
 /// Returns the error of a rule that holds for the usual hosts, but not for the hosts that a mapper with
@@ -449,6 +449,31 @@ fn options_of(
         strategy: Strategy::new(proposed.name.to_owned(), "", known),
         ..options.clone()
     })
+}
+
+/// Returns the plan for the rules, as [`planned`] does, after the permutations of the request.
+fn permuted(
+    numbers: &Numbers<'_>,
+    rules: &Rules<'_>,
+    request: &Request<'_>,
+    proposed: Option<&Proposed<'_>>,
+    found: Diagnostics,
+) -> Result<(Plan, Diagnostics), Diagnostics> {
+    let (plan, mut found) = planned(numbers, rules, request, proposed, found)?;
+    let mut os_process = plan.mapped.mapping().os_process.clone();
+    if !rules.permute(request, &mut os_process, &mut found) {
+        return Ok((plan, found));
+    }
+    if found.has_errors() {
+        return Err(found);
+    }
+    let proposed = Proposed {
+        name: &request.options.strategy.name,
+        os_process,
+        bindings: None,
+    };
+    // The warnings about the search stay.
+    planned(numbers, rules, request, Some(&proposed), found)
 }
 
 /// Returns the plan for the rules, with the mapping of a mapper if there is one, and otherwise with

@@ -2,17 +2,20 @@
 //! has the position where it is written.
 
 use crate::boxes;
+use crate::codes;
 use crate::even;
-use crate::language::{self, NameKind, Price, Rule, RuleKind, Term};
+use crate::language::{self, NameKind, Order, Price, Rule, RuleKind, Term};
 use crate::plan::is_even;
 use crate::names::{is_called, no_match};
 use crate::pattern::Pattern;
+use crate::permute::permute;
 use crate::request::{Modules, Request};
 use crate::translate::{ExtraWeights, Numbers};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::containers::Boxes;
 use graphmap_kpn::declared::Constraint as Declared;
-use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::mapping::OsProcessId;
 use graphmap_kpn::network::{ProcessId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_partition::Constraint;
@@ -348,8 +351,41 @@ impl<'a> Rules<'a> {
                 }
             }
             // A property of the machine, and the OS processes themselves: not constraints.
-            RuleKind::Memory(..) | RuleKind::Container(_) | RuleKind::Boxes(_) => {}
+            RuleKind::Memory(..) | RuleKind::Permute(..) | RuleKind::Container(_) | RuleKind::Boxes(_) => {}
         }
+    }
+
+    /// Applies the permutations of a request to a mapping. Returns false if there are none.
+    pub(crate) fn permute(
+        &self,
+        request: &Request<'_>,
+        os_process: &mut [OsProcessId],
+        found: &mut Diagnostics,
+    ) -> bool {
+        let mut any = false;
+        for rule in request.rules {
+            let RuleKind::Permute(what, order) = &rule.kind else {
+                continue;
+            };
+            any = true;
+            let Some(processes) = self.processes(what, found) else {
+                continue;
+            };
+            let permuted = match order {
+                Order::Known(permutation) => {
+                    let network = self.numbers.network;
+                    permute(network, &processes, permutation, rule.span, os_process)
+                }
+                Order::File(path, span) => {
+                    let message = format!("the numbers of `{path}` were not read");
+                    Err(Box::new(Diagnostic::error(codes::BAD_PERMUTATION, message).at(*span, "")))
+                }
+            };
+            if let Err(error) = permuted {
+                found.push(*error);
+            }
+        }
+        any
     }
 
     /// Returns the processes that the terms match, ascending and without duplicates. Returns
