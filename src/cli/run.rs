@@ -26,7 +26,7 @@ use crate::codes;
 use args::{Link, RunArgs};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Mapping;
-use graphmap_kpn::network::Verified;
+use graphmap_kpn::network::{Network, Verified};
 use graphmap_kpn::programs::has_any;
 use graphmap_wiring::project::Project;
 use prefix::Prefixed;
@@ -95,6 +95,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     command.args(&args.args);
     command.args(ranks);
     // Variables of the user's environment stay unless an option sets them.
+    command.envs(unset(&network));
     command.envs(args.variables());
     if let Some(count) = &os_processes {
         command.env("GRAPHMAP_OS_PROCESSES", count);
@@ -116,6 +117,12 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let result = session.timed("run", |_| child::run(&mut command));
     ended(session, &program, result)
+}
+
+/// Returns the variables of a network that the environment does not set.
+fn unset(network: &Network) -> impl Iterator<Item = (&str, &str)> {
+    let all = network.environment.iter().map(|(name, value)| (&**name, &**value));
+    all.filter(|(name, _)| std::env::var_os(name).is_none())
 }
 
 /// Returns true if the program is to be started by the launcher of an MPI: with `--hosts`, or

@@ -126,6 +126,8 @@ pub fn run(
     if let Some(passed_tables) = &passed_tables {
         passed_tables.set_environment(&mut command);
     }
+    let own = network.environment.iter();
+    command.envs(own.filter(|(name, _)| std::env::var_os(name).is_none()).cloned());
     let environment = how.environment.iter();
     command.envs(environment.map(|(name, value)| (name, value)));
     let status = command.status().map_err(cannot)?;

@@ -91,10 +91,11 @@ impl Launch {
     ) -> Result<Launch, Diagnostics> {
         let (network, mapping) = (mapped.network(), mapped.mapping());
         let os_processes = ranks::os_processes(mapped, options)?;
-        let mut environment: BTreeMap<String, String> = options
-            .iter()
-            .filter_map(|(key, value)| Some((key.strip_prefix("env.")?.to_string(), value.clone())))
-            .collect();
+        let set = options.iter();
+        let set = set
+            .filter_map(|(key, value)| Some((key.strip_prefix("env.")?.to_string(), value.clone())));
+        let own = network.environment.iter().cloned();
+        let mut environment: BTreeMap<String, String> = own.chain(set).collect();
         if ranks::first_rank(options)?.is_some() {
             let placed = || processes_hash(network);
             environment.entry(PLACED.to_string()).or_insert_with(placed);

@@ -15,6 +15,7 @@ pub mod codes;
 mod declare;
 mod flatten;
 mod format;
+mod glue;
 mod lexer;
 mod parser;
 mod placement;
@@ -88,6 +89,8 @@ pub fn read(
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
+    glue::report(&files, &mut diagnostics);
+    declared.environment = glue::environment(&files, &mut diagnostics);
     declared.boxes = placement::boxes(&architecture, &files, &mut diagnostics);
     if diagnostics.has_errors() {
         return Err(diagnostics);

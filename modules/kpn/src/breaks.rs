@@ -183,6 +183,7 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
         constraints,
         // Names in boxes need not exist until the network is mapped.
         boxes: _,
+        environment: _,
         parameters,
         arguments,
         skeleton,

@@ -54,6 +54,8 @@ pub struct Declared {
     /// OS processes with limits on the processes in them, in the order of their numbers. Empty if
     /// the source has none.
     pub boxes: Vec<Boxes>,
+    /// Environment variables of the program and their values, which others may replace.
+    pub environment: Vec<(String, String)>,
     /// `skeleton=` of the graph.
     pub skeleton: Option<(String, Span)>,
     /// First position of the text of each payload type. A type is absent if its position is known
@@ -526,6 +528,7 @@ impl Declared {
             includes,
             constraints,
             boxes,
+            environment: _,
             skeleton,
             types,
             sizes: _,

@@ -192,6 +192,7 @@ impl<'a> Expansion<'a> {
             sources: declared.sources.clone(),
             names: declared.names.clone(),
             boxes: declared.boxes.clone(),
+            environment: declared.environment.clone(),
             skeleton: declared.skeleton.clone(),
             types: declared.types.clone(),
             levels: declared.levels.clone(),

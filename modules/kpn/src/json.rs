@@ -18,6 +18,7 @@
 //!   (least and most), `span`. Or `module` (index), one of `whole` (`true`), `prefer`, `span`.
 //! - `boxes`: `count` (number of OS processes), `limits`, `name`. A limit has `of` (a list of
 //!   objects with `modules` and `kind`), `least`, `most`.
+//! - `environment`: an object of strings: environment variables of the program
 //! - `kinds`: `name`, `members` (ranks), `ports`. Written for convenience, and not read back.
 //! - `mapping`: `os_process` (of each rank), `bindings` (of each OS process: `host`, `cores`),
 //!   `strategy`. Written for emitters, and not read back.

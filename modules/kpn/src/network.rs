@@ -249,6 +249,8 @@ pub struct Network {
     /// OS processes with limits on the processes in them, in the order of their numbers. Empty if
     /// the source has none.
     pub boxes: Vec<Boxes>,
+    /// Environment variables of the program and their values, which others may replace.
+    pub environment: Vec<(String, String)>,
     /// Parameters of the kinds that have any.
     pub parameters: FxHashMap<KindId, Arc<[Parameter]>>,
     /// Arguments of the processes of these kinds, in the order of the parameters.

@@ -51,6 +51,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         given,
         constraints,
         boxes,
+        environment,
         skeleton,
         types,
         // Levels concern diagnostics, not the network.
@@ -121,6 +122,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         members: joined.members,
         constraints: Vec::new(),
         boxes,
+        environment,
         parameters: FxHashMap::default(),
         arguments: FxHashMap::default(),
         skeleton,

@@ -56,6 +56,8 @@ pub(super) struct Top<'a> {
     pub(super) constraints: Vec<&'a RawValue>,
     #[serde(default)]
     pub(super) boxes: Vec<Boxes>,
+    #[serde(default)]
+    pub(super) environment: BTreeMap<String, String>,
     #[serde(borrow, default, rename = "kinds")]
     pub(super) _kinds: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "mapping")]

@@ -12,6 +12,7 @@ use crate::network::{ChannelId, Joined, Network, PortId, ProcessId};
 use crate::programs;
 use crate::source::{Source, Span};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::collections::BTreeMap;
 
 /// Returns a network as JSON text, with its mapping if there is one.
 ///
@@ -56,6 +57,11 @@ impl Serialize for Written<'_> {
         map.serialize_entry("constraints", &Each(|| constraints(network)))?;
         if !network.boxes.is_empty() {
             map.serialize_entry("boxes", &network.boxes)?;
+        }
+        if !network.environment.is_empty() {
+            let variables: BTreeMap<_, _> =
+                network.environment.iter().map(|(name, value)| (name, value)).collect();
+            map.serialize_entry("environment", &variables)?;
         }
         map.serialize_entry("kinds", &Each(|| kinds(network)))?;
         if let Some(mapping) = self.mapping {
