@@ -121,7 +121,10 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
 
 /// Returns the variables of a network that the environment does not set.
 fn unset(network: &Network) -> impl Iterator<Item = (&str, &str)> {
-    let all = network.environment.iter().map(|(name, value)| (&**name, &**value));
+    let all = network
+        .environment
+        .iter()
+        .map(|(name, value)| (&**name, &**value));
     all.filter(|(name, _)| std::env::var_os(name).is_none())
 }
 

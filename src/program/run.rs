@@ -127,7 +127,10 @@ pub fn run(
         passed_tables.set_environment(&mut command);
     }
     let own = network.environment.iter();
-    command.envs(own.filter(|(name, _)| std::env::var_os(name).is_none()).cloned());
+    command.envs(
+        own.filter(|(name, _)| std::env::var_os(name).is_none())
+            .cloned(),
+    );
     let environment = how.environment.iter();
     command.envs(environment.map(|(name, value)| (name, value)));
     let status = command.status().map_err(cannot)?;

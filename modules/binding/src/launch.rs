@@ -92,8 +92,9 @@ impl Launch {
         let (network, mapping) = (mapped.network(), mapped.mapping());
         let os_processes = ranks::os_processes(mapped, options)?;
         let set = options.iter();
-        let set = set
-            .filter_map(|(key, value)| Some((key.strip_prefix("env.")?.to_string(), value.clone())));
+        let set = set.filter_map(|(key, value)| {
+            Some((key.strip_prefix("env.")?.to_string(), value.clone()))
+        });
         let own = network.environment.iter().cloned();
         let mut environment: BTreeMap<String, String> = own.chain(set).collect();
         if ranks::first_rank(options)?.is_some() {

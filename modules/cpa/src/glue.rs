@@ -9,10 +9,19 @@ use rustc_hash::FxHashMap;
 
 /// Glue functions, each with what a project does in its place.
 const FUNCTIONS: [(&str, &str); 8] = [
-    ("maininit", "call it in `main` of the project, before the network runs"),
-    ("maincleanup", "call it in `main` of the project, after the network has run"),
+    (
+        "maininit",
+        "call it in `main` of the project, before the network runs",
+    ),
+    (
+        "maincleanup",
+        "call it in `main` of the project, after the network has run",
+    ),
     ("mapinit", "map with rules, or with a strategy of your own"),
-    ("mapfinalize", "map with rules, or with a strategy of your own"),
+    (
+        "mapfinalize",
+        "map with rules, or with a strategy of your own",
+    ),
     ("getparams", "call it in the functions of the processes"),
     ("freeparams", "call it in the functions of the processes"),
     ("permutecommunicator", "use `--permute kind:NAME=ORDER`"),
@@ -29,7 +38,9 @@ pub(crate) fn report(files: &[File], diagnostics: &mut Diagnostics) {
         diagnostics.push(match known {
             Some((_, advice)) => {
                 let message = format!("graphmap does not call the glue function `{}`", name.text);
-                Diagnostic::warning(codes::GLUE, message).at(name.span, "").help(*advice)
+                Diagnostic::warning(codes::GLUE, message)
+                    .at(name.span, "")
+                    .help(*advice)
             }
             None => {
                 let message = format!("there is no glue function `{}`", name.text);

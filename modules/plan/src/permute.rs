@@ -9,8 +9,8 @@ use crate::codes;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::OsProcessId;
-use graphmap_kpn::network::{KindId, Network, ProcessId};
 use graphmap_kpn::names::Symbol;
+use graphmap_kpn::network::{KindId, Network, ProcessId};
 use graphmap_kpn::source::Span;
 use rustc_hash::FxHashMap;
 
@@ -40,13 +40,18 @@ impl Permutation {
             }
             Permutation::Stride(step) => {
                 let step = usize::try_from(*step).unwrap_or(n).clamp(1, n.max(1));
-                Some((0..step).flat_map(|first| (first..n).step_by(step)).collect())
+                Some(
+                    (0..step)
+                        .flat_map(|first| (first..n).step_by(step))
+                        .collect(),
+                )
             }
             Permutation::List(list) => {
                 let order: Vec<usize> = list.iter().map(|number| *number as usize).collect();
                 let mut seen = vec![false; n];
                 let is_new = |number: &usize| {
-                    seen.get_mut(*number).is_some_and(|seen| !std::mem::replace(seen, true))
+                    seen.get_mut(*number)
+                        .is_some_and(|seen| !std::mem::replace(seen, true))
                 };
                 (order.len() == n && order.iter().all(is_new)).then_some(order)
             }
@@ -79,7 +84,10 @@ pub(crate) fn permute(
     for &number in processes {
         let process = &network.processes[ProcessId::from_index(number as usize)];
         let path = process.module.map(|module| paths[module.index()]);
-        groups.entry((process.kind, path)).or_default().push(number as usize);
+        groups
+            .entry((process.kind, path))
+            .or_default()
+            .push(number as usize);
     }
     for ((kind, _), members) in groups {
         let n = members.len();
@@ -119,7 +127,11 @@ mod tests {
     #[test]
     fn permutations_have_each_number_once() {
         assert_eq!(Permutation::Stride(3).of(7).unwrap(), [0, 3, 6, 1, 4, 2, 5]);
-        for permutation in [Permutation::Random(6), Permutation::Stride(0), Permutation::Stride(99)] {
+        for permutation in [
+            Permutation::Random(6),
+            Permutation::Stride(0),
+            Permutation::Stride(99),
+        ] {
             let mut order = permutation.of(20).unwrap();
             order.sort_unstable();
             assert!(order.into_iter().eq(0..20), "{permutation:?}");

@@ -5,10 +5,10 @@ use crate::boxes;
 use crate::codes;
 use crate::even;
 use crate::language::{self, NameKind, Order, Price, Rule, RuleKind, Term};
-use crate::plan::is_even;
 use crate::names::{is_called, no_match};
 use crate::pattern::Pattern;
 use crate::permute::permute;
+use crate::plan::is_even;
 use crate::request::{Modules, Request};
 use crate::translate::{ExtraWeights, Numbers};
 use graphmap_kpn::arena::Id;
@@ -123,7 +123,10 @@ impl<'a> Rules<'a> {
         let (network, placement) = (self.numbers.network, &self.numbers.placement);
         let packing = boxes::pack(network, placement, boxes, found);
         let counts = even.then(|| {
-            let sizes = packing.classes.iter().map(|class| class.vertices.len() as u64);
+            let sizes = packing
+                .classes
+                .iter()
+                .map(|class| class.vertices.len() as u64);
             let sizes: Vec<u64> = sizes.collect();
             even::pack(&sizes, &packing.limits, &placement.speeds())
         });
@@ -135,7 +138,10 @@ impl<'a> Rules<'a> {
         for (class, counts) in packing.classes.iter().zip(counts) {
             let mut of_count: BTreeMap<u64, Vec<Vec<u32>>> = BTreeMap::new();
             for (o, count) in counts.into_iter().enumerate() {
-                of_count.entry(count).or_default().push(vec![placement.block_of[o]]);
+                of_count
+                    .entry(count)
+                    .or_default()
+                    .push(vec![placement.block_of[o]]);
             }
             for (count, places) in of_count {
                 let exactly = Constraint::Count {
@@ -351,7 +357,10 @@ impl<'a> Rules<'a> {
                 }
             }
             // A property of the machine, and the OS processes themselves: not constraints.
-            RuleKind::Memory(..) | RuleKind::Permute(..) | RuleKind::Container(_) | RuleKind::Boxes(_) => {}
+            RuleKind::Memory(..)
+            | RuleKind::Permute(..)
+            | RuleKind::Container(_)
+            | RuleKind::Boxes(_) => {}
         }
     }
 
@@ -378,7 +387,9 @@ impl<'a> Rules<'a> {
                 }
                 Order::File(path, span) => {
                     let message = format!("the numbers of `{path}` were not read");
-                    Err(Box::new(Diagnostic::error(codes::BAD_PERMUTATION, message).at(*span, "")))
+                    Err(Box::new(
+                        Diagnostic::error(codes::BAD_PERMUTATION, message).at(*span, ""),
+                    ))
                 }
             };
             if let Err(error) = permuted {

@@ -59,8 +59,11 @@ impl Serialize for Written<'_> {
             map.serialize_entry("boxes", &network.boxes)?;
         }
         if !network.environment.is_empty() {
-            let variables: BTreeMap<_, _> =
-                network.environment.iter().map(|(name, value)| (name, value)).collect();
+            let variables: BTreeMap<_, _> = network
+                .environment
+                .iter()
+                .map(|(name, value)| (name, value))
+                .collect();
             map.serialize_entry("environment", &variables)?;
         }
         map.serialize_entry("kinds", &Each(|| kinds(network)))?;
