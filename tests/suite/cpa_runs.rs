@@ -57,8 +57,29 @@ const FUNCTIONS: [(&str, &str); 7] = [
     ),
 ];
 
+/// Functions that are called around the run and around each process.
+const GLUE: &str = "
+genv { LOUD = yes }
+glue {
+    gluemapping { maininit = { \"g.h\", \"start\" } maincleanup = { \"g.h\", \"stop\" } }
+    gluemapping { genvcondition = { \"LOUD\", \"yes\" } getparams = { \"g.h\", \"before\" } }
+    gluemapping { genvcondition = { \"LOUD\", \"no\" } freeparams = { \"g.h\", \"never\" } }
+}
+";
+const GLUE_FUNCTIONS: &str = "
+pub fn start() { println!(\"the glue starts\"); }
+pub fn stop() { println!(\"the glue stops\"); }
+pub fn before() {
+    if graphmap_runtime::me().kind == \"PrimeEnd\" { println!(\"before the end\"); }
+}
+pub fn never() { panic!(\"the condition is false\"); }
+";
+
 /// Lines that each run prints.
-const LINES: [&str; 6] = [
+const LINES: [&str; 9] = [
+    "the glue starts",
+    "before the end",
+    "the glue stops",
     "hello from HW.HelloWorld1",
     "hello from HW.HelloWorld10",
     "the last prime is 179",
@@ -96,7 +117,7 @@ impl Project {
             fs::write(folder.join(name), text).unwrap();
             all.extend(["include ", name, "\n"]);
         }
-        fs::write(folder.join("all.cpa"), all).unwrap();
+        fs::write(folder.join("all.cpa"), all + GLUE).unwrap();
         let link = if mpi.is_some() { " --link mpi" } else { "" };
         let new = format!("new all --from all.cpa{link} --quiet --runtime");
         let mut command = crate::common::graphmap();
@@ -116,6 +137,9 @@ impl Project {
             assert!(file.is_file(), "{file:?}");
             fs::write(file, text).unwrap();
         }
+        let file = project.join("src/glue.rs");
+        assert!(file.is_file());
+        fs::write(file, GLUE_FUNCTIONS).unwrap();
         let lock = root.join("modules/link-mpi/Cargo.lock");
         fs::copy(lock, project.join("Cargo.lock")).unwrap();
         if let Some(mpi) = mpi {

@@ -22,5 +22,5 @@ pub const NOT_INITIALIZED: Code = Code(908);
 pub const NOT_INCLUDED: Code = Code(909);
 /// A file without a composition that can be instantiated.
 pub const NOTHING_TO_RUN: Code = Code(910);
-/// A glue function, which graphmap does not call (a warning), or an unknown one.
+/// A glue function that graphmap does not call (a warning), or an unknown one.
 pub const GLUE: Code = Code(912);

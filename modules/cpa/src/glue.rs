@@ -2,54 +2,53 @@
 
 use crate::architecture::{defined_twice, like};
 use crate::codes;
-use crate::syntax::{File, Name};
+use crate::syntax::{File, Name, Pair};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::glue::{GlueFunction, Stage};
 use graphmap_kpn::source::Span;
 use rustc_hash::FxHashMap;
 
-/// Glue functions, each with what a project does in its place.
-const FUNCTIONS: [(&str, &str); 8] = [
-    (
-        "maininit",
-        "call it in `main` of the project, before the network runs",
-    ),
-    (
-        "maincleanup",
-        "call it in `main` of the project, after the network has run",
-    ),
-    ("mapinit", "map with rules, or with a strategy of your own"),
-    (
-        "mapfinalize",
-        "map with rules, or with a strategy of your own",
-    ),
-    ("getparams", "call it in the functions of the processes"),
-    ("freeparams", "call it in the functions of the processes"),
-    ("permutecommunicator", "use `--permute kind:NAME=ORDER`"),
-    ("permutecommunicators", "use `--permute kind:NAME=ORDER`"),
-];
+/// Name of the condition of a glue mapping.
+const CONDITION: &str = "genvcondition";
+/// Names of the function that permutes communicators.
+const PERMUTE: [&str; 2] = ["permutecommunicator", "permutecommunicators"];
 
-/// Warns of glue functions, which are in C and are not called. Reports unknown ones.
-pub(crate) fn report(files: &[File], diagnostics: &mut Diagnostics) {
-    for (name, _) in files.iter().flat_map(|file| &file.glue).flatten() {
-        if name.text == "genvcondition" {
-            continue;
-        }
-        let known = FUNCTIONS.iter().find(|(known, _)| *known == name.text);
-        diagnostics.push(match known {
-            Some((_, advice)) => {
+/// Returns the glue functions of all files. Reports unknown ones, and warns of those that graphmap
+/// does not call.
+pub(crate) fn functions(files: &[File], diagnostics: &mut Diagnostics) -> Vec<GlueFunction> {
+    let mut all = Vec::new();
+    for mapping in files.iter().flat_map(|file| &file.glue) {
+        let pair = |pair: &Pair| (pair.first.text.clone(), pair.second.text.clone());
+        let conditions = mapping.iter().filter(|(name, _)| name.text == CONDITION);
+        let condition = conditions.map(|(_, values)| pair(values)).next();
+        for (name, values) in mapping.iter().filter(|(name, _)| name.text != CONDITION) {
+            let stage = Stage::ALL
+                .into_iter()
+                .find(|stage| stage.name() == name.text);
+            if let Some(stage) = stage {
+                let (header, function) = pair(values);
+                all.push(GlueFunction {
+                    stage,
+                    function,
+                    header,
+                    condition: condition.clone(),
+                });
+                continue;
+            }
+            diagnostics.push(if PERMUTE.contains(&&*name.text) {
                 let message = format!("graphmap does not call the glue function `{}`", name.text);
                 Diagnostic::warning(codes::GLUE, message)
                     .at(name.span, "")
-                    .help(*advice)
-            }
-            None => {
+                    .help("exchange the places of processes by `--permute kind:NAME=ORDER`")
+            } else {
                 let message = format!("there is no glue function `{}`", name.text);
-                let names = FUNCTIONS.iter().map(|(known, _)| *known);
+                let names = Stage::ALL.into_iter().map(Stage::name);
                 let error = Diagnostic::error(codes::GLUE, message).at(name.span, "");
                 like(error, &name.text, names)
-            }
-        });
+            });
+        }
     }
+    all
 }
 
 /// Returns the environment variables of all files. Reports names with two values.

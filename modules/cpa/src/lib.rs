@@ -89,7 +89,7 @@ pub fn read(
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
-    glue::report(&files, &mut diagnostics);
+    declared.glue = glue::functions(&files, &mut diagnostics);
     declared.environment = glue::environment(&files, &mut diagnostics);
     declared.boxes = placement::boxes(&architecture, &files, &mut diagnostics);
     if diagnostics.has_errors() {

@@ -184,6 +184,7 @@ pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'stat
         // Names in boxes need not exist until the network is mapped.
         boxes: _,
         environment: _,
+        glue: _,
         parameters,
         arguments,
         skeleton,

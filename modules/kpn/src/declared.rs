@@ -8,6 +8,7 @@ use crate::arena::{Arena, define_id};
 use crate::arguments::{ArgumentList, GivenArgument};
 use crate::attributes::{AttributeLists, AttributesId, AttributesOf};
 use crate::containers::Boxes;
+use crate::glue::GlueFunction;
 use crate::level::LevelDecl;
 use crate::names::{Names, Symbol};
 use crate::source::{SourceMap, Span};
@@ -54,6 +55,8 @@ pub struct Declared {
     /// OS processes with limits on the processes in them, in the order of their numbers. Empty if
     /// the source has none.
     pub boxes: Vec<Boxes>,
+    /// Functions of the project that are called around the run.
+    pub glue: Vec<GlueFunction>,
     /// Environment variables of the program and their values, which others may replace.
     pub environment: Vec<(String, String)>,
     /// `skeleton=` of the graph.
@@ -529,6 +532,7 @@ impl Declared {
             constraints,
             boxes,
             environment: _,
+            glue: _,
             skeleton,
             types,
             sizes: _,

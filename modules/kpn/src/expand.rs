@@ -193,6 +193,7 @@ impl<'a> Expansion<'a> {
             names: declared.names.clone(),
             boxes: declared.boxes.clone(),
             environment: declared.environment.clone(),
+            glue: declared.glue.clone(),
             skeleton: declared.skeleton.clone(),
             types: declared.types.clone(),
             levels: declared.levels.clone(),

@@ -19,6 +19,7 @@
 //! - `boxes`: `count` (number of OS processes), `limits`, `name`. A limit has `of` (a list of
 //!   objects with `modules` and `kind`), `least`, `most`.
 //! - `environment`: an object of strings: environment variables of the program
+//! - `glue`: `stage` (`maininit`, ..), `function`, `header`, `condition` (variable and value)
 //! - `kinds`: `name`, `members` (ranks), `ports`. Written for convenience, and not read back.
 //! - `mapping`: `os_process` (of each rank), `bindings` (of each OS process: `host`, `cores`),
 //!   `strategy`. Written for emitters, and not read back.

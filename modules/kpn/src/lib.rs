@@ -32,6 +32,7 @@ pub mod emit;
 pub mod expand;
 pub mod expression;
 pub mod foreign;
+pub mod glue;
 mod groups;
 pub mod hardware;
 pub mod identifier;

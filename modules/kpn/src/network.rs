@@ -9,6 +9,7 @@ use crate::arguments::{Parameter, Value};
 use crate::attributes::{AttributeLists, AttributesId, AttributesOf};
 use crate::containers::Boxes;
 use crate::declared::{BundleKind, ConstraintDecl, Direction, Flow, ModuleId};
+use crate::glue::GlueFunction;
 use crate::names::{Names, Symbol};
 use crate::source::{Location, SourceMap, Span};
 use rustc_hash::FxHashMap;
@@ -249,6 +250,8 @@ pub struct Network {
     /// OS processes with limits on the processes in them, in the order of their numbers. Empty if
     /// the source has none.
     pub boxes: Vec<Boxes>,
+    /// Functions of the project that are called around the run.
+    pub glue: Vec<GlueFunction>,
     /// Environment variables of the program and their values, which others may replace.
     pub environment: Vec<(String, String)>,
     /// Parameters of the kinds that have any.

@@ -52,6 +52,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         constraints,
         boxes,
         environment,
+        glue,
         skeleton,
         types,
         // Levels concern diagnostics, not the network.
@@ -123,6 +124,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         constraints: Vec::new(),
         boxes,
         environment,
+        glue,
         parameters: FxHashMap::default(),
         arguments: FxHashMap::default(),
         skeleton,

@@ -192,6 +192,7 @@ fn begin(
         network.read_tables(&tables)?;
         network.publish_sizes();
     }
+    lock(&AFTER_RUN).append(&mut network.after_run);
     options.running = Some(Running::default());
     let of = network.name().to_string();
     let options = options.on_quiet(move |block| {
@@ -336,10 +337,11 @@ fn failed_soon(error: RunError) -> Exit {
     error.exit()
 }
 
-/// Returns the exit code of the program: `exit`, or another than 0 if `exit` is 0 and something
-/// printed could not be written. Prints the error about that, unless it was printed before or the
-/// cause is a closed output pipe.
+/// Calls the functions for the time after the run. Returns the exit code of the program: `exit`, or
+/// another than 0 if `exit` is 0 and something printed could not be written. Prints the error about
+/// that, unless it was printed before or the cause is a closed output pipe.
 fn finish(exit: Exit) -> Exit {
+    call_after_run();
     let Some(why) = panics::unwritten() else {
         return exit;
     };
@@ -351,6 +353,17 @@ fn finish(exit: Exit) -> Exit {
         Exit::Ok if panics::is_unread(&error) => Exit::Unread,
         Exit::Ok => Exit::Usage,
         exit => exit,
+    }
+}
+
+/// Functions to call after the run ([`Network::after_run`]).
+static AFTER_RUN: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
+
+/// Calls the functions that the network has for the time after the run.
+fn call_after_run() {
+    let functions = std::mem::take(&mut *lock(&AFTER_RUN));
+    for function in functions {
+        function();
     }
 }
 
@@ -420,6 +433,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
             // OS process 0 reports the error.
             Err(error) => error.exit(),
         };
+        call_after_run();
         process::exit(exit as i32);
     }
     outputs::check(options)?;

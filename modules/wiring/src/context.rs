@@ -7,6 +7,7 @@ use crate::arguments::{ParameterModel, parameters};
 use crate::attributes::{AttributeModel, attributes};
 use crate::classes::{Class, classes};
 use crate::codes;
+use crate::glue::GlueModel;
 use crate::identifier::{Case, Identifiers, Language, kinds_in_c};
 use crate::module_classes::{ModuleClassModel, ModuleClasses};
 use crate::names::{self, NamesModel};
@@ -46,6 +47,8 @@ pub struct Model {
     pub modules: Vec<ModuleClassModel>,
     /// Classes of channels, in the order of their first channel.
     pub channels: Vec<ClassModel>,
+    /// Glue functions, if the network has any.
+    pub glue: Option<GlueModel>,
 }
 
 /// The graph as a whole.
@@ -297,6 +300,7 @@ impl Model {
             kinds,
             modules: modules.into_models(network),
             channels,
+            glue: GlueModel::of(network),
         }
     }
 }

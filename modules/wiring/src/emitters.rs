@@ -139,6 +139,17 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
                 .help("let another process send the values, and remove `params=` and `args=`"),
         );
     }
+    let no_glue = family.lacks.contains(&Unsupported::Glue);
+    for glue in network.glue.iter().filter(|_| no_glue) {
+        let message = format!(
+            "`{emitter}` does not support glue functions, such as `{}`",
+            glue.function
+        );
+        diagnostics.push(
+            Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
+                .help("call the function in the functions of the processes"),
+        );
+    }
     let no_i128 = family.lacks.contains(&Unsupported::I128);
     for (id, kind) in network.kinds.iter().filter(|_| no_i128) {
         let parameters = network.parameters.get(&id).into_iter();

@@ -90,6 +90,8 @@ pub enum Unsupported {
     Arguments,
     /// Arguments of the types `i128` and `u128`.
     I128,
+    /// Glue functions.
+    Glue,
 }
 
 impl Unsupported {
@@ -107,7 +109,8 @@ impl Unsupported {
             | Unsupported::Flow
             | Unsupported::Loop
             | Unsupported::Arguments
-            | Unsupported::I128 => None,
+            | Unsupported::I128
+            | Unsupported::Glue => None,
         }
     }
 }

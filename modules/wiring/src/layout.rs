@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 /// Wiring of a project.
 pub(crate) const WIRING: &str = "src/wiring.rs";
+/// File of the glue functions.
+pub(crate) const GLUE: &str = "src/glue.rs";
 /// List of a project's functions.
 pub(crate) const FUNCTIONS: &str = "src/processes/mod.rs";
 /// The user's types of tokens.

@@ -18,6 +18,7 @@ pub mod doubts;
 pub mod emitters;
 pub mod family;
 mod foreign;
+pub mod glue;
 mod helpers;
 mod layout;
 mod lexer;

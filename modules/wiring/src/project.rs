@@ -18,7 +18,7 @@ use crate::context::Model;
 use crate::doubts::{self, Doubt};
 use crate::emitters::render;
 use crate::family::{MPI, RUST};
-use crate::layout::{FITTING, FUNCTIONS, TYPES, WIRING, function_file, types_file};
+use crate::layout::{FITTING, FUNCTIONS, GLUE, TYPES, WIRING, function_file, types_file};
 use crate::locked;
 use crate::signature;
 use crate::skeleton::Skeletons;
@@ -165,6 +165,10 @@ fn generate(
     let processes = skeletons.render("project/processes", &data)?;
     files.generated(root.join(FUNCTIONS), processes);
     files.once(types, skeletons.render("project/types", &data)?);
+    if let Some(glue) = &model.glue {
+        let data = json!({ "graph": model.graph, "functions": glue.functions });
+        files.once(root.join(GLUE), skeletons.render("project/glue", &data)?);
+    }
     for kind in &model.kinds {
         let reads = kind
             .ports

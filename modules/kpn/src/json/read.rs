@@ -135,6 +135,7 @@ impl Reader<'_> {
         };
         self.declared.name = top.name;
         self.declared.boxes = top.boxes;
+        self.declared.glue = top.glue;
         self.declared.environment = top.environment.into_iter().collect();
         self.declared.skeleton = top.skeleton.map(|s| (s, Span::NONE));
         self.declared.attributes.graph = self.attributes(top.attributes);

@@ -2,6 +2,7 @@
 
 use crate::containers::Boxes;
 use crate::declared::{BundleKind, Flow};
+use crate::glue::GlueFunction;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -58,6 +59,8 @@ pub(super) struct Top<'a> {
     pub(super) boxes: Vec<Boxes>,
     #[serde(default)]
     pub(super) environment: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) glue: Vec<GlueFunction>,
     #[serde(borrow, default, rename = "kinds")]
     pub(super) _kinds: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "mapping")]

@@ -66,6 +66,9 @@ impl Serialize for Written<'_> {
                 .collect();
             map.serialize_entry("environment", &variables)?;
         }
+        if !network.glue.is_empty() {
+            map.serialize_entry("glue", &network.glue)?;
+        }
         map.serialize_entry("kinds", &Each(|| kinds(network)))?;
         if let Some(mapping) = self.mapping {
             map.serialize_entry("mapping", &MappingJson::of(mapping))?;

@@ -127,6 +127,7 @@ pub struct Network {
     pub(super) tokens: Vec<TokenType>,
     /// Sizes of the structure, if the network was read from tables.
     pub(super) sizes: Vec<(String, usize)>,
+    pub(crate) after_run: Vec<fn()>,
     pub(crate) errors: Vec<String>,
     pub(crate) processes: u32,
     pub(crate) channels: u32,
@@ -216,6 +217,7 @@ impl Network {
             formats: Formats::default(),
             tokens: Vec::new(),
             sizes: Vec::new(),
+            after_run: Vec::new(),
             errors: Vec::new(),
             processes: 0,
             channels: 0,
@@ -346,6 +348,12 @@ impl Network {
         if let Some(table) = self.kinds.get_mut(kind.0 as usize) {
             (table.line, table.column) = (line, column);
         }
+    }
+
+    /// Adds a function that each OS process calls after the run, if [`main`](crate::main) runs the
+    /// network. It is called also if the run fails.
+    pub fn after_run(&mut self, function: fn()) {
+        self.after_run.push(function);
     }
 
     /// Adds a class of channels that carry tokens of type `T`.
