@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::front_end::{FrontEnd, ends_with, text};
-use crate::include::{ReadOptions, find, folder_of};
+use crate::search::{ReadOptions, find, folder_of};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};

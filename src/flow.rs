@@ -3,10 +3,11 @@
 use crate::builder::Builder;
 use crate::codes;
 use crate::front_end::FrontEnd;
-use crate::include::{self, ReadOptions, Text};
+use crate::include::{self, Text};
 use crate::levels::Levels;
 use crate::registry::Registry;
 use crate::report::{Diagnosed, Error, Report};
+use crate::search::ReadOptions;
 use crate::write::{self, Fate};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};

@@ -1,7 +1,7 @@
 //! Front ends, which read graph files.
 
 use crate::codes;
-use crate::include::ReadOptions;
+use crate::search::ReadOptions;
 use graphmap_dot::decode::{Encoding, decode};
 use graphmap_dot::language::{load_picture, load_with};
 use graphmap_exchange::{Load, graphml, node_link};

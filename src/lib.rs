@@ -84,6 +84,7 @@ mod program;
 mod registry;
 mod render;
 mod report;
+mod search;
 mod skeletons;
 #[cfg(feature = "cli")]
 mod tool;
@@ -103,11 +104,11 @@ pub use graphmap_kpn::pass::{Pass, PassContext};
 pub use graphmap_kpn::sizes::Given;
 pub use graphmap_plan::{Plan, Request};
 pub use graphmap_platform::Platform;
-pub use include::ReadOptions;
 pub use picture::to_svg;
 pub use program::{Run, run};
 pub use registry::Registry;
 pub use report::{Diagnosed, Error, Report};
+pub use search::ReadOptions;
 #[cfg(feature = "cli")]
 pub use tool::Tool;
 pub use write::Fate;

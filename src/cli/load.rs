@@ -10,7 +10,7 @@ use crate::cli::signals;
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use crate::front_end::FrontEnd;
-use crate::include::ReadOptions;
+use crate::search::ReadOptions;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Emitter;

@@ -2,7 +2,7 @@
 
 use crate::cli::signals::Guard;
 use crate::front_end::{self, FrontEnd};
-use crate::include::ReadOptions;
+use crate::search::ReadOptions;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};

@@ -80,6 +80,7 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
 /// are a part of generated projects.
 const COMMAND: &[&str] = &[
     "binding",
+    "cpa",
     "dot",
     "exchange",
     "graphfile",
@@ -182,6 +183,7 @@ fn crates_depend_on_what_the_table_allows() {
         ("fiber", &["executor"]),
         ("testing", &[]),
         ("dot", &["kpn"]),
+        ("cpa", &["kpn"]),
         ("exchange", &["dot", "kpn"]),
         ("platform", &["kpn"]),
         ("plugin", &["kpn"]),

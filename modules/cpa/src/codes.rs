@@ -18,8 +18,6 @@ pub const BAD_LINK: Code = Code(906);
 pub const OUT_OF_RANGE: Code = Code(907);
 /// A structure without the values that it needs.
 pub const NOT_INITIALIZED: Code = Code(908);
-/// A file that is included and cannot be read.
-pub const NOT_INCLUDED: Code = Code(909);
 /// A file without a composition that can be instantiated.
 pub const NOTHING_TO_RUN: Code = Code(910);
 /// A glue function that graphmap does not call (a warning), or an unknown one.

@@ -5,6 +5,8 @@
 //! thus differ by at most one. A limit on several classes is divided among them in proportion.
 
 use crate::boxes::{Limits, Shared};
+use crate::request::Request;
+use graphmap_kpn::containers::Boxes;
 use graphmap_partition::Strategy;
 use std::sync::LazyLock;
 
@@ -22,6 +24,13 @@ pub fn strategy() -> &'static Strategy {
         strategy
     });
     &STRATEGY
+}
+
+/// Returns true if the processes of each kind are spread evenly: with the strategy `even`, and with
+/// `auto` if there are boxes.
+pub(crate) fn is_even(request: &Request<'_>, boxes: &[Boxes]) -> bool {
+    let name = &*request.options.strategy.name;
+    request.mapper.is_none() && (name == EVEN || name == "auto" && !boxes.is_empty())
 }
 
 /// Returns the number of processes of each class in each OS process, or `None` if no packing was

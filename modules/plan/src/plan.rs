@@ -3,7 +3,7 @@
 
 use crate::boxes;
 use crate::codes;
-use crate::even::EVEN;
+use crate::even::is_even;
 use crate::failure::{Reporter, count, of_mapping};
 use crate::placement::Placement;
 use crate::previous::Since;
@@ -182,13 +182,6 @@ fn os_processes(
         ("OS processes", "processes"),
         "an OS process without a process does nothing",
     )
-}
-
-/// Returns true if the processes of each kind are spread evenly: with the strategy `even`, and with
-/// `auto` if there are boxes.
-pub(crate) fn is_even(request: &Request<'_>, boxes: &[Boxes]) -> bool {
-    let name = &*request.options.strategy.name;
-    request.mapper.is_none() && (name == EVEN || name == "auto" && !boxes.is_empty())
 }
 
 /// Converts network and platform into the numbers of the engine. Also returns the memory limits of

@@ -189,9 +189,11 @@ const PLAN: &[&str] = &[
     "language",
     "names",
     "placement",
+    "boxes",
     "translate",
     "previous",
     "request",
+    "even",
     "rules",
     "programs",
     "failure",
@@ -224,6 +226,7 @@ const KPN: &[&str] = &[
     "expression",
     "sizes",
     "arguments",
+    "containers",
     "declared",
     "groups",
     "compose",
@@ -265,7 +268,9 @@ const FACE: &[&str] = &[
     "identity",
     "write",
     "weights",
+    "search",
     "front_end",
+    "cpa",
     "emitters",
     "builder",
     "petgraph",
@@ -290,6 +295,20 @@ const EXCHANGE: &[&str] = &[
     "expanded",
     "graphml",
     "node_link",
+    "lib",
+];
+
+/// Layers of the front end for the notation of (CM)2PI.
+const CPA: &[&str] = &[
+    "codes",
+    "syntax",
+    "lexer",
+    "parser",
+    "format",
+    "architecture",
+    "flatten",
+    "declare",
+    "placement",
     "lib",
 ];
 
@@ -486,6 +505,7 @@ pub(crate) const LAYERS: &[(&str, &[&str])] = &[
     ("plugin", PLUGIN),
     ("sharing", SHARING),
     ("dot", DOT),
+    ("cpa", CPA),
     ("exchange", EXCHANGE),
     ("platform", PLATFORM),
     ("wiring", WIRING),
