@@ -625,7 +625,12 @@ pub(super) fn exit_of(found: &Diagnostics) -> Exit {
         graphmap_kpn::codes::OTHER_VERSION,
     ];
     let of_plugin = |code| of_plugin.contains(&code) || plugin::codes::ALL.contains(&code);
-    if has(plan::codes::INFEASIBLE) {
+    let infeasible = [
+        plan::codes::INFEASIBLE,
+        plan::codes::BOX_MISSING,
+        plan::codes::BOX_COUNT,
+    ];
+    if infeasible.into_iter().any(has) {
         Exit::Infeasible
     } else if errors.any(|error| of_plugin(error.code)) {
         Exit::Plugin

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
         shown_plan::as_text(&plan)
     };
     let unasked = args.mapping.hosts.is_none() && args.mapping.os_processes.is_none();
-    if unasked && !args.json {
+    if unasked && plan.loads.len() == 1 && !args.json {
         shown +=
             "\nnote: all processes are in one OS process; set the number with `-n` or `--hosts`\n";
     }

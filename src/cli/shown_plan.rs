@@ -7,7 +7,7 @@ use graphmap_kpn::arena::Id;
 use graphmap_kpn::network::{KindId, ProcessId};
 use graphmap_kpn::programs;
 use graphmap_partition::Objective;
-use graphmap_plan::{Plan, Since};
+use graphmap_plan::{MOST_IMBALANCE, Plan, Since};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -224,6 +224,7 @@ fn notes(plan: &Plan) -> String {
                 let strategy = &plan.mapped.mapping().strategy;
                 format!("the limit is {most}, but the strategy {strategy} ignores it")
             }
+            _ if plan.imbalance >= MOST_IMBALANCE => "loads are not limited".to_owned(),
             _ if load <= share * (1.0 + plan.imbalance) * (1.0 + 1e-9) => {
                 format!("`--imbalance` allows {most}")
             }

@@ -1,8 +1,8 @@
 //! The error index: every code has a page, every page has a code, and every example has the stated
 //! result.
 //!
-//! A block of a page tagged `dot,fails` or `json,fails` must cause the page's code, and no other. A
-//! block tagged `dot` or `json` must pass without it.
+//! A block of a page tagged `dot,fails`, `json,fails` or `cpa,fails` must cause the page's code, and
+//! no other. A block tagged `dot`, `json` or `cpa` must pass without it.
 //!
 //! A block tagged `console` is run line by line. `$ ` begins a command. After a command with an
 //! exit code other than 0, `# ends with N` states the code. Commands other than `graphmap` are run
@@ -129,7 +129,7 @@ fn examples_do_what_they_say() {
             // Blocks in other languages are tested where these languages are read.
             shown |= how == "fails";
             match (language, how) {
-                ("dot" | "json", "" | "fails") => {
+                ("dot" | "json" | "cpa", "" | "fails") => {
                     wrong.extend(graph(&code, language, &text, how == "fails"));
                 }
                 ("console", "unshare") if !unshare(&code) => shown = true,

@@ -204,6 +204,12 @@ impl<'f> Architecture<'f> {
                         )),
                 );
             }
+            // A definition without a value is wrong, so that its uses are not reported too.
+            for name in missing {
+                let list = format!("{}=", name.text);
+                let reported = &mut Diagnostics::new();
+                self.sizes[structure].define(0, &list, Place::NONE, reported);
+            }
         }
     }
 

@@ -25,8 +25,8 @@ use graphmap_partition::{
 };
 use graphmap_platform::{Class, Platform, Slot};
 
-/// Largest imbalance that the engine accepts.
-const MOST_IMBALANCE: f64 = 1000.0;
+/// Largest imbalance that the engine accepts. It does not limit loads.
+pub const MOST_IMBALANCE: f64 = 1000.0;
 /// Divisor of the time limit. The quotient is the limit of each strategy that a plan is compared
 /// with.
 const COMPARISON_DIVISOR: u32 = 50;
