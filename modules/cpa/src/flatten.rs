@@ -31,6 +31,8 @@ pub(crate) struct Flat<'f> {
     pub(crate) channels: Vec<Channel>,
     /// Intermediate ports, by name.
     exposed: FxHashMap<&'f str, Exposed>,
+    /// True if a link has an error, so that intermediate ports may be missing.
+    is_wrong: bool,
 }
 
 #[derive(Debug)]
@@ -245,18 +247,19 @@ impl<'f> Flattening<'_, 'f> {
                     .architecture
                     .range(self.structure, name, ranges, self.diagnostics);
                 let Some(found) = found else {
+                    self.flat.is_wrong = true;
                     continue;
                 };
                 range = found;
             }
             let variable = links.range.as_ref().map(|(variable, _)| &*variable.text);
             for link in &links.links {
-                // An error was reported.
-                let _ = self.link(link, variable, range.clone());
+                let linked = self.link(link, variable, range.clone());
+                self.flat.is_wrong |= linked.is_none();
             }
         }
         for port in &self.composition.exposed {
-            if !self.flat.exposed.contains_key(&*port.text) {
+            if !self.flat.is_wrong && !self.flat.exposed.contains_key(&*port.text) {
                 let message = format!("no link leads to the intermediate port `{}`", port.text);
                 self.diagnostics.push(
                     Diagnostic::error(codes::BAD_LINK, message)
@@ -544,6 +547,19 @@ impl<'f> Flattening<'_, 'f> {
                 port.span,
                 format!("name the part: {}", all.join(" or ")),
             );
+            return;
+        }
+        // An error of an inner composition was reported. Without it, the port may exist.
+        let may_have = |own: &&FlatPart<'_>| match own.id {
+            PartId::Composition(inner) => {
+                let declared = self.architecture.compositions[inner].declaration;
+                self.flats[inner].is_wrong
+                    && declared.exposed.iter().any(|exposed| exposed.text == name)
+                    && port.part.as_ref().is_none_or(|part| part.text == own.name.text)
+            }
+            PartId::Process(_) => false,
+        };
+        if self.flat.parts.iter().any(|own| may_have(&own)) {
             return;
         }
         let in_part = |target: &Target<'_>| match target {

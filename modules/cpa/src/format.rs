@@ -201,3 +201,119 @@ impl Layout<'_, '_> {
         !(tight_before || tight_after || tight_operator || after_sign)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use graphmap_kpn::source::SourceMap;
+    use proptest::prelude::*;
+    use std::path::Path;
+
+    /// The listings of the thesis.
+    fn listings() -> Vec<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/listings");
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        let read = |path| std::fs::read_to_string(path).unwrap();
+        paths.iter().map(read).collect()
+    }
+
+    fn formatted(text: &str) -> Result<String, Diagnostics> {
+        let mut sources = SourceMap::new();
+        format(&sources.add("t.cpa", text).unwrap())
+    }
+
+    /// Returns the tokens of a text with their quotes, and its comments.
+    fn parts(text: &str) -> (Vec<String>, Vec<String>) {
+        let mut sources = SourceMap::new();
+        let source = sources.add("t.cpa", text).unwrap();
+        let tokens = tokens(&source, &mut Diagnostics::new());
+        let (mut end, mut comments) = (0, Vec::new());
+        let mut words = Vec::new();
+        for token in tokens {
+            let start = (token.span.start - source.base()) as usize;
+            let between = text[end..start].lines().map(str::trim);
+            let between = between.filter(|line| line.starts_with('#'));
+            comments.extend(between.map(str::to_owned));
+            end = (token.span.end - source.base()) as usize;
+            words.push(text[start..end].to_owned());
+        }
+        (words, comments)
+    }
+
+    fn stays(text: &str) -> Result<(), TestCaseError> {
+        let Ok(once) = formatted(text) else {
+            return Ok(());
+        };
+        prop_assert_eq!(parts(&once), parts(text), "{}\n{}", text, once);
+        let twice = formatted(&once).unwrap();
+        prop_assert_eq!(&twice, &once, "{}", text);
+        for line in once.lines() {
+            prop_assert_eq!(line, line.trim_end(), "{}", once);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn line_breaks_inside_of_declarations_stay() {
+        let text = "structure s(n){A=inports<>outports<o>()\n\n\n\n# c\nR=[0..n - 2]||P=(A[n])\n\
+                    /( for i in R {o[i]->x},\no[0] -> y )@(x,y)}initialize s{n=4 m=- 2*n}";
+        let expected = "\
+structure s (n) {
+    A = inports <> outports <o> ()
+
+    # c
+    R = [0..n-2]
+    || P = ( A[n])
+        / ( for i in R { o[i] -> x},
+            o[0] -> y) @ (x, y)
+}
+initialize s {
+    n = 4
+    m = -2 * n
+}
+";
+        assert_eq!(formatted(text).unwrap(), expected);
+    }
+
+    proptest! {
+        #[test]
+        fn any_white_space_is_formatted(
+            listing in any::<prop::sample::Index>(),
+            spaces in prop::collection::vec(
+                prop::sample::select(vec![" ", "\n", "\n\n\n", "\t", " # note\n", "\n#x\n\n", "\r\n"]),
+                1..40,
+            ),
+        ) {
+            let listings = listings();
+            let (words, _) = parts(&listings[listing.index(listings.len())]);
+            let spaces = spaces.iter().cycle();
+            let text: String = words.iter().zip(spaces).flat_map(|(word, space)| [&**word, space]).collect();
+            prop_assert!(formatted(&text).is_ok(), "{}", text);
+            stays(&text)?;
+        }
+
+        #[test]
+        fn any_change_of_a_listing_is_formatted_or_an_error(
+            listing in any::<prop::sample::Index>(),
+            at in any::<prop::sample::Index>(),
+            removed in 0usize..6,
+            added in prop::collection::vec(
+                prop::sample::select(vec![
+                    "a", "include", "structure", "boxes", "containerspec", "for", "in", "tag", "7", "\"t\"",
+                    "||", "||-", "->", "..", "(", ")", "{", "}", "<", ">", "[", "]", ",", "=", "/", "@", ":",
+                    ".", "+", "-", "*", "%", "^", "#c\n", "\n\n",
+                ]),
+                0..6,
+            ),
+        ) {
+            let listings = listings();
+            let (mut words, _) = parts(&listings[listing.index(listings.len())]);
+            let at = at.index(words.len());
+            let end = (at + removed).min(words.len());
+            words.splice(at..end, added.into_iter().map(str::to_owned));
+            stays(&words.join(" "))?;
+        }
+    }
+}

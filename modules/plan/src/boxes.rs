@@ -237,7 +237,7 @@ fn misfit(
     let what = match (n, n == kind.members.len()) {
         (1, _) => format!("`{}`", network.name(process.name)),
         (_, true) => format!("the {n} processes of the kind `{name}`"),
-        (_, false) => format!("{n} of the processes of the kind `{name}`"),
+        (_, false) => format!("{n} processes of the kind `{name}`"),
     };
     let message = match (least, most) {
         (_, 0) => format!("no box may hold {what}"),

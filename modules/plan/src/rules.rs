@@ -108,7 +108,7 @@ impl<'a> Rules<'a> {
         for rule in request.rules {
             rules.add(rule, found);
         }
-        let even = is_even(request, boxes);
+        let even = even::is_even(request, boxes);
         if even || !boxes.is_empty() {
             rules.of_boxes(boxes, even, found);
         }
