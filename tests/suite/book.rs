@@ -1,6 +1,6 @@
 //! The examples of the book and of the README: each graph is checked, and each link has a target.
 //!
-//! A block tagged `dot` passes `graphmap check` without an error or a warning. A block tagged
+//! A block tagged `dot` or `cpa` passes `graphmap check` without an error or a warning. A block tagged
 //! `dot,fails` does not. A block tagged `dot,includes` includes the graph of the last block before it
 //! that has another tag. `errors.rs` tests the error index.
 
@@ -55,21 +55,22 @@ fn every_graph_of_the_book_is_checked() {
         let mut previous = String::new();
         for (line, tag, graph) in blocks(&text) {
             let (fails, warns) = match tag.as_str() {
-                "dot" => (false, false),
+                "dot" | "cpa" => (false, false),
                 "dot,warns" => (false, true),
                 "dot,fails" => (true, true),
                 "dot,includes" => (false, false),
                 _ => continue,
             };
             graphs += 1;
-            let mut test = Test::new().file("example.dot", &graph);
+            let file = format!("example.{}", tag.split(',').next().unwrap());
+            let mut test = Test::new().file(&file, &graph);
             let includes = tag == "dot,includes";
             if includes {
                 let (_, rest) = graph.split_once("use=\"").expect("a file");
                 let name = rest.split('"').next().expect("its name");
                 test = test.file(name, &previous);
             }
-            let done = test.args("check example.dot").run();
+            let done = test.args(&format!("check {file}")).run();
             let told = done.stderr();
             let clean = !told.contains("error[") && !told.contains("warning[");
             if clean == warns || done.output.status.success() == fails {

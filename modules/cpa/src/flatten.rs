@@ -477,6 +477,11 @@ impl<'f> Flattening<'_, 'f> {
             Some(part) => {
                 let parts = &self.flat.parts;
                 let Some(of) = parts.iter().position(|own| own.name.text == part.text) else {
+                    let listed = &self.composition.parts;
+                    if listed.iter().any(|own| own.name.text == part.text) {
+                        // It is not defined, which was reported.
+                        return None;
+                    }
                     let names = parts.iter().map(|part| &*part.name.text);
                     let composition = &self.composition.name.text;
                     let message = format!("`{composition}` has no part `{}`", part.text);
@@ -549,7 +554,7 @@ impl<'f> Flattening<'_, 'f> {
             );
             return;
         }
-        // An error of an inner composition was reported. Without it, the port may exist.
+        // An error of a part was reported. Without it, the port may exist.
         let may_have = |own: &&FlatPart<'_>| match own.id {
             PartId::Composition(inner) => {
                 let declared = self.architecture.compositions[inner].declaration;
@@ -559,7 +564,8 @@ impl<'f> Flattening<'_, 'f> {
             }
             PartId::Process(_) => false,
         };
-        if self.flat.parts.iter().any(|own| may_have(&own)) {
+        let lacks_parts = self.flat.parts.len() < self.composition.parts.len();
+        if (lacks_parts && port.part.is_none()) || self.flat.parts.iter().any(|own| may_have(&own)) {
             return;
         }
         let in_part = |target: &Target<'_>| match target {
