@@ -36,7 +36,7 @@ impl FrontEnd for Cpa {
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let source = text(name, bytes, sources)?;
         let mut included = Included {
-            folders: vec![folder_of(name).to_owned()],
+            folders: Vec::new(),
             others: &options.folders,
             read: BTreeSet::from([identity(Path::new(name))]),
         };
@@ -65,8 +65,9 @@ struct Included<'a> {
 }
 
 impl Included<'_> {
-    /// Returns the text of a file, or `None` if it was read before. It is searched in the folders
-    /// of the files that were read, from the last one to the first, and then in the others.
+    /// Returns the text of a file, or `None` if it was read before. It is searched in the folder of
+    /// the file that includes it, in the folders of the files that were read, from the last one to
+    /// the first, and then in the others.
     fn read(
         &mut self,
         file: &str,
@@ -74,6 +75,12 @@ impl Included<'_> {
         sources: &mut SourceMap,
     ) -> Result<Option<Arc<Source>>, Diagnostics> {
         let fail = |error: Diagnostic| Diagnostics::from(error.at(at, ""));
+        let from = sources
+            .location(at)
+            .map_or_else(String::new, |from| from.file);
+        let from = folder_of(&from).to_owned();
+        self.folders.retain(|folder| *folder != from);
+        self.folders.push(from);
         let known = self.folders.iter().rev().chain(self.others);
         let path = find(file, known.map(PathBuf::as_path)).map_err(|error| fail(*error))?;
         if !self.read.insert(identity(&path)) {

@@ -119,6 +119,9 @@ fn report_unused(
                 "a network in the format `{}` has no sizes; define them in a graph in DOT",
                 front_end.name()
             )),
+            None if all.is_empty() && front_end.name() != "dot" => {
+                error.help("define it, and use it for a number of instances")
+            }
             None if all.is_empty() => error.help(format!(
                 "define it in the graph, such as `sizes=\"{name}=8\"`, and use it for a number: \
                  `replicas=\"{name}\"`"

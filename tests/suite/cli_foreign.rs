@@ -160,7 +160,7 @@ fn endings_are_known_in_any_case_and_all_formats_are_listed() {
     ] {
         let test = Test::new().file("mesh.metis", mesh).file("mesh.foo", mesh);
         let done = test.args(args).run().status(2);
-        done.stderr_has("dot, json, graphml, node-link, or with an executable `graphmap-read-FORMAT` on PATH; to partition a graph without names, with one of metis, scotch");
+        done.stderr_has("dot, json, graphml, node-link, cpa, or with an executable `graphmap-read-FORMAT` on PATH; to partition a graph without names, with one of metis, scotch");
     }
 }
 

@@ -39,6 +39,7 @@ mod cli_terminal;
 mod composed;
 mod consumers;
 mod contributing;
+mod cpa;
 mod cpa_runs;
 mod cycles;
 mod embedding;

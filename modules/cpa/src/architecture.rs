@@ -13,6 +13,9 @@ use rustc_hash::FxHashMap;
 /// Limit on the numbers of the loops of all files together.
 const MOST_ROUNDS: u64 = 1 << 28;
 
+/// Values of variables that are `*` or `+`, by structure and name.
+pub(crate) type Wild<'f> = FxHashMap<(usize, &'f str), u32>;
+
 /// A declaration and the number of its structure.
 pub(crate) struct Of<'f, T> {
     pub(crate) structure: usize,
@@ -36,6 +39,8 @@ pub(crate) struct Architecture<'f> {
     names: FxHashMap<&'f str, PartId>,
     sizes: Vec<Sizes>,
     texts: Vec<FxHashMap<&'f str, &'f Name>>,
+    /// Structure, name and smallest value of each variable that is `*` or `+` and not given.
+    pub(crate) fitting: Vec<(usize, &'f Name, u32)>,
     rounds: u64,
 }
 
@@ -54,12 +59,12 @@ pub(crate) enum Argument<'f> {
 
 impl<'f> Architecture<'f> {
     /// Collects the declarations of the files, and computes the values of the variables. `given`
-    /// replaces values. `wild` is the number for a variable that may have any value, by its name.
+    /// replaces values. A variable that is `*` or `+` has the value in `wild`, or the smallest one.
     pub(crate) fn of(
         files: &'f [File],
         sources: &SourceMap,
         given: &Given,
-        wild: &FxHashMap<(usize, &'f str), u32>,
+        wild: &Wild<'f>,
         diagnostics: &mut Diagnostics,
     ) -> Architecture<'f> {
         let structures: Vec<&Structure> = files.iter().flat_map(|file| &file.structures).collect();
@@ -72,11 +77,12 @@ impl<'f> Architecture<'f> {
                 .map(|_| Sizes::new(given.clone()))
                 .collect(),
             texts: structures.iter().map(|_| FxHashMap::default()).collect(),
+            fitting: Vec::new(),
             structures,
             rounds: 0,
         };
         all.declare(diagnostics);
-        all.initialize(files, sources, wild, diagnostics);
+        all.initialize(files, sources, wild, given, diagnostics);
         all
     }
 
@@ -130,7 +136,8 @@ impl<'f> Architecture<'f> {
         &mut self,
         files: &'f [File],
         sources: &SourceMap,
-        wild: &FxHashMap<(usize, &'f str), u32>,
+        wild: &Wild<'f>,
+        given: &Given,
         diagnostics: &mut Diagnostics,
     ) {
         let mut known: Vec<FxHashMap<&str, Span>> = vec![FxHashMap::default(); self.sizes.len()];
@@ -151,7 +158,6 @@ impl<'f> Architecture<'f> {
                     diagnostics.push(defined_twice("variable", name, other));
                     continue;
                 }
-                let of_wild = wild.get(&(structure, &*name.text));
                 match value {
                     Value::Text(text) => {
                         self.texts[structure].insert(&name.text, text);
@@ -165,8 +171,13 @@ impl<'f> Architecture<'f> {
                         let list = sources.text(span);
                         self.sizes[structure].define(0, list, place, diagnostics);
                     }
-                    Value::Count(Count::Any | Count::Some) => {
-                        let list = format!("{}={}", name.text, of_wild.copied().unwrap_or(0));
+                    Value::Count(count) => {
+                        let least = u32::from(*count == Count::Some);
+                        if given.iter().all(|(given, _)| given != name.text) {
+                            self.fitting.push((structure, name, least));
+                        }
+                        let value = wild.get(&(structure, &*name.text)).unwrap_or(&least);
+                        let list = format!("{}={value}", name.text);
                         let place = Place {
                             span: name.span,
                             inside: None,

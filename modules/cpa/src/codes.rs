@@ -18,6 +18,8 @@ pub const BAD_LINK: Code = Code(906);
 pub const OUT_OF_RANGE: Code = Code(907);
 /// A structure without the values that it needs.
 pub const NOT_INITIALIZED: Code = Code(908);
+/// A variable that is `*` or `+`, and that no box limits.
+pub const UNLIMITED: Code = Code(909);
 /// A file without a composition that can be instantiated.
 pub const NOTHING_TO_RUN: Code = Code(910);
 /// A glue function that graphmap does not call (a warning), or an unknown one.

@@ -125,7 +125,7 @@ pub(crate) fn flatten<'f>(
 
 /// Returns the numbers of the compositions, inner ones first. Reports those that contain themselves
 /// and leaves them out.
-fn order(architecture: &Architecture<'_>, diagnostics: &mut Diagnostics) -> Vec<usize> {
+pub(crate) fn order(architecture: &Architecture<'_>, diagnostics: &mut Diagnostics) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
         New,
@@ -560,12 +560,16 @@ impl<'f> Flattening<'_, 'f> {
                 let declared = self.architecture.compositions[inner].declaration;
                 self.flats[inner].is_wrong
                     && declared.exposed.iter().any(|exposed| exposed.text == name)
-                    && port.part.as_ref().is_none_or(|part| part.text == own.name.text)
+                    && port
+                        .part
+                        .as_ref()
+                        .is_none_or(|part| part.text == own.name.text)
             }
             PartId::Process(_) => false,
         };
         let lacks_parts = self.flat.parts.len() < self.composition.parts.len();
-        if (lacks_parts && port.part.is_none()) || self.flat.parts.iter().any(|own| may_have(&own)) {
+        if (lacks_parts && port.part.is_none()) || self.flat.parts.iter().any(|own| may_have(&own))
+        {
             return;
         }
         let in_part = |target: &Target<'_>| match target {

@@ -7,12 +7,13 @@
 //! Columbia, 2014, appendix A.
 //!
 //! [`read`] parses a file and the files that it includes (`parser`), computes the values of the
-//! variables (`architecture`), finds the channels between the ports of processes (`flatten`), and
+//! variables (`architecture`, `fit`), finds the channels between the ports of processes (`flatten`), and
 //! declares modules, processes and channels (`declare`) and boxes (`placement`).
 
 mod architecture;
 pub mod codes;
 mod declare;
+mod fit;
 mod flatten;
 mod format;
 mod glue;
@@ -30,7 +31,6 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::{Source, SourceMap, Span};
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Reads an included file: the path after `include` and its position. Returns `None` if the file
@@ -66,7 +66,10 @@ pub fn read(
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
-    let wild = FxHashMap::default();
+    let wild = fit::fit(&files, sources, given, &mut diagnostics);
+    if diagnostics.has_errors() {
+        return Err(diagnostics);
+    }
     let mut architecture = Architecture::of(&files, sources, given, &wild, &mut diagnostics);
     let flats = flatten::flatten(&mut architecture, &mut diagnostics);
     if diagnostics.has_errors() {

@@ -27,15 +27,20 @@ fn is_network(text: &str) -> bool {
     let source = sources.add("t.cpa", text).expect("less than 4 GiB");
     let mut first = true;
     // The first included file has the same text.
-    let mut include = |_: &str, _, sources: &mut SourceMap| -> Result<Option<Arc<Source>>, Diagnostics> {
-        let again = std::mem::take(&mut first);
-        Ok(again.then(|| sources.add("u.cpa", text).expect("less than 4 GiB")))
-    };
+    let mut include =
+        |_: &str, _, sources: &mut SourceMap| -> Result<Option<Arc<Source>>, Diagnostics> {
+            let again = std::mem::take(&mut first);
+            Ok(again.then(|| sources.add("u.cpa", text).expect("less than 4 GiB")))
+        };
     let read = read(&source, &Given::default(), &mut include, &mut sources);
     let positions = |found: &Diagnostics| {
         let labels = |d| -> Vec<_> {
             let d: &graphmap_kpn::diagnostic::Diagnostic = d;
-            d.primary.iter().chain(&d.secondary).map(|label| label.span).collect()
+            d.primary
+                .iter()
+                .chain(&d.secondary)
+                .map(|label| label.span)
+                .collect()
         };
         for span in found.iter().flat_map(labels) {
             assert!(sources.location(span).is_some(), "{text}");
@@ -62,7 +67,10 @@ fn is_network(text: &str) -> bool {
 
 #[test]
 fn seeds_are_networks_or_errors() {
-    let networks = texts("../../tests/fuzz/seeds").iter().filter(|text| is_network(text)).count();
+    let networks = texts("../../tests/fuzz/seeds")
+        .iter()
+        .filter(|text| is_network(text))
+        .count();
     assert!(networks >= 4, "{networks} networks");
 }
 

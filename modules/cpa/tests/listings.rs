@@ -168,3 +168,35 @@ fn the_layout_of_a_formatted_text_stays() {
         assert_eq!(words[0], words[1], "{path:?}");
     }
 }
+
+#[test]
+fn a_structure_grows_with_its_boxes() {
+    let grown = |n: &str, container: &str, given: &[(&str, i64)]| {
+        let text = format!(
+            "structure s (n) {{
+                M = inports <> outports <> ()
+                W = inports <in> outports <out> ()
+                R = [0..n-2]
+                ||- Team = ( M || W[n] ) / ( for i in R {{ out[i] -> in[i+1] }} )
+                || One = ( Team ) || Two = ( Team[2] )
+            }}
+            initialize s {{ n = {n} }}
+            containers {{ {container} }}"
+        );
+        let checked = checked(&text, given, &HashMap::new());
+        checked.map(|(network, _)| kinds(&network)[1].1)
+    };
+    let boxes = "containerspec c = < M[*], W[12] > boxes ( c[2] )";
+    assert_eq!(grown("*", boxes, &[]), Ok(24));
+    // Each of three instances has as many.
+    let boxes = "containerspec c = < M[+], W[*] > / 8 boxes ( c[2] )";
+    assert_eq!(grown("+", boxes, &[]), Ok(12));
+    assert_eq!(grown("+", boxes, &[("n", 3)]), Ok(9));
+    let boxes = "containerspec c = < M[*], One.W[5] > boxes ( c[2] )";
+    assert_eq!(grown("*", boxes, &[]), Ok(30));
+    let none = Err(vec!["G0909 nothing limits `n`".to_owned()]);
+    assert_eq!(
+        grown("*", "containerspec c = < W[*] > boxes ( c )", &[]),
+        none
+    );
+}

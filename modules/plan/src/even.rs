@@ -169,8 +169,13 @@ mod tests {
 
     #[test]
     fn the_boxes_of_the_thesis() {
-        // 498 workers in 160 boxes, one of them with the start and at most 10 others.
         let any = (0, u32::MAX);
+        // 498 workers in 36 equal boxes.
+        let alike = vec![limits(&[any], u32::MAX); 36];
+        let counts = pack(&[498], &alike, &[1.0; 36]).unwrap();
+        assert_eq!(counts[0].iter().filter(|n| **n == 14).count(), 30);
+        assert_eq!(counts[0].iter().filter(|n| **n == 13).count(), 6);
+        // The first box holds the start and at most 3 workers.
         let mut all = vec![limits(&[(1, 1), any], 4)];
         all.extend((1..36).map(|_| limits(&[(0, 0), any], u32::MAX)));
         let counts = pack(&[1, 498], &all, &[1.0; 36]).unwrap();

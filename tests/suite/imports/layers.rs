@@ -307,8 +307,9 @@ const CPA: &[&str] = &[
     "format",
     "architecture",
     "flatten",
-    "declare",
     "placement",
+    "fit",
+    "declare",
     "lib",
 ];
 
