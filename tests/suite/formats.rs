@@ -536,12 +536,21 @@ fn what_is_not_a_version_is_refused_as_any_other_value() {
     test.args(args).run().status(1).stderr_has("error[G0414]");
 }
 
+#[test]
+fn the_notation_of_cm2pi_is_read() {
+    let found = network(with_all(), "expand cm2pi.cpa --json");
+    let numbers = |name: &str| found[name].as_array().unwrap().len();
+    assert_eq!(numbers("processes"), 1 + 4 + 1 + 2 * 4);
+    assert_eq!(numbers("boxes"), 5);
+    with_all().args("partition cm2pi.cpa").run().status(0);
+}
+
 /// Returns the graph files of a folder.
 fn drawings(folder: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(root().join(folder)).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> = paths
-        .filter(|p| p.extension().is_some_and(|e| e == "dot"))
+        .filter(|p| p.extension().is_some_and(|e| e == "dot" || e == "cpa"))
         .collect();
     paths.sort();
     paths

@@ -517,7 +517,7 @@ impl<'f> Flattening<'_, 'f> {
             self.bad(
                 "an intermediate port has no instances",
                 span,
-                "remove the index",
+                "remove the index, or name the part before the port",
             );
             return None;
         }

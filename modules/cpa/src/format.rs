@@ -265,8 +265,8 @@ structure s (n) {
 
     # c
     R = [0..n-2]
-    || P = ( A[n])
-        / ( for i in R { o[i] -> x},
+    || P = (A[n])
+        / (for i in R { o[i] -> x },
             o[0] -> y) @ (x, y)
 }
 initialize s {
