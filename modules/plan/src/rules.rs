@@ -8,7 +8,6 @@ use crate::language::{self, NameKind, Order, Price, Rule, RuleKind, Term};
 use crate::names::{is_called, no_match};
 use crate::pattern::Pattern;
 use crate::permute::permute;
-use crate::plan::is_even;
 use crate::request::{Modules, Request};
 use crate::translate::{ExtraWeights, Numbers};
 use graphmap_kpn::arena::Id;
