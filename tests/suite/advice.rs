@@ -330,7 +330,7 @@ const COMMANDS: &[(&[&str], &str, &str, usize)] = &[
     (&[], "", "net.dot --emit json", 1),
     (&[], "", "net.dot --emit json=", 1),
     (&[], "", "check g.graph", 1),
-    (&[], "", "explain 999", 1),
+    (&[], "", "explain 1099", 1),
     (&[], "", "explain gibberish", 1),
     (&[], "", "partition five.dot -n 2", 1),
 ];

@@ -13,7 +13,13 @@ fn listings() -> Test {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
-        test = test.file(name, fs::read(&path).unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        // It has a warning.
+        let lines = text
+            .lines()
+            .filter(|line| !line.contains("permutecommunicators"));
+        let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+        test = test.file(name, text);
     }
     test
 }

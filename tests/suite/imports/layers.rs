@@ -186,6 +186,7 @@ const PARTITION: &[&str] = &[
 const PLAN: &[&str] = &[
     "codes",
     "pattern",
+    "permute",
     "language",
     "names",
     "placement",
@@ -210,6 +211,7 @@ const KPN: &[&str] = &[
     "c_text",
     "controls",
     "foreign",
+    "glue",
     "hardware",
     "input",
     "nearest",
@@ -310,6 +312,7 @@ const CPA: &[&str] = &[
     "placement",
     "fit",
     "declare",
+    "glue",
     "lib",
 ];
 
@@ -365,6 +368,7 @@ const WIRING: &[&str] = &[
     "names",
     "module_classes",
     "payload",
+    "glue",
     "context",
     "skeleton",
     "changes",
