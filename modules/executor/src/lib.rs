@@ -63,9 +63,9 @@ mod variables;
 pub use block::{Block, BlockedProcess, BlockedWait, Quiet};
 pub use error::{Exit, Failure, RunError};
 pub use exec::introspection::{
-    Connection, Connections, Direction, Module, OsProcess, Process, Processes, collocated,
-    connections, in_os_process, modules, of_kind, os_processes, process, process_of_rank,
-    processes,
+    Connection, Connections, Direction, FullName, Module, OsProcess, Process, Processes,
+    collocated, connections, full_name, full_name_of_rank, in_os_process, modules, of_full_name,
+    of_kind, os_processes, process, process_of_rank, processes,
 };
 pub use exec::introspection::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};

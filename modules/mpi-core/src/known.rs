@@ -1,5 +1,5 @@
-//! Communicators that every rank knows: all processes, the processes of a module or a kind, and the
-//! processes in an OS process or on a host.
+//! Communicators that every rank knows: all processes, the processes of a module, a kind or a full
+//! name, and the processes in an OS process or on a host.
 //!
 //! All schedulers can compute the members and the number of such a communicator. The numbers are
 //! reserved. The creation therefore needs no communication. A scheduler joins the communicator when
@@ -13,12 +13,15 @@ use super::group::Group;
 use super::numbering::Known;
 use super::split_type::SplitType;
 use super::state::World;
-use graphmap_executor::exec::report::modules_around;
+use graphmap_executor::Connection;
+use graphmap_executor::exec::report::{modules_around, numbers_around};
 
 /// Returns the communicator of the module around the calling process at a level, ranked as in the
 /// network. Level 0 is the [world](super::world), level 1 the outermost module around the process,
-/// and so on inwards. Returns `None` if the process has no module of that level around it. The call
-/// is not collective. Repeated calls return the same communicator.
+/// and so on inwards. The last level is one above that of the innermost module. It is the
+/// communicator of all processes with the same [full name](graphmap_executor::FullName), also in
+/// other modules ([`of_prefix`]). Returns `None` for higher levels. The call is not collective.
+/// Repeated calls return the same communicator.
 ///
 /// ```
 /// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, mpi, run};
@@ -47,18 +50,120 @@ pub fn of_level(level: usize) -> Result<Option<Communicator>, Error> {
         return Ok(Some(Communicator::new(shared, rank)));
     };
     let world = &shared.world;
-    let around = world.modules_of(rank);
-    let found = around.into_iter().rev().nth(inwards);
+    let directory = &*world.run().directory;
+    let (kind, index) = directory.of_rank(rank);
+    let around = numbers_around(directory, kind, index);
+    let which = match around.get(inwards) {
+        Some(&number) => Known::Module(number),
+        None if inwards == around.len() => Known::Prefix(directory.full_name_of(kind, index).0),
+        None => return Ok(None),
+    };
+    world.known(which, rank).map(Some)
+}
+
+/// Returns the communicator of all processes whose [full name](graphmap_executor::FullName) is
+/// `name`, or begins with `name` and a dot. For `app.farm` these are all processes in modules of
+/// kind `farm` in modules of kind `app`, if these are not in other modules. In contrast to
+/// [`of_module`], modules of the same full name share one communicator.
+///
+/// The empty name is the [world](super::world). Returns `None` if the calling process does not
+/// belong to the communicator. Ranks are in the order of the network, and equal the indices of a
+/// full name if these ascend with the ranks of the network. The call is not collective, and
+/// repeated calls return the same communicator.
+///
+/// ```
+/// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, mpi, run};
+/// # struct None;
+/// # impl Ports for None { fn connect(_: &mut Ends<'_>) -> Self { None } }
+/// # let mut net = Network::new("rows", "rows.dot");
+/// # let cell = net.kind("cell", Names::Numbered("cell", "1+1*6"), "0+1*6", &[], |_: None| async {
+/// // Six cells in two rows.
+/// let rows = mpi::of_prefix("row")?.ok_or("not in a row")?;
+/// let cells = mpi::of_prefix("row.cell")?.ok_or("not a cell in a row")?;
+/// assert_eq!((rows.size(), cells.size()), (6, 6));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # });
+/// # net.modules("row", Names::Numbered("row", "1+1*2"), "0+0*2");
+/// # net.inside(cell, "1+0*3+1*2");
+/// # run(net, &Options::new()).unwrap();
+/// ```
+///
+/// # Errors
+/// As for [`of_level`].
+pub fn of_prefix(name: &str) -> Result<Option<Communicator>, Error> {
+    let (shared, rank) = World::current()?;
+    if name.is_empty() {
+        return Ok(Some(Communicator::new(shared, rank)));
+    }
+    let world = &shared.world;
+    let directory = &*world.run().directory;
+    let (kind, index) = directory.of_rank(rank);
+    let own = directory.full_name_of(kind, index).0;
+    let found = directory.find_full_name(name);
     found
-        .map(|(number, ..)| world.known(Known::Module(number), rank))
+        .filter(|&number| directory.is_under(own, number))
+        .map(|number| world.known(Known::Prefix(number), rank))
         .transpose()
 }
 
-/// Returns the communicator of a module around the calling process, by name. The name is the
-/// module's own name, its path, or the name of its kind. A path is the names of the enclosing
-/// modules and its own, separated by dots.
+/// Returns the communicator for a channel of the calling process, and the rank of the process at
+/// the other end in it. It is the communicator of the innermost module that contains both
+/// processes, or the [world](super::world). Returns `None` if the connection is not one of the
+/// calling process. The call is not collective, and repeated calls return the same communicator.
 ///
-/// If several modules match, the innermost is used. Names and paths take precedence over kinds. The
+/// ```
+/// # use graphmap_runtime::{Channels, Ends, Names, Network, Options, Ports, mpi, run};
+/// # struct None;
+/// # impl Ports for None { fn connect(_: &mut Ends<'_>) -> Self { None } }
+/// # let mut net = Network::new("pair", "pair.dot");
+/// # let ends = &["in", "out"];
+/// # let stage = net.kind("stage", Names::Numbered("stage", "1+1*2"), "0+1*2", ends, |_: None| async {
+/// # use graphmap_runtime as rt;
+/// for connection in rt::connections() {
+///     let (inner, peer) = mpi::of_connection(&connection)?.ok_or("another process")?;
+///     let tag = connection.tag.unwrap_or(0);
+///     match connection.direction {
+///         rt::Direction::Out => inner.send(7, peer, tag).await?,
+///         rt::Direction::In => assert_eq!(inner.recv::<i32>(peer, tag).await?.0, 7),
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # });
+/// # net.modules("row", Names::Listed(&["row"]), "0");
+/// # net.inside(stage, "1 1");
+/// # net.channels::<u8>(Channels::new((stage, 1), (stage, 0), "0", "1"));
+/// # net.tag(5);
+/// # run(net, &Options::new()).unwrap();
+/// ```
+///
+/// # Errors
+/// As for [`of_level`].
+pub fn of_connection(connection: &Connection) -> Result<Option<(Communicator, usize)>, Error> {
+    let (shared, rank) = World::current()?;
+    let found = match connection.level.checked_sub(1) {
+        None => Communicator::new(shared, rank),
+        Some(inwards) => {
+            let world = &shared.world;
+            let directory = &*world.run().directory;
+            let (kind, index) = directory.of_rank(rank);
+            let around = numbers_around(directory, kind, index);
+            let Some(&number) = around.get(inwards) else {
+                return Ok(None);
+            };
+            world.known(Known::Module(number), rank)?
+        }
+    };
+    let peer = u32::try_from(connection.peer.rank).ok();
+    let peer = peer.and_then(|peer| found.group().rank_of(peer));
+    Ok(peer.map(|peer| (found, peer as usize)))
+}
+
+/// Returns the communicator of a module around the calling process, by name. The name is the
+/// module's own name, its path, or its kind. A path is the names of the enclosing modules and its
+/// own, the outermost first, separated by dots. Outer modules can be left out. A path may also
+/// consist of kinds instead of names, as in a [full name](graphmap_executor::FullName).
+///
+/// If several modules match, the innermost is used. Names take precedence over kinds. The
 /// empty name is the [world](super::world). Returns `None` if no module around the process matches.
 /// Modules that are not around the process are not searched. The call is not collective, and
 /// repeated calls return the same communicator.
@@ -72,11 +177,11 @@ pub fn of_module(name: &str) -> Result<Option<Communicator>, Error> {
     }
     let world = &shared.world;
     let around = world.modules_of(rank);
-    let own_name = |path: &str| path == name || is_last(path, name);
-    let named = around.iter().find(|(_, path, _)| own_name(path));
-    let found = named.or_else(|| around.iter().find(|(.., kind)| kind == name));
+    let matches = |path: &str| path == name || is_last(path, name);
+    let named = around.iter().find(|module| matches(&module.path));
+    let found = named.or_else(|| around.iter().find(|module| matches(&module.kinds)));
     found
-        .map(|(number, ..)| world.known(Known::Module(*number), rank))
+        .map(|module| world.known(Known::Module(module.number), rank))
         .transpose()
 }
 
@@ -128,29 +233,45 @@ fn is_last(path: &str, name: &str) -> bool {
     before.is_some_and(|before| before.ends_with('.'))
 }
 
+/// A module, with its path of names and its path of kinds.
+struct Around {
+    number: u32,
+    path: String,
+    kinds: String,
+}
+
+/// Appends `name` to a path, with a dot if the path is not empty.
+fn extend(path: &mut String, name: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(name);
+}
+
 impl World {
-    /// Returns the number, path and kind of each module around a process, the innermost first.
-    /// Empty if there are none.
-    fn modules_of(&self, rank: u32) -> Vec<(u32, String, String)> {
+    /// Returns the modules around a process, the innermost first. Empty if there are none.
+    fn modules_of(&self, rank: u32) -> Vec<Around> {
         let directory = &*self.run().directory;
         let (kind, index) = directory.of_rank(rank);
         self.modules_from(directory.module_of(kind, index))
     }
 
-    /// Returns the number, path and kind of a module and of each module around it, the innermost
-    /// first. Empty if `innermost` is `None`.
-    fn modules_from(&self, innermost: Option<u32>) -> Vec<(u32, String, String)> {
+    /// Returns a module and the modules around it, the innermost first. Empty if `innermost` is
+    /// `None`.
+    fn modules_from(&self, innermost: Option<u32>) -> Vec<Around> {
         let around = modules_around(&*self.run().directory, innermost);
-        let mut path = String::new();
+        let (mut path, mut kinds) = (String::new(), String::new());
         let mut all: Vec<_> = around
             .into_iter()
             .rev()
             .map(|(number, module)| {
-                if !path.is_empty() {
-                    path.push('.');
+                extend(&mut path, &module.name);
+                extend(&mut kinds, &module.kind);
+                Around {
+                    number,
+                    path: path.clone(),
+                    kinds: kinds.clone(),
                 }
-                path.push_str(&module.name);
-                (number, path.clone(), module.kind)
             })
             .collect();
         all.reverse();
@@ -187,6 +308,7 @@ impl World {
             Known::Kind(kind) => self.in_common(SplitType::Kind, kind),
             Known::OsProcess(number) => self.in_common(SplitType::OsProcess, number),
             Known::Host(first) => self.in_common(SplitType::Host, first),
+            Known::Prefix(number) => self.run().directory.under_full_name(number),
         }
     }
 
@@ -196,7 +318,7 @@ impl World {
         match which {
             Known::Module(number) => {
                 let innermost = self.modules_from(Some(number)).into_iter().next();
-                innermost.map_or_else(String::new, |(_, path, _)| path)
+                innermost.map_or_else(String::new, |module| module.path)
             }
             Known::Kind(kind) => format!("kind {}", run.directory.kind(kind).0),
             Known::OsProcess(number) => format!("OS process {number}"),
@@ -204,6 +326,10 @@ impl World {
                 Some(host) => format!("host {host}"),
                 None => format!("the host of OS process {first}"),
             },
+            Known::Prefix(number) => {
+                let name = run.directory.full_name(number).unwrap_or_default().0;
+                format!("name {name}")
+            }
         }
     }
 

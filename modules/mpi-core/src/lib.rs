@@ -104,7 +104,7 @@ pub use group::{Comparison, Group};
 pub use instance::Collective;
 pub use inter::{FromRemote, InterCommunicator};
 pub use inter_rooted::InterRoot;
-pub use known::{of_host, of_kind, of_level, of_module, of_os_process};
+pub use known::{of_connection, of_host, of_kind, of_level, of_module, of_os_process, of_prefix};
 pub use matching::SendMode;
 pub use packed::Packed;
 pub use persistent::{Persistent, persistent, start_all};

@@ -13,31 +13,40 @@ pub(super) enum Known {
     OsProcess(u32),
     /// The processes of a host, by its first OS process.
     Host(u32),
+    /// The processes of a full name or composition, by its number.
+    Prefix(u32),
 }
 
 impl Known {
     /// Returns the number of the communicator. The world has number 0. The numbers of modules,
-    /// kinds, OS processes and hosts follow, in this order. Does not check that the communicator
-    /// exists.
+    /// kinds, OS processes, hosts, and full names follow, in this order. Does not check that the
+    /// communicator exists.
     pub(super) fn number(self, run: &Run) -> u32 {
         let kinds = 1 + run.directory.modules();
         let os_processes = kinds + run.directory.kinds() as u32;
         let hosts = os_processes + os_processes_of(run);
+        let prefixes = hosts + os_processes_of(run);
         match self {
             Known::Module(number) => number,
             Known::Kind(kind) => kinds + kind,
             Known::OsProcess(number) => os_processes + number,
             Known::Host(first) => hosts + first,
+            Known::Prefix(number) => prefixes + number,
         }
     }
 
     /// Returns the predefined communicator with `number`. `None` for the world, whose number is 0,
-    /// and for numbers from [`Known::end`] on. The communicator of a [`Known::Host`] may have no
-    /// members.
+    /// and for numbers from [`Known::end`] on. The communicator of a [`Known::Host`] or
+    /// [`Known::Prefix`] may have no members.
     pub(super) fn of_number(number: u32, run: &Run) -> Option<Known> {
         // The ranges of `number`, in descending order.
-        let all: [fn(u32) -> Known; 4] =
-            [Known::Host, Known::OsProcess, Known::Kind, Known::Module];
+        let all: [fn(u32) -> Known; 5] = [
+            Known::Prefix,
+            Known::Host,
+            Known::OsProcess,
+            Known::Kind,
+            Known::Module,
+        ];
         if number == 0 || number >= Known::end(run) {
             return None;
         }
@@ -47,7 +56,10 @@ impl Known {
 
     /// Returns the first number after all predefined communicators.
     pub(super) fn end(run: &Run) -> u32 {
-        Known::Host(os_processes_of(run)).number(run)
+        // Each composition has a module, and each full name a process. An exact count would need
+        // all full names.
+        let most = run.directory.modules() + run.directory.processes() as u32;
+        Known::Prefix(most).number(run)
     }
 }
 

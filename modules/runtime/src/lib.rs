@@ -163,11 +163,12 @@ pub use entry::main_over;
 pub use graphmap_derive::Payload;
 pub use graphmap_executor::{
     Block, BlockedProcess, BlockedWait, Connection, Connections, DecodeError, Decoder, Direction,
-    Encoder, Exit, Failure, Format, Interval, Me, Module, Options, OsProcess, Outcome, Overgrown,
-    Payload, Place, Process, Processes, Quiet, RunError, Sequence, SequenceError, Sleep, Stopped,
-    TaskSet, collocated, connections, default_of, format_of, in_os_process, interval, join, me,
-    modules, of_kind, os_processes, payload, process, process_of_rank, processes, sleep,
-    sleep_until, uninterrupted, uninterrupted_depth, yield_now,
+    Encoder, Exit, Failure, Format, FullName, Interval, Me, Module, Options, OsProcess, Outcome,
+    Overgrown, Payload, Place, Process, Processes, Quiet, RunError, Sequence, SequenceError, Sleep,
+    Stopped, TaskSet, collocated, connections, default_of, format_of, full_name, full_name_of_rank,
+    in_os_process, interval, join, me, modules, of_full_name, of_kind, os_processes, payload,
+    process, process_of_rank, processes, sleep, sleep_until, uninterrupted, uninterrupted_depth,
+    yield_now,
 };
 #[cfg(feature = "mpi")]
 pub use graphmap_mpi_core as mpi;

@@ -67,6 +67,9 @@ impl Default for Local {
     }
 }
 
+/// Name of the only kind.
+const KIND: &str = "process";
+
 /// The given names of processes, by rank, and the sizes of tokens.
 #[derive(Default, Clone)]
 struct Names {
@@ -221,7 +224,7 @@ impl Directory for Names {
     }
 
     fn kind(&self, _kind: u32) -> (String, usize) {
-        ("process".into(), self.processes as usize)
+        (KIND.into(), self.processes as usize)
     }
 
     fn process(&self, _kind: u32, index: u32) -> ProcessInfo {
@@ -270,8 +273,43 @@ impl Directory for Names {
         None
     }
 
+    fn enclosing(&self, _module: u32) -> Option<u32> {
+        None
+    }
+
     fn in_module(&self, _number: u32) -> Vec<u32> {
         Vec::new()
+    }
+
+    fn full_name_of(&self, _kind: u32, index: u32) -> (u32, u32) {
+        (0, index)
+    }
+
+    fn full_name(&self, number: u32) -> Option<(String, u32)> {
+        (number == 0).then(|| (KIND.into(), self.processes))
+    }
+
+    fn find_full_name(&self, text: &str) -> Option<u32> {
+        (text == KIND).then_some(0)
+    }
+
+    fn with_full_name(&self, number: u32, index: u32) -> Option<(u32, u32)> {
+        (number == 0 && index < self.processes).then_some((0, index))
+    }
+
+    fn is_under(&self, number: u32, outer: u32) -> bool {
+        number == outer
+    }
+
+    fn under_full_name(&self, number: u32) -> Vec<u32> {
+        match number {
+            0 => (0..self.processes).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn tag(&self, _number: u32) -> Option<i32> {
+        None
     }
 
     fn capacity(&self, _number: u32) -> u32 {

@@ -5,7 +5,7 @@
 //! placement. No table is kept, because a network may have millions of processes.
 
 use super::current;
-use super::report::{Directory, EndOf, modules_around};
+use super::report::{Directory, EndOf, modules_around, numbers_around};
 use super::scheduler::Scheduler;
 use super::shared::Shared;
 use crate::pin;
@@ -127,6 +127,19 @@ pub struct Module {
     pub kind: String,
 }
 
+/// The full name of a process: the kinds of the modules around it and its own kind, the outermost
+/// first, separated by dots. Processes with the same full name are distinguished by an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FullName {
+    /// The name, such as `app.farm.worker`.
+    pub name: String,
+    /// Index of the process among those with this full name, from 0. They are in the order of their
+    /// indices in the kind.
+    pub index: usize,
+    /// Number of processes with this full name.
+    pub members: usize,
+}
+
 /// An OS process of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OsProcess {
@@ -160,6 +173,11 @@ pub struct Connection {
     pub peer_port: String,
     /// Capacity of the channel in tokens, as the graph states it. It does not include growths.
     pub capacity: usize,
+    /// MPI tag of the channel, if the graph states one.
+    pub tag: Option<i32>,
+    /// Number of modules that contain both processes. It is the level of the innermost communicator
+    /// of a module with both (`mpi::of_level`). Level 0 is the world.
+    pub level: usize,
     /// Position of the channel in the graph file, if it is known.
     pub place: Option<Place>,
 }
@@ -198,6 +216,16 @@ impl Run {
             scheduler: self.shared.scheduler_of(process.rank),
             os_process: self.os_process(process.rank),
             place: process.place,
+        }
+    }
+
+    fn full_name(&self, kind: u32, index: u32) -> FullName {
+        let (number, at) = self.directory.full_name_of(kind, index);
+        let (name, members) = self.directory.full_name(number).unwrap_or_default();
+        FullName {
+            name,
+            index: at as usize,
+            members: members as usize,
         }
     }
 
@@ -319,6 +347,78 @@ pub fn of_kind(kind: &str) -> Processes {
     }
 }
 
+/// Returns an iterator over the processes with a [full name](FullName), by index. It is empty if no
+/// process has it. `nth` and `count` take the same time for every index.
+///
+/// The first look-up by full name in an OS process takes time linear in the size of the network.
+///
+/// ```
+/// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, run};
+/// # struct None;
+/// # impl Ports for None { fn connect(_: &mut Ends<'_>) -> Self { None } }
+/// use graphmap_runtime as rt;
+/// // Two farms of three workers each.
+/// let mut net = Network::new("farms", "farms.dot");
+/// let worker = net.kind("worker", Names::Numbered("w", "1+1*6"), "0+1*6", &[], |_: None| async {
+///     let own = rt::full_name();
+///     assert_eq!((&*own.name, own.index, own.members), ("app.farm.worker", rt::me().rank, 6));
+///     assert_eq!(rt::of_full_name("app.farm.worker").nth(4).unwrap().name, "w5");
+///     assert_eq!(rt::of_full_name("app.farm").count(), 0);
+/// });
+/// net.modules("app", Names::Listed(&["app"]), "0");
+/// net.modules("farm", Names::Numbered("farm", "1 2"), "1 1");
+/// net.inside(worker, "2+0*3+1*2");
+/// run(net, &Options::new()).unwrap();
+/// ```
+///
+/// # Panics
+/// Panics if it is called outside of a run.
+#[track_caller]
+#[inline]
+pub fn of_full_name(name: &str) -> Processes {
+    let run = Run::current();
+    let found = run.directory.find_full_name(name);
+    let (which, end) =
+        match found.and_then(|number| Some((number, run.directory.full_name(number)?))) {
+            Some((number, (_, members))) => (Which::FullName(number), members),
+            None => (Which::All, 0),
+        };
+    Processes {
+        run,
+        which,
+        next: 0,
+        end,
+    }
+}
+
+/// Returns the full name and index of the running process.
+///
+/// # Panics
+/// Panics if it is called outside of a process of a run.
+#[track_caller]
+#[inline]
+pub fn full_name() -> FullName {
+    let (kind, index) = running_process();
+    Run::current().full_name(kind, index)
+}
+
+/// Returns the full name and index of the process of this rank, or `None` if the network has fewer
+/// processes.
+///
+/// # Panics
+/// Panics if it is called outside of a run.
+#[track_caller]
+#[inline]
+pub fn full_name_of_rank(rank: usize) -> Option<FullName> {
+    let run = Run::current();
+    let rank = u32::try_from(rank).ok()?;
+    if rank as usize >= run.directory.processes() {
+        return None;
+    }
+    let (kind, index) = run.directory.of_rank(rank);
+    Some(run.full_name(kind, index))
+}
+
 /// Returns an iterator over the processes in the OS process with a number, by rank. It is empty if
 /// that OS process has no processes or does not exist.
 ///
@@ -422,12 +522,14 @@ pub fn connections() -> Connections {
     let (kind, index) = running_process();
     let run = Run::current();
     let ends = run.directory.ends_of(kind, index).into_iter();
-    Connections { run, ends }
+    let around = numbers_around(&*run.directory, kind, index);
+    Connections { run, ends, around }
 }
 
 enum Which {
     All,
     Kind(u32),
+    FullName(u32),
     In(usize),
 }
 
@@ -435,17 +537,21 @@ enum Which {
 pub struct Processes {
     run: Run,
     which: Which,
-    /// Next rank, or next index in the kind.
+    /// Next rank, or next index in the kind or among the processes with the full name.
     next: u32,
     end: u32,
 }
 
 impl Processes {
-    fn at(&self, at: u32) -> Process {
-        match self.which {
+    fn at(&self, at: u32) -> Option<Process> {
+        Some(match self.which {
             Which::Kind(kind) => self.run.process(kind, at),
+            Which::FullName(number) => {
+                let (kind, index) = self.run.directory.with_full_name(number, at)?;
+                self.run.process(kind, index)
+            }
             Which::All | Which::In(_) => self.run.of_rank(at),
-        }
+        })
     }
 }
 
@@ -461,7 +567,7 @@ impl Iterator for Processes {
             {
                 continue;
             }
-            return Some(self.at(at));
+            return self.at(at);
         }
         None
     }
@@ -472,7 +578,7 @@ impl Iterator for Processes {
             let is_there = |rank: &u32| self.run.os_process(*rank) == os_process;
             let at = ranks.by_ref().filter(is_there).nth(n);
             self.next = ranks.start;
-            return at.map(|at| self.at(at));
+            return at.and_then(|at| self.at(at));
         }
         let skipped = u32::try_from(n).unwrap_or(u32::MAX);
         self.next = self.next.saturating_add(skipped).min(self.end);
@@ -483,7 +589,7 @@ impl Iterator for Processes {
         let left = (self.end - self.next) as usize;
         match self.which {
             Which::In(_) => (0, Some(left)),
-            Which::All | Which::Kind(_) => (left, Some(left)),
+            Which::All | Which::Kind(_) | Which::FullName(_) => (left, Some(left)),
         }
     }
 
@@ -495,7 +601,7 @@ impl Iterator for Processes {
                     .filter(|&rank| self.run.os_process(rank) == os_process)
                     .count()
             }
-            Which::All | Which::Kind(_) => (self.end - self.next) as usize,
+            Which::All | Which::Kind(_) | Which::FullName(_) => (self.end - self.next) as usize,
         }
     }
 }
@@ -510,6 +616,8 @@ impl fmt::Debug for Processes {
 pub struct Connections {
     run: Run,
     ends: std::vec::IntoIter<EndOf>,
+    /// Numbers of the modules around the process, the outermost first.
+    around: Vec<u32>,
 }
 
 impl Connections {
@@ -519,13 +627,19 @@ impl Connections {
             true => (Direction::Out, channel.from?, channel.to?),
             false => (Direction::In, channel.to?, channel.from?),
         };
+        let directory = &*self.run.directory;
+        let (kind, index) = directory.of_rank(peer.rank);
+        let peer_around = numbers_around(directory, kind, index);
+        let both = self.around.iter().zip(&peer_around);
         Some(Connection {
             direction,
             port: own.port,
             member: end.member as usize,
-            peer: self.run.of_rank(peer.rank),
+            peer: self.run.process(kind, index),
             peer_port: peer.port,
-            capacity: self.run.directory.capacity(end.number) as usize,
+            capacity: directory.capacity(end.number) as usize,
+            tag: directory.tag(end.number),
+            level: both.take_while(|(own, peer)| own == peer).count(),
             place: channel.place,
         })
     }

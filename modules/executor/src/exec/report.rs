@@ -98,13 +98,35 @@ pub trait Directory: Send + Sync {
     fn module_of(&self, kind: u32, index: u32) -> Option<u32>;
     /// Returns the module with a number, or `None` if it does not exist.
     fn module(&self, number: u32) -> Option<ModuleInfo>;
+    /// Returns the number of the module that contains a module, or `None` if no module contains it.
+    fn enclosing(&self, module: u32) -> Option<u32>;
     /// Returns the ranks of all processes in a module and in its inner modules, in ascending order.
     fn in_module(&self, number: u32) -> Vec<u32>;
+    /// Returns the number of the full name of a process, and its index among the processes of that
+    /// name. The process must exist. Full names and compositions, which are the parts of full names
+    /// that end before a dot, are numbered from 0. There are at most as many as modules and
+    /// processes together.
+    fn full_name_of(&self, kind: u32, index: u32) -> (u32, u32);
+    /// Returns the text of a full name or composition and the number of processes with this full
+    /// name, or `None` if it does not exist.
+    fn full_name(&self, number: u32) -> Option<(String, u32)>;
+    /// Returns the number of a full name or composition, or `None` if it does not exist.
+    fn find_full_name(&self, text: &str) -> Option<u32>;
+    /// Returns kind and index of the process with a full name and an index, or `None` if it does
+    /// not exist.
+    fn with_full_name(&self, number: u32, index: u32) -> Option<(u32, u32)>;
+    /// Returns true if the first number is that of the second full name or composition, or of one
+    /// in it.
+    fn is_under(&self, number: u32, outer: u32) -> bool;
+    /// Returns the ranks of all processes with a full name or in a composition, in ascending order.
+    fn under_full_name(&self, number: u32) -> Vec<u32>;
     /// Returns the ends and the position of a channel, as far as they are known. All are `None` if
     /// the channel does not exist.
     fn channel(&self, number: u32) -> ChannelInfo;
     /// Returns the initial capacity of a channel in tokens, or 0 if it is not known.
     fn capacity(&self, number: u32) -> u32;
+    /// Returns the MPI tag of a channel, if it has one.
+    fn tag(&self, number: u32) -> Option<i32>;
     /// Returns the ranks of the writer and of the reader of a channel, if known.
     fn peers(&self, number: u32) -> (Option<u32>, Option<u32>);
     /// Returns the size in memory of a token of a channel, in bytes. Returns 0 if it is not known.
@@ -127,6 +149,18 @@ pub fn modules_around(directory: &dyn Directory, innermost: Option<u32>) -> Vec<
         next = module.within;
         all.push((number, module));
     }
+    all
+}
+
+/// Returns the numbers of the modules around a process, the outermost first.
+pub fn numbers_around(directory: &dyn Directory, kind: u32, index: u32) -> Vec<u32> {
+    let mut all = Vec::new();
+    let mut next = directory.module_of(kind, index);
+    while let Some(number) = next {
+        all.push(number);
+        next = directory.enclosing(number);
+    }
+    all.reverse();
     all
 }
 

@@ -5,7 +5,7 @@ use super::network::{Class, Network};
 
 impl Network {
     /// Returns a digest of the network (FNV-1a, 64 bits): its name, the names, ranks and ports of
-    /// its kinds, its modules, and its channels with their types. Networks that differ in these
+    /// its kinds, its modules, and its channels with their types and tags. Networks that differ in these
     /// have different digests, except for collisions. The names of processes and modules, positions
     /// and initial tokens are not part of the digest.
     pub(crate) fn digest(&self) -> u64 {
@@ -40,6 +40,9 @@ impl Network {
                 "{from:?} {to:?} {capacity} {from_index:?} {to_index:?}"
             ));
             add(format!("{from_slot:?} {to_slot:?} {token}"));
+            if let Some(tag) = class.tag {
+                add(format!("tag {tag}"));
+            }
         }
         hash
     }

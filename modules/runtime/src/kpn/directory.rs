@@ -178,12 +178,50 @@ impl Directory for Network {
         self.module_info(number)
     }
 
+    fn enclosing(&self, module: u32) -> Option<u32> {
+        self.module_around(module)
+    }
+
     fn in_module(&self, number: u32) -> Vec<u32> {
         self.ranks_in(number)
+    }
+
+    fn full_name_of(&self, kind: u32, index: u32) -> (u32, u32) {
+        let found = self.all_full_names().of_process(kind, index);
+        found.unwrap_or((u32::MAX, 0))
+    }
+
+    fn full_name(&self, number: u32) -> Option<(String, u32)> {
+        self.all_full_names().get(number)
+    }
+
+    fn find_full_name(&self, text: &str) -> Option<u32> {
+        self.all_full_names().find(text)
+    }
+
+    fn with_full_name(&self, number: u32, index: u32) -> Option<(u32, u32)> {
+        self.all_full_names().member(number, index)
+    }
+
+    fn is_under(&self, number: u32, outer: u32) -> bool {
+        self.all_full_names().is_under(number, outer)
+    }
+
+    fn under_full_name(&self, number: u32) -> Vec<u32> {
+        let processes = self.all_full_names().under(number);
+        let ranks = processes.map(|(kind, index)| self.rank(kind, index));
+        let mut ranks: Vec<u32> = ranks.collect();
+        ranks.sort_unstable();
+        ranks
     }
 
     fn capacity(&self, number: u32) -> u32 {
         let class = self.classes.get(self.class_of(number));
         class.map_or(0, |class| class.capacity)
+    }
+
+    fn tag(&self, number: u32) -> Option<i32> {
+        let class = self.classes.get(self.class_of(number));
+        class.and_then(|class| class.tag)
     }
 }

@@ -11,6 +11,7 @@ mod digest;
 mod directory;
 pub(crate) mod end;
 pub(crate) mod flow;
+mod full_names;
 mod maker;
 pub(crate) mod meter;
 mod modules;

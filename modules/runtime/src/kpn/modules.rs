@@ -1,6 +1,7 @@
 //! Modules: processes that belong together in the graph. Membership is computed from sequences on
 //! demand.
 
+use super::full_names::FullNames;
 use super::names::NameTable;
 use super::network::{Kind, ModuleTable, Names, Network};
 use graphmap_executor::exec::report::ModuleInfo;
@@ -126,6 +127,23 @@ impl Network {
             name: table.names.get(at),
             kind: table.kind.clone(),
             within: table.within.get(at).filter(|&within| within > 0),
+        })
+    }
+
+    /// Returns the number of the module that contains a module, or `None` if no module contains it.
+    pub(super) fn module_around(&self, number: u32) -> Option<u32> {
+        let (table, at) = self.find_module(number)?;
+        table.within.get(at).filter(|&within| within > 0)
+    }
+
+    /// Returns the full names of the processes. They are computed at the first call.
+    pub(super) fn all_full_names(&self) -> &FullNames {
+        self.full_names.get_or_init(|| {
+            let modules = self.modules.iter();
+            let modules = modules.map(|table| (&*table.kind, &table.within));
+            let kinds = self.kinds.iter();
+            let kinds = kinds.map(|kind| (&*kind.name, kind.ranks.len(), &kind.modules));
+            FullNames::new(&modules.collect::<Vec<_>>(), &kinds.collect::<Vec<_>>())
         })
     }
 

@@ -6,11 +6,12 @@
 use std::any::TypeId;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::column::Column;
 use super::connect::{Ends, Ports};
 use super::flow::{CONTROLS, Control};
+use super::full_names::FullNames;
 use super::maker::{Maker, TypedMaker, is_control};
 use super::meter::Formats;
 use super::names::NameTable;
@@ -123,6 +124,8 @@ pub struct Network {
     pub(crate) kinds: Vec<KindTable>,
     pub(super) modules: Vec<ModuleTable>,
     pub(crate) classes: Vec<Class>,
+    /// The full names, computed when they are first needed. By then, the tables are complete.
+    pub(super) full_names: OnceLock<FullNames>,
     pub(crate) formats: Formats,
     pub(super) tokens: Vec<TokenType>,
     /// Sizes of the structure, if the network was read from tables.
@@ -177,6 +180,8 @@ pub(crate) struct Class {
     pub(crate) size: usize,
     /// True if the tokens are control messages of flow-controlled channels.
     pub(crate) control: bool,
+    /// MPI tag.
+    pub(super) tag: Option<i32>,
     pub(crate) maker: Box<dyn Maker>,
 }
 
@@ -214,6 +219,7 @@ impl Network {
             kinds: Vec::new(),
             modules: Vec::new(),
             classes: Vec::new(),
+            full_names: OnceLock::new(),
             formats: Formats::default(),
             tokens: Vec::new(),
             sizes: Vec::new(),
@@ -414,6 +420,34 @@ impl Network {
         });
     }
 
+    /// Sets the MPI tag of the class of channels that was added last, which
+    /// [`connections`](crate::connections) return. Channels do not use it. A negative tag is an
+    /// error of the description, and so is a tag before the first class.
+    ///
+    /// ```
+    /// # use graphmap_runtime::{Channels, Ends, Names, Network, Options, Ports, connections, run};
+    /// # struct None;
+    /// # impl Ports for None { fn connect(_: &mut Ends<'_>) -> Self { None } }
+    /// let mut net = Network::new("pair", "pair.dot");
+    /// let stage = net.kind("stage", Names::Numbered("stage", "1+1*2"), "0+1*2", &["in", "out"], |_: None| async {
+    ///     assert_eq!(connections().next().unwrap().tag, Some(5));
+    /// });
+    /// net.channels::<u8>(Channels::new((stage, 1), (stage, 0), "0", "1"));
+    /// net.tag(5);
+    /// run(net, &Options::new()).unwrap();
+    /// ```
+    pub fn tag(&mut self, tag: i32) {
+        if tag < 0 {
+            self.errors
+                .push(format!("invalid tag {tag}: expected 0 to 2^31 - 1"));
+        }
+        let last = self.classes.iter_mut().rev().find(|class| !class.control);
+        match last {
+            Some(class) => class.tag = Some(tag),
+            None => self.errors.push(format!("tag {tag} without channels")),
+        }
+    }
+
     /// Sets how tokens of a type are encoded as bytes. `None` has no effect. Channels between OS
     /// processes need the format of their type: without it, the run fails with
     /// [`RunError::Wiring`]. A profile counts the encoded bytes on channels of that type. For other
@@ -550,6 +584,7 @@ impl Network {
             token_name: std::any::type_name::<T>(),
             size: size_of::<T>(),
             control: is_control::<T>(),
+            tag: None,
             maker: Box::new(maker),
         });
     }

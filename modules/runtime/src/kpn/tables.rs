@@ -168,7 +168,7 @@ impl Network {
                 }
                 ("channels", &[from_kind, from_port, to_kind, to_port, token, ref rest @ ..]) => {
                     self.end_members(last)?;
-                    last = Last::Nothing;
+                    last = Last::Channels;
                     let &[
                         capacity,
                         initial,
@@ -203,6 +203,12 @@ impl Network {
                         },
                     };
                     self.add_named(token, channels, way)?;
+                }
+                ("tag", &[tag]) => {
+                    if !matches!(last, Last::Channels) {
+                        return Err("`tag` must follow `channels`".into());
+                    }
+                    self.tag(number(tag)?);
                 }
                 (keyword, words) => {
                     let count = words.len();
@@ -251,7 +257,7 @@ impl Network {
     /// Stores the processes or modules of the statements `kind` or `modules` and `names`.
     fn end_members(&mut self, last: Last) -> Result<(), String> {
         match last {
-            Last::Nothing => {}
+            Last::Nothing | Last::Channels => {}
             Last::Kind(kind, ranks, Some(names)) => {
                 let name = self.kinds[kind].name.clone();
                 if !self.kinds[kind].ranks.is_empty() {
@@ -318,6 +324,7 @@ const AGAIN: &str = "write the wiring from the graph that the tables come from (
 /// The statement to which the next ones belong.
 enum Last {
     Nothing,
+    Channels,
     /// Number of the kind, and ranks and names of its members.
     Kind(usize, Sequence, Option<NameTable>),
     /// Kind of the modules, the modules around them, and their names.

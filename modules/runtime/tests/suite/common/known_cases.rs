@@ -69,6 +69,31 @@ impl Model {
         }
     }
 
+    fn kinds(&self, module: usize) -> String {
+        let (_, kind, parent) = &self.modules[module - 1];
+        match *parent {
+            0 => kind.clone(),
+            parent => format!("{}.{kind}", self.kinds(parent)),
+        }
+    }
+
+    fn full_name(&self, rank: usize) -> String {
+        let (kind, module) = self.ranks[rank];
+        match module {
+            0 => KINDS[kind].to_string(),
+            module => format!("{}.{}", self.kinds(module), KINDS[kind]),
+        }
+    }
+
+    /// Returns the ranks whose full name is `name` or begins with it and a dot.
+    fn under(&self, name: &str) -> Vec<usize> {
+        let begin = format!("{name}.");
+        self.members(|rank| {
+            let own = self.full_name(rank);
+            own == name || own.starts_with(&begin)
+        })
+    }
+
     /// Returns the module that a name means in a call of this rank.
     fn named(&self, rank: usize, name: &str) -> Option<usize> {
         let around = self.around(rank);
@@ -76,7 +101,10 @@ impl Model {
             let path = self.path(module);
             path == name || path.ends_with(&format!(".{name}"))
         };
-        let is_kind = |&&module: &&usize| self.modules[module - 1].1 == name;
+        let is_kind = |&&module: &&usize| {
+            let kinds = self.kinds(module);
+            kinds == name || kinds.ends_with(&format!(".{name}"))
+        };
         let found = around.iter().find(is_name);
         found.or_else(|| around.iter().find(is_kind)).copied()
     }
@@ -97,6 +125,36 @@ fn same(found: &Communicator, members: &[usize], me: usize) {
     assert_eq!(members[found.rank()], me);
 }
 
+/// Checks the full names of all processes, and the communicators of all parts of them.
+fn check_full_names(model: &Model, me: usize) -> Result<(), Error> {
+    assert_eq!(rt::full_name_of_rank(me), Some(rt::full_name()));
+    for rank in 0..model.ranks.len() {
+        let name = model.full_name(rank);
+        let equal = model.members(|other| model.full_name(other) == name);
+        let own = rt::full_name_of_rank(rank).unwrap();
+        assert_eq!((&own.name, own.members), (&name, equal.len()));
+        assert_eq!(equal[own.index], rank);
+        assert!(rt::of_full_name(&name).map(|one| one.rank).eq(equal));
+        let ends = name.match_indices('.').map(|(end, _)| end);
+        for prefix in ends.chain([name.len()]).map(|end| &name[..end]) {
+            let members = model.under(prefix);
+            let found = mpi::of_prefix(prefix)?;
+            assert_eq!(found.is_some(), members.contains(&me), "{prefix}");
+            if let Some(found) = found {
+                same(&found, &members, me);
+                assert_eq!(found.name(), format!("name {prefix}"));
+            }
+        }
+    }
+    assert_eq!(rt::full_name_of_rank(model.ranks.len()), None);
+    for nobody in ["", "nobody", "row.", ".left", "left.left"] {
+        assert_eq!(rt::of_full_name(nobody).count(), 0);
+        let found = mpi::of_prefix(nobody)?;
+        assert_eq!(found.is_some(), nobody.is_empty(), "{nobody}");
+    }
+    Ok(())
+}
+
 /// Checks the communicators of all names and levels.
 fn check_lookups(model: &Model, me: usize) -> Result<(), Error> {
     let around = model.around(me);
@@ -112,20 +170,29 @@ fn check_lookups(model: &Model, me: usize) -> Result<(), Error> {
     );
     for level in 0..around.len() + 3 {
         let found = mpi::of_level(level)?;
-        let module = match level {
-            0 => Some(0),
-            _ => around.iter().rev().nth(level - 1).copied(),
+        let members = match level {
+            0 => Some(model.in_module(0)),
+            _ if level == around.len() + 1 => Some(model.under(&model.full_name(me))),
+            _ => {
+                let module = around.iter().rev().nth(level - 1);
+                module.map(|&module| model.in_module(module))
+            }
         };
-        assert_eq!(found.is_some(), module.is_some());
-        if let (Some(found), Some(module)) = (found, module) {
-            same(&found, &model.in_module(module), me);
+        assert_eq!(found.is_some(), members.is_some());
+        if let (Some(found), Some(members)) = (found, members) {
+            same(&found, &members, me);
         }
     }
+    check_full_names(model, me)?;
     let mut names: Vec<String> = ["", "row", "half", "m0", "nobody", ".", "m", "row.m0.m0"]
         .map(String::from)
         .into();
     for module in 1..=model.modules.len() {
-        names.extend([model.name(module).to_string(), model.path(module)]);
+        names.extend([
+            model.name(module).to_string(),
+            model.path(module),
+            model.kinds(module),
+        ]);
     }
     for name in names {
         let found = mpi::of_module(&name)?;
@@ -151,7 +218,7 @@ async fn steps(model: Model, seed: u64, steps: u64) -> Result<(), Error> {
     check_lookups(&model, me)?;
     let mut random = Random(seed + 3);
     for step in 0..steps {
-        let (what, draw) = (random.below(7), random.below(1 << 20));
+        let (what, draw) = (random.below(8), random.below(1 << 20));
         let module = random.below(model.modules.len() as u64 + 1) as usize;
         let around = model.around(me);
         let (found, members) = match what {
@@ -178,6 +245,14 @@ async fn steps(model: Model, seed: u64, steps: u64) -> Result<(), Error> {
                     _ => mpi::of_host()?,
                 };
                 (Some(found), model.members(here))
+            }
+            3 => {
+                let name = model.full_name(draw as usize % model.ranks.len());
+                let parts = name.split('.').count() as u64;
+                let ends = name.match_indices('.').map(|(end, _)| end);
+                let end = ends.chain([name.len()]).nth((draw / 9 % parts) as usize);
+                let prefix = &name[..end.unwrap_or(name.len())];
+                (mpi::of_prefix(prefix)?, model.under(prefix))
             }
             _ => {
                 let outside_in = around.iter().rev().position(|&one| one == module);
