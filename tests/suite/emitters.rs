@@ -115,10 +115,24 @@ fn tags_and_capacities_that_wiring_does_not_heed_are_a_warning() {
         .stderr_has("1 other channel has the attribute")
         .stderr_has("warning[G0446]: the emitter `pilot` ignores `capacity=`")
         .stderr_has("g.dot:1:13");
-    of("wiring")
-        .stderr_has("warning[G0446]: the emitter `wiring` ignores `tag=`")
-        .stderr_lacks("`capacity=`");
     of("model").stderr_lacks("G0446");
+}
+
+#[test]
+fn wiring_and_tables_have_tags() {
+    let graph = "digraph g { a -> b [type=f64, tag=0]; b -> c [type=f64]; \
+        c -> d [type=f64, tag=4, flow=credits]; }";
+    let test = with(graph, "g.dot --emit w.rs --emit w.tables");
+    test.run().status(0).stderr("");
+    let wiring = test.read("w.rs");
+    let tags = wiring.lines().filter(|line| line.contains("tag"));
+    assert_eq!(
+        tags.collect::<Vec<_>>(),
+        ["    net.tag(0);", "    net.tag(4);"]
+    );
+    let tables = test.read("w.tables");
+    let tags = tables.lines().filter(|line| line.starts_with("tag"));
+    assert_eq!(tags.collect::<Vec<_>>(), ["tag 0;", "tag 4;"]);
 }
 
 #[test]

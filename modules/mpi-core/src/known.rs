@@ -112,12 +112,14 @@ pub fn of_prefix(name: &str) -> Result<Option<Communicator>, Error> {
 /// calling process. The call is not collective, and repeated calls return the same communicator.
 ///
 /// ```
-/// # use graphmap_runtime::{Channels, Ends, Names, Network, Options, Ports, mpi, run};
-/// # struct None;
-/// # impl Ports for None { fn connect(_: &mut Ends<'_>) -> Self { None } }
+/// # use graphmap_runtime::{Channels, Ends, Input, Names, Network, Options, Output, Ports, mpi, run};
+/// # struct End(Input<u8>, Output<u8>);
+/// # impl Ports for End {
+/// #     fn connect(ends: &mut Ends<'_>) -> Self { End(ends.input(), ends.output()) }
+/// # }
 /// # let mut net = Network::new("pair", "pair.dot");
 /// # let ends = &["in", "out"];
-/// # let stage = net.kind("stage", Names::Numbered("stage", "1+1*2"), "0+1*2", ends, |_: None| async {
+/// # let stage = net.kind("stage", Names::Numbered("stage", "1+1*2"), "0+1*2", ends, |_: End| async {
 /// # use graphmap_runtime as rt;
 /// for connection in rt::connections() {
 ///     let (inner, peer) = mpi::of_connection(&connection)?.ok_or("another process")?;

@@ -217,7 +217,10 @@ pub(crate) fn warn_ignored(family: &Family, network: &Network, out: &mut Diagnos
             n => warning = warning.with_note(format!("{n} other channels have the attribute")),
         }
         out.push(warning.help(match ignored {
-            Ignored::Tag => "remove it; only `--emit model.json` and `--emit json=PATH` contain it",
+            Ignored::Tag => {
+                "remove it; only the wiring in Rust, `--emit model.json` and `--emit json=PATH` \
+                 contain it"
+            }
             Ignored::Capacity => {
                 "remove it: the capacity of a channel depends on the library that sends the \
                  messages"

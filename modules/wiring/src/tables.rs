@@ -227,6 +227,9 @@ fn text(model: &Model) -> String {
                 &class.column,
             ],
         );
+        if let Some(tag) = class.tag {
+            put("tag", &[&tag.to_string()]);
+        }
     }
     text
 }

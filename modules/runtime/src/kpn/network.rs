@@ -425,11 +425,15 @@ impl Network {
     /// error of the description, and so is a tag before the first class.
     ///
     /// ```
-    /// # use graphmap_runtime::{Channels, Ends, Names, Network, Options, Ports, connections, run};
-    /// # struct None;
-    /// # impl Ports for None { fn connect(_: &mut Ends<'_>) -> Self { None } }
+    /// # use graphmap_runtime::{Ends, Input, Output, Ports};
+    /// # struct End(Input<u8>, Output<u8>);
+    /// # impl Ports for End {
+    /// #     fn connect(ends: &mut Ends<'_>) -> Self { End(ends.input(), ends.output()) }
+    /// # }
+    /// use graphmap_runtime::{Channels, Names, Network, Options, connections, run};
     /// let mut net = Network::new("pair", "pair.dot");
-    /// let stage = net.kind("stage", Names::Numbered("stage", "1+1*2"), "0+1*2", &["in", "out"], |_: None| async {
+    /// let names = Names::Numbered("stage", "1+1*2");
+    /// let stage = net.kind("stage", names, "0+1*2", &["in", "out"], |_: End| async {
     ///     assert_eq!(connections().next().unwrap().tag, Some(5));
     /// });
     /// net.channels::<u8>(Channels::new((stage, 1), (stage, 0), "0", "1"));

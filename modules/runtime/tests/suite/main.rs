@@ -26,6 +26,7 @@ mod mpi_blocks;
 mod mpi_cartesian;
 mod mpi_collectives;
 mod mpi_communicators;
+mod mpi_compositions;
 mod mpi_create_group;
 mod mpi_endpoints;
 mod mpi_inter;

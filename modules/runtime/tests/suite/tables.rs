@@ -87,6 +87,49 @@ const WITHOUT_LINKS: &str = "graphmap-tables 1; network chain other.dot; kind la
     \"\" \"\" \"\" \"\";";
 
 #[test]
+fn tags_are_read() {
+    let log = Log::new();
+    let tags = log.clone();
+    let mut net = Network::new("chain", "chain.dot");
+    let process = move |_: Both<u64>| {
+        let log = tags.clone();
+        async move {
+            let own = rt::me().name;
+            rt::connections().for_each(|c| log.add(format!("{own} {:?}", c.tag)));
+        }
+    };
+    net.kind(
+        "first",
+        Names::Listed(&["first"]),
+        "0",
+        BOTH,
+        process.clone(),
+    );
+    net.kind("last", Names::Listed(&["last"]), "1", BOTH, process);
+    net.tokens("u64", rt::format_of!(u64), rt::default_of!(u64));
+    let tables = format!(
+        "{WITHOUT_LINKS} tag 2147483647; channels first out last in u64 3 0 plain 0 0 \"\" \"\" \"\" \"\";"
+    );
+    net.read_tables(&tables).unwrap();
+    run(net, &Options::new()).unwrap();
+    let expected = [
+        "first None",
+        "first Some(2147483647)",
+        "last None",
+        "last Some(2147483647)",
+    ];
+    assert_eq!(log.sorted(), expected);
+    let mut net = chain(&Log::new());
+    let error = net.read_tables(&format!("{WITHOUT_LINKS} tag 2147483648;"));
+    assert!(
+        error
+            .unwrap_err()
+            .to_string()
+            .contains("`2147483648` is not a number, or too large")
+    );
+}
+
+#[test]
 fn a_kind_may_have_no_process() {
     assert_eq!(result(WITHOUT_LINKS), ["[0, 1, 2]"]);
 }
@@ -157,6 +200,7 @@ fn tables_of_another_program_are_refused() {
             "`kind` with 1 words does not exist in version 1",
         ),
         ("kind first 0", "inside 0", "`names` must follow"),
+        ("kind first 0", "tag 0; kind first 0", "`tag` must follow"),
     ] {
         let said = text(from, to);
         assert!(said.contains(expected), "{to}: {said}");
