@@ -115,8 +115,8 @@ pub trait Directory: Send + Sync {
     /// Returns kind and index of the process with a full name and an index, or `None` if it does
     /// not exist.
     fn with_full_name(&self, number: u32, index: u32) -> Option<(u32, u32)>;
-    /// Returns true if the first number is that of the second full name or composition, or of one
-    /// in it.
+    /// Returns true if `number` equals `outer`, or is a full name or composition in the composition
+    /// `outer`.
     fn is_under(&self, number: u32, outer: u32) -> bool;
     /// Returns the ranks of all processes with a full name or in a composition, in ascending order.
     fn under_full_name(&self, number: u32) -> Vec<u32>;

@@ -5,9 +5,9 @@ use super::network::{Class, Network};
 
 impl Network {
     /// Returns a digest of the network (FNV-1a, 64 bits): its name, the names, ranks and ports of
-    /// its kinds, its modules, and its channels with their types and tags. Networks that differ in these
-    /// have different digests, except for collisions. The names of processes and modules, positions
-    /// and initial tokens are not part of the digest.
+    /// its kinds, its modules, and its channels with their types and tags. Networks that differ in
+    /// these have different digests, except for collisions. The names of processes and modules,
+    /// positions and initial tokens are not part of the digest.
     pub(crate) fn digest(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         let mut add = |text: String| {

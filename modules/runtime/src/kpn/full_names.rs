@@ -31,7 +31,7 @@ struct Run {
     before: u32,
 }
 
-/// All full names of a network. They are numbered from 0, compositions before what they contain.
+/// All full names of a network. They are numbered from 0, each composition before its parts.
 pub(super) struct FullNames {
     /// Names of kinds of modules and processes, sorted.
     parts: Vec<String>,
@@ -196,7 +196,7 @@ impl FullNames {
     /// Returns kind and index of each process whose full name is the one with a number, or begins
     /// with it and a dot.
     pub(super) fn under(&self, number: u32) -> impl Iterator<Item = (u32, u32)> {
-        // What a composition contains comes after it.
+        // The parts of a composition come after it.
         let mut is_inside = vec![false; self.entries.len()];
         for (at, entry) in self.entries.iter().enumerate().skip(number as usize) {
             let around = entry

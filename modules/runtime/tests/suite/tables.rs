@@ -108,7 +108,8 @@ fn tags_are_read() {
     net.kind("last", Names::Listed(&["last"]), "1", BOTH, process);
     net.tokens("u64", rt::format_of!(u64), rt::default_of!(u64));
     let tables = format!(
-        "{WITHOUT_LINKS} tag 2147483647; channels first out last in u64 3 0 plain 0 0 \"\" \"\" \"\" \"\";"
+        "{WITHOUT_LINKS} tag 2147483647; \
+         channels first out last in u64 3 0 plain 0 0 \"\" \"\" \"\" \"\";"
     );
     net.read_tables(&tables).unwrap();
     run(net, &Options::new()).unwrap();
@@ -121,12 +122,8 @@ fn tags_are_read() {
     assert_eq!(log.sorted(), expected);
     let mut net = chain(&Log::new());
     let error = net.read_tables(&format!("{WITHOUT_LINKS} tag 2147483648;"));
-    assert!(
-        error
-            .unwrap_err()
-            .to_string()
-            .contains("`2147483648` is not a number, or too large")
-    );
+    let said = error.unwrap_err().to_string();
+    assert!(said.contains("`2147483648` is not a number"), "{said}");
 }
 
 #[test]
