@@ -111,13 +111,14 @@ fn waits_are_reported_by_name() {
 #[test]
 fn unreceived_messages_are_reported_by_name() {
     for place in RANKS {
-        for what in 0..3 {
+        for what in 0..4 {
             let make = || {
                 let process = move |_: NoPorts| async move {
                     if rt::me().rank == 1 {
                         let found = match what {
                             0 => mpi::of_level(2)?,
                             1 => mpi::of_level(1)?,
+                            2 => mpi::of_prefix("all.row.cell")?,
                             _ => Some(mpi::of_kind()?),
                         };
                         let found = found.ok_or(Error::Inactive)?;
@@ -137,11 +138,13 @@ fn unreceived_messages_are_reported_by_name() {
                 .run(1, &Options::new().shuffle(1), make)
                 .unwrap()
                 .to_string();
-            let (to, name) = [(1, "a.up"), (3, "a"), (3, "kind cell")][what];
-            let told = format!(
-                "from rank {} to rank {to} ({name}, tag 7)",
-                usize::from(what > 0)
-            );
+            let (from, to, name) = [
+                (0, 1, "a.up"),
+                (1, 3, "a"),
+                (0, 2, "name all.row.cell"),
+                (1, 3, "kind cell"),
+            ][what];
+            let told = format!("from rank {from} to rank {to} ({name}, tag 7)");
             assert!(report.contains(&told), "{place:?}, {told}: {report}");
         }
     }
@@ -199,5 +202,6 @@ fn inconsistent_tables_are_errors() {
 fn communicators_need_a_process() {
     assert_eq!(mpi::of_level(1).err(), Some(Error::NoProcess));
     assert_eq!(mpi::of_module("row").err(), Some(Error::NoProcess));
+    assert_eq!(mpi::of_prefix("row").err(), Some(Error::NoProcess));
     assert_eq!(mpi::of_host().err(), Some(Error::NoProcess));
 }
