@@ -14,6 +14,7 @@ mod expand;
 mod explain;
 mod fmt;
 mod gitignore;
+mod given;
 mod graph_file;
 mod graph_format;
 mod identity;

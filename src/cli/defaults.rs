@@ -7,9 +7,10 @@ use super::paths;
 use super::session::{Outcome, Session};
 use super::verbs::Cli;
 use crate::codes;
+use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Id};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_wiring::family;
 use graphmap_wiring::project::Project;
@@ -37,14 +38,19 @@ const NEW: &str = "new";
 const RUN: &str = "run";
 
 /// Options of verbs that `graphmap.toml` does not set. Its `hosts` are the hosts to map onto, but
-/// `run --hosts` starts the program under a launcher.
-const TYPED_ONLY: &[(&str, &str)] = &[("run", "hosts")];
+/// `run --hosts` starts the program under a launcher. `partition` makes the mapping that other verbs
+/// use.
+const TYPED_ONLY: &[(&str, &str)] = &[("run", "hosts"), ("partition", "mapping")];
 
 /// Returns the parser of the command line, without the values from `graphmap.toml`.
 pub(crate) fn command() -> Command {
-    // `partition` searches for a mapping. Its option `--mapping` only reports that, and is hidden.
-    let hide = |verb: Command| verb.mut_arg("mapping", |arg| arg.hide(true));
-    Cli::command().mut_subcommand("partition", hide)
+    // `partition` shows the table of a mapping, also on other hosts.
+    let shown = |arg: Arg| {
+        let arg = arg.conflicts_with(Resettable::<Id>::Reset);
+        arg.conflicts_with("previous")
+            .help("Show the table of the mapping in this mapping.json instead of searching for one")
+    };
+    Cli::command().mut_subcommand("partition", |verb| verb.mut_arg("mapping", shown))
 }
 
 /// Parses the command line `args` again, with the values from `graphmap.toml` and the graph file as

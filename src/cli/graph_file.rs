@@ -78,6 +78,8 @@ fn only_what_a_graph_has(
 ) -> Outcome<()> {
     let passes = &args.graph.passes;
     let options = [
+        (args.mapping.mapping.is_some(), "mapping"),
+        (!args.compare.is_empty(), "compare"),
         (args.mapping.uses_modules(), "modules"),
         (args.mapping.previous.is_some(), "previous"),
         (!passes.pass.is_empty(), "pass"),

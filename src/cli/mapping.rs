@@ -196,6 +196,19 @@ impl MappingArgs {
     }
 }
 
+/// Mappings that are known before the search.
+#[derive(Default)]
+pub(crate) struct Known<'a> {
+    /// The mapping that takes the place of the search.
+    pub(crate) mapper: Option<&'a (dyn Mapper + Sync)>,
+    /// The mappings to compare with.
+    pub(crate) compared: Vec<&'a (dyn Mapper + Sync)>,
+    /// Number of OS processes of all these mappings.
+    pub(crate) os_processes: Option<usize>,
+    /// True if the platform is that of hosts that the mappings name.
+    pub(crate) names_hosts: bool,
+}
+
 /// Target of a mapping.
 pub(crate) struct Target {
     pub(crate) platform: Platform,
@@ -432,6 +445,23 @@ impl Session<'_> {
         args: &MappingArgs,
         patient: bool,
     ) -> Outcome<Plan> {
+        self.plan_known(network, platform, graph, args, (patient, &Known::default()))
+    }
+
+    /// Like [`Session::plan`], with mappings that are known. The first takes the place of the
+    /// search, and the others are compared with the result.
+    ///
+    /// # Errors
+    /// As for [`Session::plan`]. Returns [`Exit::Infeasible`] if the mapping breaks a rule, and
+    /// [`Exit::Graph`] if it does not fit the hosts.
+    pub(crate) fn plan_known(
+        &mut self,
+        network: &Verified,
+        platform: &Platform,
+        graph: &GraphArgs,
+        args: &MappingArgs,
+        (patient, known): (bool, &Known<'_>),
+    ) -> Outcome<Plan> {
         self.solver(args)?;
         let (rules, broken) = self.rules(&args.rules);
         let previous = match &args.previous {
@@ -440,9 +470,10 @@ impl Session<'_> {
         };
         let patience = patient.then(|| args.patience(self.registry)).flatten();
         let watch = patience.as_ref().map(Patience::watch);
+        let asked = args.os_processes.map(|n| n.get() as usize);
         let mut request = Request {
-            os_processes: args.os_processes.map(|n| n.get() as usize),
-            named_hosts: args.hosts.is_some(),
+            os_processes: known.os_processes.or(asked),
+            named_hosts: args.hosts.is_some() || known.names_hosts,
             options: Options::default(),
             objective: args.objective(),
             imbalance: args.imbalance / 100.0,
@@ -451,7 +482,8 @@ impl Session<'_> {
             // The session shows the diagnostics, and has the texts of all sources.
             texts: None,
             previous: previous.as_ref(),
-            mapper: None,
+            mapper: known.mapper,
+            compared: &known.compared,
         };
         if let Some(exit) = broken {
             self.report_all(plan::check(network, platform, &request));
@@ -461,15 +493,17 @@ impl Session<'_> {
             true => None,
             false => self.external_strategy(&args.strategy, graph),
         };
-        request.mapper = external
+        let external_mapper = external
             .as_ref()
             .map(|mapper| mapper as &(dyn Mapper + Sync));
+        request.mapper = request.mapper.or(external_mapper);
         request.options = match external {
             Some(_) => args.options(Strategy::default(), watch),
             None => self.search_options(args, watch)?,
         };
         // Without hosts, there is a slot for each box.
-        let slots = plan::os_processes_of_boxes(network, &rules).filter(|_| args.hosts.is_none());
+        let slots = plan::os_processes_of_boxes(network, &rules)
+            .filter(|_| args.hosts.is_none() && known.os_processes.is_none());
         let own = slots.and_then(|n| Platform::new(vec![Host::new("localhost", n.max(1))]).ok());
         let platform = own.as_ref().unwrap_or(platform);
         let progress = Progress::start(self, "searching for a mapping", watch, args.time);
@@ -477,7 +511,11 @@ impl Session<'_> {
         let result = self.timed("map", |_| plan::plan(network, platform, &request));
         drop(muffled);
         drop(progress);
-        let exit = result.as_ref().err().map_or(Exit::Ok, exit_of);
+        let exit = match known.mapper {
+            Some(_) => exit_of_known,
+            None => exit_of,
+        };
+        let exit = result.as_ref().err().map_or(Exit::Ok, exit);
         self.take(exit, result)
     }
 
@@ -638,6 +676,18 @@ pub(super) fn exit_of(found: &Diagnostics) -> Exit {
         Exit::Usage
     } else {
         Exit::Graph
+    }
+}
+
+/// Returns the exit status for the diagnostics `found` of a mapping that was known before.
+fn exit_of_known(found: &Diagnostics) -> Exit {
+    let has = |code| found.iter().any(|one| one.code == code);
+    if has(plan::codes::BREAKS_RULE) {
+        Exit::Infeasible
+    } else if has(plan::codes::BAD_BINDING) || has(plan::codes::NOT_A_MAPPING) {
+        Exit::Graph
+    } else {
+        exit_of(found)
     }
 }
 

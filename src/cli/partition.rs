@@ -15,13 +15,6 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
 
 pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    if args.mapping.mapping.is_some() {
-        let what = "`partition` searches for a mapping, so `--mapping` has no use";
-        let error = Diagnostic::error(codes::USAGE, what);
-        let error = error
-            .help("use `--previous` to change a mapping little, or `emit` to write files from it");
-        return session.fail(Exit::Usage, error);
-    }
     if let Some(folder) = args
         .output_dir
         .as_deref()
@@ -42,14 +35,24 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
     let (network, target) = session.verified_for(&args.file, &args.graph, &args.mapping)?;
     // Patient, because the mapping is the result. In other verbs Ctrl-C ends the command, because
     // the mapping is only a step.
-    let plan = session.plan(&network, &target.platform, &args.graph, &args.mapping, true)?;
+    let given = session.given(&args.mapping, &args.compare, &network)?;
+    let platform = given.platform().unwrap_or(&target.platform);
+    let hardware = match given.platform() {
+        Some(platform) => Some(platform.hardware(None)),
+        None => target.hardware,
+    };
+    let has_hosts = args.mapping.hosts.is_some() || given.names_hosts();
+    let how = (true, &given.known());
+    let plan = session.plan_known(&network, platform, &args.graph, &args.mapping, how)?;
     session.unless_denied()?;
     let mut shown = if args.json {
         shown_plan::as_json(&plan)
     } else {
         shown_plan::as_text(&plan)
     };
-    let unasked = args.mapping.hosts.is_none() && args.mapping.os_processes.is_none();
+    let unasked = args.mapping.hosts.is_none()
+        && args.mapping.os_processes.is_none()
+        && given.os_processes().is_none();
     if unasked && plan.loads.len() == 1 && !args.json {
         shown +=
             "\nnote: all processes are in one OS process; set the number with `-n` or `--hosts`\n";
@@ -60,13 +63,13 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
             ("mapped", "mapped.dot"),
             ("svg", "mapped.svg"),
         ];
-        if args.mapping.hosts.is_some() {
+        if has_hosts {
             names.push(("mpiexec", "mpiexec.sh"));
         }
         let mut options = Session::options(&args.graph);
         let mut files = Files::new();
         let project = hosts::project_of(&args.file);
-        if args.mapping.hosts.is_some() {
+        if has_hosts {
             ranks::add_options(session, &args.file, std::iter::empty(), &mut options)?;
             // For FG-MPI, the mapping function contains the arguments.
             if project.is_none() && options.get("launcher").is_none_or(|name| name != "fgmpi") {
@@ -74,7 +77,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
             }
         }
         if let Some(project) = &project
-            && args.mapping.hosts.is_some()
+            && has_hosts
             && !project.mpi
             && !options.contains_key("program")
         {
@@ -105,7 +108,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
             };
             let path = folder.join(file);
             let mut context = EmitContext::new(&path, &options, &mut found);
-            context.platform = target.hardware.as_ref();
+            context.platform = hardware.as_ref();
             if let Err(failed) = emitter.emit(&plan.mapped, &mut context, &mut files) {
                 session.report_all(found);
                 session.report_all(failed);

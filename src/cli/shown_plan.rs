@@ -7,7 +7,7 @@ use graphmap_kpn::arena::Id;
 use graphmap_kpn::network::{KindId, ProcessId};
 use graphmap_kpn::programs;
 use graphmap_partition::Objective;
-use graphmap_plan::{MOST_IMBALANCE, Plan, Since};
+use graphmap_plan::{Level, MOST_IMBALANCE, Plan, Since};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -115,12 +115,15 @@ pub(crate) fn as_text(plan: &Plan) -> String {
         0 => String::new(),
         n => format!(" on {}", plural(n, "host")),
     };
+    let of = match &plan.given {
+        Some(name) => format!("mapping {}", visible::name(name)),
+        None => format!("strategy {}", mapping.strategy),
+    };
     let mut text = format!(
-        "{}: {} in {}{on}, strategy {}\n\n",
+        "{}: {} in {}{on}, {of}\n\n",
         visible::name(&network.name),
         plural(network.processes.len(), "process"),
         plural(mapping.bindings.len(), "OS process"),
-        mapping.strategy,
     );
     text += &of_os_processes(plan);
     text += &notes(plan);
@@ -203,6 +206,7 @@ fn notes(plan: &Plan) -> String {
             _ => format!("OS processes {}{more} are", named.join(", ")),
         };
         let why = match plan.fillable {
+            _ if plan.given.is_some() => "the mapping puts nothing there",
             _ if plan.proposed => "the strategy puts nothing there",
             true => "this mapping costs less; `--hold '*=1-'` puts a process into each",
             false => "no mapping was found that obeys the rules and puts a process into each",
@@ -220,6 +224,9 @@ fn notes(plan: &Plan) -> String {
         let share = (load / plan.shares[o] * 1e9).round() / 1e9;
         let most = number(plan.allowed[o]);
         let why = match plan.allowed[o] {
+            allowed if load > allowed * (1.0 + 1e-9) && plan.given.is_some() => {
+                format!("the limit is {most}, but the mapping exceeds it")
+            }
             allowed if load > allowed * (1.0 + 1e-9) => {
                 let strategy = &plan.mapped.mapping().strategy;
                 format!("the limit is {most}, but the strategy {strategy} ignores it")
@@ -278,13 +285,15 @@ fn of_hosts(plan: &Plan, hosts: &[(&str, Vec<usize>)]) -> String {
     text + "\n"
 }
 
-/// Returns a table that compares the plan with the results of other strategies.
+/// Returns a table that compares the plan with the results of other strategies and mappings. If it
+/// has a mapping that was known before, it also shows the cost of each level of the machine.
 fn compared(plan: &Plan) -> String {
     let own = plan.mapped.mapping().strategy.as_str();
-    let others: Vec<_> = plan.others.iter().filter(|o| o.strategy != own).collect();
-    let mut rows = Table::new(&["", own]);
+    let others = plan.others.iter();
+    let others: Vec<_> = others.filter(|o| o.given || o.strategy != own).collect();
+    let mut rows = Table::new(&["", plan.given.as_deref().unwrap_or(own)]);
     rows.head
-        .extend(others.iter().map(|o| o.strategy.to_owned()));
+        .extend(others.iter().map(|o| o.strategy.clone().into_owned()));
     let mut row = |name: &str, own: String, others: Vec<String>| {
         let mut row = vec![name.to_owned(), own];
         row.extend(others);
@@ -298,6 +307,21 @@ fn compared(plan: &Plan) -> String {
         number(plan.cost),
         each(&|o| number(o.cost)),
     );
+    if plan.given.is_some() || others.iter().any(|o| o.given) {
+        let all = others.iter().flat_map(|o| &o.levels).chain(&plan.levels);
+        let used: BTreeMap<_, f64> = all.map(|level| (level.class, level.distance)).collect();
+        for (class, distance) in used {
+            let cost = |levels: &[Level]| {
+                let level = levels.iter().find(|level| level.class == class);
+                number(level.map_or(0.0, |level| level.cost))
+            };
+            row(
+                &format!("  {} (distance {})", class.about(), number(distance)),
+                cost(&plan.levels),
+                each(&|o| cost(&o.levels)),
+            );
+        }
+    }
     if plan.preferences && plan.objective != Objective::RemoteChannels {
         row(
             "cost with preferences and moves",
@@ -519,6 +543,14 @@ pub(crate) fn as_json(plan: &Plan) -> String {
             .map(|(class, t)| json!({"level": class, "traffic": t}))
             .collect()
     };
+    let costs = |levels: &[Level]| -> Vec<Value> {
+        let levels = levels.iter();
+        let value = |level: &Level| {
+            let (name, cost) = (level.class.about(), level.cost);
+            json!({"level": name, "distance": level.distance, "traffic": level.traffic, "cost": cost})
+        };
+        levels.map(value).collect()
+    };
     let bound = mapping.bindings.values().zip(kinds(plan)).enumerate();
     let programs = programs(plan);
     let os_processes = bound.map(|(o, (binding, kinds))| {
@@ -547,7 +579,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         json!({
             "strategy": o.strategy, "cost": o.cost, "feasible": o.feasible, "balance": o.balance,
             "bottleneck": o.bottleneck, "remote_channels": o.remote_channels,
-            "minimized": o.minimized,
+            "minimized": o.minimized, "levels": costs(&o.levels),
         })
     });
     let totals: Vec<f64> = plan.traffic.iter().map(|(_, t)| *t).collect();
@@ -561,6 +593,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         "raised": plan.raised,
         "unavoidable": plan.unavoidable,
         "traffic": levels(&totals),
+        "levels": costs(&plan.levels),
         "remote_channels": plan.remote_channels,
         "bottleneck": plan.bottleneck,
         "cost": plan.cost,
@@ -574,6 +607,9 @@ pub(crate) fn as_json(plan: &Plan) -> String {
     });
     if plan.divided {
         value["divided"] = json!(true);
+    }
+    if let Some(name) = &plan.given {
+        value["mapping"] = json!(name);
     }
     visible::json(&value, true) + "\n"
 }

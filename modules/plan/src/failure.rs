@@ -180,21 +180,32 @@ impl Reporter<'_> {
         })
     }
 
-    /// Returns the error that the mapping of a mapper with this name breaks rules, with the
-    /// positions of the rules.
-    pub(crate) fn broken(&self, name: &str, parts: &[Part]) -> Diagnostic {
+    /// Returns the error that the mapping of a mapper breaks rules, with the positions of the
+    /// rules. `name` is the name of the mapper, or that of the mapping if it was known before
+    /// (`is_given`).
+    pub(crate) fn broken(&self, name: &str, is_given: bool, parts: &[Part]) -> Diagnostic {
         let rules = match parts.len() {
             1 => "a rule".to_owned(),
             n => format!("{n} rules"),
         };
-        let message = format!("the mapping of the strategy `{name}` breaks {rules}");
+        let (whose, help) = match is_given {
+            true => (
+                "mapping",
+                "change the mapping or the rule, or omit `--mapping` to search for a mapping",
+            ),
+            false => (
+                "mapping of the strategy",
+                "correct the strategy, change the rule, or use `--strategy auto`",
+            ),
+        };
+        let message = format!("the {whose} `{name}` breaks {rules}");
         let diagnostic = Diagnostic::error(codes::BREAKS_RULE, message);
         let (diagnostic, _) = self.located(
             diagnostic,
             parts,
             ["the mapping breaks", "the mapping exceeds"],
         );
-        diagnostic.help("correct the strategy, change the rule, or use `--strategy auto`")
+        diagnostic.help(help)
     }
 
     /// Adds the positions and descriptions of constraints to a diagnostic, and notes. Also returns

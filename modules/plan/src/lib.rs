@@ -33,7 +33,7 @@ pub use even::strategy as even_strategy;
 pub use failure::strategy;
 pub use language::{RULES, Rule, rule, rules as read_rules};
 pub use permute::Permutation;
-pub use plan::{MOST_IMBALANCE, Other, Plan, check, plan};
+pub use plan::{Level, MOST_IMBALANCE, Other, Plan, check, plan};
 pub use previous::{Move, Previous, Since};
 pub use request::{Modules, Request};
 pub use translate::Rounded;

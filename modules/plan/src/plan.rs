@@ -8,7 +8,7 @@ use crate::failure::{Reporter, count, of_mapping};
 use crate::placement::Placement;
 use crate::previous::Since;
 use crate::programs;
-use crate::proposal::{Proposed, ask};
+use crate::proposal::{Proposed, ask, subject};
 use crate::raised::raised;
 use crate::request::{Modules, Request};
 use crate::rules::{Rules, extra_weights};
@@ -16,17 +16,22 @@ use crate::translate::{Numbers, Rounded, Weights, machine, shares as relative};
 use graphmap_kpn::arena::{Arena, Id};
 use graphmap_kpn::containers::Boxes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::mapper::Mapper;
 use graphmap_kpn::mapping::{Binding, Mapped, Mapping, OsProcessId};
-use graphmap_kpn::network::Verified;
+use graphmap_kpn::network::{Network, Verified};
+use graphmap_kpn::programs::of_os_processes;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{
-    Constraint, Kind, Migration, Objective, Options, Part, Problem, SearchLimits, Solution,
-    Strategy, evaluate, evaluate_strategy, is_packable, solve, strategies,
+    Constraint, Evaluation, Kind, Migration, Objective, Options, Part, Problem, SearchLimits,
+    Solution, Strategy, evaluate, evaluate_strategy, is_packable, solve, strategies,
 };
 use graphmap_platform::{Class, Platform, Slot};
+use std::borrow::Cow;
 
 /// Largest imbalance that the engine accepts. It does not limit loads.
 pub const MOST_IMBALANCE: f64 = 1000.0;
+/// Strategy of a mapping that was known before.
+const OF_FILE: &str = "file";
 /// Divisor of the time limit. The quotient is the limit of each strategy that a plan is compared
 /// with.
 const COMPARISON_DIVISOR: u32 = 50;
@@ -56,6 +61,8 @@ pub struct Plan {
     pub proved: bool,
     /// True if the mapper of the request returned the mapping.
     pub proposed: bool,
+    /// Name of the mapping, if it was known before. Its strategy is then `file`.
+    pub given: Option<String>,
     /// True if the network has several programs, among which the OS processes were divided before
     /// the search. `lower_bound` and `gap` then hold for mappings with this division, and `proved`
     /// is false.
@@ -79,6 +86,8 @@ pub struct Plan {
     /// Traffic by class of distance, closest first. Classes without traffic are omitted, except
     /// [`Class::Collocated`].
     pub traffic: Vec<(Class, f64)>,
+    /// Traffic and cost by the same classes.
+    pub levels: Vec<Level>,
     /// Traffic of the channels at each OS process, by the same classes. A channel between two OS
     /// processes counts for both.
     pub traffic_of: Vec<Vec<f64>>,
@@ -98,7 +107,8 @@ pub struct Plan {
     pub unavoidable: bool,
     /// Errors of cost and load that result from the rounding of weights.
     pub rounded: Rounded,
-    /// Results of the simple strategies, for comparison. A strategy that fails is omitted.
+    /// Results of the simple strategies and of the compared mappings of the request, for
+    /// comparison. A strategy that fails is omitted.
     pub others: Vec<Other>,
     /// Names of the hosts that are used, in the order of their first OS processes.
     pub hosts: Vec<String>,
@@ -106,12 +116,17 @@ pub struct Plan {
     pub log: Vec<String>,
 }
 
-/// Result of another strategy.
+/// Result of another strategy, or of another mapping.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Other {
-    /// Name of the strategy.
-    pub strategy: &'static str,
+    /// Name of the strategy or of the mapping.
+    pub strategy: Cow<'static, str>,
+    /// True if the mapping was known before.
+    pub given: bool,
+    /// Traffic and cost by class of distance, closest first. Classes without traffic are omitted,
+    /// except [`Class::Collocated`].
+    pub levels: Vec<Level>,
     /// Sum over channels of traffic times distance.
     pub cost: f64,
     /// `cost`, plus the cost of preferences that do not hold and of moves. This holds for every
@@ -125,6 +140,36 @@ pub struct Other {
     pub bottleneck: f64,
     /// Number of channels between different OS processes.
     pub remote_channels: u64,
+}
+
+/// Traffic and cost of the channels of one class of distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Level {
+    /// The class.
+    pub class: Class,
+    /// Cost of a unit of traffic.
+    pub distance: f64,
+    /// Sum of the traffic.
+    pub traffic: f64,
+    /// Traffic times distance.
+    pub cost: f64,
+}
+
+impl Level {
+    fn of(platform: &Platform, traffic: &[(Class, f64)]) -> Vec<Level> {
+        let distances = platform.distances().as_array();
+        let level = |&(class, traffic): &(Class, f64)| {
+            let distance = distances[class as usize];
+            Level {
+                class,
+                distance,
+                traffic,
+                cost: traffic * distance,
+            }
+        };
+        traffic.iter().map(level).collect()
+    }
 }
 
 /// Checks a request without a search. Returns diagnostics for names that do not exist in its rules
@@ -167,6 +212,9 @@ fn os_processes(
     let (n, all) = (boxes::count(boxes), network.processes.len());
     if n > 0 && (request.os_processes.is_some_and(|asked| asked != n) || n > all) {
         let message = match request.os_processes {
+            Some(asked) if asked != n && request.has_mapping() => {
+                format!("the mapping has {asked} OS processes, but the boxes are {n}")
+            }
             Some(asked) if asked != n => {
                 format!("`-n {asked}` contradicts the boxes, which are {n} OS processes")
             }
@@ -174,6 +222,13 @@ fn os_processes(
         };
         let error = Diagnostic::error(codes::BOX_COUNT, message).at(boxes[0].span, "");
         return (n.min(all), error.help("change the numbers of boxes").into());
+    }
+    if let Some(known) = request
+        .os_processes
+        .filter(|&n| request.has_mapping() && n > all)
+    {
+        // Some of them are empty.
+        return (known, Diagnostics::new());
     }
     count(
         (n > 0).then_some(n).or(request.os_processes),
@@ -301,7 +356,7 @@ pub fn plan(
         return Err(found);
     }
     let Some(mapper) = request.mapper else {
-        return permuted(&numbers, &rules, request, None, found);
+        return permuted(&numbers, &rules, request, &boxes, None, found);
     };
     let moves = Moves::of(&numbers, &rules, request)?;
     let problem = moves.problem(&numbers, &rules, request);
@@ -314,7 +369,7 @@ pub fn plan(
         }
     };
     let Some(bindings) = &proposed.bindings else {
-        return permuted(&numbers, &rules, request, Some(&proposed), found);
+        return permuted(&numbers, &rules, request, &boxes, Some(&proposed), found);
     };
     // The rules hold for other blocks if OS processes are on other hosts. Warnings are the same.
     let slots = bindings.slots.clone();
@@ -322,21 +377,29 @@ pub fn plan(
     let (numbers, hosts) = self::numbers(network, platform, request, slots, &mut again)?;
     let rules = divided_rules(&numbers, request, &boxes, hosts, &mut again)?;
     if again.has_errors() {
-        found.extend(again.filter_map(|one| on_chosen_hosts(one, proposed.name)));
+        found.extend(again.filter_map(|one| on_chosen_hosts(one, &proposed)));
         return Err(found);
     }
-    permuted(&numbers, &rules, request, Some(&proposed), found)
+    permuted(&numbers, &rules, request, &boxes, Some(&proposed), found)
 }
 
-/// Returns the error of a rule that holds for the usual hosts, but not for the hosts that a mapper with
-/// this name chose. Returns `None` for a warning.
-fn on_chosen_hosts(mut error: Diagnostic, name: &str) -> Option<Diagnostic> {
+/// Returns the error of a rule that holds for the usual hosts, but not for the hosts that a mapper
+/// chose. Returns `None` for a warning.
+fn on_chosen_hosts(mut error: Diagnostic, proposed: &Proposed<'_>) -> Option<Diagnostic> {
     if error.severity != Severity::Error {
         return None;
     }
     error.code = codes::BREAKS_RULE;
-    error.notes = vec![format!("the strategy `{name}` chose the hosts")];
-    error.help = vec!["correct the strategy, or change the rule".to_owned()];
+    let subject = subject(proposed.name, proposed.is_given);
+    let (verb, help) = match proposed.is_given {
+        true => ("has other hosts", "change the mapping or the rule"),
+        false => (
+            "chose the hosts",
+            "correct the strategy, or change the rule",
+        ),
+    };
+    error.notes = vec![format!("{subject} {verb}")];
+    error.help = vec![help.to_owned()];
     Some(error)
 }
 
@@ -353,7 +416,8 @@ fn divided_rules<'a>(
     found: &mut Diagnostics,
 ) -> Result<Rules<'a>, Diagnostics> {
     let mut rules = Rules::of(numbers, request, boxes, hosts, found);
-    if !found.has_errors() {
+    // A known mapping divides the OS processes.
+    if !found.has_errors() && !request.has_mapping() {
         let previous = request.previous.map(|p| p.previous_blocks(numbers));
         let previous = previous.transpose()?;
         rules.divided = programs::divide(
@@ -435,7 +499,8 @@ fn options_of(
         parts.extend(judged.over.into_iter().map(Part::Balance));
     }
     if !parts.is_empty() {
-        return Err(reporter.broken(proposed.name, &parts).into());
+        let broken = reporter.broken(proposed.name, proposed.is_given, &parts);
+        return Err(broken.into());
     }
     let known = move |_: &Problem<'_>, _: &SearchLimits| Ok(block_of.clone());
     Ok(Options {
@@ -449,10 +514,11 @@ fn permuted(
     numbers: &Numbers<'_>,
     rules: &Rules<'_>,
     request: &Request<'_>,
+    boxes: &[Boxes],
     proposed: Option<&Proposed<'_>>,
     found: Diagnostics,
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
-    let (plan, mut found) = planned(numbers, rules, request, proposed, found)?;
+    let (plan, mut found) = planned(numbers, rules, request, boxes, proposed, found)?;
     let mut os_process = plan.mapped.mapping().os_process.clone();
     if !rules.permute(request, &mut os_process, &mut found) {
         return Ok((plan, found));
@@ -466,7 +532,7 @@ fn permuted(
         bindings: None,
     };
     // The warnings about the search stay.
-    planned(numbers, rules, request, Some(&proposed), found)
+    planned(numbers, rules, request, boxes, Some(&proposed), found)
 }
 
 /// Returns the plan for the rules, with the mapping of a mapper if there is one, and otherwise with
@@ -475,6 +541,7 @@ fn planned(
     numbers: &Numbers<'_>,
     rules: &Rules<'_>,
     request: &Request<'_>,
+    boxes: &[Boxes],
     proposed: Option<&Proposed<'_>>,
     mut found: Diagnostics,
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
@@ -531,14 +598,23 @@ fn planned(
             }
         }
     }
+    let given = proposed.filter(|p| p.is_given).map(|p| p.name);
     let mapping = Mapping {
         os_process,
         bindings,
-        strategy: options.strategy.name.to_string(),
+        strategy: given
+            .map_or(&*options.strategy.name, |_| OF_FILE)
+            .to_owned(),
     };
+    let (traffic, traffic_of) = traffic_by_class(network, &mapping.os_process, &placement.slots);
     let mapped = Mapped::new(network.clone(), mapping)
         .expect("a block for each process, an OS process for each block");
-    let (traffic, traffic_of) = traffic_by_class(&mapped, &placement.slots);
+    let mut others = simple(&problem, options, numbers, &solution);
+    for mapper in request.compared {
+        let own = (numbers, rules);
+        let raised = solution.raised;
+        others.push(compared(*mapper, own, request, boxes, raised, &mut found)?);
+    }
     let limits = solution.limits.allowed(problem.graph, &solution.block_of);
     let (shares, allowed) = shares(&loads, &limits, &problem, placement);
     let prefer = |constraint: &Constraint| matches!(constraint, Constraint::Prefer { .. });
@@ -556,11 +632,13 @@ fn planned(
         gap: solution.gap.min(1.0),
         proved: solution.proved && proposed.is_none() && !rules.divided,
         proposed: proposed.is_some(),
+        given: given.map(str::to_owned),
         divided: rules.divided,
         feasible: solution.admits(problem.graph, &solution.block_of, judged),
         fillable: is_fillable(&problem, &solution.block_of),
         rounded: weights.rounded,
         balance: judged.balance,
+        levels: Level::of(platform, &traffic),
         traffic,
         traffic_of,
         loads,
@@ -574,7 +652,7 @@ fn planned(
         bottleneck: judged.bottleneck as f64 / weights.traffic.factor,
         remote_channels: judged.remote_channels,
         since,
-        others: others(&problem, options, weights, &solution),
+        others,
         hosts: placement.hosts(),
         log: solution.log,
         mapped,
@@ -611,10 +689,10 @@ fn is_fillable(problem: &Problem<'_>, block_of: &[u32]) -> bool {
 
 /// Returns the results of the simple strategies for the same problem. A strategy that fails is
 /// omitted. Blocks until all have ended.
-fn others(
+fn simple(
     problem: &Problem<'_>,
     options: &Options,
-    weights: &Weights,
+    numbers: &Numbers<'_>,
     solution: &Solution,
 ) -> Vec<Other> {
     let rules = strategies().filter(|s| s.kind == Kind::Rule);
@@ -626,17 +704,98 @@ fn others(
             ..options.clone()
         };
         let (block_of, judged) = evaluate_strategy(problem, &options).ok()?;
-        Some(Other {
-            strategy: &rule.name,
-            cost: weights.cost(judged.cost),
-            minimized: weights.cost(judged.cost + judged.preference + judged.migration),
-            feasible: solution.admits(problem.graph, &block_of, &judged),
-            balance: judged.balance,
-            bottleneck: judged.bottleneck as f64 / weights.traffic.factor,
-            remote_channels: judged.remote_channels,
-        })
+        let feasible = solution.admits(problem.graph, &block_of, &judged);
+        Some(other(
+            rule.name.clone(),
+            numbers,
+            &block_of,
+            &judged,
+            feasible,
+        ))
     });
     others.collect()
+}
+
+/// Returns the result of another strategy or mapping, from its blocks and their evaluation.
+fn other(
+    name: Cow<'static, str>,
+    numbers: &Numbers<'_>,
+    block_of: &[u32],
+    judged: &Evaluation,
+    feasible: bool,
+) -> Other {
+    let Numbers {
+        network,
+        weights,
+        placement,
+        ..
+    } = numbers;
+    let blocks = block_of.iter();
+    let os_process: Vec<OsProcessId> = blocks
+        .map(|&b| placement.os_process_of[b as usize])
+        .collect();
+    let (traffic, _) = traffic_by_class(network, &os_process, &placement.slots);
+    Other {
+        strategy: name,
+        given: false,
+        levels: Level::of(placement.platform, &traffic),
+        cost: weights.cost(judged.cost),
+        minimized: weights.cost(judged.cost + judged.preference + judged.migration),
+        feasible,
+        balance: judged.balance,
+        bottleneck: judged.bottleneck as f64 / weights.traffic.factor,
+        remote_channels: judged.remote_channels,
+    }
+}
+
+/// Returns the result of the mapping of a mapper, on its own hosts if it has any. `numbers` and
+/// `rules` are those of the plan. Diagnostics of the mapper are added to `found`.
+///
+/// # Errors
+/// As for [`ask`], and as for [`numbers`](self::numbers) on the hosts of the mapping.
+fn compared(
+    mapper: &dyn Mapper,
+    (numbers, rules): (&Numbers<'_>, &Rules<'_>),
+    request: &Request<'_>,
+    boxes: &[Boxes],
+    raised: Option<f64>,
+    found: &mut Diagnostics,
+) -> Result<Other, Diagnostics> {
+    let moves = Moves::of(numbers, rules, request)?;
+    let problem = moves.problem(numbers, rules, request);
+    let proposed = ask(mapper, numbers, rules, &problem, request, found)?;
+    let slots = match &proposed.bindings {
+        Some(bindings) => bindings.slots.clone(),
+        None => numbers.placement.slots.clone(),
+    };
+    let (network, platform) = (numbers.network, numbers.placement.platform);
+    let mut again = Diagnostics::new();
+    let (numbers, hosts) = self::numbers(network, platform, request, slots, &mut again)?;
+    // The mapping itself divides the OS processes among the programs.
+    let rules = Rules::of(&numbers, request, boxes, hosts, &mut again);
+    let moves = Moves::of(&numbers, &rules, request)?;
+    let problem = moves.problem(&numbers, &rules, request);
+    let block = |o: &OsProcessId| numbers.placement.block_of[o.index()];
+    let block_of: Vec<u32> = proposed.os_process.iter().map(block).collect();
+    let judged = evaluate(&problem, &block_of).map_err(|error| of_mapping(&error))?;
+    let mapping = Mapping {
+        os_process: proposed.os_process,
+        bindings: numbers.placement.bindings(),
+        strategy: String::new(),
+    };
+    let within = |raised: f64| {
+        let mut loads = judged.loads.iter().zip(problem.load_bounds());
+        loads.all(|(load, bound)| *load as f64 <= bound as f64 * raised * (1.0 + 1e-9))
+    };
+    let feasible = !again.has_errors()
+        && judged.allowed()
+        && within(raised.unwrap_or(1.0))
+        && of_os_processes(network, &mapping).is_ok();
+    let name = Cow::Owned(proposed.name.to_owned());
+    Ok(Other {
+        given: proposed.is_given,
+        ..other(name, &numbers, &block_of, &judged, feasible)
+    })
 }
 
 /// Returns two values for each OS process: its load relative to its even share, and its largest
@@ -684,13 +843,16 @@ impl Plan {
 /// Returns the traffic by class of distance, closest first: in total, and for each OS process a row
 /// with the same classes. Classes without traffic are omitted, except [`Class::Collocated`]. A
 /// channel between two OS processes counts in both rows.
-fn traffic_by_class(mapped: &Mapped, slots: &[Slot]) -> (Vec<(Class, f64)>, Vec<Vec<f64>>) {
+fn traffic_by_class(
+    network: &Network,
+    os_process: &[OsProcessId],
+    slots: &[Slot],
+) -> (Vec<(Class, f64)>, Vec<Vec<f64>>) {
     const NONE: [f64; Class::ALL.len()] = [0.0; Class::ALL.len()];
-    let (network, mapping) = (mapped.network(), mapped.mapping());
     let (mut sums, mut of) = (NONE, vec![NONE; slots.len()]);
     for (id, channel) in network.channels.iter() {
         let ends = [network.writer(id), network.reader(id)];
-        let [a, b] = ends.map(|process| mapping.of(process).index());
+        let [a, b] = ends.map(|process| os_process[process.index()].index());
         let class = match a == b {
             true => Class::Collocated,
             false => slots[a].class(&slots[b]),

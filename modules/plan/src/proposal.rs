@@ -25,6 +25,8 @@ const MOST_COMPARED: usize = 10_000;
 pub(crate) struct Proposed<'a> {
     /// Name of the mapper.
     pub(crate) name: &'a str,
+    /// True if the mapping was known before.
+    pub(crate) is_given: bool,
     pub(crate) os_process: Vec<OsProcessId>,
     /// Hosts and cores of the OS processes, if the mapper chose them.
     pub(crate) bindings: Option<Bindings>,
@@ -60,8 +62,9 @@ pub(crate) fn ask<'m>(
     let mut context = MapContext::new(network, &hardware, &task, found);
     let proposal = mapper.map(&mut context)?;
     let name = mapper.name();
+    let is_given = mapper.is_given();
     let checker = Checker {
-        name,
+        subject: subject(name, is_given),
         network,
         count: task.os_processes,
     };
@@ -72,9 +75,19 @@ pub(crate) fn ask<'m>(
     };
     Ok(Proposed {
         name,
+        is_given,
         os_process,
         bindings,
     })
+}
+
+/// Returns the subject of messages about the mapper with this name. If `is_given`, it is the name
+/// of a mapping, and otherwise that of a strategy.
+pub(crate) fn subject(name: &str, is_given: bool) -> String {
+    match is_given {
+        true => format!("the mapping `{name}`"),
+        false => format!("the strategy `{name}`"),
+    }
 }
 
 fn task(
@@ -187,21 +200,22 @@ fn rules_of(numbers: &Numbers<'_>, rules: &Rules<'_>, number: impl Fn(u32) -> u3
 
 /// Checks the answer of a mapper.
 struct Checker<'a> {
-    name: &'a str,
+    /// Subject of the messages.
+    subject: String,
     network: &'a Network,
     /// Number of OS processes.
     count: usize,
 }
 
 impl Checker<'_> {
-    /// Returns an error of the mapping. `what` follows the name of the strategy.
+    /// Returns an error of the mapping. `what` follows the subject.
     fn wrong(&self, what: &str) -> Diagnostic {
-        let message = format!("the strategy `{}` {what}", self.name);
+        let message = format!("{} {what}", self.subject);
         Diagnostic::error(codes::NOT_A_MAPPING, message)
     }
 
     fn wrong_binding(&self, what: &str) -> Diagnostic {
-        let message = format!("the strategy `{}` {what}", self.name);
+        let message = format!("{} {what}", self.subject);
         Diagnostic::error(codes::BAD_BINDING, message)
     }
 

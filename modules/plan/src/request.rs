@@ -33,6 +33,15 @@ pub struct Request<'a> {
     /// Mapper that finds the mapping, instead of the strategy of `options`. The mapping is checked,
     /// its cost and a bound are computed, and it never counts as proved to be optimal.
     pub mapper: Option<&'a (dyn Mapper + Sync)>,
+    /// Mappers whose mappings are compared with the plan. Their mappings need not keep the rules.
+    pub compared: &'a [&'a (dyn Mapper + Sync)],
+}
+
+impl Request<'_> {
+    /// Returns true if the mapping is already known, so that no search is needed.
+    pub(crate) fn has_mapping(&self) -> bool {
+        self.mapper.is_some_and(Mapper::is_given)
+    }
 }
 
 impl Default for Request<'_> {
@@ -48,6 +57,7 @@ impl Default for Request<'_> {
             texts: None,
             previous: None,
             mapper: None,
+            compared: &[],
         }
     }
 }

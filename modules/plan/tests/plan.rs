@@ -70,7 +70,7 @@ fn a_pipeline_is_cut_where_little_flows() {
     assert_eq!(plan.hosts, ["x", "y"]);
     assert!(plan.lower_bound <= plan.cost);
     assert!(found.is_empty(), "{found:?}");
-    let names: Vec<_> = plan.others.iter().map(|o| o.strategy).collect();
+    let names: Vec<_> = plan.others.iter().map(|o| &*o.strategy).collect();
     assert_eq!(names, ["stack", "round-robin"]);
     assert!(plan.others.iter().all(|o| o.cost >= plan.cost));
 }

@@ -163,7 +163,7 @@ impl Plan {
     fn others<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for other in &self.plan.others {
-            dict.set_item(other.strategy, other.cost)?;
+            dict.set_item(&*other.strategy, other.cost)?;
         }
         Ok(dict)
     }
