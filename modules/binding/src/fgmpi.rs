@@ -4,8 +4,8 @@
 //! of OS process 1, and so on. The rank of FG-MPI and the rank of the network are equal only if the
 //! OS processes contain the processes in rank order. This does not hold for the strategy `stack` if
 //! a host occurs again later, so the C file contains both ranks. FG-MPI calls a function
-//! (`FG_MapPtr_t`) to look up the function of each rank. Its table has one line for each run of
-//! ranks.
+//! (`FG_MapPtr_t`) to look up the function of each rank. Its table has nested loops of ranks, so the
+//! repeated modules of a network take one line for each kind in them.
 //!
 //! FG-MPI passes the arguments of the program to all its ranks, and a rank cannot ask for its
 //! number before it calls `MPI_Init`. Therefore each list of arguments in the network has a
@@ -13,6 +13,7 @@
 
 use crate::codes;
 use crate::launch::{Launch, shell_quoted};
+use crate::loops::{self, Iteration, Table};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::c_text;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -85,18 +86,10 @@ struct KindInC<'n> {
 }
 
 /// Function of a process: of a kind, with one of its lists of arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Start {
     kind: usize,
     list: Option<usize>,
-}
-
-/// Consecutive ranks of FG-MPI that are consecutive in the network as well, and have one function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stretch {
-    first: usize,
-    rank: usize,
-    start: Start,
 }
 
 /// Returns a C file with the mapping function. Its `main` is compiled unless `GRAPHMAP_NO_MAIN` is
@@ -112,21 +105,13 @@ struct Stretch {
 /// arguments of the process after it. Other functions get the arguments of the program.
 pub fn mapping_function(mapped: &Mapped) -> String {
     let (network, mapping) = (mapped.network(), mapped.mapping());
-    let mut by_os_process: Vec<Vec<usize>> = vec![Vec::new(); mapping.bindings.len()];
-    for (rank, number) in mapping.numbers().enumerate() {
-        by_os_process[number as usize].push(rank);
-    }
     let (kinds, starts) = kinds_and_starts(network);
-    let mut stretches: Vec<Stretch> = Vec::new();
-    for (first, rank) in by_os_process.into_iter().flatten().enumerate() {
-        let start = starts[rank];
-        let follows =
-            |s: &Stretch| s.start == start && rank.checked_sub(s.rank) == Some(first - s.first);
-        if !stretches.last().is_some_and(follows) {
-            stretches.push(Stretch { first, rank, start });
-        }
+    let mut by_os_process: Vec<Vec<(Start, u32)>> = vec![Vec::new(); mapping.bindings.len()];
+    for ((rank, number), start) in (0..).zip(mapping.numbers()).zip(starts) {
+        by_os_process[number as usize].push((start, rank));
     }
-    render(&kinds, &stretches, mapping.os_process.len())
+    let ranks = by_os_process.concat();
+    render(&kinds, &loops::table(&ranks), ranks.len())
 }
 
 /// Returns the kinds of a network, and the function of each process in rank order.
@@ -168,7 +153,7 @@ fn kinds_and_starts(network: &Network) -> (Vec<KindInC<'_>>, Vec<Start>) {
     (kinds, starts)
 }
 
-fn render(kinds: &[KindInC<'_>], stretches: &[Stretch], processes: usize) -> String {
+fn render(kinds: &[KindInC<'_>], table: &Table<Start>, processes: usize) -> String {
     let mut text = String::from("/* Function of each rank of FG-MPI; written by graphmap. */\n\n");
     let mut several: Vec<Option<&str>> = Vec::new();
     for kind in kinds {
@@ -233,27 +218,26 @@ fn render(kinds: &[KindInC<'_>], stretches: &[Stretch], processes: usize) -> Str
             _ => line(declared),
         }
     }
-    line("\n/* For the ranks from `first`: rank in the network, and function. */".to_string());
-    line("static const struct {\n    int first;\n    int rank;\n    int (*function)(int argc, char **argv);\n} graphmap_runs[] = {".to_string());
-    for s in stretches {
-        let Start { kind, list } = s.start;
-        let function = match list {
-            Some(list) => start_name(kind, list),
-            None => kinds[kind].function.clone(),
+    line(TABLE.to_owned());
+    for row in &table.rows {
+        let (rows, function) = match &row.iteration {
+            Iteration::Rows(rows) => (rows.clone(), "NULL".to_owned()),
+            Iteration::Item(Start { kind, list }) => {
+                let named = list.map(|list| start_name(*kind, list));
+                (0..0, named.unwrap_or_else(|| kinds[*kind].function.clone()))
+            }
         };
-        line(format!("    {{{}, {}, {function}}},", s.first, s.rank));
+        line(format!(
+            "    {{{}, {}, {}, {}, {}, {}, {function}}},",
+            row.first, row.number, row.length, row.step, rows.start, rows.end
+        ));
     }
-    if stretches.is_empty() {
-        line("    {0, 0, NULL},".to_string());
+    if table.rows.is_empty() {
+        line("    {0, 0, 1, 0, 0, 0, NULL},".to_string());
     }
     text.push_str("};\n");
-    write!(
-        text,
-        "{}",
-        C_FUNCTIONS.replace("PROCESSES", &processes.to_string())
-    )
-    .expect("a String takes all");
-    text
+    let functions = C_FUNCTIONS.replace("PROCESSES", &processes.to_string());
+    text + &functions.replace("OUTERMOST", &table.outermost.to_string())
 }
 
 /// Returns the name of the function that calls a kind with one of its lists of arguments.
@@ -298,39 +282,62 @@ int graphmap_call(FG_ProcessPtr_t function, const char *const *words)
 }
 "#;
 
-const C_FUNCTIONS: &str = r#"
-enum { graphmap_processes = PROCESSES };
+const TABLE: &str = "
+/* Loops over ranks of FG-MPI. An iteration of a row has `length` ranks, and each iteration adds
+   `step` to their ranks in the network. It is one rank with `function` if `end` is 0, and otherwise
+   consists of the rows from `begin` to `end`. `first` and `rank`, of FG-MPI and in the network, are
+   relative to the iteration that contains the row. */
+static const struct {
+    int first, rank, length, step, begin, end;
+    int (*function)(int argc, char **argv);
+} graphmap_rows[] = {";
 
-/* Returns the run that contains a rank, or -1. */
-static int graphmap_run(int rank)
+const C_FUNCTIONS: &str = r#"
+enum { graphmap_processes = PROCESSES, graphmap_outermost = OUTERMOST };
+
+/* Returns the row of a rank, or -1. Its rank in the network is stored in `network`. */
+static int graphmap_row(int rank, int *network)
 {
-    int low = 0, high = (int)(sizeof graphmap_runs / sizeof graphmap_runs[0]);
+    int begin = 0, end = graphmap_outermost;
+    *network = -1;
     if (rank < 0 || rank >= graphmap_processes)
         return -1;
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (graphmap_runs[middle].first <= rank)
-            low = middle;
-        else
-            high = middle;
+    *network = 0;
+    for (;;) {
+        int low = begin, high = end;
+        while (high - low > 1) {
+            int middle = low + (high - low) / 2;
+            if (graphmap_rows[middle].first <= rank)
+                low = middle;
+            else
+                high = middle;
+        }
+        rank -= graphmap_rows[low].first;
+        *network += graphmap_rows[low].rank;
+        *network += rank / graphmap_rows[low].length * graphmap_rows[low].step;
+        rank %= graphmap_rows[low].length;
+        begin = graphmap_rows[low].begin;
+        end = graphmap_rows[low].end;
+        if (!end)
+            return low;
     }
-    return low;
 }
 
 /* Returns the rank in the network of a rank of FG-MPI, or -1. */
 int graphmap_network_rank(int rank)
 {
-    int run = graphmap_run(rank);
-    return run < 0 ? -1 : graphmap_runs[run].rank + (rank - graphmap_runs[run].first);
+    int network;
+    (void)graphmap_row(rank, &network);
+    return network;
 }
 
 /* FG-MPI also passes numbers below the first rank and above the last rank. */
 FG_ProcessPtr_t graphmap_function(int argc, char **argv, int rank)
 {
-    int run = graphmap_run(rank);
+    int network, row = graphmap_row(rank, &network);
     (void)argc;
     (void)argv;
-    return run < 0 ? NULL : graphmap_runs[run].function;
+    return row < 0 ? NULL : graphmap_rows[row].function;
 }
 
 FG_MapPtr_t graphmap_lookup(int argc, char **argv, char *name)

@@ -41,6 +41,7 @@ mod facts;
 pub mod fgmpi;
 pub mod intel;
 mod launch;
+mod loops;
 pub mod mapping_json;
 pub mod mpich;
 pub mod openmpi;

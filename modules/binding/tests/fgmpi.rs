@@ -247,6 +247,48 @@ fn functions_get_the_arguments_of_their_processes() {
     assert_eq!(starts, 3, "{text}");
 }
 
+/// Returns a farm of modules with five kinds each.
+fn farm_of_modules(count: u32) -> String {
+    format!(
+        "digraph farm {{
+            source -> a [bundle=share];
+            subgraph cluster_stage {{ replicas={count}; a -> b -> c -> d -> e; }}
+            e -> source [dst=back, bundle=select];
+        }}"
+    )
+}
+
+#[test]
+fn every_rank_of_repeated_modules_finds_its_function() {
+    if let Err(wrong) = Command::new("cc").arg("--version").output() {
+        skip(Need::C, format!("cc does not start: {wrong}"));
+        return;
+    }
+    let farm = farm_of_modules(40);
+    // In blocks, in turn, and mixed.
+    let deals: [fn(u32) -> u32; 3] = [|r| r / 67, |r| r % 3, |r| r / 5 * r % 3];
+    for deal in deals {
+        let os_process: Vec<u32> = (0..201).map(deal).collect();
+        compiled_agrees(&mapped(&farm, &os_process, &[(None, &[] as &[u32]); 4]));
+    }
+}
+
+#[test]
+fn repeated_modules_are_a_line_for_each_kind() {
+    let count = |os_process: &[u32]| {
+        let mapped = mapped(&farm_of_modules(2_000), os_process, &[(None, &[] as &[u32]); 16]);
+        let text = fgmpi::mapping_function(&mapped);
+        let (_, table) = text.split_once("graphmap_rows[] = {").unwrap();
+        let (table, _) = table.split_once("};").unwrap();
+        table.matches("    {").count()
+    };
+    // The source, the loop of the modules, and the five kinds.
+    let stack: Vec<u32> = (0..10_001).map(|rank| rank / 626).collect();
+    assert_eq!(count(&stack), 7);
+    let dealt: Vec<u32> = (0..10_001).map(|rank| rank % 16).collect();
+    assert!(count(&dealt) < 120, "{}", count(&dealt));
+}
+
 #[test]
 fn the_table_grows_with_stretches_not_with_ranks() {
     let mut chain = String::from("digraph chain { NULL -> p1; p2000 -> NULL;");

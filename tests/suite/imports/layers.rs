@@ -399,6 +399,7 @@ const BINDING: &[&str] = &[
     "launch",
     "mapping_json",
     "start",
+    "loops",
     "fgmpi",
     "mpich",
     "openmpi",
