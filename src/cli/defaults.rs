@@ -38,9 +38,8 @@ const NEW: &str = "new";
 const RUN: &str = "run";
 
 /// Options of verbs that `graphmap.toml` does not set. Its `hosts` are the hosts to map onto, but
-/// `run --hosts` starts the program under a launcher. `partition` makes the mapping that other verbs
-/// use.
-const TYPED_ONLY: &[(&str, &str)] = &[("run", "hosts"), ("partition", "mapping")];
+/// `run --hosts` starts the program under a launcher.
+const TYPED_ONLY: &[(&str, &str)] = &[("run", "hosts")];
 
 /// Returns the parser of the command line, without the values from `graphmap.toml`.
 pub(crate) fn command() -> Command {

@@ -82,7 +82,7 @@ impl Given {
         self.platform.as_ref()
     }
 
-    /// Returns true if the platform is that of hosts named in a mapping.
+    /// Returns true if the platform consists of hosts that a mapping names.
     pub(crate) fn names_hosts(&self) -> bool {
         self.platform.is_some() && self.all().any(|one| names_hosts(&one.mapping))
     }

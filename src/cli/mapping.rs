@@ -205,7 +205,7 @@ pub(crate) struct Known<'a> {
     pub(crate) compared: Vec<&'a (dyn Mapper + Sync)>,
     /// Number of OS processes of all these mappings.
     pub(crate) os_processes: Option<usize>,
-    /// True if the platform is that of hosts that the mappings name.
+    /// True if the platform consists of hosts that the mappings name.
     pub(crate) names_hosts: bool,
 }
 
@@ -511,9 +511,9 @@ impl Session<'_> {
         let result = self.timed("map", |_| plan::plan(network, platform, &request));
         drop(muffled);
         drop(progress);
-        let exit = match known.mapper {
-            Some(_) => exit_of_known,
-            None => exit_of,
+        let exit = match (known.mapper, &external) {
+            (None, Some(_)) => exit_of,
+            _ => exit_of_known,
         };
         let exit = result.as_ref().err().map_or(Exit::Ok, exit);
         self.take(exit, result)
@@ -679,7 +679,8 @@ pub(super) fn exit_of(found: &Diagnostics) -> Exit {
     }
 }
 
-/// Returns the exit status for the diagnostics `found` of a mapping that was known before.
+/// Like [`exit_of`], if no plug-in searches for the mapping. Errors of a mapping are then about a
+/// known one.
 fn exit_of_known(found: &Diagnostics) -> Exit {
     let has = |code| found.iter().any(|one| one.code == code);
     if has(plan::codes::BREAKS_RULE) {

@@ -220,7 +220,7 @@ fn code_in_c_contains_arguments() {
     for line in [
         "words[] = {\"master\", \"a, \\\"b\\\"\", NULL};\n",
         "words[] = {\"worker\", \"9\", \"a\\\"b\", \"0.5\", \"true\", \"-2\", NULL};\n",
-        "    {2, 2, graphmap_start_1_1},\n",
+        "    {2, 2, 1, 0, 0, 0, graphmap_start_1_1},\n",
     ] {
         assert!(fgmpi.contains(line), "{line}\n{fgmpi}");
     }

@@ -427,11 +427,6 @@ graphmap: 1 error
 }
 
 #[test]
-fn a_mapping_that_is_there_is_not_looked_for() {
-    refused(farm(), "--mapping mapping.json", 2).stderr_has("`--previous`");
-}
-
-#[test]
 fn threads_must_be_from_1_to_1024() {
     for wrong in ["0", "1025", "-1", "all"] {
         let said = format!("'{wrong}' for '--threads <N>'");

@@ -32,6 +32,7 @@ mod cli_ranks;
 mod cli_rules;
 mod cli_run;
 mod cli_run_ranks;
+mod cli_scores;
 mod cli_signals;
 mod cli_sizes;
 mod cli_strategies;

@@ -322,7 +322,10 @@ fn check_request(request: &Request<'_>) -> Result<(), Diagnostics> {
 /// - The errors of the mapper, if the request has one. [`codes::NOT_A_MAPPING`],
 ///   [`codes::BAD_BINDING`] and [`codes::BREAKS_RULE`] if its mapping does not fit, uses hosts or
 ///   cores that do not exist, or breaks a rule. If the request is strict, breaking the balance
-///   limit counts as breaking a rule.
+///   limit counts as breaking a rule. [`PROGRAMS_TOGETHER`](graphmap_kpn::codes::PROGRAMS_TOGETHER)
+///   if a mapping that was known before puts processes of different programs into one OS process.
+/// - The errors of the mappers in `compared`, and [`codes::NOT_A_MAPPING`] and
+///   [`codes::BAD_BINDING`] for their mappings.
 ///
 /// # Panics
 /// Panics if the caller's own strategy or mapper panics.
@@ -606,6 +609,9 @@ fn planned(
             .map_or(&*options.strategy.name, |_| OF_FILE)
             .to_owned(),
     };
+    if given.is_some() {
+        of_os_processes(network, &mapping).map_err(|error| *error)?;
+    }
     let (traffic, traffic_of) = traffic_by_class(network, &mapping.os_process, &placement.slots);
     let mapped = Mapped::new(network.clone(), mapping)
         .expect("a block for each process, an OS process for each block");
