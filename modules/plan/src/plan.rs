@@ -531,6 +531,7 @@ fn permuted(
     }
     let proposed = Proposed {
         name: &request.options.strategy.name,
+        is_given: false,
         os_process,
         bindings: None,
     };
