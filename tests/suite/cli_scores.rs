@@ -167,6 +167,12 @@ graphmap: 1 error
 ",
     );
     partition("--mapping ends.json --together source,sink").status(0);
+    // The rule holds for the hosts of the mapping, of which a search would use only the first.
+    let test = farm().file("hosts", "n1:2\nn2:2\n");
+    let test = test.args("partition farm.dot --mapping hosts.json --hosts hosts --pin sink=n2");
+    test.run().status(0).stderr_is("");
+    let done = partition("--mapping hosts.json --pin sink=n1").status(4);
+    done.stderr_has("error[G0513]: the mapping `hosts.json` breaks a rule\n");
     // A compared mapping is shown as outside the limits.
     let done = partition("--mapping ends.json --compare m.json --together source,sink");
     done.status(0).stdout_has(
@@ -201,6 +207,16 @@ fn boxes_are_checked() {
         .run()
         .status(1)
         .stderr_has("error[G0466]: the mapping has 2 OS processes, but the boxes are 3\n");
+    // A compared mapping need not spread the kinds evenly, as the search does.
+    let count = count.file(
+        "b.rules",
+        "container node = source[*], worker[*], sink[*]\nboxes node*2\n",
+    );
+    let uneven = mapping(&[None, None], &[0, 0, 0, 0, 0, 0, 1, 1]);
+    let count = count.file("uneven.json", uneven);
+    let count = count.args("partition farm.dot --compare uneven.json --rules b.rules --json");
+    let plan: Value = serde_json::from_str(&count.run().status(0).stdout()).unwrap();
+    assert_eq!(plan["others"][2]["feasible"], true, "{plan}");
     let broken = count.file(
         "b.rules",
         "container one = source[1], worker[*]\n\

@@ -204,13 +204,12 @@ impl<L: Copy + Eq + Hash> Shapes<L> {
     /// not make the table shorter.
     fn shape(&mut self, first: &[Part], found: Found) -> Option<Shape<L>> {
         let (step, count) = (found.step, found.count);
-        if let [part] = first {
-            if let Shape::Items {
+        if let [part] = first
+            && let Shape::Items {
                 label, count: 1, ..
             } = self.all[part.shape as usize]
-            {
-                return Some(Shape::Items { label, step, count });
-            }
+        {
+            return Some(Shape::Items { label, step, count });
         }
         if found.parts() <= found.period + 1 {
             return None;

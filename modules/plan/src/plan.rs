@@ -8,7 +8,7 @@ use crate::failure::{Reporter, count, of_mapping};
 use crate::placement::Placement;
 use crate::previous::Since;
 use crate::programs;
-use crate::proposal::{Proposed, ask, subject};
+use crate::proposal::{Proposed, ask};
 use crate::raised::raised;
 use crate::request::{Modules, Request};
 use crate::rules::{Rules, extra_weights};
@@ -347,14 +347,19 @@ pub fn plan(
         request.imbalance = MOST_IMBALANCE;
     }
     let request = &request;
-    let (numbers, hosts) = numbers(
-        network,
-        platform,
-        request,
-        platform.slots_for(n),
-        &mut found,
-    )?;
-    let rules = divided_rules(&numbers, request, &boxes, hosts, &mut found)?;
+    let slots = platform.slots_for(n);
+    let mut usual = Diagnostics::new();
+    let (numbers, hosts) = numbers(network, platform, request, slots, &mut usual)?;
+    let rules = divided_rules(&numbers, request, &boxes, hosts, &mut usual)?;
+    // If a known mapping has hosts, the usual ones do not count.
+    let is_known = request.has_mapping();
+    let unused = match is_known {
+        true => Some(usual),
+        false => {
+            found.extend(usual);
+            None
+        }
+    };
     if found.has_errors() {
         return Err(found);
     }
@@ -372,6 +377,10 @@ pub fn plan(
         }
     };
     let Some(bindings) = &proposed.bindings else {
+        found.extend(unused.unwrap_or_default());
+        if found.has_errors() {
+            return Err(found);
+        }
         return permuted(&numbers, &rules, request, &boxes, Some(&proposed), found);
     };
     // The rules hold for other blocks if OS processes are on other hosts. Warnings are the same.
@@ -379,30 +388,26 @@ pub fn plan(
     let mut again = Diagnostics::new();
     let (numbers, hosts) = self::numbers(network, platform, request, slots, &mut again)?;
     let rules = divided_rules(&numbers, request, &boxes, hosts, &mut again)?;
-    if again.has_errors() {
-        found.extend(again.filter_map(|one| on_chosen_hosts(one, &proposed)));
+    if is_known {
+        found.extend(again);
+    } else if again.has_errors() {
+        found.extend(again.filter_map(|one| on_chosen_hosts(one, proposed.name)));
+    }
+    if found.has_errors() {
         return Err(found);
     }
     permuted(&numbers, &rules, request, &boxes, Some(&proposed), found)
 }
 
-/// Returns the error of a rule that holds for the usual hosts, but not for the hosts that a mapper
-/// chose. Returns `None` for a warning.
-fn on_chosen_hosts(mut error: Diagnostic, proposed: &Proposed<'_>) -> Option<Diagnostic> {
+/// Returns the error of a rule that holds for the usual hosts, but not for the hosts that a mapper with
+/// this name chose. Returns `None` for a warning.
+fn on_chosen_hosts(mut error: Diagnostic, name: &str) -> Option<Diagnostic> {
     if error.severity != Severity::Error {
         return None;
     }
     error.code = codes::BREAKS_RULE;
-    let subject = subject(proposed.name, proposed.is_given);
-    let (verb, help) = match proposed.is_given {
-        true => ("has other hosts", "change the mapping or the rule"),
-        false => (
-            "chose the hosts",
-            "correct the strategy, or change the rule",
-        ),
-    };
-    error.notes = vec![format!("{subject} {verb}")];
-    error.help = vec![help.to_owned()];
+    error.notes = vec![format!("the strategy `{name}` chose the hosts")];
+    error.help = vec!["correct the strategy, or change the rule".to_owned()];
     Some(error)
 }
 
@@ -761,7 +766,7 @@ fn other(
 /// # Errors
 /// As for [`ask`], and as for [`numbers`](self::numbers) on the hosts of the mapping.
 fn compared(
-    mapper: &dyn Mapper,
+    mapper: &(dyn Mapper + Sync),
     (numbers, rules): (&Numbers<'_>, &Rules<'_>),
     request: &Request<'_>,
     boxes: &[Boxes],
@@ -776,6 +781,11 @@ fn compared(
         None => numbers.placement.slots.clone(),
     };
     let (network, platform) = (numbers.network, numbers.placement.platform);
+    // The mapping need not spread the kinds evenly.
+    let request = &Request {
+        mapper: Some(mapper),
+        ..request.clone()
+    };
     let mut again = Diagnostics::new();
     let (numbers, hosts) = self::numbers(network, platform, request, slots, &mut again)?;
     // The mapping itself divides the OS processes among the programs.
