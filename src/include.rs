@@ -197,7 +197,8 @@ impl Reader<'_> {
         let path = format!("{}{name}.dot", library_networks::PREFIX);
         let front_end = crate::front_end::Dot;
         let bytes = text.as_bytes().to_vec();
-        let (declared, found) = front_end.read(&path, bytes, &self.options(request), self.sources)?;
+        let (declared, found) =
+            front_end.read(&path, bytes, &self.options(request), self.sources)?;
         let identity = path.clone();
         let origin = Origin { path, identity };
         Ok((Included { origin, declared }, found))
@@ -215,7 +216,8 @@ impl Reader<'_> {
         };
         let bytes = input::bytes(&path, Limit::NETWORK)
             .map_err(|why| at(codes::cannot_read(&name, &why)))?;
-        let (declared, found) = front_end.read(&name, bytes, &self.options(request), self.sources)?;
+        let (declared, found) =
+            front_end.read(&name, bytes, &self.options(request), self.sources)?;
         let origin = origin(&path);
         Ok((Included { origin, declared }, found))
     }

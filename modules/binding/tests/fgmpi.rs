@@ -276,7 +276,11 @@ fn every_rank_of_repeated_modules_finds_its_function() {
 #[test]
 fn repeated_modules_are_a_line_for_each_kind() {
     let count = |os_process: &[u32]| {
-        let mapped = mapped(&farm_of_modules(2_000), os_process, &[(None, &[] as &[u32]); 16]);
+        let mapped = mapped(
+            &farm_of_modules(2_000),
+            os_process,
+            &[(None, &[] as &[u32]); 16],
+        );
         let text = fgmpi::mapping_function(&mapped);
         let (_, table) = text.split_once("graphmap_rows[] = {").unwrap();
         let (table, _) = table.split_once("};").unwrap();

@@ -12,8 +12,7 @@ pub(crate) fn boxes(
     diagnostics: &mut Diagnostics,
 ) -> Vec<Boxes> {
     let all = || files.iter().flat_map(|file| &file.containers);
-    let containers: Vec<Container> =
-        all().flat_map(|own| &own.containers).cloned().collect();
+    let containers: Vec<Container> = all().flat_map(|own| &own.containers).cloned().collect();
     let ranges: Vec<&Range> = all().flat_map(|own| &own.ranges).collect();
     let mut declared = Vec::new();
     for boxes in all().flat_map(|own| &own.boxes) {

@@ -172,7 +172,10 @@ pub fn evaluate(
             Some((_, first, last)) => *first..=*last,
         };
         for round in rounds {
-            let bound = declared.range.as_ref().map(|(name, ..)| (&*name.text, round));
+            let bound = declared
+                .range
+                .as_ref()
+                .map(|(name, ..)| (&*name.text, round));
             match evaluation.boxes(declared, bound) {
                 Ok(boxes) => all.push(boxes),
                 Err(error) => {
@@ -260,10 +263,16 @@ impl<'a> Evaluation<'a> {
             let Some(count) = &item.count else {
                 let inner = self.container(&item.name)?;
                 let own = std::ptr::eq(container, inner);
-                if own || stack.iter().any(|(around, ..)| std::ptr::eq(*around, inner)) {
+                if own
+                    || stack
+                        .iter()
+                        .any(|(around, ..)| std::ptr::eq(*around, inner))
+                {
                     let message = format!("the container `{}` contains itself", inner.name.text);
                     let error = error(message).at(item.name.span, "");
-                    return Err(Box::new(error.help("remove it from one of the two containers")));
+                    return Err(Box::new(
+                        error.help("remove it from one of the two containers"),
+                    ));
                 }
                 stack.push((container, next + 1, kinds));
                 stack.push((inner, 0, Vec::new()));
@@ -304,7 +313,10 @@ impl<'a> Evaluation<'a> {
     fn number(&self, expr: &Expr, bound: Option<(&str, i64)>) -> Fallible<u32> {
         let value = (self.values)(expr, bound)?;
         u32::try_from(value).map_err(|_| {
-            let message = format!("`{}` is {value}, which is not a number of processes", expr.text);
+            let message = format!(
+                "`{}` is {value}, which is not a number of processes",
+                expr.text
+            );
             let error = error(message).at(expr.place.span, "");
             Box::new(error.help("write a whole number from 0 to 4294967295"))
         })

@@ -138,7 +138,13 @@ pub(crate) fn pack(
             let members: Vec<usize> = (0..packing.classes.len()).filter(counted).collect();
             number += 1;
             if !blocks.is_empty() {
-                constrain(&mut packing.constraints, &packing.classes, &members, limit, &blocks);
+                constrain(
+                    &mut packing.constraints,
+                    &packing.classes,
+                    &members,
+                    limit,
+                    &blocks,
+                );
             }
             // A limit of a container does not allow more than those of its kinds.
             let allows = limit.of.len() == 1;
@@ -180,10 +186,12 @@ pub(crate) fn pack(
         } else if blocks.len() < first {
             blocks.sort_unstable();
             let blocks: Arc<[u32]> = blocks.into();
-            packing.constraints.extend(class.vertices.iter().map(|&vertex| {
-                let blocks = Arc::clone(&blocks);
-                (Constraint::Pin { vertex, blocks }, at)
-            }));
+            packing
+                .constraints
+                .extend(class.vertices.iter().map(|&vertex| {
+                    let blocks = Arc::clone(&blocks);
+                    (Constraint::Pin { vertex, blocks }, at)
+                }));
         }
     }
     packing
@@ -239,7 +247,9 @@ fn misfit(
     found.push(
         Diagnostic::error(codes::BOX_MISSING, message)
             .at(at, "the boxes begin here")
-            .help(format!("change the number of `{name}` in the containers, such as `{name}[*]`")),
+            .help(format!(
+                "change the number of `{name}` in the containers, such as `{name}[*]`"
+            )),
     );
 }
 

@@ -19,7 +19,8 @@ pub fn strategy() -> &'static Strategy {
     static STRATEGY: LazyLock<Strategy> = LazyLock::new(|| {
         let mut strategy = Strategy::default();
         strategy.name = EVEN.into();
-        strategy.about = "the same number of processes of each kind everywhere, then as auto".into();
+        strategy.about =
+            "the same number of processes of each kind everywhere, then as auto".into();
         strategy
     });
     &STRATEGY
@@ -41,7 +42,8 @@ pub(crate) fn pack(sizes: &[u64], limits: &[Limits], speeds: &[f64]) -> Option<V
         .enumerate()
         .map(|(class, size)| {
             let own = limits.iter().map(|limits| limits.own[class]);
-            own.map(|(least, most)| (least.into(), u64::from(most).min(*size))).collect()
+            own.map(|(least, most)| (least.into(), u64::from(most).min(*size)))
+                .collect()
         })
         .collect();
     // Each round makes the bounds of at least one OS process tighter.
@@ -115,7 +117,8 @@ fn fill(size: u64, bounds: &[(u64, u64)], speeds: &[f64], totals: &[f64]) -> Opt
     }
     let at = |level: f64| -> Vec<u64> {
         let of = bounds.iter().zip(speeds);
-        of.map(|((least, most), speed)| ((level * speed) as u64).clamp(*least, *most)).collect()
+        of.map(|((least, most), speed)| ((level * speed) as u64).clamp(*least, *most))
+            .collect()
     };
     let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
     let (mut low, mut high) = (0.0, size as f64 / slowest + 1.0);
@@ -179,9 +182,15 @@ mod tests {
         assert_eq!(counts[0].iter().sum::<u64>(), 1);
         assert_eq!(counts[1][0], 3);
         assert_eq!(counts[1].iter().sum::<u64>(), 498);
-        assert!(counts[1][1..].iter().all(|n| [14, 15].contains(n)), "{counts:?}");
+        assert!(
+            counts[1][1..].iter().all(|n| [14, 15].contains(n)),
+            "{counts:?}"
+        );
         let eight: Vec<Limits> = (0..8).map(|_| limits(&[any], u32::MAX)).collect();
-        assert_eq!(pack(&[5], &eight, &[1.0; 8]).unwrap()[0], [1, 1, 1, 1, 1, 0, 0, 0]);
+        assert_eq!(
+            pack(&[5], &eight, &[1.0; 8]).unwrap()[0],
+            [1, 1, 1, 1, 1, 0, 0, 0]
+        );
         assert_eq!(pack(&[9], &eight[..2], &[2.0, 1.0]).unwrap()[0], [6, 3]);
         assert_eq!(pack(&[9], &[limits(&[(0, 8)], 9)], &[1.0]), None);
     }

@@ -122,7 +122,10 @@ impl<'a> Rules<'a> {
         let (network, placement) = (self.numbers.network, &self.numbers.placement);
         let packing = boxes::pack(network, placement, boxes, found);
         let counts = even.then(|| {
-            let sizes = packing.classes.iter().map(|class| class.vertices.len() as u64);
+            let sizes = packing
+                .classes
+                .iter()
+                .map(|class| class.vertices.len() as u64);
             let sizes: Vec<u64> = sizes.collect();
             even::pack(&sizes, &packing.limits, &placement.speeds())
         });
@@ -134,7 +137,10 @@ impl<'a> Rules<'a> {
         for (class, counts) in packing.classes.iter().zip(counts) {
             let mut of_count: BTreeMap<u64, Vec<Vec<u32>>> = BTreeMap::new();
             for (o, count) in counts.into_iter().enumerate() {
-                of_count.entry(count).or_default().push(vec![placement.block_of[o]]);
+                of_count
+                    .entry(count)
+                    .or_default()
+                    .push(vec![placement.block_of[o]]);
             }
             for (count, places) in of_count {
                 let exactly = Constraint::Count {
