@@ -305,7 +305,8 @@ impl<'f> Declaring<'_, 'f> {
 
     fn channels(&mut self) {
         // The pairs of a composition are stored once.
-        let mut pairs: FxHashMap<usize, Vec<(Channel, u32, u32)>> = FxHashMap::default();
+        let flats = self.flats;
+        let runs: Vec<_> = flats.iter().map(|flat| self.runs(&flat.channels)).collect();
         for index in 0..self.sites.len() {
             let Site {
                 composition,
@@ -313,11 +314,7 @@ impl<'f> Declaring<'_, 'f> {
                 node,
                 ..
             } = self.sites[index];
-            if !pairs.contains_key(&composition) {
-                let runs = self.runs(&self.flats[composition].channels);
-                pairs.insert(composition, runs);
-            }
-            for (channel, first, count) in &pairs[&composition] {
+            for (channel, first, count) in &runs[composition] {
                 let pairs = ListedPairs {
                     first: *first,
                     count: *count,
