@@ -106,7 +106,7 @@ impl Session<'_> {
         network: &Verified,
     ) -> Outcome<Given> {
         let own = match &args.mapping {
-            Some(path) => Some(self.from_file(path, "mapping", args, None, network)?),
+            Some(path) => Some(self.given_mapping(path, "mapping", args, None, network)?),
             None => None,
         };
         let mut given = Given {
@@ -116,7 +116,7 @@ impl Session<'_> {
         for path in compare {
             let first = given.all().next();
             let first = first.map(|one| (one.name.clone(), one.mapping.bindings.len()));
-            let one = self.from_file(path, "compare", args, first, network)?;
+            let one = self.given_mapping(path, "compare", args, first, network)?;
             given.compared.push(one);
         }
         if args.hosts.is_none()
@@ -135,7 +135,7 @@ impl Session<'_> {
 
     /// Reads the mapping of an option. `first` is the name of the first mapping, and its number of
     /// OS processes.
-    fn from_file(
+    fn given_mapping(
         &mut self,
         path: &Path,
         option: &str,
