@@ -163,8 +163,8 @@ pub trait Mapper {
     /// Returns the name, as in `--strategy NAME`.
     fn name(&self) -> &str;
 
-    /// Returns true if the mapping was known before, such as one from a file. The name is then that
-    /// of the mapping, and messages do not call it a strategy.
+    /// Returns true if the mapping was known before, such as one from a file. Messages then name a
+    /// mapping instead of a strategy.
     fn is_given(&self) -> bool {
         false
     }

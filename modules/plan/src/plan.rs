@@ -761,7 +761,7 @@ fn other(
 }
 
 /// Returns the result of the mapping of a mapper, on its own hosts if it has any. `numbers` and
-/// `rules` are those of the plan. Diagnostics of the mapper are added to `found`.
+/// `rules` belong to the plan. Diagnostics of the mapper are added to `found`.
 ///
 /// # Errors
 /// As for [`ask`], and as for [`numbers`](self::numbers) on the hosts of the mapping.

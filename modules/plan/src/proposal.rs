@@ -82,7 +82,7 @@ pub(crate) fn ask<'m>(
 }
 
 /// Returns the subject of messages about the mapper with this name. If `is_given`, it is the name
-/// of a mapping, and otherwise that of a strategy.
+/// of a mapping, and otherwise the name of a strategy.
 fn subject(name: &str, is_given: bool) -> String {
     match is_given {
         true => format!("the mapping `{name}`"),
