@@ -72,6 +72,38 @@ impl Emitter for GraphMl {
     }
 }
 
+/// Writes the network in the notation of (CM)2PI.
+pub(crate) struct Cpa;
+
+impl Emitter for Cpa {
+    fn name(&self) -> &str {
+        "cpa"
+    }
+
+    fn about(&self) -> &str {
+        "the network in the notation of (CM)2PI"
+    }
+
+    fn options(&self) -> Option<&[&str]> {
+        Some(&[])
+    }
+
+    fn accepts(&self, path: &Path) -> bool {
+        ends_with(path, &["cpa"])
+    }
+
+    fn emit(
+        &self,
+        mapped: &Mapped,
+        context: &mut EmitContext<'_>,
+        files: &mut Files,
+    ) -> Result<(), Diagnostics> {
+        let text = graphmap_cpa::write(mapped.network())?;
+        files.generated(context.path, text);
+        Ok(())
+    }
+}
+
 /// Writes the network as node-link JSON.
 pub(crate) struct NodeLink;
 

@@ -62,6 +62,7 @@ impl Registry {
         registry.emitters.extend(graphmap_binding::emitters());
         let registry = registry
             .emitter(emitters::GraphMl)
+            .emitter(emitters::Cpa)
             .emitter(emitters::NodeLink);
         // Must be last, because it accepts every `*.json`.
         registry.emitter(emitters::Json)

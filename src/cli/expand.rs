@@ -10,7 +10,7 @@ use graphmap_exchange::{graphml, node_link};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::json;
 
-/// Write the graph with all abstract declarations expanded, as DOT, JSON or GraphML
+/// Write the graph with all abstract declarations expanded, as DOT, JSON, GraphML or CPA
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -18,6 +18,7 @@ Examples:
   graphmap expand grid.dot | dot -Tsvg > grid.svg
   graphmap expand grid.dot -o grid.json
   graphmap expand grid.dot --to graphml > grid.graphml
+  graphmap expand prime.cpa --to cpa -D numprimes=50
   graphmap expand grid.dot --json | jq '.processes | length'
 
 graphmap reads the output back as the same network.")]
@@ -49,6 +50,8 @@ enum To {
     Graphml,
     /// Node-link JSON of NetworkX
     NodeLink,
+    /// The notation of (CM)2PI
+    Cpa,
 }
 
 pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit> {
@@ -57,9 +60,10 @@ pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit>
     let to = args.to.unwrap_or(match () {
         () if args.json || ends_with("json") => To::Json,
         () if ends_with("graphml") => To::Graphml,
+        () if ends_with("cpa") => To::Cpa,
         () => To::Dot,
     });
-    if to != To::Json
+    if !matches!(to, To::Json | To::Cpa)
         && let Some(error) = graphmap_dot::write::check(&network)
     {
         session.report(error);
@@ -69,13 +73,19 @@ pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit>
         To::Dot => to_dot(&network),
         To::Json => json::write(&network, None) + "\n",
         To::NodeLink => node_link::write(&network),
-        To::Graphml => match graphml::write(&network) {
-            Ok(text) => text,
-            Err(errors) => {
-                session.report_all(errors);
-                return Err(Exit::Usage);
+        To::Graphml | To::Cpa => {
+            let written = match to {
+                To::Cpa => graphmap_cpa::write(&network),
+                _ => graphml::write(&network),
+            };
+            match written {
+                Ok(text) => text,
+                Err(errors) => {
+                    session.report_all(errors);
+                    return Err(Exit::Usage);
+                }
             }
-        },
+        }
     };
     let mut files = Files::new();
     files.generated(&args.output, text);

@@ -22,5 +22,7 @@ pub const NOT_INITIALIZED: Code = Code(908);
 pub const UNLIMITED: Code = Code(909);
 /// A file without a composition that can be instantiated.
 pub const NOTHING_TO_RUN: Code = Code(910);
+/// A network that the notation cannot express.
+pub const NOT_EXPRESSIBLE: Code = Code(911);
 /// A glue function that graphmap does not call (a warning), or an unknown one.
 pub const GLUE: Code = Code(912);

@@ -7,8 +7,9 @@
 //! Columbia, 2014, appendix A.
 //!
 //! [`read`] parses a file and the files that it includes (`parser`), computes the values of the
-//! variables (`architecture`, `fit`), finds the channels between the ports of processes (`flatten`), and
-//! declares modules, processes and channels (`declare`) and boxes (`placement`).
+//! variables (`architecture`, `fit`), finds the channels between the ports of processes (`flatten`),
+//! and declares modules, processes and channels (`declare`) and boxes (`placement`). [`format`] lays
+//! a text out, and [`write`] writes a network.
 
 mod architecture;
 pub mod codes;
@@ -21,8 +22,10 @@ mod lexer;
 mod parser;
 mod placement;
 mod syntax;
+mod write;
 
 pub use format::format;
+pub use write::write;
 
 use architecture::Architecture;
 use graphmap_kpn::codes::ISOLATED_PROCESS;

@@ -1,0 +1,84 @@
+//! Writes a network in the notation, for `graphmap expand --to cpa`.
+//!
+//! `constructs` reports everything that the notation does not have. `tree` finds the compositions:
+//! one for each kind of modules. `links` finds the links of each composition and its intermediate
+//! ports, `boxes` the containers, and `text` writes them all. At last the text is read again, and
+//! `same` compares the network that it gives with the first one. So a text is never wrong.
+
+mod boxes;
+mod constructs;
+mod links;
+mod refused;
+mod same;
+mod text;
+mod tree;
+
+use crate::format;
+use crate::read;
+use graphmap_kpn::diagnostic::{Diagnostics, Severity};
+use graphmap_kpn::network::Verified;
+use graphmap_kpn::pipeline::check;
+use graphmap_kpn::sizes::Given;
+use graphmap_kpn::source::{SourceMap, Span};
+use refused::Refused;
+use tree::Tree;
+
+/// Returns a network in the notation of (CM)2PI. Reading it gives the same network.
+///
+/// The names of modules, the positions, and the order of the channels at different ports are not
+/// kept. The names of modules follow from their kinds.
+///
+/// # Errors
+/// Returns an error for each construct of the network that the notation does not have.
+pub fn write(network: &Verified) -> Result<String, Diagnostics> {
+    let mut refused = Refused::default();
+    constructs::check(network, &mut refused);
+    let tree = Tree::of(network, &mut refused);
+    let containers = boxes::containers(network, &mut refused);
+    refused.result()?;
+    // Links to several processes are short, but may not give the order of the channels at a port.
+    let mut last = Refused::default();
+    for is_short in [true, false] {
+        let mut refused = Refused::default();
+        let links = links::links(network, &tree, is_short, &mut refused);
+        refused.result()?;
+        let text = text::text(network, &tree, &links, &containers);
+        last = Refused::default();
+        if let Some(text) = read_again(&text, network, &mut last) {
+            return Ok(text);
+        }
+    }
+    last.result()?;
+    Ok(String::new())
+}
+
+/// Returns a text in its canonical layout, if it gives the network. Reports the differences.
+fn read_again(text: &str, network: &Verified, refused: &mut Refused) -> Option<String> {
+    let mut sources = SourceMap::new();
+    let source = sources.add("network.cpa", text.to_owned());
+    let read = match source {
+        Err(_) => {
+            refused.construct("texts of more than 4 GiB", Span::NONE);
+            return None;
+        }
+        Ok(source) => {
+            let mut include = |_: &str, _, _: &mut SourceMap| Ok(None);
+            let declared = read(&source, &Given::default(), &mut include, &mut sources);
+            let read = declared.and_then(|(declared, _)| check(declared, &mut Vec::new()));
+            read.and_then(|(read, _)| Ok((read, format(&source)?)))
+        }
+    };
+    match read {
+        Ok((read, formatted)) => {
+            same::compare(network, &read, refused);
+            refused.is_empty().then_some(formatted)
+        }
+        Err(found) => {
+            for error in found.iter().filter(|one| one.severity == Severity::Error) {
+                let message = format!("the text would have an error: {}", error.message);
+                refused.report(message, Span::NONE, "write the network as JSON: `--to json`");
+            }
+            None
+        }
+    }
+}
