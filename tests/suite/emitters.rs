@@ -14,6 +14,7 @@ const NO_LAUNCH: &[&str] = &[
     "wiring",
     "pilot",
     "graphml",
+    "cpa",
     "node-link",
     "json",
 ];

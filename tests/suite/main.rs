@@ -42,6 +42,7 @@ mod consumers;
 mod contributing;
 mod cpa;
 mod cpa_runs;
+mod cpa_write;
 mod cycles;
 mod embedding;
 mod emitters;

@@ -20,6 +20,7 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::pipeline::check;
 use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::{SourceMap, Span};
+use links::Detail;
 use refused::Refused;
 use tree::Tree;
 
@@ -36,19 +37,19 @@ pub fn write(network: &Verified) -> Result<String, Diagnostics> {
     let tree = Tree::of(network, &mut refused);
     let containers = boxes::containers(network, &mut refused);
     refused.result()?;
-    // Links to several processes are short, but may not give the order of the channels at a port.
-    let mut last = Refused::default();
-    for is_short in [true, false] {
+    let mut first = None;
+    for detail in [Detail::Short, Detail::Ordered, Detail::Each] {
         let mut refused = Refused::default();
-        let links = links::links(network, &tree, is_short, &mut refused);
-        refused.result()?;
-        let text = text::text(network, &tree, &links, &containers);
-        last = Refused::default();
-        if let Some(text) = read_again(&text, network, &mut last) {
-            return Ok(text);
+        let links = links::links(network, &tree, detail, &mut refused);
+        if refused.is_empty() {
+            let text = text::text(network, &tree, &links, &containers);
+            if let Some(text) = read_again(&text, network, &mut refused) {
+                return Ok(text);
+            }
         }
+        first.get_or_insert(refused);
     }
-    last.result()?;
+    first.unwrap_or_default().result()?;
     Ok(String::new())
 }
 
@@ -76,7 +77,11 @@ fn read_again(text: &str, network: &Verified, refused: &mut Refused) -> Option<S
         Err(found) => {
             for error in found.iter().filter(|one| one.severity == Severity::Error) {
                 let message = format!("the text would have an error: {}", error.message);
-                refused.report(message, Span::NONE, "write the network as JSON: `--to json`");
+                refused.report(
+                    message,
+                    Span::NONE,
+                    "write the network as JSON: `--to json`",
+                );
             }
             None
         }

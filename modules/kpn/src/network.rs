@@ -450,25 +450,70 @@ impl Network {
     /// equal spans, channels come first.
     ///
     /// A text that lists the channels and ports in this order preserves the order of the ports of
-    /// each process.
+    /// each process. If its position in the source would not, a port has the nearest position that
+    /// does.
     ///
     /// # Panics
     /// Panics if an id in the network is out of range.
     pub fn joins(&self) -> impl Iterator<Item = Joined> {
-        let environment = self.ports.iter();
-        let environment = environment.filter(|(_, port)| port.is_closed());
-        let mut environment: Vec<PortId> = environment.map(|(id, _)| id).collect();
-        environment.sort_by_key(|&port| self.port_span(port));
-        let mut environment = environment.into_iter().peekable();
-        let mut channels = self.channels.iter().peekable();
+        let mut environment = self.environment().into_iter().peekable();
+        let mut channels = self.channels.ids().peekable();
         std::iter::from_fn(move || {
-            let next = channels.peek().map(|(_, channel)| channel.span);
-            let sooner = |port: &PortId| next.is_none_or(|next| self.port_span(*port) < next);
-            if let Some(port) = environment.next_if(sooner) {
+            let next = channels.peek().map(|id| id.index());
+            let sooner = |(before, _): &(usize, PortId)| next.is_none_or(|next| *before <= next);
+            if let Some((_, port)) = environment.next_if(sooner) {
                 return Some(Joined::Closed(port));
             }
-            channels.next().map(|(id, _)| Joined::Channel(id))
+            channels.next().map(Joined::Channel)
         })
+    }
+
+    /// Returns the ports joined to the environment, each with the index of the channel that follows
+    /// it.
+    fn environment(&self) -> Vec<(usize, PortId)> {
+        let ports = self.ports.iter().filter(|(_, port)| port.is_closed());
+        let mut ports: Vec<PortId> = ports.map(|(id, _)| id).collect();
+        if ports.is_empty() {
+            return Vec::new();
+        }
+        ports.sort_by_key(|&port| self.port_span(port));
+        let mut next: FxHashMap<PortId, usize> = FxHashMap::default();
+        let mut channels = self.channels.values().enumerate().peekable();
+        for &port in &ports {
+            let span = self.port_span(port);
+            while channels
+                .next_if(|(_, channel)| channel.span <= span)
+                .is_some()
+            {}
+            let at = channels
+                .peek()
+                .map_or(self.channels.len(), |(index, _)| *index);
+            next.insert(port, at);
+        }
+        for process in self.processes.ids() {
+            let of_process: Vec<PortId> = self.ports_of(process).collect();
+            let first = |port: PortId| self.channels_at(port).first().map(|id| id.index());
+            let mut most = usize::MAX;
+            for &port in of_process.iter().rev() {
+                match next.get_mut(&port) {
+                    Some(at) => *at = most.min(*at),
+                    None => most = first(port).unwrap_or(most).min(most),
+                }
+            }
+            let mut least = 0;
+            for &port in &of_process {
+                match next.get_mut(&port) {
+                    Some(at) => {
+                        *at = least.max(*at);
+                        least = *at;
+                    }
+                    None => least = first(port).map_or(least, |at| least.max(at + 1)),
+                }
+            }
+        }
+        let mut all: Vec<(usize, PortId)> = ports.iter().map(|&port| (next[&port], port)).collect();
+        all.sort_by_key(|(at, _)| *at);
+        all
     }
 
     /// Returns the list of attributes of a port that is joined to the environment, or `None` for

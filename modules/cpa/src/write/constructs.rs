@@ -18,14 +18,23 @@ pub(super) fn check(network: &Network, refused: &mut Refused) {
             "" => "the graph has no name".to_owned(),
             name => format!("the name `{name}` of the graph is not a name of (CM)2PI"),
         };
-        refused.report(message, Span::NONE, "name the graph, with letters, digits and `_`");
+        refused.report(
+            message,
+            Span::NONE,
+            "name the graph, with letters, digits and `_`",
+        );
     }
     if let Some((_, span)) = &network.skeleton {
         refused.construct("skeletons", *span);
     }
     attributes(network, network.attributes.graph, Span::NONE, refused);
     for (id, module) in network.modules.iter() {
-        attributes(network, network.attributes.modules.get(id), module.span, refused);
+        attributes(
+            network,
+            network.attributes.modules.get(id),
+            module.span,
+            refused,
+        );
     }
     for constraint in &network.constraints {
         let what = match constraint.declared.constraint {
@@ -56,7 +65,12 @@ fn of_kind(network: &Network, id: KindId, kind: &Kind, refused: &mut Refused) {
             refused.construct("types of channels", port.span);
         }
     }
-    for parameter in network.parameters.get(&id).into_iter().flat_map(|all| &**all) {
+    for parameter in network
+        .parameters
+        .get(&id)
+        .into_iter()
+        .flat_map(|all| &**all)
+    {
         named("parameter", &parameter.name, kind.span, refused);
         let is_known = parameter.ty == ParameterType::Text || parameter.ty.name() == "i64";
         if !is_known {
@@ -80,7 +94,11 @@ fn of_kind(network: &Network, id: KindId, kind: &Kind, refused: &mut Refused) {
         }
         if network.arguments.get(&process) != network.arguments.get(&first) {
             let message = format!("two processes of the kind `{name}` have different arguments");
-            refused.report(message, span, "give them equal arguments, or different kinds");
+            refused.report(
+                message,
+                span,
+                "give them equal arguments, or different kinds",
+            );
         }
         let is_same = list(process) == list(first) || texts(process).eq(texts(first));
         if process != first && is_same {
@@ -99,7 +117,11 @@ fn of_kind(network: &Network, id: KindId, kind: &Kind, refused: &mut Refused) {
         }
         if !is_same {
             let message = format!("two processes of the kind `{name}` have different functions");
-            refused.report(message, span, "give them equal functions, or different kinds");
+            refused.report(
+                message,
+                span,
+                "give them equal functions, or different kinds",
+            );
         }
     }
     for value in network.arguments.get(&first).into_iter().flatten() {
@@ -127,7 +149,10 @@ fn ports(network: &Network, refused: &mut Refused) {
         let kind = network.port_bundle(id);
         let is_known = |kind| matches!(kind, BundleKind::Select | BundleKind::Share);
         if let Some(kind) = kind.filter(|kind| !is_known(*kind)) {
-            refused.construct(&format!("`{}` bundles", kind.name()), bundle_span(network, id));
+            refused.construct(
+                &format!("`{}` bundles", kind.name()),
+                bundle_span(network, id),
+            );
         }
         if let Join::Bundle(bundle) = port.join
             && network.bundles[bundle].name.is_some()
@@ -166,7 +191,10 @@ fn channels(network: &Network, refused: &mut Refused) {
             refused.construct(&what, span);
         }
         if !known.insert((channel.from, channel.to, terms.tag)) {
-            refused.construct("two channels between the same ports with the same tag", span);
+            refused.construct(
+                "two channels between the same ports with the same tag",
+                span,
+            );
         }
     }
 }

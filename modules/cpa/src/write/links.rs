@@ -14,6 +14,18 @@ use graphmap_kpn::network::{ChannelId, KindId, Network, PortId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::mem;
 
+/// Form of the links. A form that is less short keeps the order of the channels more often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub(super) enum Detail {
+    /// Ports with the same channels share an intermediate port.
+    Short,
+    /// In addition, the channels of outer compositions come before those of inner ones at each
+    /// process, as in the network that the text gives.
+    Ordered,
+    /// In addition, each port has an intermediate port of its own.
+    Each,
+}
+
 /// A port of a process, or an intermediate port of a composition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PortOf {
@@ -74,10 +86,9 @@ type Key = (End, End, Option<i32>, u32);
 struct Linking<'a> {
     network: &'a Network,
     tree: &'a Tree,
-    /// True if ports with the same channels share an intermediate port.
-    is_short: bool,
+    detail: Detail,
     /// Module that each channel belongs to.
-    level: Vec<ModuleId>,
+    level: Vec<Option<ModuleId>>,
     /// Channels that belong to each module.
     inside: Vec<Vec<ChannelId>>,
     /// Ports of each module that have channels to the outside.
@@ -93,14 +104,14 @@ struct Linking<'a> {
 pub(super) fn links(
     network: &Network,
     tree: &Tree,
-    is_short: bool,
+    detail: Detail,
     refused: &mut Refused,
 ) -> Vec<Links> {
     let mut linking = Linking {
         network,
         tree,
-        is_short,
-        level: Vec::new(),
+        detail,
+        level: vec![None; network.channels.len()],
         inside: vec![Vec::new(); network.modules.len()],
         open: Vec::new(),
         at: vec![0; network.ports.len()],
@@ -135,16 +146,19 @@ fn lone(network: &Network) -> FxHashSet<(KindId, Symbol)> {
 }
 
 impl Linking<'_> {
-    /// Finds the innermost module around each channel.
+    /// Finds the module of each channel.
     fn levels(&mut self) {
         let network = self.network;
         let mut depth: Vec<u32> = Vec::with_capacity(network.modules.len());
         for module in network.modules.values() {
             depth.push(module.parent.map_or(0, |parent| depth[parent.index()] + 1));
         }
-        for (id, channel) in network.channels.iter() {
-            let module = |port: PortId| network.processes[network.ports[port].process].module;
-            let (mut a, mut b) = (module(channel.from), module(channel.to));
+        let process = |port: PortId| network.ports[port].process;
+        // Depth of the modules of the channels that follow at each process.
+        let mut most = vec![u32::MAX; network.processes.len()];
+        for (id, channel) in network.channels.iter().rev() {
+            let ends = [channel.from, channel.to].map(process);
+            let [mut a, mut b] = ends.map(|process| network.processes[process].module);
             while let (Some(one), Some(other)) = (a, b)
                 && one != other
             {
@@ -156,18 +170,24 @@ impl Linking<'_> {
                     b = network.modules[other].parent;
                 }
             }
-            match (a, b) {
-                (Some(module), Some(_)) => {
-                    self.level.push(module);
-                    self.inside[module.index()].push(id);
-                }
-                _ => {
-                    self.level.push(ModuleId::from_index(0));
-                    let message = "a channel joins modules that no module contains";
-                    let help = "put these modules into a module";
-                    self.refused.report(message.to_owned(), channel.span, help);
-                }
+            let (Some(mut module), Some(_)) = (a, b) else {
+                let message = "a channel joins modules that no module contains";
+                let help = "put these modules into a module";
+                self.refused.report(message.to_owned(), channel.span, help);
+                continue;
+            };
+            let least = ends.map(|process| most[process.index()]);
+            while self.detail >= Detail::Ordered
+                && depth[module.index()] > least[0].min(least[1])
+                && let Some(parent) = network.modules[module].parent
+            {
+                module = parent;
             }
+            for process in ends {
+                most[process.index()] = depth[module.index()];
+            }
+            self.level[id.index()] = Some(module);
+            self.inside[module.index()].push(id);
         }
     }
 
@@ -196,7 +216,12 @@ impl Linking<'_> {
                 let channel = &self.network.channels[id];
                 let end = |port: PortId| open[self.at[port.index()] as usize].end;
                 let terms = self.network.terms(id);
-                let key = (end(channel.from), end(channel.to), terms.tag, terms.capacity);
+                let key = (
+                    end(channel.from),
+                    end(channel.to),
+                    terms.tag,
+                    terms.capacity,
+                );
                 list.push((id, key));
                 if known.insert(key) {
                     *counts.entry(key).or_default() += 1;
@@ -213,10 +238,11 @@ impl Linking<'_> {
                     let message =
                         format!("another module of the kind `{name}` does not have this channel");
                     let span = self.network.channels[*id].span;
-                    self.refused.report(message, span, "give one of the modules another kind");
+                    self.refused
+                        .report(message, span, "give one of the modules another kind");
                     continue;
                 };
-                self.level[id.index()] = parent;
+                self.level[id.index()] = Some(parent);
                 self.inside[parent.index()].push(*id);
             }
         }
@@ -311,7 +337,8 @@ impl Linking<'_> {
             let mut kept = Vec::new();
             for mut open in list {
                 let level = &self.level;
-                open.channels.retain(|id| level[id.index()] != *module);
+                open.channels
+                    .retain(|id| level[id.index()] != Some(*module));
                 let Some(&first) = open.channels.first() else {
                     continue;
                 };
@@ -334,9 +361,11 @@ impl Linking<'_> {
         let mut number_of: FxHashMap<End, usize> = FxHashMap::default();
         let mut names = Unique::default();
         for (_, end, is_output, signature) in ends {
-            let found = match self.is_short {
-                true => known.get(&(is_output, signature.clone())).copied(),
-                false => None,
+            let found = match self.detail {
+                Detail::Short | Detail::Ordered => {
+                    known.get(&(is_output, signature.clone())).copied()
+                }
+                Detail::Each => None,
             };
             let number = found.unwrap_or_else(|| {
                 let base = match end.port {

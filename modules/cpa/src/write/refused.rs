@@ -16,7 +16,11 @@ impl Refused {
     /// Reports a construct, given in the plural, at its position.
     pub(super) fn construct(&mut self, what: &str, span: Span) {
         let message = format!("the notation of (CM)2PI has no {what}");
-        self.report(message, span, "remove it, or write the network as JSON: `--to json`");
+        self.report(
+            message,
+            span,
+            "remove it, or write the network as JSON: `--to json`",
+        );
     }
 
     /// Reports any error.
@@ -46,7 +50,9 @@ const RESERVED: [&str; 5] = ["buffersize", "for", "in", "include", "tag"];
 /// Returns true for a name of the notation.
 pub(super) fn is_name(text: &str) -> bool {
     let mut characters = text.chars();
-    let begins = characters.next().is_some_and(|c| c.is_alphabetic() || c == '_');
+    let begins = characters
+        .next()
+        .is_some_and(|c| c.is_alphabetic() || c == '_');
     begins && characters.all(|c| c.is_alphanumeric() || c == '_') && !RESERVED.contains(&text)
 }
 

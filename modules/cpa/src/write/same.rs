@@ -103,16 +103,21 @@ impl Comparing<'_> {
         let (network, read) = (self.network, self.read);
         for (kind, other) in network.kinds.values().zip(read.kinds.values()) {
             let name = network.name(kind.name);
-            let port = |of: &Network, port: &KindPort| (of.name(port.name).to_owned(), port.direction);
-            let own: Vec<(String, Direction)> = kind.ports.iter().map(|p| port(network, p)).collect();
-            let given: Vec<(String, Direction)> = other.ports.iter().map(|p| port(read, p)).collect();
+            let port =
+                |of: &Network, port: &KindPort| (of.name(port.name).to_owned(), port.direction);
+            let own: Vec<(String, Direction)> =
+                kind.ports.iter().map(|p| port(network, p)).collect();
+            let given: Vec<(String, Direction)> =
+                other.ports.iter().map(|p| port(read, p)).collect();
             if own != given {
                 let names = |ports: Vec<(String, Direction)>| {
                     let names: Vec<String> = ports.into_iter().map(|(name, _)| name).collect();
                     names.join(", ")
                 };
-                let message =
-                    format!("the ports of the kind `{name}` would be in the order {}", names(given));
+                let message = format!(
+                    "the ports of the kind `{name}` would be in the order {}",
+                    names(given)
+                );
                 let help = "declare the channels of the environment last, or write the network as \
                             JSON: `--to json`";
                 self.refused.report(message, kind.span, help);
@@ -125,7 +130,10 @@ impl Comparing<'_> {
                         None => "no bundle".to_owned(),
                         Some(bundle) => format!("a `{}` bundle", bundle.name()),
                     };
-                    let message = format!("the port `{port}` of the kind `{name}` would be {}", of(two));
+                    let message = format!(
+                        "the port `{port}` of the kind `{name}` would be {}",
+                        of(two)
+                    );
                     self.refused.report(message, one.span, HELP);
                 }
                 if one.flow != two.flow {
@@ -150,7 +158,10 @@ impl Comparing<'_> {
             self.differ("kinds", span);
         }
         let list = |of: &Network| of.attributes.processes.get(process);
-        if !network.attribute_texts(list(network)).eq(read.attribute_texts(list(read))) {
+        if !network
+            .attribute_texts(list(network))
+            .eq(read.attribute_texts(list(read)))
+        {
             self.differ("functions", span);
         }
         if network.arguments.get(&process) != read.arguments.get(&process) {
@@ -163,15 +174,19 @@ impl Comparing<'_> {
         let (network, read) = (self.network, self.read);
         let name = network.name(network.ports[port].name);
         let span = network.port_span(port);
-        let known = read.names.get(name).and_then(|name| read.port(process, name));
+        let known = read
+            .names
+            .get(name)
+            .and_then(|name| read.port(process, name));
         let Some(other) = known else {
             return self.differ("ports", span);
         };
         let (own, given) = (network.channels_at(port), read.channels_at(other));
         let differs = own.len() != given.len()
-            || own.iter().zip(given).any(|(a, b)| {
-                other_end(network, port, *a) != other_end(read, other, *b)
-            });
+            || own
+                .iter()
+                .zip(given)
+                .any(|(a, b)| other_end(network, port, *a) != other_end(read, other, *b));
         let bundles = network.port_bundle(port) != read.port_bundle(other);
         if differs || bundles {
             let what = match own.len() {
@@ -195,8 +210,10 @@ impl Comparing<'_> {
         };
         let (own, given) = (&self.network.boxes, &self.read.boxes);
         let both = own.iter().zip(given);
-        let spans: Vec<Span> =
-            both.filter(|(a, b)| !same(a, b)).map(|(boxes, _)| boxes.span).collect();
+        let spans: Vec<Span> = both
+            .filter(|(a, b)| !same(a, b))
+            .map(|(boxes, _)| boxes.span)
+            .collect();
         for span in spans {
             self.differ("limits of boxes", span);
         }
@@ -209,7 +226,11 @@ impl Comparing<'_> {
 /// Returns process and name of the other port of a channel, and its terms.
 fn other_end(network: &Network, port: PortId, id: ChannelId) -> (ProcessId, &str, Terms) {
     let channel = &network.channels[id];
-    let other = if channel.from == port { channel.to } else { channel.from };
+    let other = if channel.from == port {
+        channel.to
+    } else {
+        channel.from
+    };
     let other = &network.ports[other];
     (other.process, network.name(other.name), network.terms(id))
 }

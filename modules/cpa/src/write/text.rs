@@ -30,22 +30,35 @@ pub(super) fn text(network: &Network, tree: &Tree, links: &[Links], containers: 
         // Process of a composition without parts.
         unused: kinds.name("Unused"),
     };
-    let (inner, top): (Vec<_>, Vec<_>) =
-        tree.compositions.iter().enumerate().partition(|(_, composition)| !composition.is_top);
+    let (inner, top): (Vec<_>, Vec<_>) = tree
+        .compositions
+        .iter()
+        .enumerate()
+        .partition(|(_, composition)| !composition.is_top);
     let mut top: Vec<(usize, &Composition)> = top;
     top.sort_by_key(|(_, composition)| composition.instances.first().copied());
     let all = inner.into_iter().chain(top);
-    let texts: Vec<String> =
-        all.map(|(number, composition)| writing.composition(composition, &links[number])).collect();
+    let texts: Vec<String> = all
+        .map(|(number, composition)| writing.composition(composition, &links[number]))
+        .collect();
     let mut structures = structures(network);
-    if tree.compositions.iter().any(|composition| composition.parts.is_empty()) {
+    if tree
+        .compositions
+        .iter()
+        .any(|composition| composition.parts.is_empty())
+    {
         let unused = format!("{} = inports <> outports <> ()\n", writing.unused);
         structures[0].processes += &unused;
     }
     let mut out = String::new();
     for (index, structure) in structures.iter().enumerate() {
         let names: Vec<&str> = structure.values.iter().map(|(name, _)| *name).collect();
-        let _ = writeln!(out, "structure {} ({}) {{", structure.name, names.join(", "));
+        let _ = writeln!(
+            out,
+            "structure {} ({}) {{",
+            structure.name,
+            names.join(", ")
+        );
         out += &structure.processes;
         if index == 0 {
             for (name, first, last) in &writing.ranges.list {
@@ -93,7 +106,11 @@ fn structures(network: &Network) -> Vec<Structure<'_>> {
         values: Vec::new(),
     }];
     for (id, kind) in network.kinds.iter() {
-        let parameters = network.parameters.get(&id).into_iter().flat_map(|all| &**all);
+        let parameters = network
+            .parameters
+            .get(&id)
+            .into_iter()
+            .flat_map(|all| &**all);
         let first = kind.members.first();
         let arguments = first.and_then(|process| network.arguments.get(process));
         let values: Vec<(&str, &Value)> = parameters
@@ -102,7 +119,10 @@ fn structures(network: &Network) -> Vec<Structure<'_>> {
             .collect();
         let fits = |structure: &Structure<'_>| {
             let differs = |(name, value): &(&str, &Value)| {
-                structure.values.iter().any(|known| known.0 == *name && known.1 != *value)
+                structure
+                    .values
+                    .iter()
+                    .any(|known| known.0 == *name && known.1 != *value)
             };
             !values.iter().any(differs)
         };
@@ -191,9 +211,8 @@ impl Row {
             && self.to.port == next.to.port
             && self.properties == next.properties;
         let plain = self.is_bundle == [false; 2] && next.is_bundle == [false; 2];
-        let step = |a: &Side, b: &Side| {
-            i64::from(b.index.unwrap_or(0)) - i64::from(a.index.unwrap_or(0))
-        };
+        let step =
+            |a: &Side, b: &Side| i64::from(b.index.unwrap_or(0)) - i64::from(a.index.unwrap_or(0));
         let steps = [step(&self.from, &next.from), step(&self.to, &next.to)];
         (is_alike && plain && !next.begins).then_some(steps)
     }

@@ -125,8 +125,9 @@ impl Tree {
                 _ => {
                     if !known.insert(kind) {
                         let name = network.name(kind);
-                        let message =
-                            format!("processes between others of the kind `{name}` have another kind");
+                        let message = format!(
+                            "processes between others of the kind `{name}` have another kind"
+                        );
                         let help = "list the processes of a kind one after the other";
                         refused.report(message, span, help);
                     }
@@ -150,7 +151,12 @@ impl Tree {
     }
 
     /// Sorts the compositions. Reports those that contain themselves.
-    fn sort(&mut self, network: &Network, by_kind: &FxHashMap<Symbol, usize>, refused: &mut Refused) {
+    fn sort(
+        &mut self,
+        network: &Network,
+        by_kind: &FxHashMap<Symbol, usize>,
+        refused: &mut Refused,
+    ) {
         let inside = |composition: &Composition| -> Vec<usize> {
             let parts = composition.parts.iter().filter(|part| part.is_module);
             parts.map(|part| by_kind[&part.kind]).collect()
@@ -174,7 +180,12 @@ impl Tree {
                 }
             }
         }
-        for (composition, _) in self.compositions.iter().zip(&missing).filter(|(_, n)| **n > 0) {
+        for (composition, _) in self
+            .compositions
+            .iter()
+            .zip(&missing)
+            .filter(|(_, n)| **n > 0)
+        {
             let name = network.name(composition.kind);
             let span = network.modules[composition.instances[0]].span;
             let message = format!("modules of the kind `{name}` contain each other");
@@ -184,7 +195,7 @@ impl Tree {
         self.compositions = order.into_iter().filter_map(|n| old[n].take()).collect();
     }
 
-    /// Reports processes whose names are not those that the notation gives them.
+    /// Reports processes that would have another name in the notation.
     fn check_names(&self, network: &Network, refused: &mut Refused) {
         let mut modules: Vec<bool> = vec![false; network.modules.len()];
         let mut processes: Vec<bool> = vec![false; network.processes.len()];
@@ -244,7 +255,7 @@ impl Tree {
 fn items(network: &Network, refused: &mut Refused) -> Vec<Vec<Item>> {
     // Rank of the first process of each module.
     let mut first: Vec<Option<usize>> = vec![None; network.modules.len()];
-    let mut all: Vec<Vec<(usize, Item)>> = vec![Vec::new(); network.modules.len()];
+    let mut all: Vec<Vec<(Option<usize>, Item)>> = vec![Vec::new(); network.modules.len()];
     for (id, process) in network.processes.iter() {
         let Some(module) = process.module else {
             let name = network.name(process.name);
@@ -253,23 +264,23 @@ fn items(network: &Network, refused: &mut Refused) -> Vec<Vec<Item>> {
             refused.report(message, process.span, help);
             continue;
         };
-        all[module.index()].push((id.index(), Item::Process(id)));
+        all[module.index()].push((Some(id.index()), Item::Process(id)));
         let mut around = Some(module);
         while let Some(module) = around.filter(|module| first[module.index()].is_none()) {
             first[module.index()] = Some(id.index());
             around = network.modules[module].parent;
         }
     }
-    // A module without processes follows the module before it.
-    let mut last: Vec<usize> = vec![0; network.modules.len()];
+    // A module without processes follows the module before it, or is the first part.
+    let mut last: Vec<Option<usize>> = vec![None; network.modules.len()];
     for (id, module) in network.modules.iter() {
         if let Some(parent) = module.parent {
-            let rank = first[id.index()].unwrap_or(last[parent.index()]);
+            let rank = first[id.index()].or(last[parent.index()]);
             last[parent.index()] = rank;
             all[parent.index()].push((rank, Item::Module(id)));
         }
     }
-    let sorted = |mut items: Vec<(usize, Item)>| {
+    let sorted = |mut items: Vec<(Option<usize>, Item)>| {
         items.sort_by_key(|(rank, _)| *rank);
         items.into_iter().map(|(_, item)| item).collect()
     };
