@@ -70,12 +70,12 @@ digraph lists {
     subgraph cluster_List {
         subgraph cluster_Chain {
             replicas=2;
-            \"List.Chain.Node\" [kind=Node, replicas=5];
+            \"List.Chain.Item\" [kind=Item, replicas=5];
         }
         \"List.Sink\" [kind=Sink];
     }
-    \"List.Chain.Node\" -> \"List.Chain.Node\" [src=next, dst=prev, step=1, capacity=3];
-    \"List.Chain.Node\" -> \"List.Sink\" [src=last, dst=all, at=last, bundle=select, flow=credits];
+    \"List.Chain.Item\" -> \"List.Sink\" [src=all, bundle=select, flow=credits, tag=4];
+    \"List.Chain.Item\" -> \"List.Chain.Item\" [src=next, dst=prev, step=1, beyond=NULL, capacity=3];
 }
 ";
 
@@ -83,16 +83,17 @@ digraph lists {
 fn drawings_with_full_names_become_structures() {
     let text = "\
 structure lists () {
-    Node = inports <prev> outports <next, last> ()
-    Sink = inports <all> outports <> ()
+    Item = inports <prev> outports <all, next> ()
+    Sink = inports <in> outports <> ()
     R = [0..3]
-    R2 = [0..1]
-    ||- Chain = (Node[5])
-        / (for i in R { Node.next[i] -> Node.prev[i+1] buffersize 3 },
-            Node.last[4] -> last)
-        @ (last)
+    R2 = [0..4]
+    R3 = [0..1]
+    ||- Chain = (Item[5])
+        / (for i in R { Item.next[i] -> Item.prev[i+1] buffersize 3 },
+            for i in R2 { Item.all[i] -> all })
+        @ (all)
     || List = (Chain[2] || Sink)
-        / (for i in R2 { Chain.last[i] -> Sink.all })
+        / (for i in R3 { Chain.all[i] -> Sink.in tag 4 })
 }
 ";
     let mut test = Test::new().file("a.dot", LISTS);
@@ -122,11 +123,11 @@ digraph g {
         .args("expand a.dot --to cpa");
     let mut done = test.run().status(2).stdout_is("");
     for (message, position) in [
-        ("no skeletons", "2:5"),
+        ("no skeletons", "2:14"),
         ("no loads of processes", "4:9"),
         ("no attributes `colour`", "4:9"),
         ("no parameters of the type `u8`", "4:9"),
-        ("no constraints on the mapping", "5:16"),
+        ("no constraints on the mapping", "5:20"),
         ("the process `c` is in no module", "7:5"),
         ("no types of channels", "8:5"),
         ("no initial tokens", "8:5"),
@@ -171,10 +172,10 @@ fn flow_control_that_does_not_follow_is_refused() {
     let test = Test::new()
         .file("a.dot", graph)
         .args("expand a.dot --to cpa");
-    let message = "the channels at the port `last` of the kind `Node` would have the flow control \
+    let message = "the channels at the port `all` of the kind `Item` would have the flow control \
                    `credits`";
     test.run()
         .status(2)
         .stderr_has(message)
-        .stderr_has("a.dot:10:5");
+        .stderr_has("a.dot:9:5");
 }

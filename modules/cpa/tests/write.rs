@@ -139,6 +139,16 @@ fn ports_that_are_bundles_of_one_channel_come_back() {
 }
 
 #[test]
+fn words_of_the_notation_can_be_names() {
+    comes_back(
+        "structure structure () { for = inports <in, tag> outports <buffersize, boxes> () \
+         R = [0..2] ||- tag = ( for[4] ) / ( in -> for.in[0], for i in R { for.boxes[i] -> \
+         for.tag[i+1] tag 2 }, for.boxes[3] -> for ) @ ( in, for ) || boxes = ( tag || for[2] ) \
+         / ( tag.for -> tag.in, for.buffersize[0] -> for.tag[1] buffersize 9 ) }",
+    );
+}
+
+#[test]
 fn channels_of_some_modules_of_a_kind_only_come_back() {
     comes_back(
         "structure s () { P = inports <a> outports <x> () \

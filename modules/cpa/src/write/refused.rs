@@ -44,16 +44,11 @@ impl Refused {
     }
 }
 
-/// Words that have a meaning before or after a name.
-const RESERVED: [&str; 5] = ["buffersize", "for", "in", "include", "tag"];
-
-/// Returns true for a name of the notation.
+/// Returns true for a name of the notation. After `include` comes a path.
 pub(super) fn is_name(text: &str) -> bool {
     let mut characters = text.chars();
-    let begins = characters
-        .next()
-        .is_some_and(|c| c.is_alphabetic() || c == '_');
-    begins && characters.all(|c| c.is_alphanumeric() || c == '_') && !RESERVED.contains(&text)
+    let begins = (characters.next()).is_some_and(|c| c.is_alphabetic() || c == '_');
+    begins && characters.all(|c| c.is_alphanumeric() || c == '_') && text != "include"
 }
 
 /// Returns true for a text that the notation can have in quotes. It has no escapes.

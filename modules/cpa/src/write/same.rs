@@ -189,13 +189,10 @@ impl Comparing<'_> {
                 .any(|(a, b)| other_end(network, port, *a) != other_end(read, other, *b));
         let bundles = network.port_bundle(port) != read.port_bundle(other);
         if differs || bundles {
-            let what = match own.len() {
-                0 | 1 => "other properties",
-                _ => "another order or other properties",
-            };
+            let kind = network.kind_name(process);
             let message = format!(
-                "the channels at the port `{}` would have {what}",
-                network.port_name(port)
+                "the channels at the port `{name}` of the kind `{kind}` would have another order \
+                 or other properties"
             );
             self.refused.report(message, span, HELP);
         }
@@ -223,7 +220,7 @@ impl Comparing<'_> {
     }
 }
 
-/// Returns process and name of the other port of a channel, and its terms.
+/// Returns process and name of the other port of a channel, and its terms without flow control.
 fn other_end(network: &Network, port: PortId, id: ChannelId) -> (ProcessId, &str, Terms) {
     let channel = &network.channels[id];
     let other = if channel.from == port {
@@ -232,5 +229,9 @@ fn other_end(network: &Network, port: PortId, id: ChannelId) -> (ProcessId, &str
         channel.from
     };
     let other = &network.ports[other];
-    (other.process, network.name(other.name), network.terms(id))
+    let terms = Terms {
+        flow: None,
+        ..network.terms(id)
+    };
+    (other.process, network.name(other.name), terms)
 }
