@@ -32,6 +32,12 @@ pub(super) fn compare(network: &Network, read: &Network, refused: &mut Refused) 
         comparing.refused.report(message, Span::NONE, HELP);
     }
     comparing.boxes();
+    if network.glue != read.glue {
+        comparing.differ("glue functions", Span::NONE);
+    }
+    if network.environment != read.environment {
+        comparing.differ("environment variables", Span::NONE);
+    }
 }
 
 /// Compares the names of the processes. Returns false if they differ.

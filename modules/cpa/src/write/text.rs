@@ -77,6 +77,7 @@ pub(super) fn text(network: &Network, tree: &Tree, links: &[Links], containers: 
     }
     out += containers;
     out += &functions(network);
+    out += &glue(network);
     out
 }
 
@@ -175,6 +176,30 @@ fn functions(network: &Network) -> String {
         true => out,
         false => format!("functionmapping {{\n{out}}}\n"),
     }
+}
+
+/// Returns the glue functions and environment variables of a network.
+fn glue(network: &Network) -> String {
+    let mut out = String::new();
+    for glue in &network.glue {
+        let (stage, header, function) = (glue.stage.name(), &glue.header, &glue.function);
+        out.push_str("gluemapping {\n");
+        if let Some((variable, value)) = &glue.condition {
+            let _ = writeln!(out, "genvcondition = {{ \"{variable}\", \"{value}\" }}");
+        }
+        let _ = writeln!(out, "{stage} = {{ \"{header}\", \"{function}\" }}\n}}");
+    }
+    if !out.is_empty() {
+        out = format!("glue {{\n{out}}}\n");
+    }
+    if !network.environment.is_empty() {
+        out.push_str("genv {\n");
+        for (name, value) in &network.environment {
+            let _ = writeln!(out, "{name} = \"{value}\"");
+        }
+        out.push_str("}\n");
+    }
+    out
 }
 
 struct Writing<'a> {
