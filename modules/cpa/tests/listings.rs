@@ -75,8 +75,8 @@ fn channels(network: &Verified) -> Vec<String> {
 fn hello() {
     let network = listing("hello.cpa", &[]);
     assert_eq!(kinds(&network), [("HelloWorld".to_owned(), 10)]);
-    let names = network.processes.values().map(|p| network.name(p.name));
-    assert_eq!(names.last(), Some("HW.HelloWorld10"));
+    let mut names = network.processes.values().map(|p| network.name(p.name));
+    assert_eq!(names.next_back(), Some("HW.HelloWorld10"));
     assert_eq!(listing("hello.cpa", &[("numHello", 4)]).processes.len(), 4);
 }
 

@@ -44,7 +44,45 @@ fn shown(kind: &RuleKind) -> String {
         RuleKind::Memory(there, bytes) => format!("memory {}={bytes}", places(there)),
         RuleKind::Move(what, Price::Mem) => format!("move {}=mem", terms(what)),
         RuleKind::Move(what, Price::Traffic(price)) => format!("move {}={price}", terms(what)),
+        RuleKind::Permute(what, Order::Known(order)) => {
+            format!("permute {}={order:?}", terms(what))
+        }
+        RuleKind::Permute(what, Order::File(path, _)) => format!("permute {}={path}", terms(what)),
+        RuleKind::Container(container) => {
+            let item = |item: &Item| match &item.count {
+                Some(Count::Any) => format!("{}[*]", path(&item.prefix, &item.name)),
+                Some(Count::Some) => format!("{}[+]", path(&item.prefix, &item.name)),
+                Some(Count::Expr(n)) => format!("{}[{}]", path(&item.prefix, &item.name), n.text),
+                None => path(&item.prefix, &item.name),
+            };
+            let items: Vec<String> = container.items.iter().map(item).collect();
+            let most = container.most.as_ref();
+            let most = most.map_or(String::new(), |most| format!("/{}", most.text));
+            format!(
+                "container {}={}{most}",
+                container.name.text,
+                items.join(",")
+            )
+        }
+        RuleKind::Boxes(boxes) => {
+            let one = |own: &BoxesDecl| {
+                let count = own.count.as_ref();
+                let count = count.map_or(String::new(), |count| format!("*{}", count.text));
+                let range = own.range.as_ref();
+                let range = range.map_or(String::new(), |(name, first, last)| {
+                    format!(" for {} in {first}..{last}", name.text)
+                });
+                format!("{}{count}{range}", path(&own.prefix, &own.name))
+            };
+            let all: Vec<String> = boxes.iter().map(one).collect();
+            format!("boxes {}", all.join(","))
+        }
     }
+}
+
+fn path(prefix: &[Name], name: &Name) -> String {
+    let all = prefix.iter().chain([name]);
+    all.map(|name| &*name.text).collect::<Vec<_>>().join(".")
 }
 
 #[test]
@@ -71,6 +109,21 @@ fn rules_are_read_as_they_are_meant() {
         ("memory", "node*=2G", "memory host:node*=2147483648"),
         ("move", "kind:t, b = 2.5", "move kind:t,b=2.5"),
         ("move", "*= mem ", "move *=mem"),
+        ("permute", "kind:w=random:6", "permute kind:w=Random(6)"),
+        ("permute", "w* = stride: 3", "permute w*=Stride(3)"),
+        ("permute", "w=a:b.txt", "permute w=a:b.txt"),
+        (
+            "container",
+            "n = a[1], m.b [ 2*i ] , c[*],d[+], e / 10",
+            "container n=a[1],m.b[2*i],c[*],d[+],e/10",
+        ),
+        ("container", "\"a b\"=\"c d\"[1]", "container a b=c d[1]"),
+        (
+            "boxes",
+            "first, node * 6, m:n, for i in 1..8 { l.m:n*2 }",
+            "boxes first,node*6,m.n,l.m.n*2 for i in 1..8",
+        ),
+        ("boxes", "for, for*2", "boxes for,for*2"),
     ] {
         assert_eq!(shown(&read(word, text).unwrap()), means, "{word} {text}");
     }
@@ -102,6 +155,15 @@ fn syntax_errors_are_reported_at_their_position() {
         ("move", "a=-1", "-1"),
         ("move", "a=memo", "memo"),
         ("memory", "a=99999999T", "99999999T"),
+        ("permute", "a=", ""),
+        ("permute", "a=random:x", "random:x"),
+        ("container", "a", ""),
+        ("container", "a=b[", ""),
+        ("container", "a=b[1", ""),
+        ("container", "a=b[1]]", "]"),
+        ("boxes", "a*", ""),
+        ("boxes", "for i of 1..2 { a }", "1"),
+        ("boxes", "for i in 1..2 { a", ""),
     ] {
         let wrong = read(word, text).unwrap_err();
         assert_eq!(wrong.code, codes::BAD_RULE);
