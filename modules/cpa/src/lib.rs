@@ -25,13 +25,13 @@ mod syntax;
 mod write;
 
 pub use format::format;
-pub use write::write;
 
 use architecture::Architecture;
 use graphmap_kpn::codes::ISOLATED_PROCESS;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::level::{Level, LevelDecl};
+use graphmap_kpn::network::Verified;
 use graphmap_kpn::sizes::Given;
 use graphmap_kpn::source::{Source, SourceMap, Span};
 use std::sync::Arc;
@@ -111,4 +111,19 @@ pub fn read(
     });
     declared.sources = sources.clone();
     Ok((declared, diagnostics))
+}
+
+/// Returns a network in the notation of (CM)2PI. Reading it gives the same network.
+///
+/// The names of modules, the positions, and the order of the channels at different ports are not
+/// kept. The names of modules follow from their kinds.
+///
+/// # Errors
+/// Returns an error for each construct of the network that the notation does not have.
+pub fn write(network: &Verified) -> Result<String, Diagnostics> {
+    write::write(network, &|source, sources| {
+        let mut none = |_: &str, _, _: &mut SourceMap| Ok(None);
+        let (declared, _) = read(source, &Given::default(), &mut none, sources)?;
+        Ok(declared)
+    })
 }

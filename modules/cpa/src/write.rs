@@ -13,25 +13,26 @@ mod same;
 mod text;
 mod tree;
 
-use crate::format;
-use crate::read;
+use crate::format::format;
+use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::pipeline::check;
-use graphmap_kpn::sizes::Given;
-use graphmap_kpn::source::{SourceMap, Span};
+use graphmap_kpn::source::{Source, SourceMap, Span};
 use links::Detail;
 use refused::Refused;
+use std::sync::Arc;
 use tree::Tree;
 
-/// Returns a network in the notation of (CM)2PI. Reading it gives the same network.
-///
-/// The names of modules, the positions, and the order of the channels at different ports are not
-/// kept. The names of modules follow from their kinds.
+/// Reads a text without included files.
+pub(crate) type Read<'a> =
+    &'a dyn Fn(&Arc<Source>, &mut SourceMap) -> Result<Declared, Diagnostics>;
+
+/// Returns a network in the notation. `read` reads it again.
 ///
 /// # Errors
 /// Returns an error for each construct of the network that the notation does not have.
-pub fn write(network: &Verified) -> Result<String, Diagnostics> {
+pub(crate) fn write(network: &Verified, read: Read<'_>) -> Result<String, Diagnostics> {
     let mut refused = Refused::default();
     constructs::check(network, &mut refused);
     let tree = Tree::of(network, &mut refused);
@@ -43,7 +44,7 @@ pub fn write(network: &Verified) -> Result<String, Diagnostics> {
         let links = links::links(network, &tree, detail, &mut refused);
         if refused.is_empty() {
             let text = text::text(network, &tree, &links, &containers);
-            if let Some(text) = read_again(&text, network, &mut refused) {
+            if let Some(text) = read_again(&text, network, read, &mut refused) {
                 return Ok(text);
             }
         }
@@ -54,7 +55,12 @@ pub fn write(network: &Verified) -> Result<String, Diagnostics> {
 }
 
 /// Returns a text in its canonical layout, if it gives the network. Reports the differences.
-fn read_again(text: &str, network: &Verified, refused: &mut Refused) -> Option<String> {
+fn read_again(
+    text: &str,
+    network: &Verified,
+    read: Read<'_>,
+    refused: &mut Refused,
+) -> Option<String> {
     let mut sources = SourceMap::new();
     let source = sources.add("network.cpa", text.to_owned());
     let read = match source {
@@ -63,9 +69,8 @@ fn read_again(text: &str, network: &Verified, refused: &mut Refused) -> Option<S
             return None;
         }
         Ok(source) => {
-            let mut include = |_: &str, _, _: &mut SourceMap| Ok(None);
-            let declared = read(&source, &Given::default(), &mut include, &mut sources);
-            let read = declared.and_then(|(declared, _)| check(declared, &mut Vec::new()));
+            let declared = read(&source, &mut sources);
+            let read = declared.and_then(|declared| check(declared, &mut Vec::new()));
             read.and_then(|(read, _)| Ok((read, format(&source)?)))
         }
     };
