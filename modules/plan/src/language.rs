@@ -522,14 +522,16 @@ impl<'a> Reader<'a> {
             return self.boxes_of_one();
         }
         let variable = self.word()?;
+        let start = self.at;
         if self.word()?.text != "in" {
+            self.at = start;
             return Err(self.error_here("expected `in`"));
         }
-        let first = self.literal("..")?;
+        let first = self.literal(&["..", "{"])?;
         if !(self.sign('.') && self.sign('.')) {
             return Err(self.error_here("expected `..`"));
         }
-        let last = self.literal("{")?;
+        let last = self.literal(&["{"])?;
         if !self.sign('{') {
             return Err(self.error_here("expected `{`"));
         }
@@ -612,8 +614,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an expression without names, and returns its value.
-    fn literal(&mut self, end: &str) -> Result<i64, BoxedDiagnostic> {
-        let expr = self.expression(&[end])?;
+    fn literal(&mut self, ends: &[&str]) -> Result<i64, BoxedDiagnostic> {
+        let expr = self.expression(ends)?;
         let sizes = graphmap_kpn::sizes::Sizes::default();
         let value = sizes.evaluate(0, &expr.text, expr.place, &[])?;
         Ok(value.expect("a graph without sizes has no wrong definitions"))
