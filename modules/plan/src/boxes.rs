@@ -15,8 +15,8 @@ use graphmap_partition::Constraint;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Returns the boxes of a request: those of its rules, or otherwise those of the network. Empty if
-/// there are none. Reports errors.
+/// Returns the boxes of the rules, or otherwise of the network. Empty if there are none. Reports
+/// errors.
 pub(crate) fn of(network: &Verified, rules: &[Rule], found: &mut Diagnostics) -> Vec<Boxes> {
     let is_boxes = |rule: &Rule| matches!(rule.kind, RuleKind::Boxes(_));
     match rules.iter().any(is_boxes) {
@@ -49,8 +49,8 @@ fn of_rules(rules: &[Rule], found: &mut Diagnostics) -> Vec<Boxes> {
     containers::evaluate(&all, &declared, &values, found)
 }
 
-/// Returns the number of OS processes of boxes, or `None` if there are none. The boxes are those of
-/// the rules, or otherwise those of the network. Boxes with errors do not count.
+/// Returns the number of OS processes of boxes, or `None` if there are none. The boxes are from
+/// the rules, or otherwise from the network. Boxes with errors do not count.
 pub fn os_processes(network: &Verified, rules: &[Rule]) -> Option<u32> {
     let boxes = of(network, rules, &mut Diagnostics::new());
     let count = boxes.iter().map(|boxes| boxes.count).sum();
