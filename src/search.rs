@@ -26,17 +26,21 @@ pub(crate) fn find<'f>(
     file: &str,
     folders: impl Iterator<Item = &'f Path>,
 ) -> Result<PathBuf, Box<Diagnostic>> {
-    let paths: Vec<PathBuf> = folders.map(|folder| folder.join(file)).collect();
-    if let Some(found) = paths.iter().find(|path| path.exists()) {
-        return Ok(found.clone());
+    let folders: Vec<&Path> = folders.collect();
+    let mut paths = folders.iter().map(|folder| folder.join(file));
+    if let Some(found) = paths.find(|path| path.exists()) {
+        return Ok(found);
     }
-    let first = paths.first().map_or(Path::new(file), PathBuf::as_path);
+    let first = folders.first().copied().unwrap_or(Path::new("")).join(file);
     let message = format!("the included file `{}` does not exist", first.display());
     let mut error = Diagnostic::error(NOT_INCLUDED, message);
-    let others = paths.iter().skip(1);
-    let others: Vec<String> = others.map(|path| format!("`{}`", path.display())).collect();
+    let name = |folder: &&Path| match folder.as_os_str().is_empty() {
+        true => "`.`".to_owned(),
+        false => format!("`{}`", folder.display()),
+    };
+    let others: Vec<String> = folders.iter().skip(1).map(name).collect();
     if !others.is_empty() {
-        error = error.with_note(format!("nor does {}", others.join(", ")));
+        error = error.with_note(format!("nor in {}", others.join(", ")));
     }
     Err(Box::new(error.help("name a folder to search in: `-I DIR`")))
 }

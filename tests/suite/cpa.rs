@@ -293,7 +293,7 @@ error[G0239]: the included file `values.cpav` does not exist
 3 | include values.cpav
   |         ^^^^^^^^^^^
   |
-  = note: nor does `sub/values.cpav`
+  = note: nor in `sub`
   = help: name a folder to search in: `-I DIR`
 
 graphmap: 1 error
