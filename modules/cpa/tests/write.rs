@@ -144,7 +144,7 @@ fn words_of_the_notation_can_be_names() {
         "structure structure () { for = inports <in, tag> outports <buffersize, boxes> () \
          R = [0..2] ||- tag = ( for[4] ) / ( in -> for.in[0], for i in R { for.boxes[i] -> \
          for.tag[i+1] tag 2 }, for.boxes[3] -> for ) @ ( in, for ) || boxes = ( tag || for[2] ) \
-         / ( tag.for -> tag.in, for.buffersize[0] -> for.tag[1] buffersize 9 ) }",
+         / ( tag.for -> for.in[1], for.buffersize[0] -> tag.in buffersize 9 ) }",
     );
 }
 
