@@ -63,8 +63,8 @@ pub fn of_level(level: usize) -> Result<Option<Communicator>, Error> {
 
 /// Returns the communicator of all processes whose [full name](graphmap_executor::FullName) is
 /// `name`, or begins with `name` and a dot. For `app.farm` these are all processes in modules of
-/// kind `farm` in modules of kind `app`, if these are not in other modules. In contrast to
-/// [`of_module`], modules of the same full name share one communicator.
+/// kind `farm` directly inside outermost modules of kind `app`. In contrast to [`of_module`], these
+/// modules share one communicator.
 ///
 /// The empty name is the [world](super::world). Returns `None` if the calling process does not
 /// belong to the communicator. Ranks are in the order of the network, and equal the indices of a
