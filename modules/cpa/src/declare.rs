@@ -271,8 +271,8 @@ impl<'f> Declaring<'_, 'f> {
         joins
     }
 
-    /// Finds the ports whose channels are flow-controlled: those that are joined, over any number
-    /// of ports, to a port with several channels, but not to a channel with such a port at both
+    /// Finds the ports whose channels are flow-controlled. They are joined, over any number of
+    /// ports, to a port with several channels, but not to a channel with such a port at both
     /// ends. All channels at a port are flow-controlled or none.
     fn control(&mut self, joins: &FxHashSet<(PortKey, PortKey)>) {
         let mut others: FxHashMap<PortKey, Vec<PortKey>> = FxHashMap::default();

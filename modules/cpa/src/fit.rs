@@ -13,7 +13,7 @@ use graphmap_kpn::source::SourceMap;
 /// Largest number that is tried.
 const MOST: u32 = 1 << 28;
 
-/// Returns the values of the variables that are `*` or `+`, except those that `given` replaces.
+/// Returns the values of the variables that are `*` or `+`, unless `given` replaces them.
 /// Reports an error for each variable that no box limits. Other errors are reported when the text is
 /// read with the values.
 pub(crate) fn fit<'f>(

@@ -123,8 +123,8 @@ pub(crate) fn flatten<'f>(
     flats
 }
 
-/// Returns the numbers of the compositions, inner ones first. Reports those that contain themselves
-/// and leaves them out.
+/// Returns the numbers of the compositions, inner ones first. Reports compositions that contain
+/// themselves, and leaves them out.
 pub(crate) fn order(architecture: &Architecture<'_>, diagnostics: &mut Diagnostics) -> Vec<usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {

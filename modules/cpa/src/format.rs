@@ -121,7 +121,7 @@ impl Layout<'_, '_> {
         }
     }
 
-    /// Returns true for a brace around declarations: not that of a loop or of two texts.
+    /// Returns true for a brace around declarations, and false for one of a loop or of two texts.
     fn is_block(&self, index: usize) -> bool {
         let before = |by: usize| index.checked_sub(by).map(|at| self.tokens[at]);
         let is_pair = before(1).is_some_and(|token| token.is("="));

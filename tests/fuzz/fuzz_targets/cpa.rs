@@ -13,11 +13,16 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let mut sources = SourceMap::new();
     let source = sources.add("x.cpa", text).expect("less than 4 GiB");
     if let Ok(once) = format(&source) {
-        let source = sources.add("y.cpa", once.as_str()).expect("less than 4 GiB");
+        let source = sources
+            .add("y.cpa", once.as_str())
+            .expect("less than 4 GiB");
         assert_eq!(format(&source).expect("the same tokens"), once);
     }
     // Numbers of more than two digits, and powers, are networks that take too long.
-    let is_large = |text: &str| text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 2);
+    let is_large = |text: &str| {
+        text.split(|c: char| !c.is_ascii_digit())
+            .any(|digits| digits.len() > 2)
+    };
     if is_large(text) || text.contains('^') {
         return;
     }

@@ -150,7 +150,7 @@ impl Tree {
         parts
     }
 
-    /// Sorts the compositions. Reports those that contain themselves.
+    /// Sorts the compositions. Reports compositions that contain themselves.
     fn sort(
         &mut self,
         network: &Network,
