@@ -13,8 +13,8 @@ const CONDITION: &str = "genvcondition";
 /// Names of the function that permutes communicators.
 const PERMUTE: [&str; 2] = ["permutecommunicator", "permutecommunicators"];
 
-/// Returns the glue functions of all files. Reports unknown ones, and warns of those that graphmap
-/// does not call.
+/// Returns the glue functions of all files. Reports unknown names, and warns of functions that
+/// graphmap does not call.
 pub(crate) fn functions(files: &[File], diagnostics: &mut Diagnostics) -> Vec<GlueFunction> {
     let mut all = Vec::new();
     for mapping in files.iter().flat_map(|file| &file.glue) {

@@ -2,7 +2,7 @@
 //!
 //! A *structure* declares processes with their ports, and compositions of processes. An
 //! *initialization* gives values to its variables, *containers* say which processes an OS process
-//! may hold, and a *function mapping* names the function of each process. The notation is that of
+//! may hold, and a *function mapping* names the function of each process. Source of the notation:
 //! R. K. S. Chung, "(CM)2PI: Compose-Map-Configure MPI", MSc thesis, University of British
 //! Columbia, 2014, appendix A.
 //!

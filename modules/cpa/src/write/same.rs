@@ -1,4 +1,4 @@
-//! Compares the network that a text gives with the one that it was written for.
+//! Compares the network of a text with the network that was written.
 
 use super::refused::Refused;
 use graphmap_kpn::containers::{Boxes, Limit};
