@@ -229,8 +229,8 @@ struct Side {
 }
 
 impl Row {
-    /// Returns the differences of the numbers at both ends to those of the next link, if a loop can
-    /// have both.
+    /// Returns the steps from the numbers at both ends to the numbers of the next link, if a loop
+    /// can have both.
     fn steps(&self, next: &Row) -> Option<[i64; 2]> {
         let is_alike = self.from.port == next.from.port
             && self.to.port == next.to.port
