@@ -205,7 +205,7 @@ fn boxes_are_checked() {
     let count = test.args("partition farm.dot --mapping m.json --rules b.rules");
     count
         .run()
-        .status(1)
+        .status(4)
         .stderr_has("error[G0466]: the mapping has 2 OS processes, but the boxes are 3\n");
     // A compared mapping need not spread the kinds evenly, as the search does.
     let count = count.file(

@@ -16,7 +16,10 @@ fn model(json: &str) -> Value {
     let map = all.as_object_mut().unwrap();
     let modules = map.remove("modules").unwrap();
     map.remove("sources");
-    map.remove("boxes");
+    // DOT does not have these.
+    for absent in ["boxes", "environment", "glue"] {
+        map.remove(absent);
+    }
     for list in map.values_mut().filter_map(Value::as_array_mut) {
         for one in list {
             one.as_object_mut().unwrap().remove("span");

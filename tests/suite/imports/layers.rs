@@ -313,6 +313,14 @@ const CPA: &[&str] = &[
     "fit",
     "declare",
     "glue",
+    "write::refused",
+    "write::constructs",
+    "write::tree",
+    "write::links",
+    "write::boxes",
+    "write::text",
+    "write::same",
+    "write",
     "lib",
 ];
 
