@@ -60,7 +60,8 @@ fn built_in_families_can_be_read() {
             Unsupported::Initial,
             Unsupported::Flow,
             Unsupported::Loop,
-            Unsupported::I128
+            Unsupported::I128,
+            Unsupported::Glue
         ]
     );
     let ranks = families.iter().map(|family| family.first_rank);
