@@ -8,6 +8,7 @@ mod testing;
 use built_in::BUILT_IN;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::glue::{GlueFunction, Stage};
 use graphmap_kpn::infer::infer;
 use graphmap_kpn::network::{Network, Verified};
 use graphmap_kpn::verify::verify;
@@ -204,7 +205,15 @@ fn the_book_lists_all_fields_of_the_model() {
             graph.arguments(&cell, "text: String", &format!("'{cell}'"));
         }
     }
-    let network = with_attributes(graph.network().into_network());
+    let mut network = graph.network().into_network();
+    let glue = |stage: Stage| GlueFunction {
+        stage,
+        function: stage.name().to_owned(),
+        header: String::new(),
+        condition: Some(("NAME".to_owned(), "value".to_owned())),
+    };
+    network.glue = Stage::ALL.map(glue).to_vec();
+    let network = with_attributes(network);
     let model = Model::new(&network, Structure::of(&network), &mut notes).unwrap();
     let mut fields = std::collections::BTreeSet::new();
     paths(&serde_json::to_value(&model).unwrap(), "", &mut fields);
