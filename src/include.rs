@@ -26,8 +26,8 @@ pub(crate) struct Text<'a> {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Reads a graph and the graphs that it includes, for a picture if `picture` is true. Returns it with
-/// all warnings. Its sources are all texts that were read.
+/// Reads a graph and the graphs that it includes, for a picture if `picture` is true. Returns it
+/// with all warnings. Its sources are all texts that were read.
 ///
 /// # Errors
 /// Returns all errors in the texts.

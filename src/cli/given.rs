@@ -98,7 +98,8 @@ impl Session<'_> {
     ///
     /// # Errors
     /// As for [`Session::mapping_file`]. Reports an error and returns [`Exit::Usage`] if the
-    /// numbers of OS processes are not equal, or if only some OS processes of a mapping have a host.
+    /// numbers of OS processes are not equal, or if only some OS processes of a mapping have a
+    /// host.
     pub(crate) fn given(
         &mut self,
         args: &MappingArgs,

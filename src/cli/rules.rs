@@ -49,8 +49,8 @@ pub(crate) struct RuleArgs {
     /// container may contain others
     #[arg(long, value_name = "NAME=ITEMS")]
     container: Vec<String>,
-    /// OS processes, each with the limits of a container: `first, node*6`, `for i in 1..8 { node }`.
-    /// They set the number of OS processes
+    /// OS processes, each with the limits of a container: `first, node*6`, or
+    /// `for i in 1..8 { node }`. They set the number of OS processes
     #[arg(long, value_name = "BOXES")]
     boxes: Vec<String>,
     /// File with a rule on each line. A rule is one of these options without `--`: `pin worker* =

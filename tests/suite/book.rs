@@ -1,8 +1,8 @@
 //! The examples of the book and of the README: each graph is checked, and each link has a target.
 //!
-//! A block tagged `dot` or `cpa` passes `graphmap check` without an error or a warning. A block tagged
-//! `dot,fails` does not. A block tagged `dot,includes` includes the graph of the last block before it
-//! that has another tag. `errors.rs` tests the error index.
+//! A block tagged `dot` or `cpa` passes `graphmap check` without an error or a warning. A block
+//! tagged `dot,fails` does not. A block tagged `dot,includes` includes the graph of the last block
+//! before it that has another tag. `errors.rs` tests the error index.
 
 use crate::common::Test;
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
 //! The examples of the thesis on (CM)2PI in one program: hello, the prime sieve, and the farms A, B
-//! and C. The program runs in threads, in OS processes that share memory, and over MPI on two hosts.
+//! and C. The program runs in threads, in OS processes that share memory, and over MPI on two
+//! hosts.
 
 use crate::common::hosts::{built_for, is_there, on_first, prepare, said};
 use graphmap_testing::{Hosts, Need, build_cheaply};

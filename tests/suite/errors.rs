@@ -1,8 +1,8 @@
 //! The error index: every code has a page, every page has a code, and every example has the stated
 //! result.
 //!
-//! A block of a page tagged `dot,fails`, `json,fails` or `cpa,fails` must cause the page's code, and
-//! no other. A block tagged `dot`, `json` or `cpa` must pass without it.
+//! A block of a page tagged `dot,fails`, `json,fails` or `cpa,fails` must cause the page's code,
+//! and no other. A block tagged `dot`, `json` or `cpa` must pass without it.
 //!
 //! A block tagged `console` is run line by line. `$ ` begins a command. After a command with an
 //! exit code other than 0, `# ends with N` states the code. Commands other than `graphmap` are run

@@ -4,8 +4,8 @@
 //! of OS process 1, and so on. The rank of FG-MPI and the rank of the network are equal only if the
 //! OS processes contain the processes in rank order. This does not hold for the strategy `stack` if
 //! a host occurs again later, so the C file contains both ranks. FG-MPI calls a function
-//! (`FG_MapPtr_t`) to look up the function of each rank. Its table has nested loops of ranks, so the
-//! repeated modules of a network take one line for each kind in them.
+//! (`FG_MapPtr_t`) to look up the function of each rank. Its table has nested loops of ranks, so
+//! the repeated modules of a network take one line for each kind in them.
 //!
 //! FG-MPI passes the arguments of the program to all its ranks, and a rank cannot ask for its
 //! number before it calls `MPI_Init`. Therefore each list of arguments in the network has a

@@ -14,8 +14,8 @@ use graphmap_kpn::source::SourceMap;
 const MOST: u32 = 1 << 28;
 
 /// Returns the values of the variables that are `*` or `+`, unless `given` replaces them.
-/// Reports an error for each variable that no box limits. Other errors are reported when the text is
-/// read with the values.
+/// Reports an error for each variable that no box limits. Other errors are reported when the text
+/// is read with the values.
 pub(crate) fn fit<'f>(
     files: &'f [File],
     sources: &SourceMap,

@@ -7,9 +7,9 @@
 //! Columbia, 2014, appendix A.
 //!
 //! [`read`] parses a file and the files that it includes (`parser`), computes the values of the
-//! variables (`architecture`, `fit`), finds the channels between the ports of processes (`flatten`),
-//! and declares modules, processes and channels (`declare`) and boxes (`placement`). [`format()`] lays
-//! a text out, and [`write()`] writes a network.
+//! variables (`architecture`, `fit`), finds the channels between the ports of processes
+//! (`flatten`), and declares modules, processes and channels (`declare`) and boxes (`placement`).
+//! [`format()`] lays a text out, and [`write()`] writes a network.
 
 mod architecture;
 pub mod codes;

@@ -29,9 +29,9 @@ use std::fmt::Write;
 /// the name contains a comma or white space.
 ///
 /// A name or the value of an attribute that contains a zero byte, and an empty name of a port, a
-/// kind or a type, cannot be expressed. Names of modules get the prefix `cluster_`, because clusters
-/// of Graphviz need it. In contrast, `graphmap --emit` to a path that ends in `.json` writes every
-/// name.
+/// kind or a type, cannot be expressed. Names of modules get the prefix `cluster_`, because
+/// clusters of Graphviz need it. In contrast, `graphmap --emit` to a path that ends in `.json`
+/// writes every name.
 #[must_use]
 pub fn to_dot(network: &Verified) -> String {
     let mut printer = Printer::new(network);

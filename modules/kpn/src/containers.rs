@@ -1,8 +1,9 @@
 //! Containers: the processes that OS processes may hold.
 //!
 //! A *container* lists kinds with numbers, and other containers. *Boxes* are OS processes, each
-//! with the limits of a container. Both are those of R. K. S. Chung, "(CM)2PI: Compose-Map-Configure
-//! MPI", MSc thesis, University of British Columbia, 2014, sections 3.1.1.3 and 4.1.
+//! with the limits of a container. Both are those of R. K. S. Chung, "(CM)2PI:
+//! Compose-Map-Configure MPI", MSc thesis, University of British Columbia, 2014, sections 3.1.1.3
+//! and 4.1.
 
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics};

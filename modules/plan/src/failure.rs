@@ -181,8 +181,8 @@ impl Reporter<'_> {
     }
 
     /// Returns the error that the mapping of a mapper breaks rules, with the positions of the
-    /// rules. `name` is the name of the mapper. If `is_given`, the mapping was known before, and has
-    /// this name.
+    /// rules. `name` is the name of the mapper. If `is_given`, the mapping was known before, and
+    /// has this name.
     pub(crate) fn broken(&self, name: &str, is_given: bool, parts: &[Part]) -> Diagnostic {
         let rules = match parts.len() {
             1 => "a rule".to_owned(),

@@ -399,8 +399,8 @@ pub fn plan(
     permuted(&numbers, &rules, request, &boxes, Some(&proposed), found)
 }
 
-/// Returns the error of a rule that holds for the usual hosts, but not for the hosts that a mapper with
-/// this name chose. Returns `None` for a warning.
+/// Returns the error of a rule that holds for the usual hosts, but not for the hosts that a mapper
+/// with this name chose. Returns `None` for a warning.
 fn on_chosen_hosts(mut error: Diagnostic, name: &str) -> Option<Diagnostic> {
     if error.severity != Severity::Error {
         return None;

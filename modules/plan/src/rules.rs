@@ -117,7 +117,8 @@ impl<'a> Rules<'a> {
         rules
     }
 
-    /// Adds the limits of boxes. If `even`, also adds that each class of processes is spread evenly.
+    /// Adds the limits of boxes. If `even`, also adds that each class of processes is spread
+    /// evenly.
     fn of_boxes(&mut self, boxes: &[Boxes], even: bool, found: &mut Diagnostics) {
         let (network, placement) = (self.numbers.network, &self.numbers.placement);
         let packing = boxes::pack(network, placement, boxes, found);

@@ -1,6 +1,6 @@
 //! Checks that any text, as the notation of (CM)2PI, gives either a network, or errors with valid
-//! positions, and that formatted text does not change when it is formatted again. The first included
-//! file is the text itself.
+//! positions, and that formatted text does not change when it is formatted again. The first
+//! included file is the text itself.
 #![no_main]
 
 use graphmap_cpa::{format, read};

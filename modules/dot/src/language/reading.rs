@@ -207,8 +207,8 @@ impl<'a> Reading<'a> {
         self.number_or(attribute, &read, &read)
     }
 
-    /// Parses the value of an attribute like [`number`](Self::number). `computed` parses the text in
-    /// which expressions are replaced.
+    /// Parses the value of an attribute like [`number`](Self::number). `computed` parses the text
+    /// in which expressions are replaced.
     pub(super) fn number_or<T>(
         &mut self,
         attribute: &Attribute,

@@ -182,8 +182,8 @@ fn unjoined(ports: &Ports<'_>, port: &ModulePortDecl, side: &str) -> Diagnostic 
 const COMPARED: usize = 10_000;
 
 /// Returns the diagnostic. Adds how instances of an included graph are joined, if another node has
-/// the name of an instance, such as `S1` or `S[1]`. `node` is the name of the node that includes the
-/// graph, as written.
+/// the name of an instance, such as `S1` or `S[1]`. `node` is the name of the node that includes
+/// the graph, as written.
 fn repeated(declared: &Declared, module: &ModuleDecl, node: &str, error: Diagnostic) -> Diagnostic {
     let base = node.trim_matches('"');
     let is_instance = |name: &str| {

@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Sets the arguments of processes and the parameters of kinds. `process_of` has the process of
 /// each node. Reports nodes of one process with different arguments, and processes of one kind with
-/// different parameters, once for each kind. Then replaces the given values, first of kinds, then of
-/// single processes.
+/// different parameters, once for each kind. Then replaces the given values, first of kinds, then
+/// of single processes.
 pub(super) fn arguments(
     network: &mut Network,
     all: Vec<ArgumentsDecl>,
