@@ -40,7 +40,7 @@ struct Leaf {
 }
 
 /// A port of a process: number of the process, true for an output, and number of the port.
-type PortKey = (usize, bool, u16);
+type PortKey = (usize, bool, u32);
 
 struct Declaring<'a, 'f> {
     architecture: &'a Architecture<'f>,
@@ -246,7 +246,7 @@ impl<'f> Declaring<'_, 'f> {
     fn place(&self, (process, is_output, port): PortKey, instance: u64) -> usize {
         let [inputs, outputs] = &self.ports[process];
         let before = if is_output { inputs.len() } else { 0 };
-        instance as usize * (inputs.len() + outputs.len()) + before + usize::from(port)
+        instance as usize * (inputs.len() + outputs.len()) + before + port as usize
     }
 
     /// Finds the ports with channels, and those with several channels. Returns the pairs of ports
@@ -365,7 +365,7 @@ impl<'f> Declaring<'_, 'f> {
             let node = first_node + end.leaf;
             let process = this.leaves[node as usize].process;
             let key = (process, is_output, end.port);
-            let port = this.ports[process][usize::from(is_output)][usize::from(end.port)];
+            let port = this.ports[process][usize::from(is_output)][end.port as usize];
             let node = Some(NodeId::from_index(node as usize));
             (EndDecl { node, port }, this.shared.contains(&key), key)
         };
@@ -411,7 +411,7 @@ impl<'f> Declaring<'_, 'f> {
             let span = self.out.nodes[NodeId::from_index(index)].span;
             for is_output in [false, true] {
                 for port in 0..self.ports[process][usize::from(is_output)].len() {
-                    let key = (process, is_output, port as u16);
+                    let key = (process, is_output, port as u32);
                     let first = self.out.pairs.len() as u32;
                     for instance in 0..instances {
                         if !self.joined[base as usize + self.place(key, instance)] {

@@ -62,7 +62,7 @@ pub(crate) struct End {
     /// Number of the instance in one instance of the composition, from 0.
     pub(crate) index: u32,
     /// Number among the input ports or the output ports of the process.
-    pub(crate) port: u16,
+    pub(crate) port: u32,
     /// True if several channels are at the port, for some values of the variables.
     pub(crate) is_shared: bool,
 }
@@ -195,7 +195,7 @@ struct Side<'f> {
 #[derive(Clone, Copy)]
 enum Target<'f> {
     /// Index of the part, and number of the port.
-    Process(usize, u16),
+    Process(usize, u32),
     /// Index of the part, number of the composition, and intermediate port.
     Inner(usize, usize, &'f str),
     /// Intermediate port of the composition that has the link.
@@ -449,7 +449,7 @@ impl<'f> Flattening<'_, 'f> {
                     &declared.inputs
                 };
                 let port = ports.iter().position(|name| name.text == port)?;
-                Some(Target::Process(index, port as u16))
+                Some(Target::Process(index, port as u32))
             }
             PartId::Composition(inner) => {
                 let exposed = self.exposed(inner, port)?;

@@ -200,3 +200,44 @@ fn a_structure_grows_with_its_boxes() {
         none
     );
 }
+
+#[test]
+fn large_numbers_end() {
+    let text = |boxes: &str| {
+        format!(
+            "structure s () {{ P = inports <> outports <> () || C = ( P ) }}
+            initialize s {{ }}
+            containers {{
+                R = [1..9000000000000000000]
+                containerspec none = < >
+                containerspec one = < P[*] >
+                boxes ( one || {boxes} )
+            }}"
+        )
+    };
+    for boxes in [
+        "for i in R { none[0] }",
+        "for i in R { none }",
+        "one[9000000]",
+    ] {
+        let errors = checked(&text(boxes), &[], &HashMap::new()).unwrap_err();
+        assert_eq!(
+            errors,
+            ["G0464 the boxes are more than 1048576 OS processes"],
+            "{boxes}"
+        );
+    }
+    // A process with more ports than 16 bits can number.
+    let ports: Vec<String> = (0..70_000).map(|i| format!("p{i}")).collect();
+    let text = format!(
+        "structure s () {{
+            A = inports <> outports <{}> ()
+            B = inports <in> outports <> ()
+            || C = ( A || B ) / ( A.p69999 -> B.in )
+        }}
+        initialize s {{ }}",
+        ports.join(", ")
+    );
+    let network = checked(&text, &[], &HashMap::new()).unwrap().0;
+    assert_eq!(channels(&network), ["C.A.p69999 -> C.B.in"]);
+}

@@ -205,7 +205,8 @@ impl<'a> Evaluation<'a> {
             Some(count) => self.number(count, bound)?,
             None => 1,
         };
-        self.os_processes = self.os_processes.saturating_add(count as usize);
+        // Boxes of no OS process count too, because a loop may have many.
+        self.os_processes = self.os_processes.saturating_add(count.max(1) as usize);
         if self.os_processes > MOST {
             let message = format!("the boxes are more than {MOST} OS processes");
             return Err(Box::new(error(message).at(name.span, "")));
