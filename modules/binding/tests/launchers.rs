@@ -18,18 +18,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Prints the rank, the host, `GRAPHMAP_PROCESSES`, the allowed cores and the arguments. It sleeps
-/// because MPICH's `mpiexec` forwards the end of stdin, and dies of SIGPIPE if all ranks have
-/// ended.
+/// Prints the rank, the host, `GRAPHMAP_PROCESSES`, the allowed cores and the arguments.
 const SHOW: &str = "#!/bin/sh\n\
     rank=${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-$PMI_RANK}}\n\
     cores=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)\n\
     args=; for arg; do args=\"$args<$arg>\"; done\n\
-    echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $args ${GRAPHMAP_START-}\"\n\
-    sleep 0.3\n";
+    echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $args ${GRAPHMAP_START-}\"\n";
 
 /// Folder with the programs of a test.
 struct Sandbox {
@@ -118,7 +115,12 @@ impl Sandbox {
         ] {
             command.env(name, "1");
         }
-        let output = command.output().expect("sh runs");
+        // MPICH's launcher forwards the end of stdin, and dies of SIGPIPE if the ranks have ended.
+        command.stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("sh runs");
+        let _stdin = child.stdin.take();
+        let output = child.wait_with_output().expect("the output is read");
         let mut lines: Vec<String> = String::from_utf8_lossy(&output.stdout)
             .lines()
             .map(|l| l.trim().to_string())
@@ -168,7 +170,7 @@ impl Sandbox {
             this_host()
         );
         assert!(said.contains(&expected), "{said}");
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{}: {said}", output.status);
         launch.os_processes[1].cores.clear();
         launch.program = "./nowhere".into();
         let (_, output) = self.run(&launch, launcher, mpiexec, &[]);
@@ -177,7 +179,7 @@ impl Sandbox {
             said.contains(" cannot find the executable ./nowhere\n"),
             "{said}"
         );
-        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{}: {said}", output.status);
     }
 
     /// Checks the rankfile alone, which cannot set the number of processes of a rank.
@@ -506,20 +508,10 @@ fn intel_mpi(sandbox: &Sandbox, mpiexec: &str) {
     )
     .unwrap();
     let mut command = Command::new(mpiexec);
-    command.current_dir(sandbox.path()).args(options).args([
-        "-machinefile",
-        "machinefile",
-        "-n",
-        "5",
-        "./show",
-    ]);
-    let output = command.output().unwrap();
-    let mut lines: Vec<_> = std::str::from_utf8(&output.stdout)
-        .unwrap()
-        .lines()
-        .map(str::trim)
-        .collect();
-    lines.sort_unstable();
+    command
+        .args(options)
+        .args(["-machinefile", "machinefile", "-n", "5", "./show"]);
+    let (lines, output) = sandbox.output(&mut command);
     let hosts: Vec<_> = lines.iter().filter_map(|l| l.split(' ').nth(1)).collect();
     assert_eq!(hosts, ["h3", "h3", "h1", "h2", "h3"], "{output:?}");
 }
