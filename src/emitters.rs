@@ -1,6 +1,7 @@
 //! Emitters that need only the model.
 
 use crate::front_end::ends_with;
+use graphmap_dot::write::lost;
 use graphmap_exchange::{graphml, node_link};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
@@ -67,6 +68,7 @@ impl Emitter for GraphMl {
         files: &mut Files,
     ) -> Result<(), Diagnostics> {
         let text = graphml::write(mapped.network())?;
+        context.diagnostics.extend(lost(mapped.network()));
         files.generated(context.path, text);
         Ok(())
     }
@@ -130,6 +132,7 @@ impl Emitter for NodeLink {
         context: &mut EmitContext<'_>,
         files: &mut Files,
     ) -> Result<(), Diagnostics> {
+        context.diagnostics.extend(lost(mapped.network()));
         files.generated(context.path, node_link::write(mapped.network()));
         Ok(())
     }

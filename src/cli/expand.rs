@@ -69,6 +69,11 @@ pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit>
         session.report(error);
         return Err(Exit::Usage);
     }
+    if !matches!(to, To::Json | To::Cpa)
+        && let Some(warning) = graphmap_dot::write::lost(&network)
+    {
+        session.report(warning);
+    }
     let text = match to {
         To::Dot => to_dot(&network),
         To::Json => json::write(&network, None) + "\n",

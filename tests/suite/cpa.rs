@@ -161,6 +161,49 @@ fn figure_3_4_has_160_boxes() {
 }
 
 #[test]
+fn each_box_has_a_range_of_ranks() {
+    let sections = |file: &str| {
+        let args =
+            format!("emit {file} -e mpiexec=run.sh --set launcher=fgmpi --set program=./p -q");
+        let test = listings().args(&args);
+        test.run().status(0);
+        let script = test.read("run.sh");
+        let words = script.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.split_once("\"$@\" ").unwrap().1.to_owned()
+    };
+    assert_eq!(sections("prime.cpa"), "-n 8 -nfg 625 ./p");
+    let hello = "-n 2 -nfg 2 ./p : -n 6 -nfg 1 ./p";
+    assert_eq!(sections("hello.cpa"), hello);
+    let figure = "-n 79 -nfg 13 ./p : -n 80 -nfg 12 ./p : -n 1 -nfg 13 ./p";
+    assert_eq!(sections("figure-3.1.cpa"), figure);
+    let each = (1..=8).map(|i| format!("-n 1 -nfg {} ./p", 100 * i));
+    let each: Vec<String> = each.collect();
+    assert_eq!(sections("figure-4.2.cpa"), each.join(" : "));
+    // The ranks of FG-MPI are those of the network.
+    for file in ["prime.cpa", "figure-3.1.cpa"] {
+        let test = listings().args(&format!("partition {file} -o out"));
+        test.run().status(0);
+        let mapping: Value = serde_json::from_str(&test.read("out/mapping.json")).unwrap();
+        let processes = mapping["processes"].as_array().unwrap().iter();
+        let numbers: Vec<_> = processes.map(|p| p["os_process"].as_u64()).collect();
+        assert!(numbers.is_sorted(), "{file} {numbers:?}");
+    }
+}
+
+#[test]
+fn the_mapping_function_of_fg_mpi_calls_the_mapped_functions() {
+    let test = listings().args("emit prime.cpa -e fgmpi=map.c");
+    test.run().status(0).stderr_has("warning[G0449]");
+    let text = test.read("map.c");
+    for part in [
+        "#include \"primeSieve.h\"\nint generator(int argc, char **argv);",
+        "{0, 0, 1, 0, 0, 0, generator},\n    {1, 1, 1, 1, 0, 0, sieveElement},\n    {4999, 4999, 1, 0, 0, 0, lastElement},",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
 fn figure_4_2_has_a_box_for_each_round_of_a_loop() {
     let all = boxes(listings(), "figure-4.2.cpa");
     let expected = (1..=8).map(|i| of(&[("SieveElement", 100 * i)]));

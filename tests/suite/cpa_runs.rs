@@ -11,7 +11,13 @@ use std::process::{Command, Output};
 /// Functions of the processes. Workers return each job, because a job may also go directly to the
 /// sink.
 const FUNCTIONS: [(&str, &str); 7] = [
-    ("hello_world", "println!(\"hello from {}\", rt::me().name);"),
+    (
+        "hello_world",
+        "println!(\"hello from {}\", rt::me().name);
+        let all = rt::mpi::of_prefix(\"HW.HelloWorld\").unwrap().unwrap();
+        let sum = all.allreduce(rt::full_name().index, |a, b| a + b).await.unwrap();
+        println!(\"{} of {}: the sum is {sum}\", all.rank(), all.size());",
+    ),
     (
         "prime_start",
         "for number in 2.. {
@@ -27,7 +33,9 @@ const FUNCTIONS: [(&str, &str); 7] = [
     ),
     (
         "prime_end",
-        "println!(\"the last prime is {}\", p.prev.read().await.unwrap());",
+        "println!(\"the last prime is {}\", p.prev.read().await.unwrap());
+        let elements = rt::of_full_name(\"PrimeSieve.PrimeSieveChain.PrimeElement\");
+        println!(\"the last of them is {}\", elements.last().unwrap().name);",
     ),
     (
         "source",
@@ -77,13 +85,15 @@ pub fn never() { panic!(\"the condition is false\"); }
 ";
 
 /// Lines that each run prints.
-const LINES: [&str; 9] = [
+const LINES: [&str; 11] = [
     "the glue starts",
     "before the end",
     "the glue stops",
     "hello from HW.HelloWorld1",
     "hello from HW.HelloWorld10",
+    "9 of 10: the sum is 45",
     "the last prime is 179",
+    "the last of them is PrimeSieve.PrimeSieveChain.PrimeElement40",
     "FarmAppA.FarmP.Sink: 55",
     "FarmAppB.FarmP.Sink2: 55",
     "FarmAppC.FarmP2.Sink: 55",
@@ -138,6 +148,11 @@ impl Project {
             assert!(file.is_file(), "{file:?}");
             fs::write(file, text).unwrap();
         }
+        let file = project.join("Cargo.toml");
+        let manifest = fs::read_to_string(&file).unwrap();
+        let with_mpi = manifest.replace("[\"derive\"]", "[\"derive\", \"mpi\"]");
+        assert_ne!(manifest, with_mpi);
+        fs::write(file, with_mpi).unwrap();
         let file = project.join("src/glue.rs");
         assert!(file.is_file());
         fs::write(file, GLUE_FUNCTIONS).unwrap();

@@ -25,5 +25,7 @@ pub const OPEN_MPI_NAMES: Code = Code(439);
 pub const BEYOND_SLOTS: Code = Code(440);
 /// A file or command that is longer than its launcher or the system accepts.
 pub const TOO_LONG: Code = Code(441);
+/// Glue functions that FG-MPI's mapping function does not call (a warning).
+pub const GLUE_LOST: Code = Code(449);
 /// A user, port, interface or binding of a host that the file does not contain (a warning).
 pub const ACCESS_LOST: Code = Code(445);

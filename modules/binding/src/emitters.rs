@@ -26,7 +26,7 @@ enum Write {
     /// A text about the launch.
     Launch(fn(&Launch, &mut Diagnostics) -> Result<String, Diagnostics>),
     /// A text about the whole mapping.
-    Mapping(fn(&Mapped) -> String),
+    Mapping(fn(&Mapped, &mut Diagnostics) -> String),
     /// A script, with other files.
     Script,
 }
@@ -112,14 +112,14 @@ const ALL: &[Row] = &[
         about: "FG-MPI mapping function in C; for its sections, use `mpiexec` with launcher=fgmpi",
         files: &["fgmpi.c"],
         access_facts: None,
-        write: Write::Mapping(fgmpi::mapping_function),
+        write: Write::Mapping(fgmpi_c),
     },
     Row {
         name: "mapping",
         about: "mapping.json: the mapping, for graphmap and other programs",
         files: &["mapping.json"],
         access_facts: Some(&[]),
-        write: Write::Mapping(mapping_json::write),
+        write: Write::Mapping(|mapped, _| mapping_json::write(mapped)),
     },
     Row {
         name: "mpiexec",
@@ -217,7 +217,7 @@ impl Emitter for &'static Row {
                         context.diagnostics,
                     );
                 }
-                write(mapped)
+                write(mapped, context.diagnostics)
             }
             Write::Script => return script(mapped, context, files),
         };
@@ -276,10 +276,16 @@ fn script(
     }
     if launcher == Launcher::FgMpi && !context.options.contains_key(MAPPING_FUNCTION) {
         let path = context.path.with_file_name("fgmpi.c");
-        files.generated(path, fgmpi::mapping_function(mapped));
+        files.generated(path, fgmpi_c(mapped, context.diagnostics));
     }
     files.executable(context.path, made.script);
     Ok(())
+}
+
+/// Returns FG-MPI's mapping function, and warns of glue functions, which it does not call.
+fn fgmpi_c(mapped: &Mapped, out: &mut Diagnostics) -> String {
+    fgmpi::warn_of_glue(mapped.network(), out);
+    fgmpi::mapping_function(mapped)
 }
 
 /// Returns all emitters of this crate.

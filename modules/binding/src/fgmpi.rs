@@ -17,11 +17,12 @@ use crate::loops::{self, Iteration, Table};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::c_text;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::identifier::kinds_in_c;
+use graphmap_kpn::identifier::{Case, Language, identifier, kinds_in_c};
 use graphmap_kpn::mapping::Mapped;
-use graphmap_kpn::network::{Network, ProcessId};
+use graphmap_kpn::network::{Kind, Network, ProcessId};
 use graphmap_kpn::programs;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Returns the part of a launch that FG-MPI can start: a copy with only the OS processes that run
@@ -79,6 +80,8 @@ struct KindInC<'n> {
     name: &'n str,
     /// Its function.
     function: String,
+    /// The header that declares the function.
+    header: Option<&'n str>,
     /// Its program.
     program: Option<&'n str>,
     /// The distinct lists of arguments of its processes. Empty if it has no parameters.
@@ -97,7 +100,9 @@ struct Start {
 ///
 /// Each kind is a function `int KIND_process(int argc, char **argv)`, so that its name differs from
 /// functions of the C library. `KIND` is the name of the kind in wiring in C. If that is not the
-/// original name, a comment contains the latter. `graphmap_network_rank` in the file returns the
+/// original name, a comment contains the latter. If all processes of a kind have the same attribute
+/// `function`, that is the name of the function, and their attribute `header` is included.
+/// `graphmap_network_rank` in the file returns the
 /// rank in the network of a rank of FG-MPI. If the network has several programs, the file is
 /// compiled for each, with the number of the program in `GRAPHMAP_PROGRAM`.
 ///
@@ -114,6 +119,21 @@ pub fn mapping_function(mapped: &Mapped) -> String {
     render(&kinds, &loops::table(&ranks), ranks.len())
 }
 
+/// Warns (`G0449`) of the glue functions of a network, which [`mapping_function`] does not call.
+pub fn warn_of_glue(network: &Network, out: &mut Diagnostics) {
+    let Some(glue) = network.glue.first() else {
+        return;
+    };
+    let message = format!(
+        "`fgmpi.c` does not call glue functions, such as `{}`",
+        glue.function
+    );
+    out.push(
+        Diagnostic::warning(codes::GLUE_LOST, message)
+            .help("call them in a `main` of your own, and define GRAPHMAP_NO_MAIN"),
+    );
+}
+
 /// Returns the kinds of a network, and the function of each process in rank order.
 fn kinds_and_starts(network: &Network) -> (Vec<KindInC<'_>>, Vec<Start>) {
     let names = network.kinds.values().map(|kind| network.name(kind.name));
@@ -122,7 +142,12 @@ fn kinds_and_starts(network: &Network) -> (Vec<KindInC<'_>>, Vec<Start>) {
     let kinds = network.kinds.values().zip(names).zip(functions);
     let kinds = kinds.map(|((kind, name), function)| KindInC {
         name,
-        function: format!("{function}_process"),
+        function: attribute(network, kind, "function")
+            .filter(|name| identifier(name, Case::Kept, Language::C) == *name && *name != "main")
+            .map_or_else(|| format!("{function}_process"), str::to_owned),
+        header: attribute(network, kind, "header").filter(|header| {
+            !header.is_empty() && !header.contains(|c: char| c.is_control() || "\"\\".contains(c))
+        }),
         program: kind
             .members
             .first()
@@ -153,6 +178,21 @@ fn kinds_and_starts(network: &Network) -> (Vec<KindInC<'_>>, Vec<Start>) {
     (kinds, starts)
 }
 
+/// Returns the value of an attribute that all processes of a kind have with the same value.
+fn attribute<'n>(network: &'n Network, kind: &Kind, name: &str) -> Option<&'n str> {
+    let of = |process: &ProcessId| {
+        let list = network.attributes.processes.get(*process);
+        let mut all = network.attribute_texts(list);
+        all.find(|(own, _)| *own == name).map(|(_, value)| value)
+    };
+    let (first, others) = kind.members.split_first()?;
+    let value = of(first)?;
+    others
+        .iter()
+        .all(|other| of(other) == Some(value))
+        .then_some(value)
+}
+
 fn render(kinds: &[KindInC<'_>], table: &Table<Start>, processes: usize) -> String {
     let mut text = String::from("/* Function of each rank of FG-MPI; written by graphmap. */\n\n");
     let mut several: Vec<Option<&str>> = Vec::new();
@@ -180,6 +220,10 @@ fn render(kinds: &[KindInC<'_>], table: &Table<Start>, processes: usize) -> Stri
         line(CALL.to_owned());
     } else {
         line("#include <stddef.h>\n#include <mpi.h>\n#include <fgmpi.h>\n".to_owned());
+    }
+    let headers: BTreeSet<&str> = kinds.iter().filter_map(|kind| kind.header).collect();
+    for header in headers {
+        line(format!("#include \"{header}\""));
     }
     for (number, kind) in kinds.iter().enumerate() {
         let KindInC { name, function, .. } = kind;

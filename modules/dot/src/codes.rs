@@ -83,6 +83,9 @@ pub const CONTRADICTION: Code = Code(219);
 pub const NODE_LIKE_CLUSTER: Code = Code(220);
 /// A node that occurs only in edges, with nearly the name of a declared node (a warning).
 pub const SLIP: Code = Code(221);
+/// Boxes, glue functions or environment variables, which the written format does not have (a
+/// warning).
+pub const LOST: Code = Code(222);
 /// A `for=` that is not a list of loops, or does not fit to the other attributes.
 pub const BAD_LOOP: Code = Code(238);
 /// `replicas="+"` without a limit on the processes in an OS process, or without space for one.

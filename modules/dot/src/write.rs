@@ -22,7 +22,8 @@ use std::fmt::Write;
 /// Returns a network as DOT, without abstract declarations. Reading it gives the same network,
 /// apart from names that DOT cannot express.
 ///
-/// A network that [`check`] refuses gives a text that cannot be read.
+/// A network that [`check`] refuses gives a text that cannot be read. [`lost`] warns of what the
+/// text does not contain.
 ///
 /// Names of bundles are lost. A module with the name of an earlier module gets a number. An
 /// attribute of the user gets the prefix `x_` if the graph language or Graphviz has its name, or if
@@ -66,6 +67,29 @@ pub fn check(network: &Verified) -> Option<Diagnostic> {
         }
     }
     None
+}
+
+/// Returns a warning (`G0222`) if a network has boxes, glue functions or environment variables,
+/// which the text of [`to_dot`] does not contain.
+pub fn lost(network: &Network) -> Option<Diagnostic> {
+    let all = [
+        ("boxes", !network.boxes.is_empty()),
+        ("glue functions", !network.glue.is_empty()),
+        ("environment variables", !network.environment.is_empty()),
+    ];
+    let lost = all.into_iter().filter(|(_, has)| *has);
+    let lost: Vec<&str> = lost.map(|(name, _)| name).collect();
+    let message = match lost[..] {
+        [] => return None,
+        [one] => format!("the format has no {one}"),
+        [one, other] => format!("the format has no {one} and no {other}"),
+        _ => format!("the format has no {}", lost.join(", no ")),
+    };
+    Some(
+        Diagnostic::warning(codes::LOST, message)
+            .with_note("the written network is without them")
+            .help("write the network as JSON: `--to json`"),
+    )
 }
 
 struct Printer<'n> {
