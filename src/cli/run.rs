@@ -96,6 +96,11 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     command.args(ranks);
     // Variables of the user's environment stay unless an option sets them.
     command.envs(unset(&network));
+    let options = Session::options(&args.graph);
+    command.envs(options.iter().filter_map(|(name, value)| {
+        let name = name.strip_prefix("env.")?;
+        Some((name, value))
+    }));
     command.envs(args.variables());
     if let Some(count) = &os_processes {
         command.env("GRAPHMAP_OS_PROCESSES", count);
@@ -193,7 +198,9 @@ fn placed(
     } else {
         let mapping = args.mapping.as_deref();
         let network = session.verified_with(&args.file, &args.graph, mapping)?;
-        (network, None)
+        let is_planned = mapping.is_none() && !network.boxes.is_empty();
+        let platform = is_planned.then(|| session.target(&how)).transpose()?;
+        (network, platform.map(|(platform, _)| platform))
     };
     let mapping = match (&args.mapping, platform) {
         (Some(path), _) => Some(mapping_of_file(
@@ -203,7 +210,7 @@ fn placed(
             &network,
             ranks_project.is_none(),
         )?),
-        (None, Some(platform)) if strategy.is_some() => {
+        (None, Some(platform)) if strategy.is_some() || !network.boxes.is_empty() => {
             let plan = session.plan(&network, &platform, &args.graph, &how, false)?;
             Some(plan.mapped.mapping().clone())
         }

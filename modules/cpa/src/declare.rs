@@ -52,6 +52,8 @@ struct Declaring<'a, 'f> {
     joined: Vec<bool>,
     /// Ports with several channels.
     shared: FxHashSet<PortKey>,
+    /// Ports of channels with `buffersize`.
+    buffered: FxHashSet<PortKey>,
     /// Ports whose channels are flow-controlled.
     controlled: FxHashSet<PortKey>,
     /// Symbols of the ports of each process: inputs and outputs.
@@ -73,6 +75,7 @@ pub(crate) fn declare<'f>(
         leaves: Vec::new(),
         joined: Vec::new(),
         shared: FxHashSet::default(),
+        buffered: FxHashSet::default(),
         controlled: FxHashSet::default(),
         ports: Vec::new(),
     };
@@ -256,7 +259,11 @@ impl<'f> Declaring<'_, 'f> {
         for site in &self.sites {
             for channel in &self.flats[site.composition].channels {
                 let from = self.port(site, channel.from, true, 0).0;
-                joins.insert((from, self.port(site, channel.to, false, 0).0));
+                let to = self.port(site, channel.to, false, 0).0;
+                joins.insert((from, to));
+                if channel.properties.buffer_size.is_some() {
+                    self.buffered.extend([from, to]);
+                }
                 for around in 0..site.instances {
                     for (end, is_output) in [(channel.from, true), (channel.to, false)] {
                         let (key, at) = self.port(site, end, is_output, around);
@@ -272,8 +279,8 @@ impl<'f> Declaring<'_, 'f> {
     }
 
     /// Finds the ports whose channels are flow-controlled. They are joined, over any number of
-    /// ports, to a port with several channels, but not to a channel with such a port at both
-    /// ends. All channels at a port are flow-controlled or none.
+    /// ports, to a port with several channels of which one has a `buffersize`, but not to a channel
+    /// with such a port at both ends. All channels at a port are flow-controlled or none.
     fn control(&mut self, joins: &FxHashSet<(PortKey, PortKey)>) {
         let mut others: FxHashMap<PortKey, Vec<PortKey>> = FxHashMap::default();
         for &(from, to) in joins {
@@ -299,7 +306,8 @@ impl<'f> Declaring<'_, 'f> {
                 .map(|(from, _)| *from)
                 .collect(),
         );
-        self.controlled = reached(self.shared.iter().copied().collect());
+        let buffered = self.shared.intersection(&self.buffered);
+        self.controlled = reached(buffered.copied().collect());
         self.controlled.retain(|port| !excluded.contains(port));
     }
 

@@ -71,7 +71,7 @@ pub(crate) struct Alike {
 }
 
 /// Limit on the number of processes of several classes in one OS process.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Shared {
     /// Indices of the classes.
     pub(crate) classes: Vec<usize>,
@@ -80,7 +80,7 @@ pub(crate) struct Shared {
 }
 
 /// The limits of one OS process.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Limits {
     /// Least and largest number of processes of each class.
     pub(crate) own: Vec<(u32, u32)>,

@@ -166,6 +166,13 @@ impl Reporter<'_> {
             ),
             _ => false,
         });
+        let is_of_even =
+            |part: &Part| matches!(part, Part::Constraint(c) if self.rules.even.contains(c));
+        if conflict.parts.iter().any(is_of_even) {
+            return diagnostic
+                .with_note("the processes of each kind are spread evenly over equal OS processes")
+                .help("change the rule, or use `--strategy fast`, which need not spread evenly");
+        }
         diagnostic.help(match (even, constrained) {
             (false, _) if is_contradiction => "remove one of these constraints",
             (false, _) => "remove a constraint, or use more or larger hosts",

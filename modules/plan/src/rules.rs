@@ -19,6 +19,7 @@ use graphmap_kpn::network::{ProcessId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_partition::Constraint;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::slice;
 use std::sync::Arc;
 
@@ -30,6 +31,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) prices: Vec<Option<f64>>,
     /// True if the OS processes are divided among several programs.
     pub(crate) divided: bool,
+    /// Constraints that spread the processes of each class evenly.
+    pub(crate) even: Range<usize>,
     numbers: &'a Numbers<'a>,
 }
 
@@ -100,6 +103,7 @@ impl<'a> Rules<'a> {
             spans: Vec::new(),
             prices: vec![None; numbers.network.processes.len()],
             divided: false,
+            even: 0..0,
             numbers,
         };
         rules.of_graph(found);
@@ -121,38 +125,52 @@ impl<'a> Rules<'a> {
     /// evenly.
     fn of_boxes(&mut self, boxes: &[Boxes], even: bool, found: &mut Diagnostics) {
         let (network, placement) = (self.numbers.network, &self.numbers.placement);
+        // Alone, the limits have a mapping with these counts. Other rules may need that OS
+        // processes that are alike exchange their counts.
+        let is_alone = self.constraints.is_empty();
         let packing = boxes::pack(network, placement, boxes, found);
+        let speeds = placement.speeds();
         let counts = even.then(|| {
             let sizes = packing
                 .classes
                 .iter()
                 .map(|class| class.vertices.len() as u64);
             let sizes: Vec<u64> = sizes.collect();
-            even::pack(&sizes, &packing.limits, &placement.speeds())
+            even::pack(&sizes, &packing.limits, &speeds)
         });
         for (constraint, span) in packing.constraints {
             self.push(constraint, span);
         }
         // Without a packing, the search finds out whether there is a mapping.
         let counts = counts.flatten().unwrap_or_default();
+        let alike = even::alike(&packing.limits, &speeds);
+        let first = self.constraints.len();
         for (class, counts) in packing.classes.iter().zip(counts) {
-            let mut of_count: BTreeMap<u64, Vec<Vec<u32>>> = BTreeMap::new();
-            for (o, count) in counts.into_iter().enumerate() {
-                of_count
-                    .entry(count)
-                    .or_default()
-                    .push(vec![placement.block_of[o]]);
+            let mut of_range: BTreeMap<(u64, u64), Vec<Vec<u32>>> = BTreeMap::new();
+            for group in &alike {
+                let of_group = group.iter().map(|o| counts[*o]);
+                let least = of_group.clone().min().unwrap_or(0);
+                let most = of_group.max().unwrap_or(0);
+                for &o in group {
+                    let range = match is_alone {
+                        true => (counts[o], counts[o]),
+                        false => (least, most),
+                    };
+                    let place = vec![placement.block_of[o]];
+                    of_range.entry(range).or_default().push(place);
+                }
             }
-            for (count, places) in of_count {
-                let exactly = Constraint::Count {
+            for ((least, most), places) in of_range {
+                let count = Constraint::Count {
                     vertices: class.vertices.clone(),
                     places,
-                    least: count as u32,
-                    most: count as u32,
+                    least: least as u32,
+                    most: most as u32,
                 };
-                self.push(exactly, Span::NONE);
+                self.push(count, Span::NONE);
             }
         }
+        self.even = first..self.constraints.len();
     }
 
     pub(crate) fn push(&mut self, constraint: Constraint, span: Span) {

@@ -49,6 +49,8 @@ pub(super) struct Link {
     pub(super) to: End,
     pub(super) tag: Option<i32>,
     pub(super) capacity: u32,
+    /// True for flow-controlled channels.
+    pub(super) is_controlled: bool,
     /// True if a loop must not contain this link and the one before it.
     pub(super) begins: bool,
     /// For the ports at both ends: true if it is a bundle, although no port has several channels.
@@ -263,6 +265,7 @@ impl Linking<'_> {
                 to,
                 tag,
                 capacity,
+                is_controlled: self.network.terms(*id).flow.is_some(),
                 begins: instances.len() > 1 && !follows,
                 is_bundle,
             });

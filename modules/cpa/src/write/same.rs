@@ -149,8 +149,16 @@ impl Comparing<'_> {
                     let message = format!(
                         "the channels at the port `{port}` of the kind `{name}` would have {flow}"
                     );
-                    let help = "remove `flow=credits`, or set it on the channels that lead to ports \
-                                with several channels";
+                    let help = match two.flow {
+                        Some(_) => {
+                            "add `flow=credits` to the channels at this port and at the ports that \
+                             they lead to, or remove `capacity=`"
+                        }
+                        None => {
+                            "remove `flow=credits`: a channel has it only if it leads to a port \
+                             with several channels, at one of its ends"
+                        }
+                    };
                     self.refused.report(message, one.span, help);
                 }
             }

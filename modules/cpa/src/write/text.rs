@@ -312,7 +312,7 @@ impl Writing<'_> {
         if let Some(tag) = link.tag {
             let _ = write!(properties, " tag {tag}");
         }
-        if link.capacity != DEFAULT_CAPACITY {
+        if link.capacity != DEFAULT_CAPACITY || link.is_controlled {
             let _ = write!(properties, " buffersize {}", link.capacity);
         }
         Row {
