@@ -259,7 +259,7 @@ error[G0465]: no box may hold `PrimeSieve.PrimeEnd`
 4 |     boxes ( first || mid[2] )
   |             ^^^^^ the boxes begin here
   |
-  = help: change the number of `PrimeEnd` in the containers, such as `PrimeEnd[*]`
+  = help: list the kind in a container of the boxes: `PrimeEnd[*]`
 
 graphmap: 1 error
 ",
@@ -426,4 +426,183 @@ graphmap: 2 errors
     );
     let test = Test::new().file("s.cpa", text).args("check s.cpa");
     test.run().status(1).stderr_has("graphmap: 2 errors");
+}
+
+/// Returns the errors of `check` for a text, without the last line.
+fn errors(text: &str, args: &str) -> String {
+    let test = Test::new().file("t.cpa", text);
+    let done = test.args(&format!("check t.cpa {args}")).run();
+    let errors = done.status(1).stdout_is("").stderr();
+    errors.rsplit_once("\n\n").unwrap().0.to_owned()
+}
+
+#[test]
+fn check_reports_unknown_names_in_containers() {
+    let text = "\
+structure s () { P = inports <> outports <> () || C = ( P[4] ) }
+containers {
+    containerspec all = < Q[*], D.P[+], boxed > / 9
+    boxes ( all || D2:all || whole )
+}
+";
+    let found = errors(text, "");
+    let lines: Vec<&str> = found.lines().filter(|l| l.starts_with("error")).collect();
+    assert_eq!(
+        lines,
+        [
+            "error[G0903]: the process `Q` is not defined",
+            "error[G0903]: the composition `D` is not defined",
+            "error[G0903]: the container `boxed` is not defined",
+            "error[G0903]: the composition `D2` is not defined",
+            "error[G0903]: the container `whole` is not defined",
+        ],
+        "{found}"
+    );
+    let positions = ["3:27", "3:33", "3:41", "4:20", "4:30"];
+    for position in positions {
+        assert!(found.contains(&format!("t.cpa:{position}")), "{found}");
+    }
+}
+
+#[test]
+fn values_of_texts_and_of_links_that_contradict_are_errors() {
+    let text = "\
+structure s (n, name) {
+    P = inports <i> outports <o> (name)
+    || C = ( P[n] )
+        / ( P.o[0] -> P.i[1], P.o[0] -> P.i[1] buffersize 2,
+            P.o[0] -> P.i[1] buffersize 3 )
+}
+initialize s { n = 2 name = \"x\" }
+";
+    assert_eq!(
+        errors(text, "-D name=3"),
+        "\
+error[G0906]: two links of one channel have different values of `buffersize`
+ --> t.cpa:5:13
+  |
+5 |             P.o[0] -> P.i[1] buffersize 3 )
+  |             ^^^^^^^^^^^^^^^
+  |
+  = help: write `buffersize` at one of the links only
+
+error[G0913]: `-D name` is a number, but `name` is a text
+ --> t.cpa:7:29
+  |
+7 | initialize s { n = 2 name = \"x\" }
+  |                             ^^^
+  |
+  = help: set the argument of a process: `-A Process.name=TEXT`"
+    );
+    let text = text
+        .replace("buffersize 3", "tag 1")
+        .replace("n = 2", "n = \"2\"");
+    assert_eq!(
+        errors(&text, "").lines().next().unwrap(),
+        "error[G0913]: `n` is a text, and not a number"
+    );
+}
+
+#[test]
+fn a_loop_variable_can_be_a_tag() {
+    let text = "\
+structure s () {
+    P = inports <i> outports <o> ()
+    R = [0..2]
+    || C = ( P[2] ) / ( for t in R { P.o[0] -> P.i[1] tag t+4 } )
+}
+";
+    let test = Test::new().file("t.cpa", text).args("expand t.cpa");
+    let drawn = test.run().status(0).stdout();
+    for tag in ["tag=4", "tag=5", "tag=6"] {
+        assert!(drawn.contains(tag), "{drawn}");
+    }
+}
+
+#[test]
+fn flow_control_needs_a_buffer_size() {
+    let text = |properties: &str| {
+        format!(
+            "structure s () {{ W = inports <> outports <o> () R = inports <i> outports <> ()
+            N = [0..2] || C = ( W[3] || R ) / ( for n in N {{ o[n] -> i{properties} }} ) }}"
+        )
+    };
+    for (properties, has_flow) in [("", false), (" buffersize 4", true)] {
+        let test = Test::new().file("t.cpa", text(properties));
+        let drawn = test.args("expand t.cpa").run().status(0).stdout();
+        assert_eq!(drawn.contains("flow=credits"), has_flow, "{drawn}");
+    }
+}
+
+#[test]
+fn a_variable_grows_until_a_common_limit() {
+    let text = |number: &str, containers: &str| {
+        format!(
+            "structure s (n) {{ P = inports <> outports <> () Q = inports <> outports <> ()
+            ||- M = ( P[n] ) || C = ( M[2] || Q[2] ) }}
+            initialize s {{ n = {number} }} containers {{ {containers} }}"
+        )
+    };
+    let limit = "containerspec c = < P[*], Q[*] > / 4 boxes ( c[2] )";
+    let test = Test::new().file("t.cpa", text("*", limit));
+    let boxes = boxes(test, "t.cpa");
+    let half = of(&[("P", 3), ("Q", 1)]);
+    assert_eq!(boxes, [half.clone(), half]);
+    // Each instance has boxes of its own.
+    let instances =
+        "containerspec c = < P[4] > containerspec q = < Q[*] > boxes ( M1:c[3] || M2:c[3] || q )";
+    let test = Test::new().file("t.cpa", text("*", instances));
+    let test = test.args("check t.cpa");
+    test.run().status(0).stderr_has("26 processes");
+    let none = "containerspec c = < P[5] > / 4 containerspec q = < Q[*] > boxes ( c || q )";
+    let found = errors(&text("+", none), "");
+    assert!(
+        found.starts_with("error[G0909]: the boxes fit no value of `n`"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_composition_without_processes_is_an_error() {
+    let text =
+        "structure s (n) { P = inports <> outports <> () || C = ( P[n] ) } initialize s { n = 2 }";
+    assert_eq!(
+        errors(text, "-D n=0"),
+        "\
+error[G0910]: no composition has a process
+ --> t.cpa:1:52
+  |
+1 | structure s (n) { P = inports <> outports <> () || C = ( P[n] ) } initialize s { n = 2 }
+  |                                                    ^
+  |
+  = help: correct the numbers of instances"
+    );
+}
+
+#[test]
+fn rules_and_permutations_apply_within_boxes() {
+    let text = "\
+structure s () {
+    S = inports <> outports <> ()
+    P = inports <> outports <> ()
+    || A = ( S || P[4] )
+}
+containers {
+    containerspec c = < S[*], P[*] >
+    boxes ( c[2] )
+}
+";
+    for n in [0, 1] {
+        let test = Test::new().file("t.cpa", text);
+        let boxes = boxes(test, &format!("t.cpa --pin A.S={n}"));
+        assert_eq!(boxes[n].get("S"), Some(&1));
+        assert_eq!(range(&boxes, "P"), (2, 2));
+    }
+    let test = Test::new().file("t.cpa", text).file("order", "1 0 2 3");
+    let args = "partition t.cpa --pin A.P1=0 --pin A.P2=1 --permute kind:P=order";
+    test.args(args)
+        .run()
+        .status(4)
+        .stderr_has("the permuted mapping `even` breaks 2 rules")
+        .stderr_has("  = help: permute processes that the rules treat alike");
 }

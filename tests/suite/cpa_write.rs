@@ -96,7 +96,7 @@ structure lists () {
             for i in R2 { Item.all[i] -> all })
         @ (all)
     || List = (Chain[2] || Sink)
-        / (for i in R3 { Chain.all[i] -> Sink.in tag 4 })
+        / (for i in R3 { Chain.all[i] -> Sink.in tag 4 buffersize 1 })
 }
 ";
     let mut test = Test::new().file("a.dot", LISTS);
@@ -171,7 +171,7 @@ fn other_names_are_refused() {
 
 #[test]
 fn flow_control_that_does_not_follow_is_refused() {
-    let graph = LISTS.replace(", flow=credits", "");
+    let graph = LISTS.replace("flow=credits", "capacity=2");
     let test = Test::new()
         .file("a.dot", graph)
         .args("expand a.dot --to cpa");

@@ -124,6 +124,7 @@ impl<'f> Architecture<'f> {
                 }
                 each_once(composition.exposed.iter(), "port", diagnostics);
             }
+            each_once(declared.variables.iter(), "variable", diagnostics);
             each_once(
                 declared.ranges.iter().map(|r| &r.name),
                 "range",
@@ -160,6 +161,18 @@ impl<'f> Architecture<'f> {
                 }
                 match value {
                     Value::Text(text) => {
+                        if given.iter().any(|(given, _)| given == name.text) {
+                            let name = &name.text;
+                            let message =
+                                format!("`-D {name}` is a number, but `{name}` is a text");
+                            diagnostics.push(
+                                Diagnostic::error(codes::NOT_A_NUMBER, message)
+                                    .at(text.span, "")
+                                    .help(format!(
+                                        "set the argument of a process: `-A Process.{name}=TEXT`"
+                                    )),
+                            );
+                        }
                         self.texts[structure].insert(&name.text, text);
                     }
                     Value::Count(Count::Expr(value)) => {
@@ -271,7 +284,17 @@ impl<'f> Architecture<'f> {
         if error.code == UNDEFINED_SIZE {
             error.help.pop();
             let name = &self.structures[structure].name.text;
-            error = error.help(format!("define it in `initialize {name} {{ }}`"));
+            let is_used = |text: &&&str| error.message.contains(&format!("`{text}`"));
+            error = match self.texts[structure].keys().find(is_used) {
+                Some(text) => {
+                    error.code = codes::NOT_A_NUMBER;
+                    error.message = format!("`{text}` is a text, and not a number");
+                    error.help(format!(
+                        "write a number in `initialize {name} {{ }}`, without quotes"
+                    ))
+                }
+                None => error.help(format!("define it in `initialize {name} {{ }}`")),
+            };
         }
         error
     }

@@ -20,6 +20,8 @@ pub const OUT_OF_RANGE: Code = Code(907);
 pub const NOT_INITIALIZED: Code = Code(908);
 /// A variable that is `*` or `+`, and that no box limits.
 pub const UNLIMITED: Code = Code(909);
+/// A text where a number is needed.
+pub const NOT_A_NUMBER: Code = Code(913);
 /// A file without a composition that can be instantiated.
 pub const NOTHING_TO_RUN: Code = Code(910);
 /// A network that the notation cannot express.

@@ -11,7 +11,7 @@ use crate::syntax::{Composition, Expr, Link, Name, Port};
 use graphmap_kpn::codes::TOO_MANY_REPLICAS;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::Span;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
@@ -101,7 +101,7 @@ pub(crate) fn flatten<'f>(
             architecture,
             diagnostics,
             flat: Flat::default(),
-            seen: FxHashSet::default(),
+            seen: FxHashMap::default(),
         };
         flattening.parts();
         let flat = &flattening.flat;
@@ -178,8 +178,8 @@ struct Flattening<'a, 'f> {
     flats: &'a [Flat<'f>],
     diagnostics: &'a mut Diagnostics,
     flat: Flat<'f>,
-    /// Channels of this composition. Equal ones are one channel.
-    seen: FxHashSet<(End, End, Option<i32>)>,
+    /// Indices of the channels of this composition. Equal ones are one channel.
+    seen: FxHashMap<(End, End, Option<i32>), usize>,
 }
 
 /// A port of a link.
@@ -284,8 +284,8 @@ impl<'f> Flattening<'_, 'f> {
     ) -> Option<()> {
         let from = self.side(&link.from, variable, true);
         let to = self.side(&link.to, variable, false);
-        let properties = self.properties(link)?;
-        let (mut from, mut to) = (from?, to?);
+        let terms = self.terms(link, variable);
+        let (mut from, mut to, mut terms) = (from?, to?, terms?);
         if let (Target::Own(_), Target::Own(_)) = (from.target, to.target) {
             let message = "a link joins two intermediate ports of one composition";
             self.bad(message, link.span, "link each of them to a port of a part");
@@ -312,6 +312,7 @@ impl<'f> Flattening<'_, 'f> {
         for round in range {
             let from_ends = self.ends(&mut from, round, shared.0)?;
             let to_ends = self.ends(&mut to, round, shared.1)?;
+            let properties = self.properties(&mut terms, round)?;
             match (from.target, to.target) {
                 (Target::Own(name), _) => self.expose(name, &to_ends, properties, link.span)?,
                 (_, Target::Own(name)) => self.expose(name, &from_ends, properties, link.span)?,
@@ -352,7 +353,14 @@ impl<'f> Flattening<'_, 'f> {
             for (to, of_to) in to {
                 let properties = self.united(properties, *of_from, span)?;
                 let properties = self.united(properties, *of_to, span)?;
-                if !self.seen.insert((*from, *to, properties.tag)) {
+                let made = self.flat.channels.len();
+                let at = *self
+                    .seen
+                    .entry((*from, *to, properties.tag))
+                    .or_insert(made);
+                if at < made {
+                    let known = self.flat.channels[at].properties;
+                    self.flat.channels[at].properties = self.united(known, properties, span)?;
                     continue;
                 }
                 if self.seen.len() as u64 > LIMIT {
@@ -398,17 +406,41 @@ impl<'f> Flattening<'_, 'f> {
         None
     }
 
-    fn properties(&mut self, link: &Link) -> Option<Properties> {
-        let mut value = |expr: &Option<Expr>, least: i64| {
-            let Some(expr) = expr else {
+    /// Returns the expressions of `tag` and `buffersize` of a link, or `None` after an error.
+    fn terms(
+        &mut self,
+        link: &'f Link,
+        variable: Option<&str>,
+    ) -> Option<[Option<Formula<'f>>; 2]> {
+        let mut formula = |expr: &'f Option<Expr>| match expr {
+            None => Some(None),
+            Some(expr) => {
+                let structure = self.structure;
+                let formula =
+                    self.architecture
+                        .formula(structure, expr, variable, self.diagnostics);
+                formula.map(Some)
+            }
+        };
+        let (tag, size) = (formula(&link.tag), formula(&link.buffer_size));
+        Some([tag?, size?])
+    }
+
+    /// Returns the properties in a round of the loop, or `None` after an error.
+    fn properties(
+        &mut self,
+        [tag, size]: &mut [Option<Formula<'f>>; 2],
+        round: i64,
+    ) -> Option<Properties> {
+        let mut value = |formula: &mut Option<Formula<'f>>, least: i64| {
+            let Some(formula) = formula else {
                 return Some(None);
             };
-            let value = self
-                .architecture
-                .number(self.structure, expr, &[], self.diagnostics)?;
+            let value = formula.value(round, self.diagnostics)?;
             match i32::try_from(value).ok().filter(|_| value >= least) {
                 Some(value) => Some(Some(value)),
                 None => {
+                    let expr = formula.expr;
                     let message = format!("`{}` is {value}", expr.text);
                     let most = i32::MAX;
                     self.diagnostics
@@ -420,7 +452,7 @@ impl<'f> Flattening<'_, 'f> {
                 }
             }
         };
-        let (tag, size) = (value(&link.tag, 0), value(&link.buffer_size, 1));
+        let (tag, size) = (value(tag, 0), value(size, 1));
         Some(Properties {
             tag: tag?,
             buffer_size: size?.and_then(|size| NonZeroU32::new(size.unsigned_abs())),

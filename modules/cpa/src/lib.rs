@@ -92,6 +92,18 @@ pub fn read(
         return Err(diagnostics);
     }
     let mut declared = declare::declare(&architecture, &flats, &files, &mut diagnostics);
+    let mut counts = declared.nodes.values().map(|node| node.replicas);
+    if !diagnostics.has_errors() && counts.all(|count| count == Some(0)) {
+        let instantiated = architecture.compositions.iter();
+        let mut instantiated = instantiated.map(|of| of.declaration);
+        let first = instantiated.find(|composition| !composition.is_intermediate);
+        let at = first.map_or(Span::NONE, |composition| composition.name.span);
+        diagnostics.push(
+            Diagnostic::error(codes::NOTHING_TO_RUN, "no composition has a process")
+                .at(at, "")
+                .help("correct the numbers of instances"),
+        );
+    }
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }

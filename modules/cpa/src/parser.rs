@@ -82,8 +82,8 @@ impl<'s> Parser<'_, 's> {
     fn unexpected<T>(&mut self, expected: &str) -> Parsed<T> {
         let token = self.peek();
         let found = match token.kind {
-            Kind::End => "the end of the text".to_owned(),
-            Kind::Text => "a text in quotes".to_owned(),
+            Kind::End => "end of the text".to_owned(),
+            Kind::Text => "text in quotes".to_owned(),
             _ => format!("`{}`", token.text),
         };
         self.diagnostics.push(

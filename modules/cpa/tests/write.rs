@@ -118,7 +118,7 @@ fn tags_capacities_and_steps_come_back() {
     let lines = [
         "for i in R { P.x[2*i+1] -> Q.b[4-i] tag 7 buffersize 4 },",
         "for i in R { P.y[4] -> P.a[2*i] },",
-        "P.x[0] -> Q.b[0] buffersize 16)",
+        "P.x[0] -> Q.b[0] buffersize 1)",
     ];
     assert!(lines.iter().all(|line| written.contains(line)), "{written}");
 }

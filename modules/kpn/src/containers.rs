@@ -181,6 +181,9 @@ pub fn evaluate(
                 Ok(boxes) => all.push(boxes),
                 Err(error) => {
                     diagnostics.push(*error);
+                    if evaluation.os_processes > MOST {
+                        return all;
+                    }
                     break;
                 }
             }

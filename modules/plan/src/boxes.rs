@@ -244,13 +244,14 @@ fn misfit(
         _ if least > n as u64 => format!("the boxes need {least} of {what}"),
         _ => format!("the boxes may hold {most} of {what}"),
     };
-    found.push(
-        Diagnostic::error(codes::BOX_MISSING, message)
-            .at(at, "the boxes begin here")
-            .help(format!(
-                "change the number of `{name}` in the containers, such as `{name}[*]`"
-            )),
-    );
+    let help = match class.counted.contains(&true) {
+        true => {
+            format!("change the numbers or prefixes of `{name}` in the containers, or the boxes")
+        }
+        false => format!("list the kind in a container of the boxes: `{name}[*]`"),
+    };
+    let error = Diagnostic::error(codes::BOX_MISSING, message);
+    found.push(error.at(at, "the boxes begin here").help(help));
 }
 
 /// Divides the processes into classes by kind, and by the limits that count them.
@@ -260,7 +261,12 @@ fn classes(network: &Verified, boxes: &[Boxes], found: &mut Diagnostics) -> Vec<
     let mut same: FxHashMap<&KindPath, Vec<(usize, Span)>> = FxHashMap::default();
     for (number, limit) in limits.iter().enumerate() {
         for of in &limit.of {
-            same.entry(of).or_default().push((number, limit.span));
+            let at = same.entry(of).or_default();
+            at.push((number, limit.span));
+            // The position of a limit on several kinds is that of its number.
+            if limit.of.len() == 1 {
+                at[0].1 = limit.span;
+            }
         }
     }
     let mut paths: Vec<(&KindPath, Vec<(usize, Span)>)> = same.into_iter().collect();

@@ -58,7 +58,10 @@ pub(crate) fn pack(sizes: &[u64], limits: &[Limits], speeds: &[f64]) -> Option<V
         )?);
     }
     let mut totals = flow(sizes, &nodes)?;
-    while nodes.len() <= MOST_NODES && exchange(&nodes, &mut totals) {}
+    // Equally even packings differ by the sums of all classes, with a weight that decides only
+    // between them.
+    let tie = 0.5 / (1.0 + sizes.iter().sum::<u64>() as f64);
+    while nodes.len() <= MOST_NODES && exchange(&nodes, &mut totals, tie) {}
     let mut counts = vec![vec![0; speeds.len()]; sizes.len()];
     for ((node, totals), group) in nodes.iter().zip(&totals).zip(&groups) {
         node.spread(totals, group, &mut counts);
@@ -85,7 +88,9 @@ struct Node {
     /// Limits on several classes, narrow ones first. Of two with a common class, one contains the
     /// other.
     shared: Vec<Together>,
-    /// Sum of the speeds.
+    /// Number of OS processes.
+    n: u64,
+    /// Speed of each.
     speed: f64,
 }
 
@@ -124,7 +129,8 @@ impl Node {
         Some(Node {
             own: own.collect(),
             shared,
-            speed: speed * n as f64,
+            n,
+            speed,
         })
     }
 
@@ -146,6 +152,23 @@ impl Node {
             let sum = || shared.classes.iter().map(|class| changed(*class)).sum();
             !changes.iter().any(is_changed) || within(sum(), shared.least, shared.most)
         })
+    }
+
+    /// Returns the change of the cost by a change of the numbers, within limits. The weight of the
+    /// sum of all classes is `tie`.
+    fn cost(&self, totals: &[u64], changes: &[(usize, i64)], tie: f64) -> f64 {
+        let squares = |total: u64| {
+            let (each, rest) = (i128::from(total / self.n), i128::from(total % self.n));
+            i128::from(self.n) * each * each + rest * (2 * each + 1)
+        };
+        let change = |total: u64, by: i64| {
+            (squares(total.strict_add_signed(by)) - squares(total)) as f64 / self.speed
+        };
+        let own = changes
+            .iter()
+            .map(|(class, by)| change(totals[*class], *by));
+        let sum = change(totals.iter().sum(), changes.iter().map(|(_, by)| by).sum());
+        own.sum::<f64>() + tie * sum
     }
 
     /// Spreads the processes of each class evenly over the OS processes of the node.
@@ -307,8 +330,9 @@ impl Flow {
 }
 
 /// Moves processes of a class to another node, or exchanges processes of two classes, where that
-/// makes the numbers more even. Returns false if nothing changed.
-fn exchange(nodes: &[Node], totals: &mut [Vec<u64>]) -> bool {
+/// makes the numbers more even. `tie` is the weight of the sums of all classes. Returns false if
+/// nothing changed.
+fn exchange(nodes: &[Node], totals: &mut [Vec<u64>], tie: f64) -> bool {
     let mut changed = false;
     let classes = totals.first().map_or(0, Vec::len);
     for a in 0..nodes.len() {
@@ -316,7 +340,7 @@ fn exchange(nodes: &[Node], totals: &mut [Vec<u64>]) -> bool {
             for class in 0..classes {
                 let others = (0..classes).filter(|other| *other != class).map(Some);
                 for back in std::iter::once(None).chain(others) {
-                    changed |= exchange_between(nodes, totals, [a, b], class, back);
+                    changed |= exchange_between(nodes, totals, [a, b], class, back, tie);
                 }
             }
         }
@@ -332,17 +356,20 @@ fn exchange_between(
     [a, b]: [usize; 2],
     class: usize,
     back: Option<usize>,
+    tie: f64,
 ) -> bool {
-    let slope = |node: usize, class: usize| totals[node][class] as f64 / nodes[node].speed;
+    let slope = |node: usize, class: usize| {
+        totals[node][class] as f64 / (nodes[node].n as f64 * nodes[node].speed)
+    };
     let mut gain = slope(a, class) - slope(b, class);
-    let mut curve = 1.0 / nodes[a].speed + 1.0 / nodes[b].speed;
+    let weights = [a, b].map(|node| 1.0 / (nodes[node].n as f64 * nodes[node].speed));
+    let mut curve: f64 = weights.iter().sum();
     if let Some(back) = back {
         gain += slope(b, back) - slope(a, back);
         curve *= 2.0;
     }
-    // The cost changes by `number * (number * curve - 2 * gain)`. An exchange must gain more than
-    // the rounding of numbers.
-    let mut number = (gain / curve + 0.5 - 1e-9).floor() as i64;
+    // The best number if processes could be divided. The cost decides.
+    let mut number = (gain / curve).round().max(1.0) as i64;
     while number > 0 {
         let changes = |sign: i64| {
             let back = back.map(|back| (back, -sign * number));
@@ -350,7 +377,13 @@ fn exchange_between(
             all.collect::<Vec<(usize, i64)>>()
         };
         let (of_a, of_b) = (changes(-1), changes(1));
-        if nodes[a].keeps(&totals[a], &of_a) && nodes[b].keeps(&totals[b], &of_b) {
+        let keeps = nodes[a].keeps(&totals[a], &of_a) && nodes[b].keeps(&totals[b], &of_b);
+        let cost = || {
+            let of_a = nodes[a].cost(&totals[a], &of_a, tie);
+            of_a + nodes[b].cost(&totals[b], &of_b, tie)
+        };
+        // A smaller difference may be due to rounding.
+        if keeps && cost() < -1e-9 {
             for (node, changes) in [(a, of_a), (b, of_b)] {
                 for (class, by) in changes {
                     totals[node][class] = totals[node][class].strict_add_signed(by);

@@ -2,6 +2,7 @@
 
 use crate::codes;
 use crate::even::EVEN;
+use crate::proposal::Proposed;
 use crate::rules::Rules;
 use crate::translate::Numbers;
 use graphmap_kpn::arena::Id;
@@ -187,15 +188,18 @@ impl Reporter<'_> {
         })
     }
 
-    /// Returns the error that the mapping of a mapper breaks rules, with the positions of the
-    /// rules. `name` is the name of the mapper. If `is_given`, the mapping was known before, and
-    /// has this name.
-    pub(crate) fn broken(&self, name: &str, is_given: bool, parts: &[Part]) -> Diagnostic {
+    /// Returns the error that a mapping breaks rules, with the positions of the rules.
+    pub(crate) fn broken(&self, proposed: &Proposed<'_>, parts: &[Part]) -> Diagnostic {
         let rules = match parts.len() {
             1 => "a rule".to_owned(),
             n => format!("{n} rules"),
         };
-        let (whose, help) = match is_given {
+        let (whose, help) = match proposed.is_given {
+            _ if proposed.is_permuted => (
+                "permuted mapping",
+                "permute processes that the rules treat alike, such as those of one module: \
+                 `module:NAME=random:6`",
+            ),
             true => (
                 "mapping",
                 "change the mapping or the rule, or omit `--mapping` to search for a mapping",
@@ -205,7 +209,7 @@ impl Reporter<'_> {
                 "correct the strategy, change the rule, or use `--strategy auto`",
             ),
         };
-        let message = format!("the {whose} `{name}` breaks {rules}");
+        let message = format!("the {whose} `{}` breaks {rules}", proposed.name);
         let diagnostic = Diagnostic::error(codes::BREAKS_RULE, message);
         let (diagnostic, _) = self.located(
             diagnostic,

@@ -472,7 +472,10 @@ impl<'a> Reader<'a> {
         };
         Ok(match text.split_once(':') {
             Some(("random", seed)) => Order::Known(Permutation::Random(number(seed)?)),
-            Some(("stride", step)) => Order::Known(Permutation::Stride(number(step)?)),
+            Some(("stride", step)) => match number(step)? {
+                0 => return Err(bad(span, "expected a number from 1", self.help)),
+                step => Order::Known(Permutation::Stride(step)),
+            },
             _ => Order::File(text.to_owned(), span),
         })
     }

@@ -3,7 +3,7 @@
 
 use crate::boxes;
 use crate::codes;
-use crate::even::is_even;
+use crate::even::{is_even, strategy as even_strategy};
 use crate::failure::{Reporter, count, of_mapping};
 use crate::placement::Placement;
 use crate::previous::Since;
@@ -342,7 +342,10 @@ pub fn plan(
         return Err(found);
     }
     let mut request = request.clone();
-    if !boxes.is_empty() || is_even(&request, &boxes) {
+    if is_even(&request, &boxes) {
+        request.options.strategy = even_strategy().clone();
+    }
+    if !boxes.is_empty() || request.options.strategy.name == even_strategy().name {
         // The numbers of processes are more important than their loads.
         request.imbalance = MOST_IMBALANCE;
     }
@@ -507,7 +510,7 @@ fn options_of(
         parts.extend(judged.over.into_iter().map(Part::Balance));
     }
     if !parts.is_empty() {
-        let broken = reporter.broken(proposed.name, proposed.is_given, &parts);
+        let broken = reporter.broken(proposed, &parts);
         return Err(broken.into());
     }
     let known = move |_: &Problem<'_>, _: &SearchLimits| Ok(block_of.clone());
@@ -534,9 +537,11 @@ fn permuted(
     if found.has_errors() {
         return Err(found);
     }
+    let given = proposed.filter(|proposed| proposed.is_given);
     let proposed = Proposed {
-        name: &request.options.strategy.name,
-        is_given: false,
+        name: given.map_or(&*request.options.strategy.name, |given| given.name),
+        is_given: given.is_some(),
+        is_permuted: true,
         os_process,
         bindings: None,
     };

@@ -27,6 +27,8 @@ pub(crate) struct Proposed<'a> {
     pub(crate) name: &'a str,
     /// True if the mapping was known before.
     pub(crate) is_given: bool,
+    /// True if rules permuted it.
+    pub(crate) is_permuted: bool,
     pub(crate) os_process: Vec<OsProcessId>,
     /// Hosts and cores of the OS processes, if the mapper chose them.
     pub(crate) bindings: Option<Bindings>,
@@ -76,6 +78,7 @@ pub(crate) fn ask<'m>(
     Ok(Proposed {
         name,
         is_given,
+        is_permuted: false,
         os_process,
         bindings,
     })

@@ -432,6 +432,8 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
         "add `features = [\"mpi\"]` to `graphmap-runtime` in Cargo.toml: ranks need the feature \
          `mpi`"
             .to_owned()
+    } else if about("(E0425)") && about("in module `glue`") {
+        "write the function in `src/glue.rs`, such as `pub fn begin() {}`".to_owned()
     } else if about("(unused_must_use)") {
         // The compiler itself advises to ignore the value.
         if about("a write does nothing") {
