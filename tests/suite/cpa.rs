@@ -179,7 +179,7 @@ fn each_box_has_a_range_of_ranks() {
     let each = (1..=8).map(|i| format!("-n 1 -nfg {} ./p", 100 * i));
     let each: Vec<String> = each.collect();
     assert_eq!(sections("figure-4.2.cpa"), each.join(" : "));
-    // The ranks of FG-MPI are those of the network.
+    // The ranks of FG-MPI equal the ranks of the network.
     for file in ["prime.cpa", "figure-3.1.cpa"] {
         let test = listings().args(&format!("partition {file} -o out"));
         test.run().status(0);

@@ -77,7 +77,7 @@ pub(crate) fn fit<'f>(
     wild
 }
 
-/// Limit on the sets of paths, apart from those of a limit.
+/// Limit on the sets of paths.
 const MOST_SETS: usize = 1 << 10;
 
 /// The numbers of processes that all boxes hold together.
@@ -97,7 +97,7 @@ impl<'b> Rooms<'b> {
         let mut paths: Vec<&KindPath> = limits.flat_map(|limit| &limit.of).collect();
         paths.sort_by_key(|path| (&path.kind, &path.modules));
         paths.dedup();
-        // All sets of a few paths, or those that a limit names.
+        // All sets of a few paths, or the sets in limits.
         let mut sets: Vec<Vec<usize>> = match 1_usize.checked_shl(paths.len() as u32) {
             Some(n) if n <= MOST_SETS => (1..n)
                 .map(|set| (0..paths.len()).filter(|i| set >> i & 1 == 1).collect())
@@ -155,7 +155,7 @@ impl<'b> Rooms<'b> {
         })
     }
 
-    /// Returns true if the numbers of the paths are at least those that the boxes need.
+    /// Returns true if the numbers of the paths are at least the least numbers.
     fn is_filled_by(&self, counts: &[u64]) -> bool {
         !self.is_contradictory && self.least.iter().zip(counts).all(|(least, n)| n >= least)
     }

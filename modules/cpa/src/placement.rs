@@ -102,8 +102,7 @@ impl Names<'_, '_> {
         });
     }
 
-    /// Checks that each name is that of a composition, or that of one of its instances: its name
-    /// with a number.
+    /// Checks that each name is a composition, or one of its instances: its name with a number.
     fn prefix(&mut self, prefix: &[Name]) {
         let names = self.architecture.compositions.iter();
         let names = names.map(|of| &*of.declaration.name.text);

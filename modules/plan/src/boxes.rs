@@ -263,7 +263,7 @@ fn classes(network: &Verified, boxes: &[Boxes], found: &mut Diagnostics) -> Vec<
         for of in &limit.of {
             let at = same.entry(of).or_default();
             at.push((number, limit.span));
-            // The position of a limit on several kinds is that of its number.
+            // The span of a limit on several kinds has no kind in it.
             if limit.of.len() == 1 {
                 at[0].1 = limit.span;
             }

@@ -201,7 +201,7 @@ impl Node {
 /// This is a maximum flow with lower bounds (Ahuja, Magnanti, Orlin, "Network Flows", 1993, section
 /// 6.7).
 fn flow(sizes: &[u64], nodes: &[Node]) -> Option<Vec<Vec<u64>>> {
-    // The source, the sink, those of the bounds, and the classes. The shared limits follow.
+    // The source and the sink, for the sizes and for the bounds. Classes and shared limits follow.
     let (source, sink, from, to) = (0, 1, 2, 3);
     let mut network = Flow::default();
     let mut vertices = 4 + sizes.len();
@@ -274,7 +274,7 @@ impl Flow {
         self.room[edge ^ 1]
     }
 
-    /// Finds a maximum flow, and returns its value. The method is that of Dinic (1970).
+    /// Finds a maximum flow by the method of Dinic (1970), and returns its value.
     fn run(&mut self, vertices: usize, from: usize, to: usize) -> u64 {
         let mut leaving = vec![Vec::new(); vertices];
         for (edge, (start, _)) in self.ends.iter().enumerate() {

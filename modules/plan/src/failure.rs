@@ -2,7 +2,6 @@
 
 use crate::codes;
 use crate::even::EVEN;
-use crate::proposal::Proposed;
 use crate::rules::Rules;
 use crate::translate::Numbers;
 use graphmap_kpn::arena::Id;
@@ -126,6 +125,17 @@ pub(crate) struct Reporter<'a> {
     pub(crate) numbers: &'a Numbers<'a>,
 }
 
+/// Where a mapping comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin {
+    /// A strategy found it.
+    Search,
+    /// It was known before.
+    Known,
+    /// Rules permuted it.
+    Permuted,
+}
+
 impl Reporter<'_> {
     pub(crate) fn failure(&self, error: &Error) -> Diagnostic {
         match error {
@@ -188,28 +198,29 @@ impl Reporter<'_> {
         })
     }
 
-    /// Returns the error that a mapping breaks rules, with the positions of the rules.
-    pub(crate) fn broken(&self, proposed: &Proposed<'_>, parts: &[Part]) -> Diagnostic {
+    /// Returns the error that the mapping of a mapper breaks rules, with the positions of the rules.
+    /// `name` is the name of the mapper, or of a mapping that was known before.
+    pub(crate) fn broken(&self, name: &str, origin: Origin, parts: &[Part]) -> Diagnostic {
         let rules = match parts.len() {
             1 => "a rule".to_owned(),
             n => format!("{n} rules"),
         };
-        let (whose, help) = match proposed.is_given {
-            _ if proposed.is_permuted => (
+        let (whose, help) = match origin {
+            Origin::Permuted => (
                 "permuted mapping",
                 "permute processes that the rules treat alike, such as those of one module: \
                  `module:NAME=random:6`",
             ),
-            true => (
+            Origin::Known => (
                 "mapping",
                 "change the mapping or the rule, or omit `--mapping` to search for a mapping",
             ),
-            false => (
+            Origin::Search => (
                 "mapping of the strategy",
                 "correct the strategy, change the rule, or use `--strategy auto`",
             ),
         };
-        let message = format!("the {whose} `{}` breaks {rules}", proposed.name);
+        let message = format!("the {whose} `{name}` breaks {rules}");
         let diagnostic = Diagnostic::error(codes::BREAKS_RULE, message);
         let (diagnostic, _) = self.located(
             diagnostic,

@@ -4,7 +4,7 @@
 use crate::boxes;
 use crate::codes;
 use crate::even::{is_even, strategy as even_strategy};
-use crate::failure::{Reporter, count, of_mapping};
+use crate::failure::{Origin, Reporter, count, of_mapping};
 use crate::placement::Placement;
 use crate::previous::Since;
 use crate::programs;
@@ -510,7 +510,12 @@ fn options_of(
         parts.extend(judged.over.into_iter().map(Part::Balance));
     }
     if !parts.is_empty() {
-        let broken = reporter.broken(proposed, &parts);
+        let origin = match proposed.is_given {
+            _ if proposed.is_permuted => Origin::Permuted,
+            true => Origin::Known,
+            false => Origin::Search,
+        };
+        let broken = reporter.broken(proposed.name, origin, &parts);
         return Err(broken.into());
     }
     let known = move |_: &Problem<'_>, _: &SearchLimits| Ok(block_of.clone());
