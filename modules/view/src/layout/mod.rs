@@ -1,0 +1,3 @@
+//! Positions of all elements of a picture.
+
+pub(crate) mod scope;
