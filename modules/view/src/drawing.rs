@@ -96,8 +96,6 @@ pub struct Path {
 pub enum Tip {
     /// An arrow.
     Arrow,
-    /// Nothing: the line continues inside of a frame.
-    None,
     /// A dot: the environment.
     Dot,
 }

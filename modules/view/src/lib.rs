@@ -16,11 +16,15 @@ use std::collections::BTreeMap;
 
 mod colour;
 pub mod dot;
+pub mod drawing;
+pub mod geometry;
 mod layers;
+mod layout;
 pub mod network;
 pub mod picture;
 mod shown;
 pub mod svg;
+mod text;
 
 pub use colour::Colour;
 
