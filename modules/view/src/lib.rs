@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 mod colour;
+pub mod contents;
 pub mod dot;
 pub mod drawing;
 pub mod geometry;
