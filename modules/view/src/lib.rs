@@ -26,6 +26,7 @@ pub mod picture;
 mod shown;
 pub mod svg;
 mod text;
+pub mod write;
 
 pub use colour::Colour;
 
