@@ -26,7 +26,7 @@ pub(crate) const INK: Colour = Colour([0x11; 3]);
 /// Outline of boxes, in both schemes: it contrasts with the fills.
 pub(crate) const OUTLINE: Colour = Colour([0x4d; 3]);
 /// Opacity of the black patterns on fills, in hundredths.
-pub(crate) const PATTERN_OPACITY: u8 = 20;
+pub(crate) const PATTERN_OPACITY: u8 = 18;
 
 /// Number of fills with patterns: plain, striped, dotted.
 pub(crate) const STYLES: usize = 3 * FILLS.len();

@@ -30,6 +30,12 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(thousandths).sum::<f64>() * size / 1000.0
 }
 
+/// Returns whether [`width`] is the width in Helvetica, and not an estimate.
+pub(crate) fn is_exact(text: &str) -> bool {
+    let exact = |c| matches!(c, ' '..='~' | '\u{b7}' | '\u{d7}' | '\u{2026}');
+    text.chars().all(exact)
+}
+
 fn thousandths(c: char) -> f64 {
     let code = c as u32;
     match c {
@@ -60,13 +66,15 @@ pub(crate) fn shortened(text: &str, size: f64, most: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{shortened, width};
+    use super::{is_exact, shortened, width};
 
     #[test]
     fn widths_are_those_of_helvetica() {
         assert!((width("Worker 12", 10.0) - 46.12).abs() < 1e-9);
         assert_eq!(width("", 12.0), 0.0);
         assert_eq!(width("\u{4e2d}", 12.0), 12.0);
+        assert!(is_exact("Vec<u8> \u{d7}2") && is_exact("work\u{2026}"));
+        assert!(!is_exact("\u{4e2d}") && !is_exact("caf\u{e9}"));
     }
 
     #[test]

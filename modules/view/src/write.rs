@@ -12,8 +12,9 @@ use crate::colour::{
 use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape, Tip};
 use crate::geometry::{Point, Rect, Size};
 use crate::text::{self, shortened, width};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write};
 
 /// Space around the picture.
@@ -24,8 +25,8 @@ const GAP: f64 = 14.0;
 const LEADING: f64 = 1.25;
 /// Height of the middle of letters above the baseline, relative to their size.
 const MIDDLE: f64 = 0.36;
-/// Bold letters are at most so much wider.
-const BOLD: f64 = 1.1;
+/// Size of letters that are as wide as the bold letters of the title.
+const TITLE: f64 = text::TITLE * 1.06;
 /// Width to which the title and the notes may widen the picture.
 const WIDEST_TITLE: f64 = 640.0;
 const WIDEST_NOTE: f64 = 360.0;
@@ -55,10 +56,12 @@ pub fn to_svg(drawing: &Drawing) -> String {
     out
 }
 
-/// Which attributes are not those of the group.
-struct Fill<'a> {
-    class: Cow<'a, str>,
+/// How a box is filled.
+struct Fill {
+    /// Classes, each after a space.
+    class: Cow<'static, str>,
     colour: Colour,
+    /// Colour of its text, if it is not [`INK`].
     ink: Option<Colour>,
     pattern: Option<&'static str>,
 }
@@ -90,14 +93,14 @@ impl<'a> Writer<'a> {
         let styles = styles(kinds.filter(|kind| !kind.is_empty()));
         let size = Size::new(finite(drawing.size.width), finite(drawing.size.height));
         let title = visible(&drawing.title);
-        let title = shortened(&title, text::TITLE * BOLD, size.width.max(WIDEST_TITLE));
+        let title = shortened(&title, TITLE, size.width.max(WIDEST_TITLE));
         let note = drawing
             .notes
             .iter()
             .map(|note| width(&visible(note), text::LABEL));
         let mut inner = size
             .width
-            .max(width(&title, text::TITLE * BOLD))
+            .max(width(&title, TITLE))
             .max(note.fold(0.0, f64::max).min(WIDEST_NOTE));
         let legend = Legend::new(&drawing.legend, &mut inner);
         let notes: Vec<String> = drawing
@@ -163,7 +166,7 @@ impl<'a> Writer<'a> {
         }
         writeln!(
             out,
-            "</g>\n<g class=\"edges\" fill=\"none\" color=\"{line}\" stroke=\"currentColor\">"
+            "</g>\n<g class=\"edges\" fill=\"none\" stroke=\"{line}\">"
         )?;
         let downwards = self.downwards();
         for path in &self.drawing.lines {
@@ -186,14 +189,14 @@ impl<'a> Writer<'a> {
         }
         writeln!(out, "</g>")?;
         if !self.title.is_empty() {
-            writeln!(
+            write!(
                 out,
-                "<text class=\"title\" x=\"{}\" y=\"{}\" font-size=\"{}\" font-weight=\"bold\" fill=\"{text}\">{}</text>",
-                Number(MARGIN),
-                Number(MARGIN + text::TITLE * 0.8),
-                text::TITLE,
-                Content(&self.title)
+                "<g class=\"title\" font-size=\"{}\" font-weight=\"bold\" fill=\"{text}\">",
+                text::TITLE
             )?;
+            let at = Point::new(MARGIN, MARGIN + text::TITLE * 0.8);
+            words(out, at, "", &self.title, TITLE)?;
+            writeln!(out, "</g>")?;
         }
         let mut y = self.at.y + finite(self.drawing.size.height);
         if self.legend.columns > 0 {
@@ -208,13 +211,8 @@ impl<'a> Writer<'a> {
             )?;
             for (i, note) in self.notes.iter().enumerate() {
                 let y = y + GAP + text::LABEL * (i as f64 * LEADING + 0.8);
-                writeln!(
-                    out,
-                    "<text x=\"{}\" y=\"{}\">{}</text>",
-                    Number(MARGIN),
-                    Number(y),
-                    Content(note)
-                )?;
+                words(out, Point::new(MARGIN, y), "", note, text::LABEL)?;
+                writeln!(out)?;
             }
             writeln!(out, "</g>")?;
         }
@@ -238,37 +236,29 @@ impl<'a> Writer<'a> {
         }
         write!(out, "/>")?;
         if !short.is_empty() {
-            write!(
-                out,
-                "<text x=\"{}\" y=\"{}\" fill=\"{}\" stroke=\"none\"{}>{}</text>",
-                Number(rect.at.x + 8.0),
-                Number(rect.at.y + 4.0 + text::BOX),
-                LIGHT.faint,
-                Fitted(&short, text::BOX),
-                Content(&short)
-            )?;
+            let at = Point::new(rect.at.x + 8.0, rect.at.y + 4.0 + text::BOX);
+            let attributes = format!(" fill=\"{}\" stroke=\"none\"", LIGHT.faint);
+            words(out, at, &attributes, &short, text::BOX)?;
         }
         writeln!(out, "</g>")
     }
 
     fn edge(&self, out: &mut String, path: &Path, downwards: bool) -> fmt::Result {
-        let stroke = path.color.as_deref().and_then(Colour::parsed);
-        let [mut class, mut colour] = [String::new(), String::new()];
-        if path.dashed {
-            class.push_str(" controlled");
-        }
-        if let Some(stroke) = stroke {
-            class.push_str(" user");
-            colour = format!(" color=\"{stroke}\"");
-        } else if path.dashed {
-            colour = format!(" color=\"{}\"", LIGHT.controlled);
-        }
+        let user = path.color.as_deref().and_then(Colour::parsed);
+        let class = match (path.dashed, user) {
+            (false, None) => "",
+            (true, None) => " controlled",
+            (false, Some(_)) => " user",
+            (true, Some(_)) => " controlled user",
+        };
+        let colour = user.or(path.dashed.then_some(LIGHT.controlled));
+        let stroke = colour.map_or(String::new(), |colour| format!(" stroke=\"{colour}\""));
         let thick = finite(path.width).clamp(0.5, 8.0);
         let course = Course::new(path, self.at, downwards, thick);
         let [from, to] = &path.ends;
         write!(
             out,
-            "<path class=\"edge{class}\" data-from=\"{}\" data-to=\"{}\" d=\"{}\"{colour}",
+            "<path class=\"edge{class}\" data-from=\"{}\" data-to=\"{}\" d=\"{}\"{stroke}",
             Value(from),
             Value(to),
             course.line
@@ -285,14 +275,15 @@ impl<'a> Writer<'a> {
         if !course.arrow.is_empty() {
             writeln!(
                 out,
-                "<path class=\"tip{class}\" d=\"{}\"{colour} fill=\"currentColor\" stroke=\"none\"/>",
-                course.arrow
+                "<path class=\"tip{class}\" d=\"{}\" fill=\"{}\" stroke=\"none\"/>",
+                course.arrow,
+                colour.unwrap_or(LIGHT.line)
             )?;
         }
         for ring in course.rings {
             writeln!(
                 out,
-                "<circle class=\"environment{class}\" cx=\"{}\" cy=\"{}\" r=\"{}\"{colour}/>",
+                "<circle class=\"environment{class}\" cx=\"{}\" cy=\"{}\" r=\"{}\"{stroke}/>",
                 Number(ring.x),
                 Number(ring.y),
                 Number(RING)
@@ -353,20 +344,13 @@ impl<'a> Writer<'a> {
         for (i, line) in lines.into_iter().take(count as usize).enumerate() {
             let short = shortened(line, text::BOX, inside.size.width - 4.0);
             let y = centre.y + (i as f64 - (count - 1.0) / 2.0) * leading + text::BOX * MIDDLE;
-            write!(
-                out,
-                "<text x=\"{}\" y=\"{}\"{ink}{}>{}</text>",
-                Number(centre.x),
-                Number(y),
-                Fitted(&short, text::BOX),
-                Content(&short)
-            )?;
+            words(out, Point::new(centre.x, y), &ink, &short, text::BOX)?;
         }
         writeln!(out, "</g>")
     }
 
     /// Returns the fill of a box: the user's, or that of the kind.
-    fn fill(&self, kind: &str, user: Option<&str>) -> Fill<'static> {
+    fn fill(&self, kind: &str, user: Option<&str>) -> Fill {
         if let Some(colour) = user.and_then(Colour::parsed) {
             let dark = colour.contrast(DARK.background) < 3.0;
             return Fill {
@@ -392,7 +376,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn filled(&self, out: &mut String, rect: Rect, fill: &Fill<'_>) -> fmt::Result {
+    fn filled(&self, out: &mut String, rect: Rect, fill: &Fill) -> fmt::Result {
         let place = Place(rect);
         write!(
             out,
@@ -428,7 +412,12 @@ impl<'a> Writer<'a> {
     }
 
     fn legend(&self, out: &mut String, top: f64) -> fmt::Result {
-        writeln!(out, "<g class=\"legend\" fill=\"{}\">", LIGHT.text)?;
+        writeln!(
+            out,
+            "<g class=\"legend\" fill=\"{}\" font-size=\"{}\">",
+            LIGHT.text,
+            text::LABEL
+        )?;
         for (i, kind) in self.drawing.legend.iter().enumerate() {
             let x = MARGIN + (i % self.legend.columns) as f64 * self.legend.column;
             let y = top + (i / self.legend.columns) as f64 * Legend::ROW;
@@ -442,14 +431,12 @@ impl<'a> Writer<'a> {
             )?;
             title(out, &[kind])?;
             self.filled(out, Rect::new(Point::new(x, y), SAMPLE), &fill)?;
-            writeln!(
-                out,
-                "<text x=\"{}\" y=\"{}\" font-size=\"{}\">{}</text></g>",
-                Number(x + SAMPLE.width + 6.0),
-                Number(y + SAMPLE.height / 2.0 + text::LABEL * MIDDLE),
-                text::LABEL,
-                Content(&short)
-            )?;
+            let at = Point::new(
+                x + SAMPLE.width + 6.0,
+                y + SAMPLE.height / 2.0 + text::LABEL * MIDDLE,
+            );
+            words(out, at, "", &short, text::LABEL)?;
+            writeln!(out, "</g>")?;
         }
         writeln!(out, "</g>")
     }
@@ -465,7 +452,7 @@ impl<'a> Writer<'a> {
     /// Returns whether most curves leave their box through its top or bottom. Decides the direction
     /// of curves without straight pieces.
     fn downwards(&self) -> bool {
-        let boxes: HashMap<&str, &Rect> = self
+        let boxes: FxHashMap<&str, &Rect> = self
             .drawing
             .boxes
             .iter()
@@ -516,20 +503,19 @@ struct Course {
     rings: Vec<Point>,
 }
 
-/// Axis to which a curve is parallel at its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A part of a line between two points.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// Directions at its start and end, as vectors of length 1. They are equal if it is straight.
+    start: Point,
+    end: Point,
+    curve: bool,
+}
+
+#[derive(Clone, Copy)]
 enum Axis {
     Horizontal,
     Vertical,
-}
-
-/// Direction and shape of a piece of a line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Piece {
-    /// Straight, with its direction.
-    Straight(Point),
-    /// A curve, with its axes at both ends.
-    Curve(Axis, Axis),
 }
 
 impl Course {
@@ -546,68 +532,46 @@ impl Course {
                 _ => points.push(point),
             }
         }
-        let (&[first, second, ..], &[.., before, last]) = (&points[..], &points[..]) else {
-            // Nothing but a point, which is kept for its attributes.
-            let Point { x, y } = points.first().copied().unwrap_or(at);
-            course.line = format!("M{} {}", Number(x), Number(y));
+        let pieces = pieces(&points, path.curved, downwards);
+        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else {
+            // Only a point, which is kept for the attributes of the line.
+            course.line = format!("M{}", At(points.first().copied().unwrap_or(at)));
             return course;
         };
-        let mut pieces = pieces(&points, path.curved, downwards);
-        // A straight line does not change its direction when its ends are moved.
-        let end = pieces[pieces.len() - 1].end(before, last);
-        let start = pieces[0].start(first, second);
-        let room = |a: Point, b: Point, piece: &Piece| match piece {
-            Piece::Straight(_) => distance(a, b),
-            Piece::Curve(..) => (b.x - a.x).abs().min((b.y - a.y).abs()) / 2.0,
-        };
-        let ring = 2.0 * RING;
-        let count = points.len();
-        if path.ends[0] == "NULL" && room(first, second, &pieces[0]) > 2.0 * ring {
-            course.rings.push(first + scaled(start, RING));
-            points[0] = first + scaled(start, ring);
+        // The directions of pieces remain, because ends are moved along them.
+        let room = first.room(points[0], points[1], first.start);
+        if path.ends[0] == "NULL" && room > 4.0 * RING {
+            course.rings.push(points[0] + scaled(first.start, RING));
+            points[0] = points[0] + scaled(first.start, 2.0 * RING);
         }
-        let room = room(points[count - 2], last, &pieces[pieces.len() - 1]);
+        let count = points.len();
+        let (tip, way) = (points[count - 1], last.end);
+        let room = last.room(points[count - 2], tip, way);
         match path.end {
             Tip::Arrow => {
                 let length = (5.0 + 2.0 * thick).min(room);
-                let half = length * 0.4;
-                let base = last - scaled(end, length);
-                let across = scaled(Point::new(-end.y, end.x), half);
-                course.arrow = format!(
-                    "M{} {} L{} L{}",
-                    Number(last.x),
-                    Number(last.y),
-                    At(base + across),
-                    At(base - across)
-                );
+                let base = tip - scaled(way, length);
+                let across = scaled(Point::new(-way.y, way.x), length * 0.4);
+                course.arrow =
+                    format!("M{} L{} L{}", At(tip), At(base + across), At(base - across));
                 // The line ends inside of the arrow, so that its corners do not stand out.
-                points[count - 1] = last - scaled(end, length * 0.8);
+                points[count - 1] = tip - scaled(way, length * 0.8);
             }
             Tip::Dot => {
-                course.rings.push(last - scaled(end, RING.min(room / 2.0)));
-                points[count - 1] = last - scaled(end, ring.min(room));
+                course.rings.push(tip - scaled(way, RING.min(room)));
+                points[count - 1] = tip - scaled(way, (2.0 * RING).min(room));
             }
         }
-        course.line = outline(&points, &mut pieces);
+        course.line = outline(&points, &pieces);
         course
     }
 }
 
 impl Piece {
-    /// Returns the direction at the start of a piece from `a` to `b`.
-    fn start(self, a: Point, b: Point) -> Point {
-        match self {
-            Piece::Straight(way) => way,
-            Piece::Curve(axis, _) => axis.way(a, b),
-        }
-    }
-
-    /// Returns the direction at the end of a piece from `a` to `b`.
-    fn end(self, a: Point, b: Point) -> Point {
-        match self {
-            Piece::Straight(way) => way,
-            Piece::Curve(_, axis) => axis.way(a, b),
-        }
+    /// Returns how far an end can be moved along a direction of the piece from `a` to `b`.
+    fn room(self, a: Point, b: Point, way: Point) -> f64 {
+        let length = along(b - a, way);
+        if self.curve { length / 2.0 } else { length }
     }
 }
 
@@ -617,14 +581,6 @@ impl Axis {
         match self {
             Axis::Horizontal => Point::new((b.x - a.x).signum(), 0.0),
             Axis::Vertical => Point::new(0.0, (b.y - a.y).signum()),
-        }
-    }
-
-    /// Returns the part of a vector on this axis.
-    fn part(self, vector: Point) -> Point {
-        match self {
-            Axis::Horizontal => Point::new(vector.x, 0.0),
-            Axis::Vertical => Point::new(0.0, vector.y),
         }
     }
 }
@@ -650,39 +606,45 @@ fn pieces(points: &[Point], curved: bool, downwards: bool) -> Vec<Piece> {
     let piece = |(i, ends): (usize, &[Point])| {
         let (a, b) = (ends[0], ends[1]);
         if axes[i].is_some() || !curved {
-            return Piece::Straight(scaled(b - a, 1.0 / distance(a, b)));
+            let way = scaled(b - a, 1.0 / distance(a, b));
+            return Piece {
+                start: way,
+                end: way,
+                curve: false,
+            };
         }
         let before = i.checked_sub(1).and_then(|i| axes[i]);
         let after = axes.get(i + 1).copied().flatten();
-        Piece::Curve(
-            before.or(after).unwrap_or(main),
-            after.or(before).unwrap_or(main),
-        )
+        Piece {
+            start: before.or(after).unwrap_or(main).way(a, b),
+            end: after.or(before).unwrap_or(main).way(a, b),
+            curve: true,
+        }
     };
     points.windows(2).enumerate().map(piece).collect()
 }
 
 /// Returns the text of a path through these points, with rounded corners between straight pieces.
-fn outline(points: &[Point], pieces: &mut [Piece]) -> String {
+fn outline(points: &[Point], pieces: &[Piece]) -> String {
     let mut line = format!("M{}", At(points[0]));
     for (i, piece) in pieces.iter().enumerate() {
         let (a, b) = (points[i], points[i + 1]);
-        match (piece, pieces.get(i + 1)) {
-            (Piece::Straight(way), Some(Piece::Straight(next))) => {
-                let after = distance(b, points[i + 2]);
-                let radius = BEND.min(distance(a, b) / 2.0).min(after / 2.0);
-                let (start, end) = (b - scaled(*way, radius), b + scaled(*next, radius));
-                let _ = write!(line, " L{} Q{} {}", At(start), At(b), At(end));
+        let result = match pieces.get(i + 1) {
+            _ if piece.curve => {
+                let first = a + scaled(piece.start, along(b - a, piece.start) / 2.0);
+                let second = b - scaled(piece.end, along(b - a, piece.end) / 2.0);
+                write!(line, " C{} {} {}", At(first), At(second), At(b))
             }
-            (Piece::Straight(_), _) => {
-                let _ = write!(line, " L{}", At(b));
+            Some(next) if !next.curve => {
+                let room = distance(a, b).min(distance(b, points[i + 2]));
+                let radius = BEND.min(room / 2.0);
+                let start = b - scaled(piece.start, radius);
+                let end = b + scaled(next.start, radius);
+                write!(line, " L{} Q{} {}", At(start), At(b), At(end))
             }
-            (Piece::Curve(start, end), _) => {
-                let half = scaled(b - a, 0.5);
-                let (first, second) = (a + start.part(half), b - end.part(half));
-                let _ = write!(line, " C{} {} {}", At(first), At(second), At(b));
-            }
-        }
+            _ => write!(line, " L{}", At(b)),
+        };
+        result.expect("a String takes all that is written");
     }
     line
 }
@@ -695,6 +657,11 @@ fn same_way(a: Point, b: Point, c: Point) -> bool {
         Some(Axis::Vertical) => (c.x - a.x).abs() < 0.05 && first.y * second.y > 0.0,
         None => false,
     }
+}
+
+/// Returns the length of the part of a vector in a direction of length 1.
+fn along(vector: Point, way: Point) -> f64 {
+    vector.x * way.x + vector.y * way.y
 }
 
 fn distance(a: Point, b: Point) -> f64 {
@@ -721,6 +688,18 @@ fn title(out: &mut String, texts: &[&str]) -> fmt::Result {
     }
 }
 
+/// Writes a text that begins at a position, or is centred there if the group says so.
+fn words(out: &mut String, at: Point, attributes: &str, text: &str, size: f64) -> fmt::Result {
+    write!(
+        out,
+        "<text x=\"{}\" y=\"{}\"{attributes}{}>{}</text>",
+        Number(at.x),
+        Number(at.y),
+        Fitted(text, size),
+        Content(text)
+    )
+}
+
 fn patterns(out: &mut String, needed: bool) -> fmt::Result {
     if !needed {
         return Ok(());
@@ -728,7 +707,7 @@ fn patterns(out: &mut String, needed: bool) -> fmt::Result {
     let opacity = f64::from(PATTERN_OPACITY) / 100.0;
     writeln!(
         out,
-        "<defs><pattern id=\"graphmap-stripes\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><path d=\"M-1 1 L1 -1 M0 6 L6 0 M5 7 L7 5\" stroke=\"#000\" stroke-opacity=\"{opacity}\" stroke-width=\"1.4\"/></pattern><pattern id=\"graphmap-dots\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><circle cx=\"2.5\" cy=\"2.5\" r=\"1\" fill=\"#000\" fill-opacity=\"{opacity}\"/></pattern></defs>"
+        "<defs><pattern id=\"graphmap-stripes\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><path d=\"M-1 1 L1 -1 M0 6 L6 0 M5 7 L7 5\" stroke=\"#000\" stroke-opacity=\"{opacity}\" stroke-width=\"1.2\"/></pattern><pattern id=\"graphmap-dots\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><circle cx=\"2.5\" cy=\"2.5\" r=\"0.9\" fill=\"#000\" fill-opacity=\"{opacity}\"/></pattern></defs>"
     )
 }
 
@@ -797,12 +776,13 @@ impl Display for Sheet {
             f,
             "
 @supports (paint-order:stroke){{.graphmap .label{{paint-order:stroke;stroke:{light};stroke-width:3px;stroke-linejoin:round}}}}
-.graphmap .edge:hover{{stroke-width:4px}}
 @media screen and (prefers-color-scheme:dark){{
 .graphmap .background{{fill:{background}}}
 .graphmap .frames{{fill:{frame};stroke:{border}}}
-.graphmap .edges{{color:{line}}}
-.graphmap .controlled:not(.user){{color:{controlled}}}
+.graphmap .edges{{stroke:{line}}}
+.graphmap .tip:not(.user){{fill:{line}}}
+.graphmap .controlled:not(.user,.tip){{stroke:{controlled}}}
+.graphmap .tip.controlled:not(.user){{fill:{controlled}}}
 .graphmap .dark rect{{stroke:{border}}}
 .graphmap .labels,.graphmap .legend,.graphmap .title{{fill:{text}}}
 .graphmap .label{{stroke:{background}}}
@@ -850,13 +830,13 @@ impl Display for Place {
     }
 }
 
-/// Attributes that fit a text into its computed width with any font. Texts with characters whose
-/// width is only estimated have none.
+/// Attributes that fit a text into its computed width, so that fonts with wider letters do not move
+/// it over other things. Texts with characters whose width is only estimated have none.
 struct Fitted<'a>(&'a str, f64);
 
 impl Display for Fitted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.0.bytes().all(|b| (b' '..=b'~').contains(&b)) {
+        if !text::is_exact(self.0) {
             return Ok(());
         }
         write!(
@@ -873,7 +853,7 @@ struct Content<'a>(&'a str);
 impl Display for Content<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.chars().try_for_each(|c| match c {
-            '\n' => f.write_char(c),
+            '\n' | '\t' => f.write_char(c),
             c if redirects(c) => f.write_char('\u{fffd}'),
             c => escape(f, c),
         })
