@@ -44,9 +44,9 @@ const RING: f64 = 3.0;
 /// Largest coordinate. Larger ones are written as this.
 const LIMIT: f64 = 1e7;
 
-/// Returns the SVG document of a drawing. Texts that are wider than their space are shortened; then
-/// the whole is in the `<title>` of the element. Numbers that are not finite count as 0. Linear in
-/// the size of the drawing, apart from sorting the names of kinds.
+/// Returns a [`Drawing`] as an SVG document. Texts that are wider than their space are shortened, and
+/// then the `<title>` of the element has the whole text. Numbers that are not finite count as 0.
+/// Linear in the number of elements, apart from sorting the names of kinds.
 #[must_use]
 pub fn to_svg(drawing: &Drawing) -> String {
     let mut out = String::new();
@@ -70,7 +70,7 @@ struct Writer<'a> {
     drawing: &'a Drawing,
     /// Style of each kind.
     styles: BTreeMap<&'a str, usize>,
-    /// Position of the drawing in the picture.
+    /// Position of its origin in the picture.
     at: Point,
     title: String,
     notes: Vec<String>,
@@ -328,7 +328,15 @@ impl<'a> Writer<'a> {
             (_, ink) => ink,
         };
         let ink = ink.map_or(String::new(), |ink| format!(" fill=\"{ink}\""));
-        let lines: Vec<String> = shape.label.iter().map(|line| visible(line)).collect();
+        // Few fonts have U+22EF. A label of nothing else is drawn.
+        let lines = shape.label.iter().map(|line| visible(line));
+        let lines: Vec<String> = match shape.form {
+            Form::Dots => lines
+                .filter(|line| line != "\u{22ef}")
+                .map(|line| line.replace('\u{22ef}', "\u{b7}\u{b7}\u{b7}"))
+                .collect(),
+            _ => lines.collect(),
+        };
         let lines: Vec<&String> = lines.iter().filter(|line| !line.is_empty()).collect();
         let fit = (inside.size.height / text::BOX).floor().max(1.0);
         let count = (lines.len() as f64).min(fit);
@@ -349,7 +357,7 @@ impl<'a> Writer<'a> {
         writeln!(out, "</g>")
     }
 
-    /// Returns the fill of a box: the user's, or that of the kind.
+    /// Returns the fill of a box: the user's, or the fill of its kind.
     fn fill(&self, kind: &str, user: Option<&str>) -> Fill {
         if let Some(colour) = user.and_then(Colour::parsed) {
             let dark = colour.contrast(DARK.background) < 3.0;
@@ -532,8 +540,8 @@ impl Course {
                 _ => points.push(point),
             }
         }
-        let pieces = pieces(&points, path.curved, downwards);
-        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else {
+        let mut pieces = pieces(&points, path.curved, downwards);
+        let (Some(&first), Some(&last)) = (pieces.first(), pieces.last()) else {
             // Only a point, which is kept for the attributes of the line.
             course.line = format!("M{}", At(points.first().copied().unwrap_or(at)));
             return course;
@@ -554,8 +562,19 @@ impl Course {
                 let across = scaled(Point::new(-way.y, way.x), length * 0.4);
                 course.arrow =
                     format!("M{} L{} L{}", At(tip), At(base + across), At(base - across));
-                // The line ends inside of the arrow, so that its corners do not stand out.
-                points[count - 1] = tip - scaled(way, length * 0.8);
+                // The line ends inside of the arrow, where both have the same width.
+                let end = tip - scaled(way, (1.25 * thick).min(length));
+                if last.curve {
+                    points[count - 1] = base;
+                    points.push(end);
+                    pieces.push(Piece {
+                        start: way,
+                        end: way,
+                        curve: false,
+                    });
+                } else {
+                    points[count - 1] = end;
+                }
             }
             Tip::Dot => {
                 course.rings.push(tip - scaled(way, RING.min(room)));
@@ -880,7 +899,7 @@ fn redirects(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Writes a character as XML. Those that XML cannot represent become U+FFFD.
+/// Writes a character as XML. It becomes U+FFFD if XML cannot represent it.
 fn escape(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
     match c {
         '&' => f.write_str("&amp;"),
