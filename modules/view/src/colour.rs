@@ -118,9 +118,9 @@ impl Colour {
         Colour::from_hsl(hue, 0.65, lightness)
     }
 
-    /// Returns the colour that a user wrote in the syntax of Graphviz: a name, `#rgb`, `#rrggbb`, or
-    /// hue, saturation and value from 0 to 1. Returns `None` for anything else, such as lists of
-    /// colours and names that SVG does not have.
+    /// Returns the colour that a user wrote as Graphviz does: a name, `#rgb`, `#rrggbb`, or the
+    /// numbers of hue, saturation and value from 0 to 1. Returns `None` for anything else, such as
+    /// lists of colours and names that SVG does not have. Linear in the length of the text.
     pub(crate) fn parsed(text: &str) -> Option<Colour> {
         let text = text.trim();
         if let Some(digits) = text.strip_prefix('#') {

@@ -1,7 +1,7 @@
 //! Writes a [`Drawing`] as SVG, with title, legend and notes.
 //!
-//! The elements are in groups of the classes `frames`, `edges`, `nodes`, `labels` and `legend`. Each
-//! has a class, data attributes and a `<title>`, so that style sheets and scripts can use it.
+//! The elements are in groups of the classes `frames`, `edges`, `nodes`, `labels` and `legend`.
+//! Each has a class, data attributes and a `<title>`, so that style sheets and scripts can use it.
 //! Presentation attributes give the colours of a light background, because many programs ignore
 //! parts of CSS. A style sheet inside of the picture replaces them on a dark background. Any text
 //! yields a well-formed document, and injects nothing.
@@ -9,13 +9,18 @@
 use crate::colour::{
     Colour, DARK, FILLS, INK, LIGHT, NO_KIND, OUTLINE, PATTERN_OPACITY, Scheme, styles,
 };
-use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape, Tip};
+use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape};
 use crate::geometry::{Point, Rect, Size};
 use crate::text::{self, shortened, width};
+use course::Course;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write};
+use xml::{Content, Number, Value, finite, visible, wrapped};
+
+mod course;
+mod xml;
 
 /// Space around the picture.
 const MARGIN: f64 = 16.0;
@@ -37,16 +42,12 @@ const SAMPLE: Size = Size::new(22.0, 14.0);
 const WIDEST_KIND: f64 = 160.0;
 /// Distance between a box and the box behind it.
 const BEHIND: f64 = 3.0;
-/// Radius of corners of lines.
-const BEND: f64 = 6.0;
 /// Radius of the ring that stands for the environment.
 const RING: f64 = 3.0;
-/// Largest coordinate. Larger ones are written as this.
-const LIMIT: f64 = 1e7;
 
-/// Returns a [`Drawing`] as an SVG document. Texts that are wider than their space are shortened, and
-/// then the `<title>` of the element has the whole text. Numbers that are not finite count as 0.
-/// Linear in the number of elements, apart from sorting the names of kinds.
+/// Returns a [`Drawing`] as an SVG document. Texts that are wider than their space are shortened,
+/// and then the `<title>` of the element has the whole text. Numbers that are not finite count
+/// as 0. Linear in the number of elements, apart from sorting the names of kinds.
 #[must_use]
 pub fn to_svg(drawing: &Drawing) -> String {
     let mut out = String::new();
@@ -70,7 +71,7 @@ struct Writer<'a> {
     drawing: &'a Drawing,
     /// Style of each kind.
     styles: BTreeMap<&'a str, usize>,
-    /// Position of its origin in the picture.
+    /// Position of the origin of its coordinates in the picture.
     at: Point,
     title: String,
     notes: Vec<String>,
@@ -91,7 +92,11 @@ impl<'a> Writer<'a> {
         let kinds = drawing.boxes.iter().map(|shape| shape.kind.as_str());
         let kinds = kinds.chain(drawing.legend.iter().map(String::as_str));
         let styles = styles(kinds.filter(|kind| !kind.is_empty()));
-        let size = Size::new(finite(drawing.size.width), finite(drawing.size.height));
+        let Size {
+            width: wide,
+            height,
+        } = drawing.size;
+        let size = Size::new(finite(wide).max(0.0), finite(height).max(0.0));
         let title = visible(&drawing.title);
         let title = shortened(&title, TITLE, size.width.max(WIDEST_TITLE));
         let note = drawing
@@ -198,7 +203,7 @@ impl<'a> Writer<'a> {
             words(out, at, "", &self.title, TITLE)?;
             writeln!(out, "</g>")?;
         }
-        let mut y = self.at.y + finite(self.drawing.size.height);
+        let mut y = self.at.y + finite(self.drawing.size.height).max(0.0);
         if self.legend.columns > 0 {
             self.legend(out, y + GAP)?;
             y += GAP + self.legend.height;
@@ -501,204 +506,6 @@ impl Legend {
     }
 }
 
-/// A line as texts of SVG paths, with positions in the picture.
-#[derive(Debug, Default)]
-struct Course {
-    line: String,
-    /// The arrow at the end. Empty without an arrow.
-    arrow: String,
-    /// Centres of the rings that stand for the environment.
-    rings: Vec<Point>,
-}
-
-/// A part of a line between two points.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    /// Directions at its start and end, as vectors of length 1. They are equal if it is straight.
-    start: Point,
-    end: Point,
-    curve: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Axis {
-    Horizontal,
-    Vertical,
-}
-
-impl Course {
-    fn new(path: &Path, at: Point, downwards: bool, thick: f64) -> Course {
-        let mut course = Course::default();
-        let mut points: Vec<Point> = Vec::with_capacity(path.points.len());
-        for point in &path.points {
-            let point = Point::new(finite(point.x), finite(point.y)) + at;
-            match points[..] {
-                [.., last] if distance(last, point) < 0.05 => {}
-                [.., a, b] if same_way(a, b, point) => {
-                    *points.last_mut().expect("it has two points") = point;
-                }
-                _ => points.push(point),
-            }
-        }
-        let mut pieces = pieces(&points, path.curved, downwards);
-        let (Some(&first), Some(&last)) = (pieces.first(), pieces.last()) else {
-            // Only a point, which is kept for the attributes of the line.
-            course.line = format!("M{}", At(points.first().copied().unwrap_or(at)));
-            return course;
-        };
-        // The directions of pieces remain, because ends are moved along them.
-        let room = first.room(points[0], points[1], first.start);
-        if path.ends[0] == "NULL" && room > 4.0 * RING {
-            course.rings.push(points[0] + scaled(first.start, RING));
-            points[0] = points[0] + scaled(first.start, 2.0 * RING);
-        }
-        let count = points.len();
-        let (tip, way) = (points[count - 1], last.end);
-        let room = last.room(points[count - 2], tip, way);
-        match path.end {
-            Tip::Arrow => {
-                let length = (5.0 + 2.0 * thick).min(room);
-                let base = tip - scaled(way, length);
-                let across = scaled(Point::new(-way.y, way.x), length * 0.4);
-                course.arrow =
-                    format!("M{} L{} L{}", At(tip), At(base + across), At(base - across));
-                // The line ends inside of the arrow, where both have the same width.
-                let end = tip - scaled(way, (1.25 * thick).min(length));
-                if last.curve {
-                    points[count - 1] = base;
-                    points.push(end);
-                    pieces.push(Piece {
-                        start: way,
-                        end: way,
-                        curve: false,
-                    });
-                } else {
-                    points[count - 1] = end;
-                }
-            }
-            Tip::Dot => {
-                course.rings.push(tip - scaled(way, RING.min(room)));
-                points[count - 1] = tip - scaled(way, (2.0 * RING).min(room));
-            }
-        }
-        course.line = outline(&points, &pieces);
-        course
-    }
-}
-
-impl Piece {
-    /// Returns how far an end can be moved along a direction of the piece from `a` to `b`.
-    fn room(self, a: Point, b: Point, way: Point) -> f64 {
-        let length = along(b - a, way);
-        if self.curve { length / 2.0 } else { length }
-    }
-}
-
-impl Axis {
-    /// Returns the direction from `a` to `b` on this axis, as a vector of length 1.
-    fn way(self, a: Point, b: Point) -> Point {
-        match self {
-            Axis::Horizontal => Point::new((b.x - a.x).signum(), 0.0),
-            Axis::Vertical => Point::new(0.0, (b.y - a.y).signum()),
-        }
-    }
-}
-
-/// Returns the axis of the piece between two points, unless it is oblique.
-fn axis(a: Point, b: Point) -> Option<Axis> {
-    if (a.y - b.y).abs() < 0.05 {
-        Some(Axis::Horizontal)
-    } else if (a.x - b.x).abs() < 0.05 {
-        Some(Axis::Vertical)
-    } else {
-        None
-    }
-}
-
-fn pieces(points: &[Point], curved: bool, downwards: bool) -> Vec<Piece> {
-    let axes: Vec<Option<Axis>> = points.windows(2).map(|p| axis(p[0], p[1])).collect();
-    let main = if downwards {
-        Axis::Vertical
-    } else {
-        Axis::Horizontal
-    };
-    let piece = |(i, ends): (usize, &[Point])| {
-        let (a, b) = (ends[0], ends[1]);
-        if axes[i].is_some() || !curved {
-            let way = scaled(b - a, 1.0 / distance(a, b));
-            return Piece {
-                start: way,
-                end: way,
-                curve: false,
-            };
-        }
-        let before = i.checked_sub(1).and_then(|i| axes[i]);
-        let after = axes.get(i + 1).copied().flatten();
-        Piece {
-            start: before.or(after).unwrap_or(main).way(a, b),
-            end: after.or(before).unwrap_or(main).way(a, b),
-            curve: true,
-        }
-    };
-    points.windows(2).enumerate().map(piece).collect()
-}
-
-/// Returns the text of a path through these points, with rounded corners between straight pieces.
-fn outline(points: &[Point], pieces: &[Piece]) -> String {
-    let mut line = format!("M{}", At(points[0]));
-    for (i, piece) in pieces.iter().enumerate() {
-        let (a, b) = (points[i], points[i + 1]);
-        let result = match pieces.get(i + 1) {
-            _ if piece.curve => {
-                let first = a + scaled(piece.start, along(b - a, piece.start) / 2.0);
-                let second = b - scaled(piece.end, along(b - a, piece.end) / 2.0);
-                write!(line, " C{} {} {}", At(first), At(second), At(b))
-            }
-            Some(next) if !next.curve => {
-                let room = distance(a, b).min(distance(b, points[i + 2]));
-                let radius = BEND.min(room / 2.0);
-                let start = b - scaled(piece.start, radius);
-                let end = b + scaled(next.start, radius);
-                write!(line, " L{} Q{} {}", At(start), At(b), At(end))
-            }
-            _ => write!(line, " L{}", At(b)),
-        };
-        result.expect("a String takes all that is written");
-    }
-    line
-}
-
-/// Returns whether `b` is on a straight way from `a` to `c`, parallel to an axis.
-fn same_way(a: Point, b: Point, c: Point) -> bool {
-    let (first, second) = (b - a, c - b);
-    match axis(a, b) {
-        Some(Axis::Horizontal) => (c.y - a.y).abs() < 0.05 && first.x * second.x > 0.0,
-        Some(Axis::Vertical) => (c.x - a.x).abs() < 0.05 && first.y * second.y > 0.0,
-        None => false,
-    }
-}
-
-/// Returns the length of the part of a vector in a direction of length 1.
-fn along(vector: Point, way: Point) -> f64 {
-    vector.x * way.x + vector.y * way.y
-}
-
-fn distance(a: Point, b: Point) -> f64 {
-    (b.x - a.x).hypot(b.y - a.y)
-}
-
-fn scaled(vector: Point, factor: f64) -> Point {
-    Point::new(vector.x * factor, vector.y * factor)
-}
-
-fn finite(number: f64) -> f64 {
-    if number.is_finite() {
-        number.clamp(-LIMIT, LIMIT)
-    } else {
-        0.0
-    }
-}
-
 /// Writes the first text that is not empty as `<title>`.
 fn title(out: &mut String, texts: &[&str]) -> fmt::Result {
     match texts.iter().find(|text| !text.is_empty()) {
@@ -728,50 +535,6 @@ fn patterns(out: &mut String, needed: bool) -> fmt::Result {
         out,
         "<defs><pattern id=\"graphmap-stripes\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><path d=\"M-1 1 L1 -1 M0 6 L6 0 M5 7 L7 5\" stroke=\"#000\" stroke-opacity=\"{opacity}\" stroke-width=\"1.2\"/></pattern><pattern id=\"graphmap-dots\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\"><circle cx=\"2.5\" cy=\"2.5\" r=\"0.9\" fill=\"#000\" fill-opacity=\"{opacity}\"/></pattern></defs>"
     )
-}
-
-/// Returns a text as it is shown: without line breaks, and without long sequences of combining
-/// characters, which would cover other texts.
-fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut combining = 0;
-    for word in text.split_whitespace() {
-        if !shown.is_empty() {
-            shown.push(' ');
-        }
-        for c in word.chars() {
-            combining = match c {
-                '\u{300}'..='\u{36f}' => combining + 1,
-                _ => 0,
-            };
-            if combining <= 3 {
-                shown.push(c);
-            }
-        }
-    }
-    shown
-}
-
-/// Returns the lines of a text that is wrapped at spaces. Words that are too wide are shortened.
-fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut left = 0.0;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let word = shortened(word, size, most);
-        let needed = width(&word, size) + width(" ", size);
-        match lines.last_mut() {
-            Some(line) if needed <= left => {
-                line.push(' ');
-                line.push_str(&word);
-                left -= needed;
-            }
-            _ => {
-                left = most - width(&word, size);
-                lines.push(word);
-            }
-        }
-    }
-    lines
 }
 
 /// Rules for the screen: halos, and the colours on a dark background.
@@ -812,27 +575,6 @@ impl Display for Sheet {
     }
 }
 
-/// A number with at most one decimal.
-#[derive(Clone, Copy, PartialEq)]
-struct Number(f64);
-
-impl Display for Number {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Adding 0 turns -0 into 0.
-        let rounded = (finite(self.0) * 10.0).round() / 10.0 + 0.0;
-        write!(f, "{rounded}")
-    }
-}
-
-/// A position in a path.
-struct At(Point);
-
-impl Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", Number(self.0.x), Number(self.0.y))
-    }
-}
-
 /// Attributes of a rectangle.
 #[derive(Clone, Copy)]
 struct Place(Rect);
@@ -863,52 +605,5 @@ impl Display for Fitted<'_> {
             " textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"",
             Number(width(self.0, self.1))
         )
-    }
-}
-
-/// A text as the content of an element.
-struct Content<'a>(&'a str);
-
-impl Display for Content<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| match c {
-            '\n' | '\t' => f.write_char(c),
-            c if redirects(c) => f.write_char('\u{fffd}'),
-            c => escape(f, c),
-        })
-    }
-}
-
-/// A text as the value of an attribute in double quotes. A parser reads the same text, apart from
-/// characters that XML cannot represent.
-struct Value<'a>(&'a str);
-
-impl Display for Value<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| match c {
-            c if matches!(c, '\t' | '\n' | '\r') || redirects(c) => {
-                write!(f, "&#{};", u32::from(c))
-            }
-            c => escape(f, c),
-        })
-    }
-}
-
-/// Returns whether a character changes the direction of the text after it.
-fn redirects(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Writes a character as XML. It becomes U+FFFD if XML cannot represent it.
-fn escape(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
-    match c {
-        '&' => f.write_str("&amp;"),
-        '<' => f.write_str("&lt;"),
-        '>' => f.write_str("&gt;"),
-        '"' => f.write_str("&quot;"),
-        '\'' => f.write_str("&#39;"),
-        '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}'),
-        c if c.is_control() => f.write_char('\u{fffd}'),
-        c => f.write_char(c),
     }
 }

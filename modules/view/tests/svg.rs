@@ -292,6 +292,54 @@ proptest! {
     }
 }
 
+/// Returns the numbers of a path.
+fn numbers(d: &str) -> Vec<f64> {
+    let words = d
+        .split([' ', 'M', 'L', 'C', 'Q'])
+        .filter(|word| !word.is_empty());
+    words.map(|word| word.parse().unwrap()).collect()
+}
+
+proptest! {
+    #[test]
+    fn lines_stay_between_their_points_and_arrows_end_at_the_last(
+        steps in prop::collection::vec((0..3, -60..60), 1..8),
+        curved in any::<bool>(),
+        width in 1.0..4.0,
+    ) {
+        let mut points = vec![(500.0, 500.0)];
+        for (axis, step) in steps {
+            let (x, y) = points[points.len() - 1];
+            let step = f64::from(step);
+            points.push((
+                x + if axis == 0 { 0.0 } else { step },
+                y + if axis == 1 { 0.0 } else { step / 2.0 },
+            ));
+        }
+        let (line, tip) = drawn(Path { width, ..path(&points, curved) });
+        let xs = points.iter().map(|p| p.0 + 16.0);
+        let ys = points.iter().map(|p| p.1 + 16.0);
+        let most = |it: &mut dyn Iterator<Item = f64>| it.fold(f64::MIN, f64::max) + 0.06;
+        let least = |it: &mut dyn Iterator<Item = f64>| it.fold(f64::MAX, f64::min) - 0.06;
+        let (left, right) = (least(&mut xs.clone()), most(&mut xs.clone()));
+        let (top, bottom) = (least(&mut ys.clone()), most(&mut ys.clone()));
+        for at in numbers(&line).chunks(2) {
+            prop_assert!(left <= at[0] && at[0] <= right, "{line}");
+            prop_assert!(top <= at[1] && at[1] <= bottom, "{line}");
+        }
+        if !tip.is_empty() {
+            let (x, y) = points[points.len() - 1];
+            let end = numbers(&tip);
+            prop_assert!((end[0] - x - 16.0).abs() < 0.06 && (end[1] - y - 16.0).abs() < 0.06);
+            // The line ends inside of the arrow.
+            let line = numbers(&line);
+            let last = &line[line.len() - 2..];
+            let gap = (last[0] - end[0]).hypot(last[1] - end[1]);
+            prop_assert!(gap <= 1.25 * width + 0.2, "{gap}");
+        }
+    }
+}
+
 /// Returns the path of a line, and the path of its arrow, of a picture without other elements.
 fn drawn(line: Path) -> (String, String) {
     let svg = to_svg(&Drawing {
