@@ -13,9 +13,13 @@ pub(super) struct Number(pub(super) f64);
 
 impl Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Adding 0 turns -0 into 0.
-        let rounded = (finite(self.0) * 10.0).round() / 10.0 + 0.0;
-        write!(f, "{rounded}")
+        let tenths = (finite(self.0) * 10.0).round() as i64;
+        let sign = if tenths < 0 { "-" } else { "" };
+        let (whole, tenth) = (tenths.abs() / 10, tenths.abs() % 10);
+        match tenth {
+            0 => write!(f, "{sign}{whole}"),
+            _ => write!(f, "{sign}{whole}.{tenth}"),
+        }
     }
 }
 
