@@ -2,6 +2,7 @@
 //! ports.
 
 use crate::drawing::Form;
+use rustc_hash::FxHashMap;
 
 /// Contents of a picture of a network.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +38,8 @@ pub struct Node {
     pub position: usize,
     /// What the box stands for.
     pub form: Form,
+    /// Number of processes that it stands for.
+    pub processes: usize,
     /// Text that appears when the pointer is on it.
     pub title: String,
     /// Colour that the user gave.
@@ -83,9 +86,13 @@ pub struct Edge {
     pub from: End,
     /// The reader.
     pub to: End,
-    /// Its text: the type of the tokens or the user's label, and the number of channels if there
+    /// Its text: the user's label or the type of the tokens, and the number of channels if there
     /// are several.
     pub label: String,
+    /// Type of the tokens of its first channel, if it is known.
+    pub ty: String,
+    /// Number of channels.
+    pub channels: usize,
     /// Text that appears when the pointer is on it: ports, types, traffic.
     pub title: String,
     /// True if any of its channels is flow-controlled.
@@ -107,4 +114,82 @@ pub struct End {
     pub node: Option<usize>,
     /// Name of its port. Edges with the same node, direction and port share a trunk.
     pub port: String,
+}
+
+/// Returns a name, or `name ×3` for several elements.
+pub(crate) fn times(name: &str, count: usize) -> String {
+    match count {
+        1 => name.to_owned(),
+        many => format!("{name} ×{many}"),
+    }
+}
+
+impl Picture {
+    /// Returns the picture as text. Each line lists the successors of a node over channels of the
+    /// same type, or over the same number of channels if there are several. The environment is
+    /// written as `NULL`. Nodes without outgoing edges have no line, and groups are not shown.
+    ///
+    /// # Panics
+    /// Panics if an edge has an index that is out of range.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let names: Vec<String> = self.nodes.iter().map(Node::numbered).collect();
+        let name = |node: Option<usize>| node.map_or("NULL", |node| &names[node]);
+        // Pairs of nodes, with the number of their channels. Each channel to the environment is on
+        // its own.
+        let mut pairs: Vec<(&Edge, usize)> = Vec::new();
+        let mut known: FxHashMap<(usize, usize), usize> = FxHashMap::default();
+        let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        let mut entering = Vec::new();
+        for edge in &self.edges {
+            let made = pairs.len();
+            if let (Some(from), Some(to)) = (edge.from.node, edge.to.node) {
+                let at = *known.entry((from, to)).or_insert(made);
+                if at < made {
+                    pairs[at].1 += edge.channels;
+                    continue;
+                }
+                pairs.push((edge, edge.channels));
+            } else {
+                pairs.resize(made + edge.channels, (edge, 1));
+            }
+            match edge.from.node {
+                Some(from) => leaving[from].extend(made..pairs.len()),
+                None => entering.extend(made..pairs.len()),
+            }
+        }
+        let entering = entering.into_iter().map(|pair| vec![pair]);
+        let mut text = String::new();
+        for leaving in leaving.into_iter().chain(entering) {
+            let mut lines: Vec<(String, String)> = Vec::new();
+            let mut of_label: FxHashMap<String, usize> = FxHashMap::default();
+            for (edge, count) in leaving.into_iter().map(|pair| pairs[pair]) {
+                let label = match count {
+                    1 => edge.ty.clone(),
+                    many => format!("×{many}"),
+                };
+                let to = name(edge.to.node);
+                let at = *of_label.entry(label.clone()).or_insert(lines.len());
+                match lines.get_mut(at) {
+                    Some((line, _)) => {
+                        line.push_str(", ");
+                        line.push_str(to);
+                    }
+                    None => lines.push((format!("{} -> {to}", name(edge.from.node)), label)),
+                }
+            }
+            for (line, label) in lines {
+                let colon = if label.is_empty() { "" } else { ": " };
+                text += &format!("{line}{colon}{label}\n");
+            }
+        }
+        text
+    }
+}
+
+impl Node {
+    /// Returns its name, with the number of processes if there are several.
+    fn numbered(&self) -> String {
+        times(&self.name, self.processes)
+    }
 }

@@ -14,20 +14,25 @@ use graphmap_kpn::network::{ChannelId, KindId, ProcessId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
+mod assemble;
 mod colour;
 pub mod contents;
 pub mod dot;
 pub mod drawing;
+mod family;
+mod fold;
 pub mod geometry;
 mod layers;
 mod layout;
 pub mod network;
 pub mod picture;
+mod scopes;
 mod shown;
 pub mod svg;
 mod text;
 pub mod write;
 
+pub use assemble::MOST_FOLDED;
 pub use colour::Colour;
 
 /// Maximum number of processes that a picture shows individually by default.

@@ -1,0 +1,789 @@
+//! Assembles the contents of a picture: from the nodes of a graph, the kinds of a network, or its
+//! processes.
+
+use crate::contents::{Edge, End, Group, Node, Picture, times};
+use crate::drawing::Form;
+use crate::family::{Closed, Families};
+use crate::fold::{self, Shown};
+use crate::scopes::{Line, Tree};
+use crate::shown::number;
+use crate::{MOST_PROCESSES, count};
+use graphmap_kpn::arena::Id;
+use graphmap_kpn::attributes::{AttributeLists, AttributesId, is_of_graphviz};
+use graphmap_kpn::declared::{Declared, Direction, Flow};
+use graphmap_kpn::names::{Names, Symbol};
+use graphmap_kpn::network::{ChannelId, Joined, Network, PortId};
+use rustc_hash::FxHashMap;
+
+/// Maximum number of boxes of a picture of a network that is folded, unless that is impossible.
+pub const MOST_FOLDED: usize = 50;
+
+/// Maximum number of different channels in the title of an edge.
+const MOST_NAMED: usize = 8;
+
+/// Name of the other end of a port that is joined to the environment.
+const ENVIRONMENT: &str = "the environment";
+
+/// Traffic of a channel that does not state it.
+const DEFAULT_TRAFFIC: f64 = 1.0;
+
+/// Widths of lines: that of all lines if their traffic is equal, and the smallest and largest.
+const WIDTH: f64 = 1.2;
+const WIDTHS: (f64, f64) = (1.0, 4.0);
+/// Ratio of the largest to the smallest traffic from which on the largest width is used.
+const LARGE_RATIO: f64 = 8.0;
+
+/// Names and attributes of the elements of a network or graph.
+#[derive(Clone, Copy)]
+struct Texts<'a> {
+    graph: &'a str,
+    names: &'a Names,
+    lists: &'a AttributeLists,
+}
+
+impl<'a> Texts<'a> {
+    fn of_network(network: &'a Network) -> Texts<'a> {
+        Texts {
+            graph: &network.name,
+            names: &network.names,
+            lists: &network.attributes.lists,
+        }
+    }
+
+    fn of_graph(declared: &'a Declared) -> Texts<'a> {
+        Texts {
+            graph: &declared.name,
+            names: &declared.names,
+            lists: &declared.attributes.lists,
+        }
+    }
+
+    fn name(self, symbol: Symbol) -> &'a str {
+        self.names.name(symbol)
+    }
+
+    /// Returns the value of an attribute.
+    fn value(self, list: Option<AttributesId>, name: &str) -> Option<&'a str> {
+        let mut all = self.lists.texts(self.names, list);
+        all.find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    }
+
+    fn color(self, list: Option<AttributesId>) -> Option<String> {
+        self.value(list, "color").map(str::to_owned)
+    }
+
+    /// Returns the text of the `label` of an element with this name.
+    fn label(self, list: Option<AttributesId>, name: &str) -> Option<String> {
+        Some(shown_label(self.value(list, "label")?, name, self.graph))
+    }
+
+    /// Returns the attributes of the user as text: `, x_est=4` for each.
+    fn users(self, list: Option<AttributesId>) -> String {
+        let all = self.lists.texts(self.names, list);
+        let users = all.filter(|(name, _)| !is_of_graphviz(name));
+        users
+            .map(|(name, value)| format!(", {name}={value}"))
+            .collect()
+    }
+
+    /// Returns a picture without nodes, with its name, title and direction.
+    fn picture(self, graph: Option<AttributesId>) -> Picture {
+        let title = self.label(graph, self.graph);
+        let rankdir = self.value(graph, "rankdir");
+        Picture {
+            name: self.graph.to_owned(),
+            title: title.map_or_else(|| self.graph.to_owned(), |title| in_one_line(&title)),
+            downwards: matches!(rankdir, Some("TB" | "BT")),
+            ..Picture::default()
+        }
+    }
+}
+
+/// Returns the text that Graphviz shows for a label. `\N` and `\G` are the names of the element and
+/// of the graph, and `\n`, `\l` and `\r` end a line. Of a label in HTML, only the text is left.
+fn shown_label(value: &str, name: &str, graph: &str) -> String {
+    let html = value.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    let mut text = String::new();
+    match html {
+        Some(html) => {
+            let mut parts = html.split('<');
+            text += parts.next().unwrap_or_default();
+            for part in parts {
+                let (tag, rest) = part.split_once('>').unwrap_or((part, ""));
+                let is_break = tag.get(..2).is_some_and(|tag| tag.eq_ignore_ascii_case("br"));
+                text += if is_break { "\n" } else { "" };
+                text += rest;
+            }
+            for (entity, shown) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")] {
+                text = text.replace(entity, shown);
+            }
+        }
+        None => {
+            let mut letters = value.chars();
+            while let Some(letter) = letters.next() {
+                let escaped = if letter == '\\' { letters.next() } else { None };
+                match escaped {
+                    Some('N') => text += name,
+                    Some('G') => text += graph,
+                    Some('n' | 'l' | 'r') => text.push('\n'),
+                    Some(other) => text.push(other),
+                    None => text.push(letter),
+                }
+            }
+        }
+    }
+    text.trim().to_owned()
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Properties of a channel that its edge shows.
+#[derive(Clone, Copy)]
+struct Channel {
+    ty: Option<Symbol>,
+    flow: Option<Flow>,
+    attributes: Option<AttributesId>,
+    traffic: f64,
+    initial: bool,
+    wraps: bool,
+}
+
+/// A node and its port, or `None` for the environment.
+type Port = Option<(u32, Symbol)>;
+
+/// An edge under construction.
+struct Draft {
+    ports: [Port; 2],
+    channels: usize,
+    traffic: f64,
+    states_traffic: bool,
+    controlled: bool,
+    initial: bool,
+    wraps: bool,
+    /// Different channels: their type, flow control and attributes.
+    different: Vec<(Option<Symbol>, Option<Flow>, Option<AttributesId>)>,
+}
+
+#[derive(Default)]
+struct Edges {
+    known: FxHashMap<[Port; 2], usize>,
+    list: Vec<Draft>,
+}
+
+impl Edges {
+    fn add(&mut self, ports: [Port; 2], channel: Channel) {
+        let made = self.list.len();
+        let at = *self.known.entry(ports).or_insert(made);
+        if at == made {
+            self.list.push(Draft {
+                ports,
+                channels: 0,
+                traffic: 0.0,
+                states_traffic: false,
+                controlled: false,
+                initial: false,
+                wraps: false,
+                different: Vec::new(),
+            });
+        }
+        let draft = &mut self.list[at];
+        draft.channels += 1;
+        draft.traffic += channel.traffic;
+        draft.states_traffic |= channel.traffic != DEFAULT_TRAFFIC;
+        draft.controlled |= channel.flow.is_some();
+        draft.initial |= channel.initial;
+        draft.wraps |= channel.wraps;
+        let shown = (channel.ty, channel.flow, channel.attributes);
+        if draft.different.len() < MOST_NAMED && !draft.different.contains(&shown) {
+            draft.different.push(shown);
+        }
+    }
+
+    /// Returns the edges. `times` returns the number of channels in the label of an edge.
+    fn finish(self, texts: Texts<'_>, times: impl Fn(&Draft) -> usize) -> Vec<Edge> {
+        let traffic = self.list.iter().map(Draft::mean_traffic);
+        let width = widths(traffic.filter(|traffic| *traffic > 0.0));
+        let edge = |draft: &Draft| {
+            let (ty, _, attributes) = draft.different[0];
+            let ty = ty.map_or("", |ty| texts.name(ty));
+            let given = draft.different.iter();
+            let label = given.filter_map(|(_, _, list)| texts.label(*list, "")).next();
+            let label = label.map_or_else(|| ty.to_owned(), |label| in_one_line(&label));
+            let label = match times(draft) {
+                1 => label,
+                many => format!("{label} ×{many}").trim_start().to_owned(),
+            };
+            let end = |port: Port| End {
+                node: port.map(|(node, _)| node as usize),
+                port: port.map_or_else(String::new, |(_, port)| texts.name(port).to_owned()),
+            };
+            Edge {
+                from: end(draft.ports[0]),
+                to: end(draft.ports[1]),
+                label,
+                ty: ty.to_owned(),
+                channels: draft.channels,
+                title: draft.title(texts),
+                controlled: draft.controlled,
+                initial: draft.initial,
+                wraps: draft.wraps,
+                width: width(draft.mean_traffic()),
+                color: texts.color(attributes),
+            }
+        };
+        self.list.iter().map(edge).collect()
+    }
+}
+
+impl Draft {
+    fn mean_traffic(&self) -> f64 {
+        self.traffic / self.channels as f64
+    }
+
+    fn title(&self, texts: Texts<'_>) -> String {
+        let name = |port: Port| port.map_or(ENVIRONMENT, |(_, port)| texts.name(port));
+        let mut title = match self.channels {
+            1 => String::new(),
+            many => format!("{many} channels: "),
+        };
+        for (i, (ty, flow, attributes)) in self.different.iter().enumerate() {
+            title += if i > 0 { "; " } else { "" };
+            title += &format!("{} to {}", name(self.ports[0]), name(self.ports[1]));
+            if let Some(ty) = ty {
+                title += &format!(": {}", texts.name(*ty));
+            }
+            if let Some(flow) = flow {
+                title += &format!(", flow={}", flow.name());
+            }
+            title += &texts.users(*attributes);
+        }
+        if self.states_traffic {
+            title += &format!(", traffic {}", number(self.traffic));
+        }
+        title
+    }
+}
+
+/// Returns the width of a line by its traffic. `all` has the traffic of all lines that have any.
+fn widths(all: impl Iterator<Item = f64>) -> impl Fn(f64) -> f64 {
+    let range = |(least, most): (f64, f64), traffic: f64| (least.min(traffic), most.max(traffic));
+    let (least, most) = all.fold((f64::INFINITY, 0.0), range);
+    let span = (most.ln() - least.ln()).max(LARGE_RATIO.ln());
+    move |traffic| match traffic {
+        _ if least >= most => WIDTH,
+        traffic if traffic <= 0.0 => WIDTHS.0,
+        traffic => {
+            let part = ((traffic.ln() - least.ln()) / span).clamp(0.0, 1.0);
+            WIDTHS.0 + (WIDTHS.1 - WIDTHS.0) * part
+        }
+    }
+}
+
+/// Elements in scopes, and what the picture shows of them.
+struct Scene {
+    tree: Tree,
+    families: Families,
+    lines: Vec<Line>,
+    shown: Shown,
+}
+
+impl Scene {
+    fn new(tree: Tree, lines: Vec<Line>, closed: &[Closed], most: usize) -> Scene {
+        let families = Families::of(&tree, &lines, closed);
+        let shown = fold::shown(&tree, &families, most);
+        Scene {
+            tree,
+            families,
+            lines,
+            shown,
+        }
+    }
+
+    /// Returns the groups. `module` returns the name, label, title and colour of a module, with the
+    /// number of modules that it stands for.
+    fn groups(
+        &self,
+        module: impl Fn(usize, usize) -> (String, String, String, Option<String>),
+    ) -> Vec<Group> {
+        let group = |frame: &fold::ShownFrame| {
+            let shown = frame.module.map(|item| {
+                let (name, label, mut title, color) =
+                    module(item as usize - self.tree.nodes, frame.count);
+                if frame.total > 1 {
+                    title = format!("{} modules{title}", frame.total);
+                } else if let Some(first) = title.strip_prefix(", ") {
+                    title = first.to_owned();
+                }
+                (name, label, title, color)
+            });
+            let framed = shown.is_some();
+            let (name, label, title, color) = shown.unwrap_or_default();
+            Group {
+                name,
+                label,
+                parent: frame.parent,
+                position: frame.position,
+                framed,
+                shape: frame.shape,
+                title,
+                color,
+            }
+        };
+        self.shown.frames.iter().map(group).collect()
+    }
+
+    /// Returns the ports of the boxes at the ends of a line, or the box if it is for both ends and
+    /// stands for nodes that are left out.
+    fn ports(&self, line: &Line) -> Result<[Port; 2], u32> {
+        let [from, to] = line.nodes.map(|node| self.shown.box_of[node as usize]);
+        match from == to && self.shown.boxes[from as usize].form == Form::Dots {
+            true => Err(from),
+            false => Ok([Some((from, line.ports[0])), Some((to, line.ports[1]))]),
+        }
+    }
+
+    /// Returns the ports of a line between the environment and the box of a node.
+    fn closed(&self, closed: &Closed) -> [Port; 2] {
+        let port = Some((self.shown.box_of[closed.node as usize], closed.port));
+        match closed.direction {
+            Direction::Input => [None, port],
+            Direction::Output => [port, None],
+        }
+    }
+
+    /// Returns the number of channels in the label of an edge: those in one instance of the
+    /// innermost frame around both ends, if all instances have equally many. Edges to dots between
+    /// samples of one kind show no number.
+    fn times(&self, draft: &Draft) -> usize {
+        let boxes = |port: Port| Some(&self.shown.boxes[port?.0 as usize]);
+        let [a, b] = draft.ports.map(boxes);
+        let kind = |shown: Option<&fold::ShownBox>| {
+            Some((shown?.form, self.tree.kinds[shown?.first as usize]))
+        };
+        let is_sampled = match (kind(a), kind(b)) {
+            (Some((Form::Dots, a)), Some((_, b))) | (Some((_, a)), Some((Form::Dots, b))) => a == b,
+            (Some((Form::Dots, _)), None) | (None, Some((Form::Dots, _))) => true,
+            _ => false,
+        };
+        if is_sampled || draft.channels == 1 {
+            return 1;
+        }
+        let frames = &self.shown.frames;
+        let frame = |shown: Option<&fold::ShownBox>| shown.map(|shown| shown.frame);
+        let (mut x, mut y) = (
+            frame(a).or(frame(b)).flatten(),
+            frame(b).or(frame(a)).flatten(),
+        );
+        // The frame around a frame has a smaller index.
+        while x != y {
+            let outer = if x > y { &mut x } else { &mut y };
+            *outer = outer.and_then(|frame| frames[frame].parent);
+        }
+        let instances = x.map_or(1, |frame| frames[frame].total);
+        match draft.channels % instances {
+            0 => draft.channels / instances,
+            _ => draft.channels,
+        }
+    }
+}
+
+/// Returns, for each element in order, whether it has a `label` that no other element of its kind
+/// has.
+/// The instances of a declaration share its label, which does not name any of them.
+fn have_own_labels(
+    texts: Texts<'_>,
+    elements: impl Iterator<Item = (Symbol, Option<AttributesId>)>,
+) -> Vec<bool> {
+    let labels = elements.map(|(kind, list)| Some((kind, texts.value(list, "label")?)));
+    let labels: Vec<Option<(Symbol, &str)>> = labels.collect();
+    let mut all: FxHashMap<(Symbol, &str), usize> = FxHashMap::default();
+    for label in labels.iter().flatten() {
+        *all.entry(*label).or_default() += 1;
+    }
+    let is_own = |label: &Option<(Symbol, &str)>| label.is_some_and(|label| all[&label] == 1);
+    labels.iter().map(is_own).collect()
+}
+
+impl Picture {
+    /// Returns the picture of the nodes of a graph. An abstract declaration is one node, with its
+    /// number of replicas. A channel with the environment at both ends is omitted.
+    ///
+    /// # Panics
+    /// Panics if an id or a symbol in the declarations is out of range.
+    #[must_use]
+    pub fn of_graph(declared: &Declared) -> Picture {
+        let texts = Texts::of_graph(declared);
+        let attributes = &declared.attributes;
+        let tree = Tree::new(
+            declared
+                .nodes
+                .values()
+                .map(|node| (node.module.map(Id::index), node.kind)),
+            declared
+                .modules
+                .values()
+                .map(|module| (module.parent.map(Id::index), module.kind)),
+        );
+        let (mut lines, mut closed) = (Vec::new(), Vec::new());
+        for channel in &declared.channels {
+            let (from, to) = (channel.from, channel.to);
+            let number = |end: graphmap_kpn::declared::EndDecl| Some(end.node?.index() as u32);
+            let (node, port, direction) = match (number(from), number(to)) {
+                (Some(a), Some(b)) => {
+                    lines.push(tree.line([a, b], [from.port, to.port]));
+                    continue;
+                }
+                (Some(node), None) => (node, from.port, Direction::Output),
+                (None, Some(node)) => (node, to.port, Direction::Input),
+                (None, None) => continue,
+            };
+            closed.push(Closed {
+                node,
+                port,
+                direction,
+            });
+        }
+        let scene = Scene::new(tree, lines, &closed, usize::MAX);
+        let mut picture = texts.picture(attributes.graph);
+        picture.groups = scene.groups(|module, _| {
+            let (id, declared) = (Id::from_index(module), &declared.modules);
+            let module = &declared[id];
+            let list = attributes.modules.get(id);
+            let replicas = module.replicas.map_or(1, |n| n as usize);
+            let label = texts.label(list, texts.name(module.name));
+            let kind = || times(texts.name(module.kind), replicas);
+            (
+                texts.name(module.name).to_owned(),
+                label.map_or_else(kind, |label| in_one_line(&label)),
+                texts.users(list),
+                texts.color(list),
+            )
+        });
+        let nodes = scene.shown.boxes.iter().zip(declared.nodes.iter());
+        picture.nodes = nodes
+            .map(|(shown, (id, node))| {
+                let name = texts.name(node.name);
+                let list = attributes.nodes.get(id);
+                let processes = node.replicas.map_or(1, |n| n as usize);
+                let mut title = format!("kind {}", texts.name(node.kind));
+                if let Some(process) = node.process {
+                    title += &format!(", node of process {}", texts.name(process));
+                }
+                title += &texts.users(list);
+                let label = texts.label(list, name);
+                Node {
+                    name: name.to_owned(),
+                    label: label.unwrap_or_else(|| times(name, processes)),
+                    kind: texts.name(node.kind).to_owned(),
+                    group: shown.frame,
+                    position: shown.position,
+                    form: match node.replicas {
+                        Some(_) => Form::Many,
+                        None => Form::One,
+                    },
+                    processes,
+                    title,
+                    color: texts.color(list),
+                }
+            })
+            .collect();
+        let (mut lines, mut closed) = (scene.lines.iter(), closed.iter());
+        let mut edges = Edges::default();
+        for channel in &declared.channels {
+            let mut wraps = false;
+            let ports = match (channel.from.node, channel.to.node) {
+                (Some(_), Some(_)) => lines.next().and_then(|line| {
+                    wraps = scene.families.wraps(&scene.tree, line);
+                    scene.ports(line).ok()
+                }),
+                (None, None) => None,
+                _ => closed.next().map(|closed| scene.closed(closed)),
+            };
+            let extra = declared.extra(channel);
+            let channel = Channel {
+                ty: channel.ty,
+                flow: extra.and_then(|extra| extra.flow),
+                attributes: extra.and_then(|extra| extra.attributes),
+                traffic: channel.traffic,
+                initial: channel.initial > 0,
+                wraps,
+            };
+            if let Some(ports) = ports {
+                edges.add(ports, channel);
+            }
+        }
+        picture.edges = edges.finish(texts, |draft| draft.channels);
+        picture
+    }
+
+    /// Returns the picture of all processes, with modules as groups.
+    ///
+    /// # Panics
+    /// Panics if an id in the network is out of range.
+    #[must_use]
+    pub fn of_processes(network: &Network) -> Picture {
+        Picture::folded(network, usize::MAX)
+    }
+
+    /// Returns the picture of all processes if there are at most [`MOST_PROCESSES`], and otherwise
+    /// a picture with about [`MOST_FOLDED`] boxes.
+    ///
+    /// # Panics
+    /// Panics if an id in the network is out of range.
+    #[must_use]
+    pub fn of_network(network: &Network) -> Picture {
+        match network.processes.len() > MOST_PROCESSES {
+            true => Picture::folded(network, MOST_FOLDED),
+            false => Picture::of_processes(network),
+        }
+    }
+
+    /// Returns the picture of a network with at most `most` boxes, if that is possible by showing
+    /// repeated processes and modules by samples. Outer repetitions are folded first. Each process
+    /// has a box, and each channel an edge, unless dots stand for both of its ends. Takes nearly
+    /// linear time.
+    ///
+    /// # Panics
+    /// Panics if an id in the network is out of range.
+    #[must_use]
+    pub fn folded(network: &Network, most: usize) -> Picture {
+        let texts = Texts::of_network(network);
+        let tree = Tree::new(
+            network.processes.values().map(|process| {
+                let kind = network.kinds[process.kind].name;
+                (process.module.map(Id::index), kind)
+            }),
+            network
+                .modules
+                .values()
+                .map(|module| (module.parent.map(Id::index), module.kind)),
+        );
+        let lines = network.channels.values().map(|channel| {
+            let ends = [channel.from, channel.to].map(|port| &network.ports[port]);
+            let nodes = ends.map(|port| port.process.index() as u32);
+            tree.line(nodes, ends.map(|port| port.name))
+        });
+        let lines = lines.collect();
+        let ids = (0..network.ports.len()).map(PortId::from_index);
+        let ids: Vec<PortId> = ids.filter(|&id| network.ports[id].is_closed()).collect();
+        let ends: Vec<Closed> = ids.iter().map(|&id| closed(network, id)).collect();
+        let scene = Scene::new(tree, lines, &ends, most);
+        let mut picture = texts.picture(network.attributes.graph);
+        picture.groups = groups(network, texts, &scene);
+
+        let folded = scene.shown.boxes.len() < network.processes.len();
+        let joins: Box<dyn Iterator<Item = Joined>> = match folded {
+            // Without regard to the order in the source, which takes more time.
+            true => {
+                let closed = ids.iter().map(|&id| Joined::Closed(id));
+                Box::new(network.channels.ids().map(Joined::Channel).chain(closed))
+            }
+            false => Box::new(network.joins()),
+        };
+        let mut edges = Edges::default();
+        // Numbers of channels between processes that are left out.
+        let mut inner = vec![0; scene.shown.boxes.len()];
+        for joined in joins {
+            match joined {
+                Joined::Channel(id) => {
+                    let line = &scene.lines[id.index()];
+                    match scene.ports(line) {
+                        Err(dots) => inner[dots as usize] += 1,
+                        Ok(ports) => {
+                            let wraps = scene.families.wraps(&scene.tree, line);
+                            edges.add(ports, channel(network, id, wraps));
+                        }
+                    }
+                }
+                Joined::Closed(id) => {
+                    let ports = scene.closed(&closed(network, id));
+                    edges.add(ports, to_environment(network, id));
+                }
+            }
+        }
+        if folded {
+            let (boxes, processes) = (inner.len(), network.processes.len());
+            let note = format!("{boxes} boxes stand for {processes} processes.");
+            picture.notes.push(note);
+        }
+        picture.edges = edges.finish(texts, |draft| scene.times(draft));
+        picture.nodes = nodes(network, texts, &scene, &inner);
+        picture
+    }
+
+    /// Returns the picture with a node for each kind. It has no modules, and no ports joined to the
+    /// environment.
+    ///
+    /// # Panics
+    /// Panics if an id in the network is out of range.
+    #[must_use]
+    pub fn of_kinds(network: &Network) -> Picture {
+        let texts = Texts::of_network(network);
+        let mut picture = texts.picture(network.attributes.graph);
+        let kinds = network.kinds.values().enumerate();
+        picture.nodes = kinds
+            .map(|(position, kind)| {
+                let (name, processes) = (texts.name(kind.name), kind.members.len());
+                let attributes = &network.attributes.processes;
+                let first = kind.members.first();
+                Node {
+                    name: name.to_owned(),
+                    label: times(name, processes),
+                    kind: name.to_owned(),
+                    group: None,
+                    position,
+                    form: match processes {
+                        0 | 1 => Form::One,
+                        _ => Form::Many,
+                    },
+                    processes,
+                    title: count(processes, "process"),
+                    color: first.and_then(|&first| texts.color(attributes.get(first))),
+                }
+            })
+            .collect();
+        let mut edges = Edges::default();
+        for (id, channel) in network.channels.iter() {
+            let port = |port: PortId| {
+                let port = &network.ports[port];
+                let kind = network.processes[port.process].kind;
+                Some((kind.index() as u32, port.name))
+            };
+            let ports = [port(channel.from), port(channel.to)];
+            let channel = self::channel(network, id, false);
+            edges.add(
+                ports,
+                Channel {
+                    attributes: None,
+                    ..channel
+                },
+            );
+        }
+        picture.edges = edges.finish(texts, |draft| draft.channels);
+        picture
+    }
+}
+
+/// Returns what an edge shows of a channel.
+fn channel(network: &Network, id: ChannelId, wraps: bool) -> Channel {
+    let (channel, terms) = (&network.channels[id], network.terms(id));
+    Channel {
+        ty: channel.ty,
+        flow: terms.flow,
+        attributes: network.attributes.channels.get(id),
+        traffic: channel.traffic,
+        initial: terms.initial > 0,
+        wraps,
+    }
+}
+
+/// Returns a port that is joined to the environment.
+fn closed(network: &Network, id: PortId) -> Closed {
+    let port = &network.ports[id];
+    Closed {
+        node: port.process.index() as u32,
+        port: port.name,
+        direction: port.direction,
+    }
+}
+
+/// Returns what an edge shows of a port that is joined to the environment.
+fn to_environment(network: &Network, id: PortId) -> Channel {
+    Channel {
+        ty: None,
+        flow: None,
+        attributes: network.port_attributes(id),
+        traffic: DEFAULT_TRAFFIC,
+        initial: false,
+        wraps: false,
+    }
+}
+
+/// Returns the modules and families that are shown of a network.
+fn groups(network: &Network, texts: Texts<'_>, scene: &Scene) -> Vec<Group> {
+    let attributes = &network.attributes.modules;
+    let modules = network.modules.iter();
+    let own = modules.map(|(id, module)| (module.kind, attributes.get(id)));
+    let own = have_own_labels(texts, own);
+    scene.groups(|index, count| {
+        let id = Id::from_index(index);
+        let module = &network.modules[id];
+        let (name, list) = (texts.name(module.name), attributes.get(id));
+        let label = match count == 1 && own[index] {
+            true => texts.label(list, name),
+            false => None,
+        };
+        let kind = || times(texts.name(module.kind), count);
+        let label = label.map_or_else(kind, |label| in_one_line(&label));
+        (
+            name.to_owned(),
+            label,
+            texts.users(list),
+            texts.color(list),
+        )
+    })
+}
+
+/// Returns the boxes that are shown of a network. `inner` has the number of channels between the
+/// processes that each box stands for, if it is dots.
+fn nodes(network: &Network, texts: Texts<'_>, scene: &Scene, inner: &[usize]) -> Vec<Node> {
+    let attributes = &network.attributes.processes;
+    let processes = network.processes.iter();
+    let kind = |kind| network.kinds[kind].name;
+    let own = processes.map(|(id, process)| (kind(process.kind), attributes.get(id)));
+    let own = have_own_labels(texts, own);
+    let mut sums = vec![(0, 0.0); scene.shown.boxes.len()];
+    for (process, &shown) in network.processes.values().zip(&scene.shown.box_of) {
+        let (processes, load) = &mut sums[shown as usize];
+        *processes += 1;
+        *load += process.load;
+    }
+    let boxes = scene.shown.boxes.iter().zip(&sums).zip(inner);
+    boxes
+        .map(|((shown, &(processes, load)), &inner)| {
+            let id = Id::from_index(shown.first as usize);
+            let (name, kind) = (network.process_name(id), network.kind_name(id));
+            let list = attributes.get(id);
+            let label = match (shown.form, shown.count) {
+                (Form::Dots, 1) => "⋯".to_owned(),
+                (Form::Dots, many) => format!("⋯ {many} more"),
+                (Form::Many, many) => times(kind, many),
+                (Form::One, _) => match own[shown.first as usize] {
+                    true => texts.label(list, name).unwrap_or_default(),
+                    false => name.to_owned(),
+                },
+            };
+            let mut title = match processes {
+                1 => format!("kind {kind}, load {load}"),
+                many => format!(
+                    "kind {kind}, {}, load {}",
+                    count(many, "process"),
+                    number(load)
+                ),
+            };
+            if inner > 0 {
+                let plural = if inner == 1 { "" } else { "s" };
+                title += &format!(", {inner} channel{plural} between them");
+            }
+            title += &texts.users(list);
+            Node {
+                name: name.to_owned(),
+                label,
+                kind: kind.to_owned(),
+                group: shown.frame,
+                position: shown.position,
+                form: shown.form,
+                processes,
+                title,
+                color: texts.color(list),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "assemble_tests.rs"]
+mod tests;

@@ -1,0 +1,517 @@
+//! Families: items of one kind in one scope, and the structure of the lines between them.
+//!
+//! All families are examined at once, in a few passes over the lines. So the time is linear.
+
+use crate::scopes::{Line, Tree};
+use graphmap_kpn::declared::Direction;
+use graphmap_kpn::names::Symbol;
+use rustc_hash::FxHashMap;
+
+/// Structure of the lines between the members of a family, which are numbered in their order. The
+/// direction of lines and their number do not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Structure {
+    /// None of the others.
+    Other,
+    /// Each member is joined to the next.
+    Chain,
+    /// A chain whose last member is joined to the first.
+    Ring,
+    /// No lines between members. All have lines to the same ports of other nodes.
+    Block,
+    /// Members are cells, row by row. Neighbours in rows and columns are joined. There may be
+    /// diagonals, and lines from the last to the first of each row, or of each column.
+    Grid {
+        /// Number of columns, at least 2.
+        columns: u32,
+    },
+    /// Members are modules, each of which is a row of cells of a grid.
+    Rows {
+        /// Number of cells of each row, at least 2.
+        columns: u32,
+    },
+}
+
+/// All items of one kind in one scope.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Family {
+    /// Index of the first member in `Families::members`.
+    start: u32,
+    /// Number of members.
+    pub(crate) count: u32,
+    /// Structure of its lines.
+    pub(crate) structure: Structure,
+}
+
+/// The families of all scopes.
+#[derive(Debug)]
+pub(crate) struct Families {
+    /// Family of each item.
+    pub(crate) of: Vec<u32>,
+    /// Number of each item in its family.
+    pub(crate) ranks: Vec<u32>,
+    /// All families, scope by scope.
+    pub(crate) list: Vec<Family>,
+    /// Index of the first family of each scope.
+    starts: Vec<u32>,
+    members: Vec<u32>,
+}
+
+/// A port joined to the environment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Closed {
+    /// Its node.
+    pub(crate) node: u32,
+    /// Its name.
+    pub(crate) port: Symbol,
+    /// Its direction.
+    pub(crate) direction: Direction,
+}
+
+/// Distance between two cells of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Right,
+    Down,
+    WrapsRight,
+    WrapsDown,
+    Diagonal { wraps: bool },
+}
+
+/// Maximum number of columns that are tried for a grid. A cell has at most 8 neighbours, and the
+/// number of columns is the distance to one of them. Those that divide the number of cells can be
+/// four: the distances to the cell below, to the two beside it, and to the end of the row.
+const MOST_TRIED: usize = 4;
+
+/// What is known of the lines of a family.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// True if there are lines between members.
+    lines: bool,
+    /// True if a line does not join neighbours, nor the last and the first member.
+    crooked: bool,
+    /// True if a line joins the last and the first member of at least 3.
+    closed: bool,
+    /// Number of members that are joined to the next.
+    joined: u32,
+    /// Numbers of columns to try.
+    columns: Vec<u32>,
+}
+
+/// A grid that is tried.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tried {
+    columns: u32,
+    fails: bool,
+    /// Numbers of cells with a line to the right, down, and over the ends of rows and columns.
+    right: u32,
+    down: u32,
+    wraps_right: u32,
+    wraps_down: u32,
+}
+
+/// Returns the step between two cells of a grid with this number of rows and columns, or `None` if
+/// they are not neighbours. `a` is the cell that is above or left of the other.
+fn step(rows: u32, columns: u32, a: (u32, u32), b: (u32, u32)) -> Option<Step> {
+    let (down, right) = (a.0.abs_diff(b.0), a.1.abs_diff(b.1));
+    let (wraps_down, wraps_right) = (
+        rows > 2 && down == rows - 1,
+        columns > 2 && right == columns - 1,
+    );
+    if !(down < 2 || wraps_down) || !(right < 2 || wraps_right) {
+        return None;
+    }
+    Some(match (down, right) {
+        (0, 1) => Step::Right,
+        (1, 0) => Step::Down,
+        (0, _) => Step::WrapsRight,
+        (_, 0) => Step::WrapsDown,
+        _ => Step::Diagonal {
+            wraps: wraps_down || wraps_right,
+        },
+    })
+}
+
+/// Returns a hash of an end of a line outside of a family: the own port with its direction, and the
+/// other node and port.
+fn hashed(direction: Direction, port: Symbol, other: Option<(u32, Symbol)>) -> u64 {
+    let mix = |hash: u64, value: u64| {
+        let mixed = (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ mixed >> 29
+    };
+    let index = |symbol: Symbol| graphmap_kpn::arena::Id::index(symbol) as u64;
+    let (node, there) = other.map_or((u64::MAX, 0), |(node, port)| {
+        (u64::from(node), index(port))
+    });
+    let start = mix(direction as u64 + 1, index(port));
+    mix(mix(start, node), there)
+}
+
+impl Families {
+    /// Returns the families of a network.
+    pub(crate) fn of(tree: &Tree, lines: &[Line], closed: &[Closed]) -> Families {
+        let mut families = Families::assigned(tree);
+        let known = families.examined(lines);
+        for (family, known) in families.list.iter_mut().zip(&known) {
+            let chain = !known.crooked && known.lines && known.joined + 1 == family.count;
+            family.structure = match (chain, known.closed) {
+                (true, true) => Structure::Ring,
+                (true, false) => Structure::Chain,
+                (false, _) => Structure::Other,
+            };
+        }
+        families.find_grids(lines, &known);
+        families.find_rows(tree, lines);
+        families.find_blocks(tree, lines, closed, &known);
+        families
+    }
+
+    /// Returns the families without their structures.
+    fn assigned(tree: &Tree) -> Families {
+        let items = tree.kinds.len();
+        let mut families = Families {
+            of: vec![0; items],
+            ranks: vec![0; items],
+            list: Vec::new(),
+            starts: vec![0],
+            members: vec![0; items],
+        };
+        let mut known = FxHashMap::default();
+        for scope in 0..tree.len() as u32 {
+            let first = families.list.len();
+            known.clear();
+            let mut last = None;
+            for &item in tree.items(scope) {
+                let key = (tree.is_node(item), tree.kinds[item as usize]);
+                let at = match last {
+                    Some((same, at)) if same == key => at,
+                    _ => *known.entry(key).or_insert(families.list.len()),
+                };
+                last = Some((key, at));
+                if at == families.list.len() {
+                    families.list.push(Family {
+                        start: 0,
+                        count: 0,
+                        structure: Structure::Other,
+                    });
+                }
+                let family = &mut families.list[at];
+                families.of[item as usize] = at as u32;
+                families.ranks[item as usize] = family.count;
+                family.count += 1;
+            }
+            let mut start = match first.checked_sub(1) {
+                Some(before) => families.list[before].start + families.list[before].count,
+                None => 0,
+            };
+            for family in &mut families.list[first..] {
+                family.start = start;
+                start += family.count;
+            }
+            families.starts.push(families.list.len() as u32);
+        }
+        for (item, (&family, &rank)) in families.of.iter().zip(&families.ranks).enumerate() {
+            let start = families.list[family as usize].start;
+            families.members[(start + rank) as usize] = item as u32;
+        }
+        families
+    }
+
+    /// Returns the families of a scope, as indices of [`Families::list`].
+    pub(crate) fn of_scope(&self, scope: u32) -> std::ops::Range<usize> {
+        let at = scope as usize;
+        self.starts[at] as usize..self.starts[at + 1] as usize
+    }
+
+    /// Returns the members of a family.
+    pub(crate) fn members(&self, family: usize) -> &[u32] {
+        let family = &self.list[family];
+        &self.members[family.start as usize..][..family.count as usize]
+    }
+
+    /// Returns the family that contains both ends of a line, and the two members, the first one
+    /// first. Lines from an item to itself are not between members.
+    fn between(&self, line: &Line) -> Option<(usize, [u32; 2])> {
+        let [a, b] = line.items;
+        let family = self.of[a as usize];
+        if a == b || family != self.of[b as usize] {
+            return None;
+        }
+        let in_order = self.ranks[a as usize] < self.ranks[b as usize];
+        Some((family as usize, if in_order { [a, b] } else { [b, a] }))
+    }
+
+    /// Returns what the lines of each family have in common.
+    fn examined(&self, lines: &[Line]) -> Vec<Known> {
+        let mut all = vec![Known::default(); self.list.len()];
+        let mut joined = vec![false; self.of.len()];
+        for line in lines {
+            let Some((family, [a, b])) = self.between(line) else {
+                continue;
+            };
+            let (known, count) = (&mut all[family], self.list[family].count);
+            let (i, j) = (self.ranks[a as usize], self.ranks[b as usize]);
+            known.lines = true;
+            if j == i + 1 {
+                let joined = &mut joined[a as usize];
+                known.joined += u32::from(!*joined);
+                *joined = true;
+            } else if i == 0 && j + 1 == count {
+                known.closed = true;
+            } else {
+                known.crooked = true;
+            }
+            let may_be = i == 0 && j > 1 && count.is_multiple_of(j) && count / j > 1;
+            if may_be && known.columns.len() < MOST_TRIED && !known.columns.contains(&j) {
+                known.columns.push(j);
+            }
+        }
+        all
+    }
+
+    /// Finds the families that are grids.
+    fn find_grids(&mut self, lines: &[Line], known: &[Known]) {
+        for attempt in 0..MOST_TRIED {
+            let tries = |(family, known): (&Family, &Known)| match family.structure {
+                Structure::Other => known.columns.get(attempt).copied().unwrap_or_default(),
+                _ => 0,
+            };
+            let mut all: Vec<Tried> = (self.list.iter().zip(known))
+                .map(|pair| Tried {
+                    columns: tries(pair),
+                    ..Tried::default()
+                })
+                .collect();
+            if all.iter().all(|tried| tried.columns == 0) {
+                return;
+            }
+            let mut seen = vec![[false; 4]; self.of.len()];
+            for line in lines {
+                let Some((family, [a, b])) = self.between(line) else {
+                    continue;
+                };
+                let tried = &mut all[family];
+                if tried.columns == 0 || tried.fails {
+                    continue;
+                }
+                let at = |item: u32| {
+                    let rank = self.ranks[item as usize];
+                    (rank / tried.columns, rank % tried.columns)
+                };
+                let rows = self.list[family].count / tried.columns;
+                let (which, count) = match step(rows, tried.columns, at(a), at(b)) {
+                    Some(Step::Right) => (0, &mut tried.right),
+                    Some(Step::Down) => (1, &mut tried.down),
+                    Some(Step::WrapsRight) => (2, &mut tried.wraps_right),
+                    Some(Step::WrapsDown) => (3, &mut tried.wraps_down),
+                    Some(Step::Diagonal { .. }) => continue,
+                    None => {
+                        tried.fails = true;
+                        continue;
+                    }
+                };
+                let seen = &mut seen[a as usize][which];
+                *count += u32::from(!*seen);
+                *seen = true;
+            }
+            for (family, tried) in self.list.iter_mut().zip(&all) {
+                let columns = tried.columns;
+                if columns == 0 || tried.fails {
+                    continue;
+                }
+                let rows = family.count / columns;
+                let is_grid = tried.right == rows * (columns - 1)
+                    && tried.down == (rows - 1) * columns
+                    && [0, rows].contains(&tried.wraps_right)
+                    && [0, columns].contains(&tried.wraps_down);
+                if is_grid {
+                    family.structure = Structure::Grid { columns };
+                }
+            }
+        }
+    }
+
+    /// Finds the families of modules that are rows of a grid.
+    fn find_rows(&mut self, tree: &Tree, lines: &[Line]) {
+        let is_line = |structure| matches!(structure, Structure::Chain | Structure::Ring);
+        // Number of cells of each row. 0 for families that are not rows.
+        let mut columns: Vec<u32> = (0..self.list.len())
+            .map(|family| {
+                if !is_line(self.list[family].structure) {
+                    return 0;
+                }
+                let cells = |module: u32| {
+                    let inner = match tree.is_node(module) {
+                        true => None,
+                        false => Some(self.of_scope(tree.inside(module))),
+                    };
+                    let only = inner.filter(|all| all.len() == 1)?;
+                    let cell = self.members(only.start)[0];
+                    let kind = (tree.is_node(cell), tree.kinds[cell as usize]);
+                    let cells = self.list[only.start];
+                    is_line(cells.structure).then_some((cells.count, kind))
+                };
+                let members = self.members(family);
+                let first = cells(members[0]);
+                match members.iter().all(|&module| cells(module) == first) {
+                    true => first.map_or(0, |(count, _)| count),
+                    false => 0,
+                }
+            })
+            .collect();
+        if columns.iter().all(|&columns| columns == 0) {
+            return;
+        }
+        let mut joined = vec![0; self.list.len()];
+        let mut seen = vec![false; self.of.len()];
+        for line in lines {
+            let Some((family, [a, b])) = self.between(line) else {
+                continue;
+            };
+            if columns[family] == 0 {
+                continue;
+            }
+            match self.cells(tree, line, columns[family], self.list[family].count) {
+                None => columns[family] = 0,
+                Some((Step::Down | Step::WrapsDown, [from, to])) => {
+                    // The last row has the mark of lines that close a column.
+                    let is_next = self.ranks[b as usize] == self.ranks[a as usize] + 1;
+                    let upper = match (is_next, a == line.items[0]) {
+                        (true, true) | (false, false) => from,
+                        (true, false) | (false, true) => to,
+                    };
+                    let seen = &mut seen[upper as usize];
+                    joined[family] += u32::from(!*seen);
+                    *seen = true;
+                }
+                Some(_) => {}
+            }
+        }
+        for ((family, columns), joined) in self.list.iter_mut().zip(columns).zip(joined) {
+            let rows = match family.structure {
+                Structure::Ring => family.count,
+                _ => family.count - 1,
+            };
+            if columns > 0 && u64::from(joined) == u64::from(rows) * u64::from(columns) {
+                family.structure = Structure::Rows { columns };
+            }
+        }
+    }
+
+    /// Returns the step of a line between two rows, and the cells of the writer and the reader.
+    fn cells(
+        &self,
+        tree: &Tree,
+        line: &Line,
+        columns: u32,
+        rows: u32,
+    ) -> Option<(Step, [u32; 2])> {
+        let cell = |end: usize| tree.item_of(line.nodes[end], tree.inside(line.items[end]));
+        let cells = [cell(0), cell(1)];
+        let at = |end: usize| {
+            (
+                self.ranks[line.items[end] as usize],
+                self.ranks[cells[end] as usize],
+            )
+        };
+        Some((step(rows, columns, at(0), at(1))?, cells))
+    }
+
+    /// Finds the families without lines between members that have the same lines to others.
+    fn find_blocks(&mut self, tree: &Tree, lines: &[Line], closed: &[Closed], known: &[Known]) {
+        // Sum of the hashes of the lines that leave each item.
+        let mut sums = vec![0_u64; self.of.len()];
+        let mut add = |item: u32, hash: u64| {
+            let sum = &mut sums[item as usize];
+            *sum = sum.wrapping_add(hash);
+        };
+        for line in lines {
+            let ([a, b], [from, to]) = (line.nodes, line.ports);
+            let out = hashed(Direction::Output, from, Some((b, to)));
+            let back = hashed(Direction::Input, to, Some((a, from)));
+            add(a, out);
+            add(b, back);
+            let scope = tree.scope(line.items[0]);
+            if scope != 0 {
+                add(tree.item(scope), out.wrapping_add(back).wrapping_neg());
+            }
+        }
+        for end in closed {
+            add(end.node, hashed(end.direction, end.port, None));
+        }
+        // A module follows the module that contains it.
+        for item in (tree.nodes..sums.len()).rev() {
+            let inner = tree.items(tree.inside(item as u32)).iter();
+            let inside = inner.fold(0_u64, |sum, &item| sum.wrapping_add(sums[item as usize]));
+            sums[item] = sums[item].wrapping_add(inside);
+        }
+        let mut differ = vec![false; self.list.len()];
+        for (item, &family) in self.of.iter().enumerate() {
+            let first = self.members[self.list[family as usize].start as usize];
+            differ[family as usize] |= sums[item] != sums[first as usize];
+        }
+        for (i, family) in self.list.iter_mut().enumerate() {
+            if !known[i].lines && !differ[i] {
+                family.structure = Structure::Block;
+            }
+        }
+    }
+
+    /// Returns true for a line that closes a ring, or a row or column of a torus.
+    pub(crate) fn wraps(&self, tree: &Tree, line: &Line) -> bool {
+        let Some((family, [a, b])) = self.between(line) else {
+            return false;
+        };
+        let Family {
+            count, structure, ..
+        } = self.list[family];
+        let (i, j) = (self.ranks[a as usize], self.ranks[b as usize]);
+        let step = match structure {
+            Structure::Ring => return count > 2 && i == 0 && j + 1 == count,
+            Structure::Other | Structure::Chain | Structure::Block => return false,
+            Structure::Grid { columns } => {
+                let at = |rank: u32| (rank / columns, rank % columns);
+                step(count / columns, columns, at(i), at(j))
+            }
+            Structure::Rows { columns } => {
+                let cells = self.cells(tree, line, columns, count);
+                cells.map(|(step, _)| step)
+            }
+        };
+        matches!(
+            step,
+            Some(Step::WrapsRight | Step::WrapsDown | Step::Diagonal { wraps: true })
+        )
+    }
+}
+
+/// Approximate size of a box with the gaps around it, and the preferred ratio of width to height.
+const BOX: (f64, f64) = (115.0, 65.0);
+const RATIO: f64 = 1.5;
+/// Largest number of boxes, and of modules, of a chain in one row.
+const MOST_BOXES_IN_ROW: u32 = 8;
+const MOST_MODULES_IN_ROW: u32 = 4;
+/// Smallest number of members of a chain or ring that has a shape of its own.
+const LEAST: u32 = 4;
+/// Largest number of members of a block that are placed in layers.
+const MOST_IN_LAYER: u32 = 8;
+
+/// Returns the number of columns in which the members of a family are placed, or `None` if they are
+/// placed in layers.
+pub(crate) fn columns(family: &Family, nodes: bool) -> Option<usize> {
+    let count = family.count;
+    let root = || f64::from(count).sqrt().ceil() as usize;
+    match family.structure {
+        Structure::Other => None,
+        Structure::Chain | Structure::Ring if count < LEAST => None,
+        Structure::Chain | Structure::Ring if nodes && count > MOST_BOXES_IN_ROW => {
+            let columns = (f64::from(count) * RATIO * BOX.1 / BOX.0).sqrt();
+            Some(columns.round() as usize)
+        }
+        Structure::Chain | Structure::Ring if !nodes && count > MOST_MODULES_IN_ROW => Some(root()),
+        Structure::Chain | Structure::Ring => Some(count as usize),
+        Structure::Block => (count > MOST_IN_LAYER).then(root),
+        Structure::Grid { columns } => Some(columns as usize),
+        Structure::Rows { .. } => Some(1),
+    }
+}
