@@ -103,7 +103,9 @@ impl<'a> Texts<'a> {
 /// Returns the text that Graphviz shows for a label. `\N` and `\G` are the names of the element and
 /// of the graph, and `\n`, `\l` and `\r` end a line. Of a label in HTML, only the text is left.
 fn shown_label(value: &str, name: &str, graph: &str) -> String {
-    let html = value.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    let html = value
+        .strip_prefix('<')
+        .and_then(|rest| rest.strip_suffix('>'));
     let mut text = String::new();
     match html {
         Some(html) => {
@@ -111,11 +113,18 @@ fn shown_label(value: &str, name: &str, graph: &str) -> String {
             text += parts.next().unwrap_or_default();
             for part in parts {
                 let (tag, rest) = part.split_once('>').unwrap_or((part, ""));
-                let is_break = tag.get(..2).is_some_and(|tag| tag.eq_ignore_ascii_case("br"));
+                let is_break = tag
+                    .get(..2)
+                    .is_some_and(|tag| tag.eq_ignore_ascii_case("br"));
                 text += if is_break { "\n" } else { "" };
                 text += rest;
             }
-            for (entity, shown) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")] {
+            for (entity, shown) in [
+                ("&lt;", "<"),
+                ("&gt;", ">"),
+                ("&quot;", "\""),
+                ("&amp;", "&"),
+            ] {
                 text = text.replace(entity, shown);
             }
         }
@@ -210,7 +219,9 @@ impl Edges {
             let (ty, _, attributes) = draft.different[0];
             let ty = ty.map_or("", |ty| texts.name(ty));
             let given = draft.different.iter();
-            let label = given.filter_map(|(_, _, list)| texts.label(*list, "")).next();
+            let label = given
+                .filter_map(|(_, _, list)| texts.label(*list, ""))
+                .next();
             let label = label.map_or_else(|| ty.to_owned(), |label| in_one_line(&label));
             let label = match times(draft) {
                 1 => label,
@@ -718,12 +729,7 @@ fn groups(network: &Network, texts: Texts<'_>, scene: &Scene) -> Vec<Group> {
         };
         let kind = || times(texts.name(module.kind), count);
         let label = label.map_or_else(kind, |label| in_one_line(&label));
-        (
-            name.to_owned(),
-            label,
-            texts.users(list),
-            texts.color(list),
-        )
+        (name.to_owned(), label, texts.users(list), texts.color(list))
     })
 }
 

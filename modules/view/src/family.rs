@@ -140,9 +140,7 @@ fn hashed(direction: Direction, port: Symbol, other: Option<(u32, Symbol)>) -> u
         mixed ^ mixed >> 29
     };
     let index = |symbol: Symbol| graphmap_kpn::arena::Id::index(symbol) as u64;
-    let (node, there) = other.map_or((u64::MAX, 0), |(node, port)| {
-        (u64::from(node), index(port))
-    });
+    let (node, there) = other.map_or((u64::MAX, 0), |(node, port)| (u64::from(node), index(port)));
     let start = mix(direction as u64 + 1, index(port));
     mix(mix(start, node), there)
 }
@@ -353,9 +351,12 @@ impl Families {
                 };
                 let members = self.members(family);
                 let first = cells(members[0]);
-                match members.iter().all(|&module| cells(module) == first) {
-                    true => first.map_or(0, |(count, _)| count),
-                    false => 0,
+                let equal = members.iter().all(|&module| cells(module) == first);
+                match first {
+                    // Pairs of pairs of modules are more often parts of a butterfly.
+                    Some((2, (false, _))) if members.len() == 2 => 0,
+                    Some((count, _)) if equal => count,
+                    _ => 0,
                 }
             })
             .collect();
@@ -399,13 +400,7 @@ impl Families {
     }
 
     /// Returns the step of a line between two rows, and the cells of the writer and the reader.
-    fn cells(
-        &self,
-        tree: &Tree,
-        line: &Line,
-        columns: u32,
-        rows: u32,
-    ) -> Option<(Step, [u32; 2])> {
+    fn cells(&self, tree: &Tree, line: &Line, columns: u32, rows: u32) -> Option<(Step, [u32; 2])> {
         let cell = |end: usize| tree.item_of(line.nodes[end], tree.inside(line.items[end]));
         let cells = [cell(0), cell(1)];
         let at = |end: usize| {

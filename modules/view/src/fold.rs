@@ -190,7 +190,10 @@ impl Fold<'_> {
     /// Returns true if the family consists of rows whose cells are nodes.
     fn are_rows(&self, family: usize) -> bool {
         // The cells of a row are one family.
-        let is_node = |module: u32| self.tree.is_node(self.tree.items(self.tree.inside(module))[0]);
+        let is_node = |module: u32| {
+            self.tree
+                .is_node(self.tree.items(self.tree.inside(module))[0])
+        };
         let structure = self.families.list[family].structure;
         matches!(structure, Structure::Rows { .. }) && is_node(self.families.members(family)[0])
     }
@@ -228,7 +231,9 @@ impl Fold<'_> {
     /// Folds families of the levels, those first that save most boxes, until at most `most` boxes
     /// are left.
     fn choose(&mut self, levels: &[Level], most: usize, boxes: &mut usize) {
-        let all = levels.iter().filter(|level| !matches!(level.row, Row::Folded { .. }));
+        let all = levels
+            .iter()
+            .filter(|level| !matches!(level.row, Row::Folded { .. }));
         let all = all.flat_map(|level| self.families.of_scope(level.scopes[0]));
         let mut choices: Vec<(usize, usize)> =
             all.map(|family| (self.saved(family), family)).collect();
@@ -389,7 +394,11 @@ impl Fold<'_> {
                 }
             }
         }
-        debug_assert!(inner[first_level..].iter().all(|level| !level.scopes.is_empty()));
+        debug_assert!(
+            inner[first_level..]
+                .iter()
+                .all(|level| !level.scopes.is_empty())
+        );
     }
 
     /// Returns whether the members of a family are rows. `form` is that of a box in the place of the
