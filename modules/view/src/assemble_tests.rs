@@ -592,16 +592,10 @@ fn graphs() -> impl Strategy<Value = String> {
         for (i, (from, to, how)) in channels.iter().enumerate() {
             let (from, to) = (from % nodes.len(), to % nodes.len());
             let more = match how {
-                0 => "step=1",
+                0 if from == to => "step=1",
                 1 if from == to => "step=1, wrap=true",
-                2 => "type=T, traffic=4",
-                3 => "at=first",
-                _ => "at=all",
-            };
-            let more = if from != to && *how < 2 {
-                "at=all"
-            } else {
-                more
+                2 => "at=all, bundle=\"switch, gather\", type=T, traffic=4",
+                _ => "at=all, bundle=\"switch, gather\"",
             };
             text += &format!("n{from} -> n{to} [src=o{i}, dst=i{i}, {more}];");
         }
