@@ -622,6 +622,8 @@ proptest! {
         prop_assert!(folded.nodes.len() <= all.nodes.len());
         if all.nodes.len() <= most {
             prop_assert_eq!(folded, all);
+        } else if folded.nodes.len() > most {
+            prop_assert_eq!(folded, Picture::folded(&network, 0));
         }
     }
 }

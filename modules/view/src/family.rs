@@ -510,3 +510,140 @@ pub(crate) fn columns(family: &Family, nodes: bool) -> Option<usize> {
         Structure::Rows { .. } => Some(1),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Closed, Families, Structure, step};
+    use crate::scopes::{Line, Tree};
+    use graphmap_kpn::declared::Direction;
+    use graphmap_kpn::names::{Names, Symbol};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// Returns the families of nodes without modules. The first `members` nodes are of one kind,
+    /// and `others` nodes have kinds of their own. Lines have the numbers of two ports.
+    fn families(
+        members: u32,
+        others: u32,
+        lines: &[(u32, u32, usize, usize)],
+        closed: &[(u32, usize)],
+    ) -> Families {
+        let mut names = Names::new();
+        let ports: Vec<Symbol> = (0..3).map(|i| names.intern(&format!("p{i}"))).collect();
+        let kinds: Vec<Symbol> = (0..members + others)
+            .map(|node| names.intern(&format!("k{}", node.saturating_sub(members - 1))))
+            .collect();
+        let nodes = kinds.into_iter().map(|kind| (None, kind));
+        let tree = Tree::new(nodes, std::iter::empty());
+        let lines: Vec<Line> = lines
+            .iter()
+            .map(|&(a, b, from, to)| tree.line([a, b], [ports[from], ports[to]]))
+            .collect();
+        let closed: Vec<Closed> = closed
+            .iter()
+            .map(|&(node, port)| Closed {
+                node,
+                port: ports[port],
+                direction: Direction::Input,
+            })
+            .collect();
+        Families::of(&tree, &lines, &closed)
+    }
+
+    /// Returns true if these pairs of members, the first one first, make a grid.
+    fn is_grid(members: u32, columns: u32, pairs: &BTreeSet<(u32, u32)>) -> bool {
+        let rows = members / columns;
+        let at = |rank: u32| (rank / columns, rank % columns);
+        let has = |a: u32, b: u32| pairs.contains(&(a, b));
+        let right = (0..members)
+            .filter(|i| (i + 1) % columns > 0)
+            .all(|i| has(i, i + 1));
+        let down = (0..members - columns).all(|i| has(i, i + columns));
+        let wraps_right: Vec<bool> = (0..rows)
+            .map(|row| columns > 2 && has(row * columns, row * columns + columns - 1))
+            .collect();
+        let wraps_down: Vec<bool> = (0..columns)
+            .map(|column| rows > 2 && has(column, column + (rows - 1) * columns))
+            .collect();
+        let same = |all: &[bool]| all.iter().all(|wraps| *wraps == all[0]);
+        let near = (pairs.iter()).all(|&(a, b)| step(rows, columns, at(a), at(b)).is_some());
+        right && down && near && same(&wraps_right) && same(&wraps_down)
+    }
+
+    proptest! {
+        #[test]
+        fn structures_are_those_of_their_definitions(
+            (rows, columns) in (1_u32..6, 2_u32..6),
+            (wraps_right, wraps_down, diagonals) in any::<(bool, bool, bool)>(),
+            changed in prop::option::of((0_u32..30, 0_u32..30)),
+            turned in prop::collection::vec(any::<bool>(), 30),
+        ) {
+            let members = rows * columns;
+            let mut pairs = BTreeSet::new();
+            for i in 0..members {
+                let (y, x) = (i / columns, i % columns);
+                for (down, right) in [(0, 1), (1, 0), (1, 1)] {
+                    let wraps = (y + down == rows, x + right == columns);
+                    let is_there = (!wraps.0 || wraps_down) && (!wraps.1 || wraps_right);
+                    let j = (y + down) % rows * columns + (x + right) % columns;
+                    if is_there && i != j && (diagonals || down + right < 2) {
+                        pairs.insert((i.min(j), i.max(j)));
+                    }
+                }
+            }
+            if let Some((a, b)) = changed {
+                let (a, b) = (a % members, b % members);
+                let pair = (a.min(b), a.max(b));
+                if a != b && !pairs.remove(&pair) {
+                    pairs.insert(pair);
+                }
+            }
+            let lines: Vec<_> = pairs
+                .iter()
+                .zip(turned.iter().cycle())
+                .map(|(&(a, b), &turned)| if turned { (b, a, 0, 1) } else { (a, b, 0, 1) })
+                .collect();
+            let found = families(members, 0, &lines, &[]).list[0].structure;
+            let next: BTreeSet<(u32, u32)> = (1..members).map(|i| (i - 1, i)).collect();
+            let closing = (0, members - 1);
+            let mut ring = next.clone();
+            ring.insert(closing);
+            let grids: Vec<Structure> = (2..=members / 2)
+                .filter(|columns| members % columns == 0 && is_grid(members, *columns, &pairs))
+                .map(|columns| Structure::Grid { columns })
+                .collect();
+            if pairs.is_empty() {
+                prop_assert_eq!(found, Structure::Block);
+            } else if pairs == next {
+                prop_assert_eq!(found, Structure::Chain);
+            } else if pairs == ring {
+                prop_assert_eq!(found, Structure::Ring);
+            } else if grids.is_empty() {
+                prop_assert_eq!(found, Structure::Other);
+            } else {
+                prop_assert!(grids.contains(&found), "{:?} {:?}", found, grids);
+            }
+        }
+
+        #[test]
+        fn members_of_a_block_have_equal_lines(
+            lines in prop::collection::vec((0_u32..2, 0_u32..2, 0_usize..2, 0_usize..2), 0..3),
+            more in prop::option::of((0_u32..4, 0_u32..2, 0_usize..2, 0_usize..2)),
+            also in prop::option::of((0_u32..4, 0_usize..2)),
+        ) {
+            let mut all = Vec::new();
+            for member in 0..4 {
+                for &(turned, other, from, to) in &lines {
+                    let ends = if turned == 0 { (member, 4 + other) } else { (4 + other, member) };
+                    all.push((ends.0, ends.1, from, to));
+                }
+            }
+            all.extend(more.map(|(member, other, from, to)| (member, 4 + other, from, to)));
+            all.push((4, 5, 0, 0));
+            let closed: Vec<(u32, usize)> = also.into_iter().collect();
+            let found = families(4, 2, &all, &closed).list[0].structure;
+            let is_block = more.is_none() && also.is_none();
+            prop_assert_eq!(found == Structure::Block, is_block);
+        }
+    }
+}
