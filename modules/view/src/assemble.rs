@@ -27,7 +27,7 @@ const ENVIRONMENT: &str = "the environment";
 /// Traffic of a channel that does not state it.
 const DEFAULT_TRAFFIC: f64 = 1.0;
 
-/// Widths of lines: that of all lines if their traffic is equal, and the smallest and largest.
+/// Width of all lines if their traffic is equal, and otherwise the smallest and largest widths.
 const WIDTH: f64 = 1.2;
 const WIDTHS: (f64, f64) = (1.0, 4.0);
 /// Ratio of the largest to the smallest traffic from which on the largest width is used.
@@ -293,7 +293,7 @@ fn widths(all: impl Iterator<Item = f64>) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// Elements in scopes, and what the picture shows of them.
+/// Elements in scopes, and the boxes and frames of the picture.
 struct Scene {
     tree: Tree,
     families: Families,
@@ -347,7 +347,7 @@ impl Scene {
     }
 
     /// Returns the ports of the boxes at the ends of a line, or the box if it is for both ends and
-    /// stands for nodes that are left out.
+    /// has the form of dots.
     fn ports(&self, line: &Line) -> Result<[Port; 2], u32> {
         let [from, to] = line.nodes.map(|node| self.shown.box_of[node as usize]);
         match from == to && self.shown.boxes[from as usize].form == Form::Dots {
@@ -595,7 +595,7 @@ impl Picture {
             false => Box::new(network.joins()),
         };
         let mut edges = Edges::default();
-        // Numbers of channels between processes that are left out.
+        // Number of channels between the processes of each box of dots.
         let mut inner = vec![0; scene.shown.boxes.len()];
         for joined in joins {
             match joined {
@@ -678,7 +678,7 @@ impl Picture {
     }
 }
 
-/// Returns what an edge shows of a channel.
+/// Returns the properties of a channel that its edge shows.
 fn channel(network: &Network, id: ChannelId, wraps: bool) -> Channel {
     let (channel, terms) = (&network.channels[id], network.terms(id));
     Channel {
@@ -701,7 +701,7 @@ fn closed(network: &Network, id: PortId) -> Closed {
     }
 }
 
-/// Returns what an edge shows of a port that is joined to the environment.
+/// Returns the properties of a port joined to the environment that its edge shows.
 fn to_environment(network: &Network, id: PortId) -> Channel {
     Channel {
         ty: None,

@@ -26,7 +26,7 @@ pub struct Picture {
 /// A box: a process, or several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Name of the process, or of the first of those that it stands for.
+    /// Name of the process, or of the first process that it stands for.
     pub name: String,
     /// Its text.
     pub label: String,

@@ -83,7 +83,7 @@ enum Step {
 /// four: the distances to the cell below, to the two beside it, and to the end of the row.
 const MOST_TRIED: usize = 4;
 
-/// What is known of the lines of a family.
+/// Properties of the lines of a family.
 #[derive(Clone, Debug, Default)]
 struct Known {
     /// True if there are lines between members.
@@ -239,7 +239,7 @@ impl Families {
         Some((family as usize, if in_order { [a, b] } else { [b, a] }))
     }
 
-    /// Returns what the lines of each family have in common.
+    /// Returns the properties of the lines of each family.
     fn examined(&self, lines: &[Line]) -> Vec<Known> {
         let mut all = vec![Known::default(); self.list.len()];
         let mut joined = vec![false; self.of.len()];

@@ -7,7 +7,7 @@ use crate::family::{Families, Family, Structure, columns};
 use crate::scopes::Tree;
 use rustc_hash::FxHashMap;
 
-/// What a picture shows: boxes for nodes, and frames.
+/// Boxes for nodes, and frames around them.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
     /// Boxes in the order of their first nodes.
@@ -29,7 +29,7 @@ pub(crate) struct ShownBox {
     pub(crate) frame: Option<usize>,
     /// Index of the first node among the items of its scope.
     pub(crate) position: usize,
-    /// What the box stands for.
+    /// Form of the box.
     pub(crate) form: Form,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct ShownFrame {
     /// Number of modules that it stands for, in each module that the frame around it stands for.
     /// 1 for a family.
     pub(crate) count: usize,
-    /// Number of modules that it stands for. That of the frame around it for a family.
+    /// Number of modules that it stands for. A family has the number of the frame around it.
     pub(crate) total: usize,
     /// Index of the frame around it.
     pub(crate) parent: Option<usize>,
@@ -67,8 +67,11 @@ enum Row {
     No,
     /// A row whose cells are shown, or folded without regard to the other rows.
     Whole,
-    /// A row whose columns are left out. True if it stands for rows that are left out.
-    Folded { left_out: bool },
+    /// A row that shows samples of its cells.
+    Folded {
+        /// True if the row is dots.
+        is_dots: bool,
+    },
 }
 
 /// Items of a shown scope that are shown as one.
@@ -117,7 +120,7 @@ struct Fold<'a> {
     shown: Shown,
 }
 
-/// Chooses what a picture shows. If there are more than `most` nodes, repeated items are shown by
+/// Chooses the boxes and frames of a picture. If there are more than `most` nodes, repeated items are shown by
 /// samples, outermost repetitions first, until at most `most` boxes are left or nothing can be
 /// folded. Takes nearly linear time.
 pub(crate) fn shown(tree: &Tree, families: &Families, most: usize) -> Shown {
@@ -280,10 +283,10 @@ impl Fold<'_> {
             let family = self.families.of[item as usize];
             let made = classes.len() as u32;
             let folded = match level.row {
-                Row::Folded { left_out } => {
+                Row::Folded { is_dots } => {
                     let rank = self.families.ranks[item as usize];
                     let (class, dots) = side(rank, items.len() as u32);
-                    let dots = dots || left_out;
+                    let dots = dots || is_dots;
                     Some((class, if dots { Form::Dots } else { Form::One }))
                 }
                 _ if self.folded[family as usize] => Some(self.class(family as usize, item)),
@@ -401,19 +404,18 @@ impl Fold<'_> {
         );
     }
 
-    /// Returns whether the members of a family are rows. `form` is that of a box in the place of the
-    /// member.
+    /// Returns whether the members of a family are rows. `form` is the form of the member's class.
     fn row(&self, family: usize, form: Form) -> Row {
         match self.families.list[family].structure {
             Structure::Rows { .. } if self.folded[family] && self.are_rows(family) => Row::Folded {
-                left_out: form == Form::Dots,
+                is_dots: form == Form::Dots,
             },
             Structure::Rows { .. } => Row::Whole,
             _ => Row::No,
         }
     }
 
-    /// Returns what is shown, with the boxes in the order of their first nodes.
+    /// Returns the boxes, in the order of their first nodes, and the frames.
     fn sorted(self) -> Shown {
         let mut shown = self.shown;
         let mut order: Vec<usize> = (0..shown.boxes.len()).collect();
