@@ -1,297 +1,21 @@
 //! Assembles the contents of a picture: from the nodes of a graph, the kinds of a network, or its
 //! processes.
 
-use crate::contents::{Edge, End, Group, Node, Picture, times};
+use crate::contents::{Group, Node, Picture, times};
 use crate::drawing::Form;
+use crate::edges::{Channel, DEFAULT_TRAFFIC, Draft, Edges, Port};
 use crate::family::{Closed, Families};
-use crate::fold::{self, Shown};
+use crate::fold::{self, Shown, ShownBox, ShownFrame};
+use crate::labels::{Texts, have_own_labels, in_one_line};
 use crate::scopes::{Line, Tree};
 use crate::shown::number;
 use crate::{MOST_PROCESSES, count};
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::attributes::{AttributeLists, AttributesId, is_of_graphviz};
-use graphmap_kpn::declared::{Declared, Direction, Flow};
-use graphmap_kpn::names::{Names, Symbol};
+use graphmap_kpn::declared::{Declared, Direction, EndDecl};
 use graphmap_kpn::network::{ChannelId, Joined, Network, PortId};
-use rustc_hash::FxHashMap;
 
 /// Maximum number of boxes of a picture of a network that is folded, unless that is impossible.
 pub const MOST_FOLDED: usize = 50;
-
-/// Maximum number of different channels in the title of an edge.
-const MOST_NAMED: usize = 8;
-
-/// Name of the other end of a port that is joined to the environment.
-const ENVIRONMENT: &str = "the environment";
-
-/// Traffic of a channel that does not state it.
-const DEFAULT_TRAFFIC: f64 = 1.0;
-
-/// Width of all lines if their traffic is equal, and otherwise the smallest and largest widths.
-const WIDTH: f64 = 1.2;
-const WIDTHS: (f64, f64) = (1.0, 4.0);
-/// Ratio of the largest to the smallest traffic from which on the largest width is used.
-const LARGE_RATIO: f64 = 8.0;
-
-/// Names and attributes of the elements of a network or graph.
-#[derive(Clone, Copy)]
-struct Texts<'a> {
-    graph: &'a str,
-    names: &'a Names,
-    lists: &'a AttributeLists,
-}
-
-impl<'a> Texts<'a> {
-    fn of_network(network: &'a Network) -> Texts<'a> {
-        Texts {
-            graph: &network.name,
-            names: &network.names,
-            lists: &network.attributes.lists,
-        }
-    }
-
-    fn of_graph(declared: &'a Declared) -> Texts<'a> {
-        Texts {
-            graph: &declared.name,
-            names: &declared.names,
-            lists: &declared.attributes.lists,
-        }
-    }
-
-    fn name(self, symbol: Symbol) -> &'a str {
-        self.names.name(symbol)
-    }
-
-    /// Returns the value of an attribute.
-    fn value(self, list: Option<AttributesId>, name: &str) -> Option<&'a str> {
-        let mut all = self.lists.texts(self.names, list);
-        all.find(|(known, _)| *known == name)
-            .map(|(_, value)| value)
-    }
-
-    fn color(self, list: Option<AttributesId>) -> Option<String> {
-        self.value(list, "color").map(str::to_owned)
-    }
-
-    /// Returns the text of the `label` of an element with this name.
-    fn label(self, list: Option<AttributesId>, name: &str) -> Option<String> {
-        Some(shown_label(self.value(list, "label")?, name, self.graph))
-    }
-
-    /// Returns the attributes of the user as text: `, x_est=4` for each.
-    fn users(self, list: Option<AttributesId>) -> String {
-        let all = self.lists.texts(self.names, list);
-        let users = all.filter(|(name, _)| !is_of_graphviz(name));
-        users
-            .map(|(name, value)| format!(", {name}={value}"))
-            .collect()
-    }
-
-    /// Returns a picture without nodes, with its name, title and direction.
-    fn picture(self, graph: Option<AttributesId>) -> Picture {
-        let title = self.label(graph, self.graph);
-        let rankdir = self.value(graph, "rankdir");
-        Picture {
-            name: self.graph.to_owned(),
-            title: title.map_or_else(|| self.graph.to_owned(), |title| in_one_line(&title)),
-            downwards: matches!(rankdir, Some("TB" | "BT")),
-            ..Picture::default()
-        }
-    }
-}
-
-/// Returns the text that Graphviz shows for a label. `\N` and `\G` are the names of the element and
-/// of the graph, and `\n`, `\l` and `\r` end a line. Of a label in HTML, only the text is left.
-fn shown_label(value: &str, name: &str, graph: &str) -> String {
-    let html = value
-        .strip_prefix('<')
-        .and_then(|rest| rest.strip_suffix('>'));
-    let mut text = String::new();
-    match html {
-        Some(html) => {
-            let mut parts = html.split('<');
-            text += parts.next().unwrap_or_default();
-            for part in parts {
-                let (tag, rest) = part.split_once('>').unwrap_or((part, ""));
-                let is_break = tag
-                    .get(..2)
-                    .is_some_and(|tag| tag.eq_ignore_ascii_case("br"));
-                text += if is_break { "\n" } else { "" };
-                text += rest;
-            }
-            for (entity, shown) in [
-                ("&lt;", "<"),
-                ("&gt;", ">"),
-                ("&quot;", "\""),
-                ("&amp;", "&"),
-            ] {
-                text = text.replace(entity, shown);
-            }
-        }
-        None => {
-            let mut letters = value.chars();
-            while let Some(letter) = letters.next() {
-                let escaped = if letter == '\\' { letters.next() } else { None };
-                match escaped {
-                    Some('N') => text += name,
-                    Some('G') => text += graph,
-                    Some('n' | 'l' | 'r') => text.push('\n'),
-                    Some(other) => text.push(other),
-                    None => text.push(letter),
-                }
-            }
-        }
-    }
-    text.trim().to_owned()
-}
-
-fn in_one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Properties of a channel that its edge shows.
-#[derive(Clone, Copy)]
-struct Channel {
-    ty: Option<Symbol>,
-    flow: Option<Flow>,
-    attributes: Option<AttributesId>,
-    traffic: f64,
-    initial: bool,
-    wraps: bool,
-}
-
-/// A node and its port, or `None` for the environment.
-type Port = Option<(u32, Symbol)>;
-
-/// An edge under construction.
-struct Draft {
-    ports: [Port; 2],
-    channels: usize,
-    traffic: f64,
-    states_traffic: bool,
-    controlled: bool,
-    initial: bool,
-    wraps: bool,
-    /// Different channels: their type, flow control and attributes.
-    different: Vec<(Option<Symbol>, Option<Flow>, Option<AttributesId>)>,
-}
-
-#[derive(Default)]
-struct Edges {
-    known: FxHashMap<[Port; 2], usize>,
-    list: Vec<Draft>,
-}
-
-impl Edges {
-    fn add(&mut self, ports: [Port; 2], channel: Channel) {
-        let made = self.list.len();
-        let at = *self.known.entry(ports).or_insert(made);
-        if at == made {
-            self.list.push(Draft {
-                ports,
-                channels: 0,
-                traffic: 0.0,
-                states_traffic: false,
-                controlled: false,
-                initial: false,
-                wraps: false,
-                different: Vec::new(),
-            });
-        }
-        let draft = &mut self.list[at];
-        draft.channels += 1;
-        draft.traffic += channel.traffic;
-        draft.states_traffic |= channel.traffic != DEFAULT_TRAFFIC;
-        draft.controlled |= channel.flow.is_some();
-        draft.initial |= channel.initial;
-        draft.wraps |= channel.wraps;
-        let shown = (channel.ty, channel.flow, channel.attributes);
-        if draft.different.len() < MOST_NAMED && !draft.different.contains(&shown) {
-            draft.different.push(shown);
-        }
-    }
-
-    /// Returns the edges. `times` returns the number of channels in the label of an edge.
-    fn finish(self, texts: Texts<'_>, times: impl Fn(&Draft) -> usize) -> Vec<Edge> {
-        let traffic = self.list.iter().map(Draft::mean_traffic);
-        let width = widths(traffic.filter(|traffic| *traffic > 0.0));
-        let edge = |draft: &Draft| {
-            let (ty, _, attributes) = draft.different[0];
-            let ty = ty.map_or("", |ty| texts.name(ty));
-            let given = draft.different.iter();
-            let label = given
-                .filter_map(|(_, _, list)| texts.label(*list, ""))
-                .next();
-            let label = label.map_or_else(|| ty.to_owned(), |label| in_one_line(&label));
-            let label = match times(draft) {
-                1 => label,
-                many => format!("{label} ×{many}").trim_start().to_owned(),
-            };
-            let end = |port: Port| End {
-                node: port.map(|(node, _)| node as usize),
-                port: port.map_or_else(String::new, |(_, port)| texts.name(port).to_owned()),
-            };
-            Edge {
-                from: end(draft.ports[0]),
-                to: end(draft.ports[1]),
-                label,
-                ty: ty.to_owned(),
-                channels: draft.channels,
-                title: draft.title(texts),
-                controlled: draft.controlled,
-                initial: draft.initial,
-                wraps: draft.wraps,
-                width: width(draft.mean_traffic()),
-                color: texts.color(attributes),
-            }
-        };
-        self.list.iter().map(edge).collect()
-    }
-}
-
-impl Draft {
-    fn mean_traffic(&self) -> f64 {
-        self.traffic / self.channels as f64
-    }
-
-    fn title(&self, texts: Texts<'_>) -> String {
-        let name = |port: Port| port.map_or(ENVIRONMENT, |(_, port)| texts.name(port));
-        let mut title = match self.channels {
-            1 => String::new(),
-            many => format!("{many} channels: "),
-        };
-        for (i, (ty, flow, attributes)) in self.different.iter().enumerate() {
-            title += if i > 0 { "; " } else { "" };
-            title += &format!("{} to {}", name(self.ports[0]), name(self.ports[1]));
-            if let Some(ty) = ty {
-                title += &format!(": {}", texts.name(*ty));
-            }
-            if let Some(flow) = flow {
-                title += &format!(", flow={}", flow.name());
-            }
-            title += &texts.users(*attributes);
-        }
-        if self.states_traffic {
-            title += &format!(", traffic {}", number(self.traffic));
-        }
-        title
-    }
-}
-
-/// Returns the width of a line by its traffic. `all` has the traffic of all lines that have any.
-fn widths(all: impl Iterator<Item = f64>) -> impl Fn(f64) -> f64 {
-    let range = |(least, most): (f64, f64), traffic: f64| (least.min(traffic), most.max(traffic));
-    let (least, most) = all.fold((f64::INFINITY, 0.0), range);
-    let span = (most.ln() - least.ln()).max(LARGE_RATIO.ln());
-    move |traffic| match traffic {
-        _ if least >= most => WIDTH,
-        traffic if traffic <= 0.0 => WIDTHS.0,
-        traffic => {
-            let part = ((traffic.ln() - least.ln()) / span).clamp(0.0, 1.0);
-            WIDTHS.0 + (WIDTHS.1 - WIDTHS.0) * part
-        }
-    }
-}
 
 /// Elements in scopes, and the boxes and frames of the picture.
 struct Scene {
@@ -319,7 +43,7 @@ impl Scene {
         &self,
         module: impl Fn(usize, usize) -> (String, String, String, Option<String>),
     ) -> Vec<Group> {
-        let group = |frame: &fold::ShownFrame| {
+        let group = |frame: &ShownFrame| {
             let shown = frame.module.map(|item| {
                 let (name, label, mut title, color) =
                     module(item as usize - self.tree.nodes, frame.count);
@@ -371,9 +95,8 @@ impl Scene {
     fn times(&self, draft: &Draft) -> usize {
         let boxes = |port: Port| Some(&self.shown.boxes[port?.0 as usize]);
         let [a, b] = draft.ports.map(boxes);
-        let kind = |shown: Option<&fold::ShownBox>| {
-            Some((shown?.form, self.tree.kinds[shown?.first as usize]))
-        };
+        let kind =
+            |shown: Option<&ShownBox>| Some((shown?.form, self.tree.kinds[shown?.first as usize]));
         let is_sampled = match (kind(a), kind(b)) {
             (Some((Form::Dots, a)), Some((_, b))) | (Some((_, a)), Some((Form::Dots, b))) => a == b,
             (Some((Form::Dots, _)), None) | (None, Some((Form::Dots, _))) => true,
@@ -383,7 +106,7 @@ impl Scene {
             return 1;
         }
         let frames = &self.shown.frames;
-        let frame = |shown: Option<&fold::ShownBox>| shown.map(|shown| shown.frame);
+        let frame = |shown: Option<&ShownBox>| shown.map(|shown| shown.frame);
         let (mut x, mut y) = (
             frame(a).or(frame(b)).flatten(),
             frame(b).or(frame(a)).flatten(),
@@ -399,23 +122,6 @@ impl Scene {
             _ => draft.channels,
         }
     }
-}
-
-/// Returns, for each element in order, whether it has a `label` that no other element of its kind
-/// has.
-/// The instances of a declaration share its label, which does not name any of them.
-fn have_own_labels(
-    texts: Texts<'_>,
-    elements: impl Iterator<Item = (Symbol, Option<AttributesId>)>,
-) -> Vec<bool> {
-    let labels = elements.map(|(kind, list)| Some((kind, texts.value(list, "label")?)));
-    let labels: Vec<Option<(Symbol, &str)>> = labels.collect();
-    let mut all: FxHashMap<(Symbol, &str), usize> = FxHashMap::default();
-    for label in labels.iter().flatten() {
-        *all.entry(*label).or_default() += 1;
-    }
-    let is_own = |label: &Option<(Symbol, &str)>| label.is_some_and(|label| all[&label] == 1);
-    labels.iter().map(is_own).collect()
 }
 
 impl Picture {
@@ -441,7 +147,7 @@ impl Picture {
         let (mut lines, mut closed) = (Vec::new(), Vec::new());
         for channel in &declared.channels {
             let (from, to) = (channel.from, channel.to);
-            let number = |end: graphmap_kpn::declared::EndDecl| Some(end.node?.index() as u32);
+            let number = |end: EndDecl| Some(end.node?.index() as u32);
             let (node, port, direction) = match (number(from), number(to)) {
                 (Some(a), Some(b)) => {
                     lines.push(tree.line([a, b], [from.port, to.port]));
@@ -789,7 +495,3 @@ fn nodes(network: &Network, texts: Texts<'_>, scene: &Scene, inner: &[usize]) ->
         })
         .collect()
 }
-
-#[cfg(test)]
-#[path = "assemble_tests.rs"]
-mod tests;

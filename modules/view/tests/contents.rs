@@ -1,15 +1,15 @@
-//! Tests of the contents of pictures.
+//! Contents of pictures: structure, folding, and what holds for all of them.
 
-use crate::contents::{Edge, Picture, Shape};
-use crate::drawing::Form;
 use graphmap_dot::language::load;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::network::Network;
 use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{expand::expand, resolve::resolve};
+use graphmap_view::contents::{Edge, End, Picture, Shape};
+use graphmap_view::drawing::Form;
 use proptest::prelude::*;
-use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 
 fn declared(text: &str) -> Declared {
     let mut found = Diagnostics::new();
@@ -46,7 +46,7 @@ fn outline(picture: &Picture) -> Vec<String> {
 
 /// Returns a line for each edge.
 fn edges(picture: &Picture) -> Vec<String> {
-    let end = |end: &crate::contents::End| match end.node {
+    let end = |end: &End| match end.node {
         Some(node) => format!("{}.{}", picture.nodes[node].name, end.port),
         None => "NULL".to_owned(),
     };
@@ -548,7 +548,7 @@ fn check(network: &Network, picture: &Picture) {
         .filter(|port| port.is_closed())
         .count();
     assert_eq!(shown + inner, network.channels.len() + closed);
-    let mut places = FxHashSet::default();
+    let mut places = BTreeSet::new();
     for (i, group) in picture.groups.iter().enumerate() {
         assert!(group.parent < Some(i), "{group:?}");
         assert!(places.insert((group.parent, group.position)), "{group:?}");
@@ -560,7 +560,7 @@ fn check(network: &Network, picture: &Picture) {
         assert!(places.insert((node.group, node.position)), "{node:?}");
         assert!(node.processes > 0);
     }
-    let mut ends = FxHashSet::default();
+    let mut ends = BTreeSet::new();
     for edge in &picture.edges {
         assert!(edge.from.node.is_some() || edge.to.node.is_some());
         let key = [&edge.from, &edge.to].map(|end| (end.node, end.port.clone()));
