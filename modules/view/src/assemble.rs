@@ -326,7 +326,10 @@ impl Picture {
             let note = format!("{boxes} boxes stand for {processes} processes.");
             picture.notes.push(note);
         }
-        picture.edges = edges.finish(texts, |draft| scene.times(draft));
+        picture.edges = edges.finish(texts, |draft| match folded {
+            true => scene.times(draft),
+            false => draft.channels,
+        });
         picture.nodes = nodes(network, texts, &scene, &inner);
         picture
     }
@@ -370,14 +373,7 @@ impl Picture {
                 Some((kind.index() as u32, port.name))
             };
             let ports = [port(channel.from), port(channel.to)];
-            let channel = self::channel(network, id, false);
-            edges.add(
-                ports,
-                Channel {
-                    attributes: None,
-                    ..channel
-                },
-            );
+            edges.add(ports, self::channel(network, id, false));
         }
         picture.edges = edges.finish(texts, |draft| draft.channels);
         picture

@@ -41,7 +41,9 @@ pub(crate) type Port = Option<(u32, Symbol)>;
 pub(crate) struct Draft {
     pub(crate) ports: [Port; 2],
     pub(crate) channels: usize,
+    /// Sum of the traffic of the channels.
     traffic: f64,
+    /// True if any traffic is not the default.
     states_traffic: bool,
     controlled: bool,
     initial: bool,
@@ -58,6 +60,7 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
+    /// Adds a channel between two ports.
     pub(crate) fn add(&mut self, ports: [Port; 2], channel: Channel) {
         let made = self.list.len();
         let at = *self.known.entry(ports).or_insert(made);
@@ -75,7 +78,7 @@ impl Edges {
         }
         let draft = &mut self.list[at];
         draft.channels += 1;
-        draft.traffic += channel.traffic;
+        draft.traffic = (draft.traffic + channel.traffic).min(f64::MAX);
         draft.states_traffic |= channel.traffic != DEFAULT_TRAFFIC;
         draft.controlled |= channel.flow.is_some();
         draft.initial |= channel.initial;
@@ -93,10 +96,8 @@ impl Edges {
         let edge = |draft: &Draft| {
             let (ty, _, attributes) = draft.different[0];
             let ty = ty.map_or("", |ty| texts.name(ty));
-            let given = draft.different.iter();
-            let label = given
-                .filter_map(|(_, _, list)| texts.label(*list, ""))
-                .next();
+            let mut given = draft.different.iter();
+            let label = given.find_map(|(_, _, list)| texts.label(*list, ""));
             let label = label.map_or_else(|| ty.to_owned(), |label| in_one_line(&label));
             let label = match times(draft) {
                 1 => label,

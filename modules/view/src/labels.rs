@@ -43,6 +43,7 @@ impl<'a> Texts<'a> {
             .map(|(_, value)| value)
     }
 
+    /// Returns the `color` of an element.
     pub(crate) fn color(self, list: Option<AttributesId>) -> Option<String> {
         self.value(list, "color").map(str::to_owned)
     }
@@ -119,13 +120,13 @@ fn shown_label(value: &str, name: &str, graph: &str) -> String {
     text.trim().to_owned()
 }
 
+/// Replaces line breaks and repeated spaces by one space.
 pub(crate) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns, for each element in order, whether it has a `label` that no other element of its kind
-/// has.
-/// The instances of a declaration share its label, which does not name any of them.
+/// has. The instances of a declaration share its label, which does not name any of them.
 pub(crate) fn have_own_labels(
     texts: Texts<'_>,
     elements: impl Iterator<Item = (Symbol, Option<AttributesId>)>,

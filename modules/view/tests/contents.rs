@@ -307,6 +307,7 @@ fn widths_are_by_traffic() {
     };
     assert_eq!(widths(&[5.0, 5.0]), [1.2, 1.2]);
     assert_eq!(widths(&[0.0, 0.0]), [1.2, 1.2]);
+    assert_eq!(widths(&[1.0, f64::MAX]), [1.0, 4.0]);
     assert_eq!(widths(&[0.0, 1.0, 8.0]), [1.0, 1.0, 4.0]);
     let close = widths(&[1.0, 2.0]);
     assert!(
@@ -341,6 +342,7 @@ fn labels_and_colours_of_the_user_are_shown() {
     let kinds = Picture::of_kinds(&network(text));
     assert_eq!(kinds.title, "Work of g");
     assert_eq!(kinds.nodes[2].label, "w ×2");
+    assert_eq!(kinds.edges[0].label, "goes");
 }
 
 #[test]
