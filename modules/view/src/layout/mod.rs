@@ -1,3 +1,4 @@
 //! Positions of all elements of a picture.
 
+pub(crate) mod layered;
 pub(crate) mod scope;
