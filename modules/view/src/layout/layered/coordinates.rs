@@ -2,6 +2,7 @@
 
 use super::graph::{Graph, Node};
 use super::sides::{Rows, Sides, weighted_spread};
+use super::simplex::{self, Edge};
 use crate::layout::scope::{CLEARANCE, LANE};
 
 /// Sweeps over the layers that move each layer as a whole.
@@ -10,6 +11,13 @@ const SWEEPS: usize = 12;
 const MOVES: usize = 24;
 /// Weights of links by the number of dummies at their ends.
 const WEIGHT: [f64; 3] = [1.0, 2.0, 8.0];
+
+/// Most blocks and links for which the network simplex minimizes the climb of lines.
+const MOST_BLOCKS: usize = 20_000;
+/// Work of this network simplex.
+const WORK: usize = 8_000_000;
+/// Its units for each unit of the picture.
+const UNITS: f64 = 1024.0;
 
 /// Nodes that have the same vertical position: an item, a border port, or dummies of a long line.
 struct Blocks {
@@ -65,6 +73,10 @@ pub(super) fn vertical(graph: &Graph, sides: &Sides, rows: &Rows, stretch: f64) 
     placement.straighten(&blocks);
     for sweep in 0..MOVES {
         placement.shift(&blocks, sweep);
+    }
+    placement.optimize(&blocks);
+    for sweep in 0..MOVES {
+        placement.centre(&blocks, sweep);
     }
     placement.y
 }
@@ -261,38 +273,159 @@ impl Placement<'_> {
     /// as its neighbours allow it.
     fn shift(&mut self, blocks: &Blocks, sweep: usize) {
         let count = blocks.members.len();
+        let mut wishes = Vec::new();
         for step in 0..count {
             let block = if sweep % 2 == 0 {
                 step
             } else {
                 count - 1 - step
             };
-            let members = &blocks.members[block];
-            let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
-            let mut wishes = Vec::new();
-            for &node in members {
-                let layer = &self.graph.layers[self.graph.layer[node]];
-                if let Some(above) = self.index[node].checked_sub(1).map(|i| layer[i]) {
-                    least = least.max(self.y[above] + self.distance(above, node));
-                }
-                if let Some(&below) = layer.get(self.index[node] + 1) {
-                    most = most.min(self.y[below] - self.distance(node, below));
-                }
-                for side in 0..2 {
-                    for &(far, difference) in &self.near[side][node] {
-                        if blocks.of[far] != block {
-                            wishes.push((self.y[far] - difference, self.weight(node, far)));
-                        }
-                    }
-                }
+            wishes.clear();
+            for &node in &blocks.members[block] {
+                self.wishes(blocks, node, 0, &mut wishes);
+                self.wishes(blocks, node, 1, &mut wishes);
             }
-            if wishes.is_empty() || least > most {
+            self.move_to(blocks, block, &mut wishes);
+        }
+    }
+
+    /// Moves items to the middle of their neighbours, as far as that lengthens no link, or if the
+    /// neighbours on one side have no other link on their side.
+    fn centre(&mut self, blocks: &Blocks, sweep: usize) {
+        let count = blocks.members.len();
+        let mut wishes = Vec::new();
+        for step in 0..count {
+            let block = if sweep % 2 == 0 {
+                step
+            } else {
+                count - 1 - step
+            };
+            let node = blocks.members[block][0];
+            if self.dummy(node) {
                 continue;
             }
-            let now = self.y[members[0]];
-            let y = median(&mut wishes, now).clamp(least, most);
-            for &node in members {
-                self.y[node] = y;
+            let [left, right] = [0, 1].map(|side| self.near[side][node].len());
+            if left < 2 && right < 2 {
+                continue;
+            }
+            let own = |side: usize| {
+                let near = &self.near[side][node];
+                near.iter()
+                    .all(|&(far, _)| self.near[1 - side][far].len() == 1)
+            };
+            wishes.clear();
+            if right <= left || !own(1) {
+                self.wishes(blocks, node, 0, &mut wishes);
+            }
+            if left <= right || !own(0) {
+                self.wishes(blocks, node, 1, &mut wishes);
+            }
+            if wishes.len() == 2 {
+                let middle = (wishes[0].0 + wishes[1].0) / 2.0;
+                wishes = vec![(middle, 1.0)];
+            }
+            self.move_to(blocks, block, &mut wishes);
+        }
+    }
+
+    /// Adds the positions of a node that make its links on a side straight, with their weights.
+    fn wishes(&self, blocks: &Blocks, node: usize, side: usize, wishes: &mut Vec<(f64, f64)>) {
+        for &(far, difference) in &self.near[side][node] {
+            if blocks.of[far] != blocks.of[node] {
+                wishes.push((self.y[far] - difference, self.weight(node, far)));
+            }
+        }
+    }
+
+    /// Moves a block to the median of wishes, as far as its neighbours allow it.
+    fn move_to(&mut self, blocks: &Blocks, block: usize, wishes: &mut [(f64, f64)]) {
+        let members = &blocks.members[block];
+        let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
+        for &node in members {
+            let layer = &self.graph.layers[self.graph.layer[node]];
+            if let Some(above) = self.index[node].checked_sub(1).map(|i| layer[i]) {
+                least = least.max(self.y[above] + self.distance(above, node));
+            }
+            if let Some(&below) = layer.get(self.index[node] + 1) {
+                most = most.min(self.y[below] - self.distance(node, below));
+            }
+        }
+        if wishes.is_empty() || least > most {
+            return;
+        }
+        let y = median(wishes, self.y[members[0]]).clamp(least, most);
+        for &node in members {
+            self.y[node] = y;
+        }
+    }
+
+    /// Minimizes the weighted climb of all links by the network simplex, in graphs that are not too
+    /// large for it. Keeps the positions if the simplex does not find better ones in time.
+    fn optimize(&mut self, blocks: &Blocks) {
+        let count = blocks.members.len();
+        if count + self.graph.links.len() > MOST_BLOCKS {
+            return;
+        }
+        let units = |y: f64| (y * UNITS).round() as i64;
+        let order = self.downwards(blocks);
+        let mut pairs = Vec::new();
+        for layer in &self.graph.layers {
+            for pair in layer.windows(2) {
+                let length = (self.distance(pair[0], pair[1]) * UNITS).ceil() as i64;
+                pairs.push((blocks.of[pair[0]], blocks.of[pair[1]], -length));
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup_by_key(|p| (p.0, p.1));
+        let mut edges: Vec<Edge> = pairs
+            .iter()
+            .map(|&(tail, head, length)| Edge {
+                tail,
+                head,
+                length: -length,
+                weight: 0,
+            })
+            .collect();
+        // Rounding may have made distances longer. Blocks are pushed down from top to bottom.
+        let mut initial: Vec<i64> = blocks.members.iter().map(|m| units(self.y[m[0]])).collect();
+        for &block in &order {
+            let first = edges.partition_point(|e| e.tail < block);
+            for edge in edges[first..].iter().take_while(|e| e.tail == block) {
+                initial[edge.head] = initial[edge.head].max(initial[block] + edge.length);
+            }
+        }
+        for node in 0..self.graph.nodes.len() {
+            for &(far, difference) in &self.near[1][node] {
+                let (a, b) = (blocks.of[node], blocks.of[far]);
+                if a == b {
+                    continue;
+                }
+                let difference = units(difference);
+                let (up, down) = ((-difference).max(0), difference.max(0));
+                let middle = initial.len();
+                initial.push((initial[a] - up).min(initial[b] - down));
+                let weight = self.weight(node, far) as i64;
+                for (head, length) in [(a, up), (b, down)] {
+                    edges.push(Edge {
+                        tail: middle,
+                        head,
+                        length,
+                        weight,
+                    });
+                }
+            }
+        }
+        let cost = |position: &[i64]| -> i64 {
+            let length = |e: &Edge| e.weight * (position[e.head] - position[e.tail] - e.length);
+            edges.iter().map(length).sum()
+        };
+        let before = cost(&initial);
+        let position = simplex::improved(initial, &edges, WORK);
+        if cost(&position) <= before {
+            for (block, members) in blocks.members.iter().enumerate() {
+                for &node in members {
+                    self.y[node] = position[block] as f64 / UNITS;
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::layout::scope::Scope;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Work of the network simplex for ranks.
-const RANK_WORK: usize = 100_000_000;
+const RANK_WORK: usize = 30_000_000;
 
 /// A part of a scope that is laid out on its own.
 #[derive(Clone, Debug, Default)]

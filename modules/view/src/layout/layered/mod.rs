@@ -114,6 +114,16 @@ fn lay_out(
     let sides = Sides::new(scope, ports, &graph, far, rows);
     let mut stretch = 1.0;
     let mut y = coordinates::vertical(&graph, &sides, rows, stretch);
+    if part.items.len() > 500 {
+        eprintln!(
+            "graph {:?} order {:?} y {:?} nodes {} links {} layers {}",
+            t1 - t0,
+            t2 - t1,
+            t2.elapsed(),
+            graph.nodes.len(),
+            graph.links.len(),
+            graph.layers.len()
+        );
     let sheet = |y: &[f64], least: f64, laid: &mut Laid| {
         let sheet = Sheet {
             scope,

@@ -3,8 +3,10 @@
 use super::graph::{Graph, Node, Ports};
 use crate::geometry::Side;
 
-/// Work of the search, in visits of links.
-const WORK: usize = 40_000_000;
+/// Work of the search, in visits of links: at least this, and more for each link.
+const WORK: usize = 8_000_000;
+/// Work of the search for each link.
+const LINK_WORK: usize = 150;
 /// Sweeps without a better order after which a search ends.
 const PATIENCE: usize = 6;
 /// Most initial orders.
@@ -42,6 +44,8 @@ struct Search<'a> {
     /// Index of the first slot of each node in its layer, on each side.
     base: [Vec<usize>; 2],
     work: usize,
+    /// Work after which the search ends.
+    most: usize,
 }
 
 /// Orders the nodes in the layers of a graph. Sets for each port the place of its far ends, by which free
@@ -57,7 +61,7 @@ pub(super) fn order(ports: &Ports, graph: &mut Graph, far: &mut [f64]) {
     let mut fewest = search.load(&initial);
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for start in 0..STARTS {
-        if fewest == 0 || search.work >= WORK {
+        if fewest == 0 || search.work >= search.most {
             break;
         }
         let from = search.start(start, &initial, &best, &mut random);
@@ -123,6 +127,7 @@ impl Search<'_> {
             layers: Vec::new(),
             base: [vec![0; nodes], vec![0; nodes]],
             work: 0,
+            most: WORK + LINK_WORK * graph.links.len(),
         }
     }
 
@@ -216,7 +221,7 @@ impl Search<'_> {
         let mut fewest = self.crossings();
         let mut patience = PATIENCE;
         for sweep in start.. {
-            if patience == 0 || fewest == 0 || self.work >= WORK {
+            if patience == 0 || fewest == 0 || self.work >= self.most {
                 break;
             }
             let median = sweep / 2 % 2 == 1;
@@ -286,7 +291,7 @@ impl Search<'_> {
             for layer in 0..self.layers.len() {
                 changed |= self.exchange_in(layer);
             }
-            if !changed || self.work >= WORK {
+            if !changed || self.work >= self.most {
                 break;
             }
         }

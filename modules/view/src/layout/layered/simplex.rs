@@ -28,28 +28,41 @@ const NONE: usize = usize::MAX;
 ///
 /// The edges must not have a cycle.
 pub(super) fn positions(nodes: usize, edges: &[Edge], work: usize) -> Vec<i64> {
-    if nodes == 0 {
-        return Vec::new();
+    let outgoing = Incident::new(nodes, edges, |e| e.tail);
+    let initial = longest_paths(nodes, edges, &outgoing);
+    improved(initial, edges, work)
+}
+
+/// Like [`positions`], from initial positions that satisfy all edges.
+pub(super) fn improved(initial: Vec<i64>, edges: &[Edge], work: usize) -> Vec<i64> {
+    if initial.is_empty() {
+        return initial;
     }
     let mut all = edges.to_vec();
-    connect(nodes, &mut all);
-    let mut tree = Tree::new(nodes, all);
+    connect(&initial, &mut all);
+    let mut tree = Tree::new(initial, all);
     tree.run(work);
     let least = tree.position.iter().copied().min().unwrap_or(0);
     tree.position.iter().map(|p| p - least).collect()
 }
 
 /// Adds edges without weight between the first nodes of unconnected parts.
-fn connect(nodes: usize, edges: &mut Vec<Edge>) {
+fn connect(initial: &[i64], edges: &mut Vec<Edge>) {
+    let nodes = initial.len();
     let mut parts = super::parts::Parts::new(nodes);
     for edge in edges.iter() {
         parts.join(edge.tail, edge.head);
     }
     for node in 1..nodes {
         if parts.join(0, node) {
+            let (tail, head) = if initial[0] <= initial[node] {
+                (0, node)
+            } else {
+                (node, 0)
+            };
             edges.push(Edge {
-                tail: 0,
-                head: node,
+                tail,
+                head,
                 length: 0,
                 weight: 0,
             });
@@ -112,7 +125,8 @@ struct Tree {
 }
 
 impl Tree {
-    fn new(nodes: usize, edges: Vec<Edge>) -> Tree {
+    fn new(position: Vec<i64>, edges: Vec<Edge>) -> Tree {
+        let nodes = position.len();
         let outgoing = Incident::new(nodes, &edges, |e| e.tail);
         let incoming = Incident::new(nodes, &edges, |e| e.head);
         let mut balance = vec![0; nodes];
@@ -121,7 +135,7 @@ impl Tree {
             balance[edge.head] -= edge.weight;
         }
         let mut tree = Tree {
-            position: longest_paths(nodes, &edges, &outgoing),
+            position,
             edges,
             outgoing,
             incoming,
