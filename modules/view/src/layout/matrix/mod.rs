@@ -102,84 +102,50 @@ fn lane_spans(grid: &Grid, routes: &Routes, pins: &Pins) -> Vec<Span> {
         .iter()
         .map(|pin| pin.line.abs())
         .fold(1.0, f64::max);
-    let span = |(i, segment): (usize, &Segment)| {
-        let mut span = Span::empty();
-        for tap in &segment.taps {
-            match *tap {
-                Tap::Port(port) => {
-                    let access = grid.access[port];
-                    let at = (2 * access.cell + 1) as f64 + pins.pins[port].line / most / 2.0;
-                    span.add(at, 0.0, [-1, 1][access.end]);
-                }
-                Tap::Segment(other) => {
-                    let corridor = &routes.segments[Axis::Corridor as usize][other];
-                    let at = (2 * corridor.gap) as f64;
-                    span.add(
-                        at,
-                        HALF_CORRIDOR,
-                        end_at(grid, routes, Axis::Corridor, other, i),
-                    );
-                }
-            }
+    let corridors = &routes.segments[Axis::Corridor as usize];
+    let at = |tap: &Tap| match *tap {
+        Tap::Port(port) => {
+            let cell = 2 * grid.access[port].cell + 1;
+            (cell as f64 + pins.pins[port].line / most / 2.0, 0.0)
         }
-        span
+        Tap::Segment(other) => ((2 * corridors[other].gap) as f64, HALF_CORRIDOR),
     };
-    routes.segments[Axis::Lane as usize]
-        .iter()
-        .enumerate()
-        .map(span)
-        .collect()
+    let lanes = &routes.segments[Axis::Lane as usize];
+    lanes.iter().map(|lane| Span::new(lane, at)).collect()
 }
 
 /// Returns the extents of the segments in corridors.
 fn corridor_spans(grid: &Grid, routes: &Routes, pins: &Pins, lanes: &Gaps) -> Vec<Span> {
-    let span = |(i, segment): (usize, &Segment)| {
-        let mut span = Span::empty();
-        for tap in &segment.taps {
-            match *tap {
-                Tap::Port(port) => {
-                    let access = grid.access[port];
-                    let at = lanes.middles[access.cell] + pins.pins[port].line;
-                    span.add(at, 0.0, [-1, 1][access.end]);
-                }
-                Tap::Segment(other) => {
-                    span.add(
-                        lanes.segments[other],
-                        0.0,
-                        end_at(grid, routes, Axis::Lane, other, i),
-                    );
-                }
-            }
+    let at = |tap: &Tap| match *tap {
+        Tap::Port(port) => {
+            let middle = lanes.middles[grid.access[port].cell];
+            (middle + pins.pins[port].line, 0.0)
         }
-        span
+        Tap::Segment(other) => (lanes.segments[other], 0.0),
     };
-    routes.segments[Axis::Corridor as usize]
+    let corridors = &routes.segments[Axis::Corridor as usize];
+    corridors
         .iter()
-        .enumerate()
-        .map(span)
+        .map(|corridor| Span::new(corridor, at))
         .collect()
 }
 
-/// Returns the direction into which a segment leads from a segment of the other axis.
-fn end_at(grid: &Grid, routes: &Routes, axis: Axis, segment: usize, other: usize) -> i32 {
-    let [low, high] = routes.extent(grid, axis, &routes.segments[axis as usize][segment]);
-    let at = 2 * routes.segments[1 - axis as usize][other].gap;
-    i32::from(high > at) - i32::from(low < at)
-}
-
 impl Span {
-    fn empty() -> Span {
-        Span {
+    /// Returns the span of a segment whose taps are at these positions, plus and minus a distance.
+    fn new(segment: &Segment, at: impl Fn(&Tap) -> (f64, f64)) -> Span {
+        let mut span = Span {
             low: f64::INFINITY,
             high: f64::NEG_INFINITY,
-            taps: Vec::new(),
+            side: segment.side(),
+            taps: Vec::with_capacity(segment.taps.len()),
+        };
+        for (tap, end) in &segment.taps {
+            let (at, half) = at(tap);
+            span.low = span.low.min(at - half);
+            span.high = span.high.max(at + half);
+            span.taps.push((at, *end));
         }
-    }
-
-    fn add(&mut self, at: f64, half: f64, end: i32) {
-        self.low = self.low.min(at - half);
-        self.high = self.high.max(at + half);
-        self.taps.push((at, end));
+        span
     }
 }
 
@@ -219,6 +185,7 @@ impl Gaps {
         for (gap, members) in members.iter().enumerate() {
             let own: Vec<Span> = members.iter().map(|&i| spans[i].clone()).collect();
             let (track, used) = tracks::assign(&own, distance);
+            let last = used.saturating_sub(1);
             let slanted = routes.slanted[axis as usize][gap];
             let [before, after] = pins.zones[axis as usize][gap].map(|zone| {
                 if used > 0 || slanted {
@@ -228,14 +195,18 @@ impl Gaps {
                 }
             });
             let start = gaps.size + before;
-            let width = LANE * used.saturating_sub(1) as f64;
+            let width = LANE * last as f64;
             let width = if slanted {
                 width.max(3.0 * LANE)
             } else {
                 width
             };
-            for (&segment, track) in members.iter().zip(track) {
-                gaps.segments[segment] = start + LANE * track as f64;
+            for ((&segment, track), span) in members.iter().zip(track).zip(&own) {
+                gaps.segments[segment] = if span.side > 0 {
+                    start + width - LANE * (last - track) as f64
+                } else {
+                    start + LANE * track as f64
+                };
             }
             gaps.tracks.push([start, start + width]);
             gaps.size = start + width + after;

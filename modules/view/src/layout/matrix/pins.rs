@@ -12,10 +12,17 @@ use std::collections::BTreeMap;
 
 /// Distance between a label and what is next to it.
 pub(super) const PAD: f64 = 4.0;
+/// Distance of a label above a line from the line.
+const ABOVE: f64 = 2.0;
+/// Half of the width of an arrow.
+const ARROW: f64 = 4.0;
 /// Least distance of a line from an item along which it bends, and the room of an arrow.
 const LEAD: f64 = 12.0;
-/// Least distance of a port from a corner, unless the side is shorter.
+/// Preferred and least distance of a port from a corner, unless the side is shorter.
 const INSET: f64 = 5.0;
+const LEAST_INSET: f64 = 2.0;
+/// Preferred least distance of ports on a side that is too short for [`LANE`].
+const LEAST_STEP: f64 = 4.0;
 /// Differences between positions that are errors of rounding.
 const ROUNDING: f64 = 1e-6;
 
@@ -69,8 +76,35 @@ struct Slot {
     ports: [Option<usize>; 2],
     /// Preferred position.
     wish: f64,
-    /// Space needed before and after the position.
-    room: [f64; 2],
+    /// Space needed before and after the position, at each end.
+    rooms: [[f64; 2]; 2],
+}
+
+impl Slot {
+    /// Returns the space needed before (0) or after (1) the position.
+    fn most(&self, direction: usize) -> f64 {
+        self.rooms[0][direction].max(self.rooms[1][direction])
+    }
+}
+
+/// Returns the least distance of each slot from the previous one. Labels are at one end of the
+/// gap, and only slots with a port there must be apart from them.
+fn steps(slots: &[Slot]) -> Vec<f64> {
+    let mut free = [f64::NEG_INFINITY; 2];
+    let mut at = 0.0_f64;
+    let step = |slot: &Slot| {
+        let before = at;
+        at += LANE;
+        let ends = || (0..2).filter(|&end| slot.ports[end].is_some());
+        for end in ends() {
+            at = at.max(free[end] + slot.rooms[end][0]);
+        }
+        for end in ends() {
+            free[end] = at + slot.rooms[end][1];
+        }
+        at - before
+    };
+    slots.iter().map(step).collect()
 }
 
 /// Size of an item along a face and across it.
@@ -89,6 +123,8 @@ struct Builder<'a> {
     routes: &'a Routes,
     /// True for each port that has lines.
     lined: Vec<bool>,
+    /// True for each port at which lines end, with an arrow.
+    reads: Vec<bool>,
     /// For each item, how far labels and lines at its left and right sides project above and
     /// below it.
     projection: Vec<[f64; 2]>,
@@ -119,15 +155,18 @@ impl Pins {
             (0..gaps).map(zone).collect()
         };
         let mut lined = vec![false; scope.ports.len()];
+        let mut reads = lined.clone();
         for line in &scope.lines {
             lined[line.from] = true;
             lined[line.to] = true;
+            reads[line.to] = true;
         }
         let mut builder = Builder {
             scope,
             grid,
             routes,
             lined,
+            reads,
             projection: vec![[0.0; 2]; scope.items.len()],
             out: Pins {
                 pins: vec![Pin::default(); scope.ports.len()],
@@ -160,7 +199,7 @@ impl Builder<'_> {
             .iter()
             .zip(&at)
             .fold(start, |[low, high], (slot, at)| {
-                [low.min(at - slot.room[0]), high.max(at + slot.room[1])]
+                [low.min(at - slot.most(0)), high.max(at + slot.most(1))]
             });
         let across = [&self.out.heights, &self.out.widths][axis as usize][cell];
         let zones = &mut self.out.zones[1 - axis as usize];
@@ -212,7 +251,7 @@ impl Builder<'_> {
             Slot {
                 ports,
                 wish: wish.unwrap_or(0.0),
-                room: [0.0; 2],
+                rooms: [[0.0; 2]; 2],
             }
         };
         let single = |end: usize, port: usize| {
@@ -285,13 +324,32 @@ impl Builder<'_> {
                 .sum::<i32>()
         };
         singles.sort_by_key(pull);
-        let middle = chain.len() + pairs.len();
-        if middle == 0 {
-            spread(&mut singles, shorter);
-        }
-        let (mut before, mut after): (Vec<Slot>, Vec<Slot>) =
-            singles.into_iter().partition(|slot| pull(slot) < 0);
-        if middle > 0 {
+        let split = singles.partition_point(|slot| pull(slot) < 0);
+        let after = singles.split_off(split);
+        let crossing = |slot: &Slot| {
+            slot.ports
+                .iter()
+                .flatten()
+                .any(|&port| !self.routes.stays[port])
+        };
+        let alone = chain.is_empty() && pairs.is_empty();
+        let (mut before, mut after) = if alone && !singles.iter().chain(&after).any(crossing) {
+            (Vec::new(), merged([singles, after].concat()))
+        } else {
+            let [before, after] = [singles, after].map(|singles| {
+                let (crossing, staying): (Vec<Slot>, Vec<Slot>) =
+                    singles.into_iter().partition(crossing);
+                [merged(staying), crossing]
+            });
+            let [staying, crossing] = after;
+            (before.concat(), [crossing, staying].concat())
+        };
+        if alone {
+            let split = before.len();
+            before.append(&mut after);
+            spread(&mut before, shorter);
+            after = before.split_off(split);
+        } else {
             before
                 .iter_mut()
                 .for_each(|slot| slot.wish = -shorter / 4.0);
@@ -304,22 +362,32 @@ impl Builder<'_> {
     fn add_rooms(&self, axis: Axis, slots: &mut [Slot]) {
         let several = slots.len() > 1;
         for (i, slot) in slots.iter_mut().enumerate() {
-            for port in slot.ports.into_iter().flatten() {
-                let Some(label) = self.label(port) else {
-                    continue;
-                };
-                let along = [label.height, label.width][axis as usize];
-                let room = if self.is_loop(port) {
-                    [along / 2.0 + PAD; 2]
-                } else if axis == Axis::Corridor {
-                    [along + PAD, 0.0]
-                } else if i == 0 && several {
-                    [along + 2.0 * PAD, 0.0]
-                } else {
-                    [0.0, along + 2.0 * PAD]
-                };
-                slot.room = [slot.room[0].max(room[0]), slot.room[1].max(room[1])];
+            for (port, rooms) in slot.ports.iter().zip(&mut slot.rooms) {
+                if let &Some(port) = port {
+                    *rooms = self.room(axis, port, i == 0 && several).0;
+                }
             }
+        }
+    }
+
+    /// Returns the space that a port and its label need before and after its line, and the
+    /// position of the label relative to the line. The label is above a horizontal line. It is to
+    /// the right of a vertical line, or to the left if it is the first of several.
+    fn room(&self, axis: Axis, port: usize, first: bool) -> ([f64; 2], f64) {
+        let arrow = if self.reads[port] { ARROW } else { 0.0 };
+        let Some(label) = self.label(port) else {
+            return ([0.0, arrow], 0.0);
+        };
+        let along = [label.height, label.width][axis as usize];
+        if self.is_loop(port) {
+            ([along / 2.0 + PAD; 2], -along / 2.0)
+        } else if axis == Axis::Corridor {
+            let before = along + ABOVE.max(arrow);
+            ([before + 1.0, arrow], -before)
+        } else if first {
+            ([along + 2.0 * PAD, arrow], -along - PAD)
+        } else {
+            ([0.0, along + 2.0 * PAD], PAD)
         }
     }
 
@@ -335,10 +403,10 @@ impl Builder<'_> {
     }
 
     /// Returns the interval of positions of a port on its side.
-    fn interval(&self, axis: Axis, item: Option<usize>) -> [f64; 2] {
+    fn interval(&self, axis: Axis, item: Option<usize>, inset: f64) -> [f64; 2] {
         item.map_or([f64::NEG_INFINITY, f64::INFINITY], |item| {
             let half = self.extent(axis, item).along / 2.0;
-            let inner = half - INSET.min(half);
+            let inner = half - inset.min(half);
             [-inner, inner]
         })
     }
@@ -346,16 +414,19 @@ impl Builder<'_> {
     /// Returns the position of each slot. They are within the sides of the items if possible,
     /// and at fixed ports if possible.
     fn solve(&self, axis: Axis, items: [Option<usize>; 2], slots: &[Slot]) -> Vec<f64> {
-        let wishes: Vec<f64> = slots.iter().map(|slot| slot.wish).collect();
-        let mut steps = vec![0.0];
-        steps.extend(
-            slots
-                .windows(2)
-                .map(|pair| LANE.max(pair[0].room[1] + pair[1].room[0])),
-        );
-        let sides = items.map(|item| self.interval(axis, item));
+        // Straight lines keep their places, and other lines make room for them.
+        let weight = |slot: &Slot| {
+            let ports = slot.ports.iter().flatten();
+            let straight = ports
+                .clone()
+                .any(|&port| self.routes.partner[port].is_some());
+            if straight { 16.0 } else { 1.0 }
+        };
+        let wishes: Vec<(f64, f64)> = slots.iter().map(|slot| (slot.wish, weight(slot))).collect();
+        let steps = steps(slots);
         let everywhere = [f64::NEG_INFINITY, f64::INFINITY];
-        let bounds = |slot: &Slot, exact: bool| {
+        let bounds = |slot: &Slot, exact: bool, inset: f64| {
+            let sides = items.map(|item| self.interval(axis, item, inset));
             let mut bounds = everywhere;
             let ports = [0, 1].map(|end| slot.ports[end].map(|port| (end, port)));
             for (end, port) in ports.into_iter().flatten() {
@@ -370,13 +441,17 @@ impl Builder<'_> {
             }
             bounds
         };
-        for exact in [true, false] {
-            let bounds: Vec<[f64; 2]> = slots.iter().map(|slot| bounds(slot, exact)).collect();
+        for (exact, inset) in [(true, INSET), (true, LEAST_INSET), (false, LEAST_INSET)] {
+            let bounds: Vec<[f64; 2]> = slots
+                .iter()
+                .map(|slot| bounds(slot, exact, inset))
+                .collect();
             if let Some(at) = place(&wishes, &steps, &bounds) {
                 return at;
             }
         }
-        place(&wishes, &steps, &vec![everywhere; slots.len()]).unwrap_or(wishes)
+        place(&wishes, &steps, &vec![everywhere; slots.len()])
+            .unwrap_or_else(|| slots.iter().map(|slot| slot.wish).collect())
     }
 
     /// Places the ports of one end of a face, and their labels. Returns the distance from the item
@@ -436,20 +511,10 @@ impl Builder<'_> {
                 need = need.max(STUB + PAD);
             }
             if let Some(label) = self.label(port) {
-                let (along, across) = match axis {
-                    Axis::Corridor => (label.height, label.width),
-                    Axis::Lane => (label.width, label.height),
-                };
+                let across = [label.width, label.height][axis as usize];
                 let pad = if self.is_loop(port) { 0.0 } else { PAD };
                 pin.label_distance = beyond + pad;
-                pin.label = if self.is_loop(port) {
-                    at - along / 2.0
-                } else if axis == Axis::Corridor || first && slots.len() > 1 {
-                    at - along - PAD / [2.0, 1.0][axis as usize]
-                } else {
-                    at + PAD
-                };
-                debug_assert!(pin.label >= at - slot.room[0] - ROUNDING);
+                pin.label = at + self.room(axis, port, first && slots.len() > 1).1;
                 need = need.max(pin.label_distance + across + PAD);
             }
             self.out.pins[port] = pin;
@@ -467,7 +532,7 @@ impl Builder<'_> {
             return lines;
         }
         let item = self.scope.ports[side[0].0].item;
-        let [low, high] = self.interval(axis, item);
+        let [low, high] = self.interval(axis, item, LEAST_INSET);
         let exact: Vec<Option<f64>> = side
             .iter()
             .map(|&(port, ..)| fixed(self.scope, port))
@@ -478,6 +543,9 @@ impl Builder<'_> {
         };
         if lines.iter().zip(&exact).all(good) {
             return lines;
+        }
+        if exact.iter().all(Option::is_none) {
+            return squeezed(lines, low, high);
         }
         let half = along / 2.0;
         let mut step = LANE;
@@ -500,7 +568,8 @@ impl Builder<'_> {
                 steps[i + 1] = 0.0;
             }
         }
-        place(&lines, &steps, &bounds).unwrap_or_else(|| {
+        let wishes: Vec<(f64, f64)> = lines.iter().map(|&line| (line, 1.0)).collect();
+        place(&wishes, &steps, &bounds).unwrap_or_else(|| {
             exact
                 .iter()
                 .zip(&lines)
@@ -508,6 +577,46 @@ impl Builder<'_> {
                 .collect()
         })
     }
+}
+
+/// Moves the outer of ascending positions into an interval, evenly, and keeps as many of the inner
+/// ones as possible.
+fn squeezed(mut at: Vec<f64>, low: f64, high: f64) -> Vec<f64> {
+    let count = at.len();
+    let first = (0..count).find(|&i| at[i] >= low + LEAST_STEP * i as f64);
+    let last = (0..count).rfind(|&i| at[i] <= high - LEAST_STEP * (count - 1 - i) as f64);
+    match (first, last) {
+        (Some(first), Some(last)) if first <= last => {
+            let (upper, lower) = (at[first], at[last]);
+            for i in 0..first {
+                at[i] = low + (upper - low) * i as f64 / first as f64;
+            }
+            for i in last + 1..count {
+                at[i] = high - (high - lower) * (count - 1 - i) as f64 / (count - 1 - last) as f64;
+            }
+        }
+        _ => {
+            for (i, at) in at.iter_mut().enumerate() {
+                *at = low + (high - low) * (i as f64 + 0.5) / count as f64;
+            }
+        }
+    }
+    at
+}
+
+/// Gives slots of both ends the same positions, in their order.
+fn merged(slots: Vec<Slot>) -> Vec<Slot> {
+    let (low, high): (Vec<Slot>, Vec<Slot>) =
+        slots.into_iter().partition(|slot| slot.ports[0].is_some());
+    let (mut merged, other, end) = if low.len() < high.len() {
+        (high, low, 0)
+    } else {
+        (low, high, 1)
+    };
+    for (slot, other) in merged.iter_mut().zip(other) {
+        slot.ports[end] = other.ports[end];
+    }
+    merged
 }
 
 /// Distributes the wishes of slots evenly over a length around 0.
@@ -519,29 +628,30 @@ fn spread(slots: &mut [Slot], length: f64) {
 }
 
 /// Returns ascending positions within the bounds, as near as possible to the wishes (by least
-/// squares, apart from the bounds), each at least its step after the previous one. `None` if there
-/// are none.
-fn place(wishes: &[f64], steps: &[f64], bounds: &[[f64; 2]]) -> Option<Vec<f64>> {
+/// squares with their weights, apart from the bounds), each at least its step after the previous
+/// one. `None` if that is impossible.
+fn place(wishes: &[(f64, f64)], steps: &[f64], bounds: &[[f64; 2]]) -> Option<Vec<f64>> {
     // Without the sums of the steps, positions only have to be ascending: isotonic regression.
     let mut sum = 0.0;
     let mut sums = Vec::with_capacity(wishes.len());
-    let mut blocks: Vec<(f64, usize)> = Vec::new();
-    for (i, (wish, step)) in wishes.iter().zip(steps).enumerate() {
+    let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
+    for (i, (&(wish, weight), step)) in wishes.iter().zip(steps).enumerate() {
         sum += if i > 0 { *step } else { 0.0 };
         sums.push(sum);
-        let (mut total, mut count) = (wish - sum, 1);
-        while let Some(&(before, n)) = blocks.last()
-            && before / n as f64 > total / count as f64
+        let (mut total, mut weights, mut count) = ((wish - sum) * weight, weight, 1);
+        while let Some(&(before, weight, n)) = blocks.last()
+            && before / weight > total / weights
         {
             blocks.pop();
             total += before;
+            weights += weight;
             count += n;
         }
-        blocks.push((total, count));
+        blocks.push((total, weights, count));
     }
     let mut at: Vec<f64> = Vec::with_capacity(wishes.len());
-    for (total, count) in blocks {
-        at.resize(at.len() + count, total / count as f64);
+    for (total, weights, count) in blocks {
+        at.resize(at.len() + count, total / weights);
     }
     let mut upper = f64::INFINITY;
     for i in (0..at.len()).rev() {

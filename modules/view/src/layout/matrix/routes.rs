@@ -23,8 +23,9 @@ pub(super) enum Way {
 pub(super) struct Segment {
     /// Number of the corridor or lane.
     pub(super) gap: usize,
-    /// What joins it.
-    pub(super) taps: Vec<Tap>,
+    /// What joins it, and the end of the gap from which that comes: -1 for the left or upper end,
+    /// 1 for the other, 0 for both.
+    pub(super) taps: Vec<(Tap, i32)>,
 }
 
 /// What joins a segment.
@@ -48,6 +49,9 @@ pub(super) struct Routes {
     pub(super) slanted: [Vec<bool>; 2],
     /// Direction along the gap into which the lines of a port lead, negative for up or left.
     pub(super) pull: Vec<i32>,
+    /// True for each port whose lines stay on its side of the tracks of the lines that cross the
+    /// gap, and of those that stay on the other side.
+    pub(super) stays: Vec<bool>,
 }
 
 /// Coarse coordinates: gap `g` has `2 g`, and the cell after it `2 g + 1`.
@@ -64,6 +68,7 @@ impl Routes {
             segments: [Vec::new(), Vec::new()],
             slanted: [gaps(Axis::Corridor), gaps(Axis::Lane)],
             pull: vec![0; scope.ports.len()],
+            stays: vec![true; scope.ports.len()],
         };
         let lines = degrees(scope);
         let mut remaining = Vec::new();
@@ -81,6 +86,7 @@ impl Routes {
                 let down = if b.cell > a.cell { 1 } else { -1 };
                 routes.pull[line.from] += down;
                 routes.pull[line.to] -= down;
+                ends.map(|port| routes.stays[port] = false);
             } else {
                 remaining.push(i);
             }
@@ -186,52 +192,74 @@ impl Routes {
             for (&(axis, segment), &(_, tap)) in [(&pair[0], &pair[1]), (&pair[1], &pair[0])] {
                 self.segments[axis as usize][segment]
                     .taps
-                    .push(Tap::Segment(tap));
+                    .push((Tap::Segment(tap), 0));
             }
         }
         for (end, port) in [(way.first(), centre), (way.last(), leaf)] {
             if let Some(&(axis, segment)) = end {
                 self.segments[axis as usize][segment]
                     .taps
-                    .push(Tap::Port(port));
+                    .push((Tap::Port(port), 0));
             }
         }
         way
     }
 
-    /// Removes duplicates of taps and computes the pulls of the ports.
+    /// Removes duplicates of taps, and computes their ends and the directions of the ports.
     fn finish(&mut self, grid: &Grid) {
         for segment in self.segments.iter_mut().flatten() {
             segment.taps.sort_unstable();
             segment.taps.dedup();
         }
+        let extents = [Axis::Corridor, Axis::Lane].map(|axis| {
+            let others = &self.segments[1 - axis as usize];
+            let of = |segment: &Segment| extent(grid, segment, others);
+            self.segments[axis as usize].iter().map(of).collect()
+        });
+        let extents: [Vec<[usize; 2]>; 2] = extents;
         for axis in [Axis::Corridor, Axis::Lane] {
-            for segment in &self.segments[axis as usize] {
-                let [low, high] = self.extent(grid, axis, segment);
-                for tap in &segment.taps {
-                    if let &Tap::Port(port) = tap {
-                        let own = 2 * grid.access[port].cell + 1;
-                        self.pull[port] += i32::from(high > own) - i32::from(low < own);
+            let own = self.segments[axis as usize].iter_mut();
+            for (segment, [low, high]) in own.zip(&extents[axis as usize]) {
+                let at = 2 * segment.gap;
+                for (tap, end) in &mut segment.taps {
+                    *end = match *tap {
+                        Tap::Port(port) => [-1, 1][grid.access[port].end],
+                        Tap::Segment(other) => {
+                            let [low, high] = extents[1 - axis as usize][other];
+                            i32::from(high > at) - i32::from(low < at)
+                        }
+                    };
+                }
+                let side = segment.side();
+                for &(tap, end) in &segment.taps {
+                    if let Tap::Port(port) = tap {
+                        let cell = 2 * grid.access[port].cell + 1;
+                        self.pull[port] += i32::from(*high > cell) - i32::from(*low < cell);
+                        self.stays[port] &= end == side;
                     }
                 }
             }
         }
     }
+}
 
-    /// Returns the coarse coordinates of both ends of a segment.
-    pub(super) fn extent(&self, grid: &Grid, axis: Axis, segment: &Segment) -> [usize; 2] {
-        let others = &self.segments[1 - axis as usize];
-        let of = |tap: &Tap| match *tap {
-            Tap::Port(port) => 2 * grid.access[port].cell + 1,
-            Tap::Segment(other) => 2 * others[other].gap,
-        };
-        let start = [usize::MAX, 0];
-        segment
-            .taps
-            .iter()
-            .map(of)
-            .fold(start, |[low, high], at| [low.min(at), high.max(at)])
+impl Segment {
+    /// Returns the end of the gap from which most taps come: -1, 1, or 0 if there is none.
+    pub(super) fn side(&self) -> i32 {
+        self.taps.iter().map(|&(_, end)| end).sum::<i32>().signum()
     }
+}
+
+/// Returns the coarse coordinates of both ends of a segment. `others` are those of the other axis.
+fn extent(grid: &Grid, segment: &Segment, others: &[Segment]) -> [usize; 2] {
+    let of = |(tap, _): &(Tap, i32)| match *tap {
+        Tap::Port(port) => 2 * grid.access[port].cell + 1,
+        Tap::Segment(other) => 2 * others[other].gap,
+    };
+    let at = segment.taps.iter().map(of);
+    at.fold([usize::MAX, 0], |[low, high], at| {
+        [low.min(at), high.max(at)]
+    })
 }
 
 /// Corridor and lane of a way.

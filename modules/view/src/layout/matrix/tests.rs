@@ -296,6 +296,19 @@ fn a_block_has_one_trunk_for_scatter_and_one_for_gather() {
     check(&scope, &laid).unwrap();
     assert!(laid.lines.iter().all(|line| orthogonal(line)));
     assert_eq!(crossings(&laid), 0);
+    // One vertical line at the border, and a horizontal line for each row.
+    for lines in [0, 1].map(|first| laid.lines.iter().skip(first).step_by(2)) {
+        let segments = || lines.clone().flat_map(|line| line.windows(2));
+        let tall = |s: &&[Point]| (s[0].y - s[1].y).abs() > 30.0;
+        let mut trunks: Vec<f64> = segments().filter(tall).map(|s| s[0].x).collect();
+        trunks.dedup();
+        assert_eq!(trunks.len(), 1);
+        let wide = |s: &&[Point]| (s[0].x - s[1].x).abs() > 80.0;
+        let mut rows: Vec<u64> = segments().filter(wide).map(|s| s[0].y.to_bits()).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows.len(), 4);
+    }
     assert_eq!(laid.ports[scatter].x, 0.0);
     assert_eq!(laid.ports[gather].x, laid.size.width);
 }

@@ -4,12 +4,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A segment along a gap.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Span {
     /// Its lower end.
     pub(super) low: f64,
     /// Its upper end.
     pub(super) high: f64,
+    /// The end of the gap from which most lines join it: negative for the left or upper end,
+    /// positive for the other, 0 if there is none.
+    pub(super) side: i32,
     /// Positions of the lines that join it, and the end of the gap from which they come: negative
     /// for the left or upper end, positive for the other, 0 for both.
     pub(super) taps: Vec<(f64, i32)>,
@@ -29,13 +32,12 @@ impl Span {
     /// the gap, short spans are nearest to the end, because then nested spans do not cross. In the
     /// middle, the order is that of river routing.
     fn class(&self) -> (Class, f64) {
-        let pull: i32 = self.taps.iter().map(|&(_, end)| end).sum();
         let length = self.high - self.low;
         let mean = |sign: i32| {
             let of = || self.taps.iter().filter(|tap| tap.1 == sign);
             of().map(|tap| tap.0).sum::<f64>() / of().count().max(1) as f64
         };
-        match pull {
+        match self.side {
             ..0 => (Class::Lower, length),
             1.. => (Class::Upper, -length),
             0 if mean(-1) < mean(1) => (Class::Rising, -self.low - self.high),
