@@ -49,8 +49,8 @@ impl Access {
 }
 
 impl Grid {
-    /// Returns the grid of a scope. A border port is at the row or column that is the median of
-    /// those of the items to which it has lines.
+    /// Returns the grid of a scope. A border port is at the median row or column of the items to
+    /// which it has lines.
     pub(super) fn new(scope: &Scope, columns: usize) -> Grid {
         let columns = columns.clamp(1, scope.items.len().max(1));
         let mut grid = Grid {

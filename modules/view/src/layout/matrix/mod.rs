@@ -4,8 +4,8 @@
 //! Between columns there are vertical corridors, and between rows horizontal lanes ([`grid`]).
 //! [`routes`] chooses the corridors and lanes of each line. [`pins`] places ports and labels along
 //! the sides of the items. [`tracks`] chooses parallel tracks, first in the lanes and then, as all
-//! vertical positions are known, in the corridors. No line enters a row and a column at once, so
-//! none is drawn through an item.
+//! vertical positions are known, in the corridors. Lines run only in the gaps, so that none is drawn
+//! through an item.
 
 use super::scope::{CLEARANCE, LANE, Laid, Scope};
 use crate::geometry::{Point, Side, Size};
@@ -26,8 +26,9 @@ mod tests;
 #[must_use]
 pub(crate) fn sides(columns: usize, items: usize, from: usize, to: usize) -> [Side; 2] {
     let columns = columns.max(1);
-    let right_of = |a: usize, b: usize| b == a + 1 && b % columns != 0 && b < items;
-    let below = |a: usize, b: usize| b == a + columns && b < items;
+    let right_of =
+        |a: usize, b: usize| b.checked_sub(a) == Some(1) && b % columns != 0 && b < items;
+    let below = |a: usize, b: usize| b.checked_sub(a) == Some(columns) && b < items;
     if right_of(from, to) {
         [Side::Right, Side::Left]
     } else if right_of(to, from) {
@@ -55,7 +56,8 @@ pub(crate) fn columns(items: usize, item: Size) -> usize {
         );
         (size.0 / size.1 / 1.5).ln().abs()
     };
-    let nearby = ideal.saturating_sub(1).max(1)..=ideal.saturating_add(2).min(items.max(1));
+    let most = items.max(1);
+    let nearby = ideal.saturating_sub(1).clamp(1, most)..=ideal.saturating_add(2).min(most);
     nearby
         .min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
         .unwrap_or(1)

@@ -8,6 +8,7 @@
 use super::super::scope::{CLEARANCE, LANE, Port, STUB, Scope};
 use super::grid::{Axis, Grid};
 use super::routes::Routes;
+use crate::geometry::{Side, Size};
 use std::collections::BTreeMap;
 
 /// Distance between a label and what is next to it.
@@ -61,7 +62,6 @@ pub(super) fn fixed(scope: &Scope, port: usize) -> Option<f64> {
 }
 
 fn axis_and_end(port: &Port) -> (Axis, usize) {
-    use crate::geometry::Side;
     match port.side {
         Side::Right => (Axis::Corridor, 0),
         Side::Left => (Axis::Corridor, 1),
@@ -392,7 +392,7 @@ impl Builder<'_> {
     }
 
     /// Returns the size of the label of a port of an item.
-    fn label(&self, port: usize) -> Option<crate::geometry::Size> {
+    fn label(&self, port: usize) -> Option<Size> {
         let port = &self.scope.ports[port];
         let size = port.label;
         (port.item.is_some() && (size.width > 0.0 || size.height > 0.0)).then_some(size)
@@ -464,11 +464,11 @@ impl Builder<'_> {
         slots: &[Slot],
         at: &[f64],
     ) -> f64 {
-        let side: Vec<(usize, f64, Slot, bool)> = slots
+        let side: Vec<(usize, f64, bool)> = slots
             .iter()
             .zip(at)
             .enumerate()
-            .filter_map(|(i, (slot, &at))| Some((slot.ports[end]?, at, *slot, i == 0)))
+            .filter_map(|(i, (slot, &at))| Some((slot.ports[end]?, at, i == 0 && slots.len() > 1)))
             .collect();
         let ports = self.positions(axis, extent.along, &side);
         let bent = |i: usize| (ports[i] - side[i].1).abs() > ROUNDING;
@@ -497,7 +497,7 @@ impl Builder<'_> {
         let beyond = if any { distance(last) + PAD } else { 0.0 };
         let beyond = beyond.max(extent.filled);
         let mut need = 0.0_f64;
-        for (i, &(port, at, slot, first)) in side.iter().enumerate() {
+        for (i, &(port, at, first)) in side.iter().enumerate() {
             let mut pin = Pin {
                 port: if bent(i) { ports[i] } else { at },
                 line: at,
@@ -514,7 +514,7 @@ impl Builder<'_> {
                 let across = [label.width, label.height][axis as usize];
                 let pad = if self.is_loop(port) { 0.0 } else { PAD };
                 pin.label_distance = beyond + pad;
-                pin.label = at + self.room(axis, port, first && slots.len() > 1).1;
+                pin.label = at + self.room(axis, port, first).1;
                 need = need.max(pin.label_distance + across + PAD);
             }
             self.out.pins[port] = pin;
@@ -523,7 +523,7 @@ impl Builder<'_> {
     }
 
     /// Returns the positions of the ports of a side of an item, in the order of their lines.
-    fn positions(&self, axis: Axis, along: f64, side: &[(usize, f64, Slot, bool)]) -> Vec<f64> {
+    fn positions(&self, axis: Axis, along: f64, side: &[(usize, f64, bool)]) -> Vec<f64> {
         let lines: Vec<f64> = side.iter().map(|&(_, at, ..)| at).collect();
         let border = side
             .first()

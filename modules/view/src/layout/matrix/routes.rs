@@ -49,8 +49,8 @@ pub(super) struct Routes {
     pub(super) slanted: [Vec<bool>; 2],
     /// Direction along the gap into which the lines of a port lead, negative for up or left.
     pub(super) pull: Vec<i32>,
-    /// True for each port whose lines stay on its side of the tracks of the lines that cross the
-    /// gap, and of those that stay on the other side.
+    /// True for each port whose lines keep to its end of the gap: tracks of lines that cross the gap
+    /// or keep to the other end are farther from the port.
     pub(super) stays: Vec<bool>,
 }
 
@@ -86,7 +86,9 @@ impl Routes {
                 let down = if b.cell > a.cell { 1 } else { -1 };
                 routes.pull[line.from] += down;
                 routes.pull[line.to] -= down;
-                ends.map(|port| routes.stays[port] = false);
+                for port in ends {
+                    routes.stays[port] = false;
+                }
             } else {
                 remaining.push(i);
             }
@@ -250,7 +252,8 @@ impl Segment {
     }
 }
 
-/// Returns the coarse coordinates of both ends of a segment. `others` are those of the other axis.
+/// Returns the coarse coordinates of both ends of a segment. `others` are the segments of the
+/// other axis.
 fn extent(grid: &Grid, segment: &Segment, others: &[Segment]) -> [usize; 2] {
     let of = |(tap, _): &(Tap, i32)| match *tap {
         Tap::Port(port) => 2 * grid.access[port].cell + 1,

@@ -217,6 +217,10 @@ fn sides_face_the_neighbour() {
     assert_eq!(sides(4, 12, 4, 3), [Side::Right, Side::Left]);
     assert_eq!(sides(4, 12, 5, 0), [Side::Right, Side::Left]);
     assert_eq!(sides(0, 0, 0, 0), [Side::Right, Side::Left]);
+    assert_eq!(
+        sides(usize::MAX, 2, usize::MAX, 1),
+        [Side::Right, Side::Left]
+    );
 }
 
 #[test]
@@ -231,11 +235,13 @@ fn columns_make_the_sides_similar() {
             Size::new(80.0, 30.0),
             Size::new(40.0, 30.0),
             Size::new(30.0, 80.0),
+            Size::new(10.0, 50.0),
         ] {
             let ratio = ratio(items, size);
             assert!((0.25..=4.0).contains(&ratio), "{items} {size:?}: {ratio}");
         }
     }
+    assert_eq!(columns(3, Size::new(10.0, 200.0)), 3);
     assert_eq!(columns(0, Size::default()), 1);
     assert_eq!(columns(1, Size::new(80.0, 30.0)), 1);
 }
