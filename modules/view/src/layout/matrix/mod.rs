@@ -27,7 +27,7 @@ mod tests;
 pub(crate) fn sides(columns: usize, items: usize, from: usize, to: usize) -> [Side; 2] {
     let columns = columns.max(1);
     let right_of =
-        |a: usize, b: usize| b.checked_sub(a) == Some(1) && b % columns != 0 && b < items;
+        |a: usize, b: usize| b.checked_sub(a) == Some(1) && !b.is_multiple_of(columns) && b < items;
     let below = |a: usize, b: usize| b.checked_sub(a) == Some(columns) && b < items;
     if right_of(from, to) {
         [Side::Right, Side::Left]

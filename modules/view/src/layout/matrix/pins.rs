@@ -588,11 +588,11 @@ fn squeezed(mut at: Vec<f64>, low: f64, high: f64) -> Vec<f64> {
     match (first, last) {
         (Some(first), Some(last)) if first <= last => {
             let (upper, lower) = (at[first], at[last]);
-            for i in 0..first {
-                at[i] = low + (upper - low) * i as f64 / first as f64;
+            for (i, at) in at[..first].iter_mut().enumerate() {
+                *at = low + (upper - low) * i as f64 / first as f64;
             }
-            for i in last + 1..count {
-                at[i] = high - (high - lower) * (count - 1 - i) as f64 / (count - 1 - last) as f64;
+            for (i, at) in at[last + 1..].iter_mut().rev().enumerate() {
+                *at = high - (high - lower) * i as f64 / (count - 1 - last) as f64;
             }
         }
         _ => {

@@ -30,7 +30,7 @@ enum Class {
 impl Span {
     /// Returns the class, and a key of the order in it that causes few crossings. At the ends of
     /// the gap, short spans are nearest to the end, because then nested spans do not cross. In the
-    /// middle, the order is that of river routing.
+    /// middle, the order is the one of river routing.
     fn class(&self) -> (Class, f64) {
         let length = self.high - self.low;
         let mean = |sign: i32| {
