@@ -108,7 +108,7 @@ pub struct Edge {
 }
 
 /// End of an edge.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct End {
     /// The node. `None` for the environment.
     pub node: Option<usize>,

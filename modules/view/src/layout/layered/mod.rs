@@ -112,19 +112,12 @@ fn lay_out(
     let mut graph = Graph::new(scope, ports, part);
     order::order(ports, &mut graph, far);
     let sides = Sides::new(scope, ports, &graph, far, rows);
+    let large = part.items.len() >= LARGE;
     let mut stretch = 1.0;
-    let mut y = coordinates::vertical(&graph, &sides, rows, stretch);
-    if part.items.len() > 500 {
-        eprintln!(
-            "graph {:?} order {:?} y {:?} nodes {} links {} layers {}",
-            t1 - t0,
-            t2 - t1,
-            t2.elapsed(),
-            graph.nodes.len(),
-            graph.links.len(),
-            graph.layers.len()
-        );
-    let sheet = |y: &[f64], least: f64, laid: &mut Laid| {
+    let mut rest = 4;
+    loop {
+        let y = coordinates::vertical(&graph, &sides, rows, stretch);
+        sides.settle(scope, ports, &graph, &y, rows);
         let sheet = Sheet {
             scope,
             ports,
@@ -132,24 +125,16 @@ fn lay_out(
             graph: &graph,
             sides: &sides,
             rows,
-            y,
+            y: &y,
         };
-        sheet.write(least, laid)
-    };
-    let mut size = sheet(&y, 0.0, laid);
-    if part.items.len() < LARGE {
-        return size;
-    }
-    for _ in 0..4 {
-        if size.width <= RATIO * size.height || size.height <= 0.0 {
-            break;
+        let size = sheet.write(0.0, laid);
+        if large && size.height > RATIO * size.width {
+            return sheet.write(size.height / RATIO, laid);
+        }
+        rest -= 1;
+        if !large || rest == 0 || size.width <= RATIO * size.height || size.height <= 0.0 {
+            return size;
         }
         stretch *= (size.width / (RATIO * size.height)).clamp(1.02, 8.0);
-        y = coordinates::vertical(&graph, &sides, rows, stretch);
-        size = sheet(&y, 0.0, laid);
     }
-    if size.height > RATIO * size.width {
-        size = sheet(&y, size.height / RATIO, laid);
-    }
-    size
 }

@@ -7,6 +7,7 @@
 use super::graph::{End, Graph, Node, Ports};
 use crate::geometry::{Side, Size};
 use crate::layout::scope::{CLEARANCE, LANE, STUB, Scope};
+use rustc_hash::FxHashMap;
 
 /// Distance of a label from its line and from the item.
 pub(super) const PAD: f64 = 2.0;
@@ -95,6 +96,35 @@ impl Sides {
             }
         }
         sides
+    }
+
+    /// Moves free ports level with the far ends of their lines, where their order and distances
+    /// allow it. `y` are the positions of the nodes.
+    pub(super) fn settle(
+        &self,
+        scope: &Scope,
+        ports: &Ports,
+        graph: &Graph,
+        y: &[f64],
+        rows: &mut Rows,
+    ) {
+        for side in [1, 0] {
+            let mut far = FxHashMap::default();
+            for link in &graph.links {
+                let (near, other) = (link[1 - side], link[side]);
+                if let Some(port) = near.port {
+                    let level = y[other.node] + rows.of(other) - y[near.node];
+                    let sum: &mut (f64, f64) = far.entry(port).or_default();
+                    *sum = (sum.0 + level, sum.1 + 1.0);
+                }
+            }
+            for (node, kind) in graph.nodes.iter().enumerate() {
+                if let Node::Item(item) = *kind {
+                    let flank = &self.flanks[node][side].ports;
+                    settle_side(scope, ports, flank, scope.items[item].height, &far, rows);
+                }
+            }
+        }
     }
 
     fn place(
@@ -190,6 +220,52 @@ impl Sides {
         }
         flank.room = flank.room.max(flank.fan);
         self.flanks[node][side] = flank;
+    }
+}
+
+/// Moves the ports on a side towards the mean of the sums of their far ends, if all are free and have
+/// room.
+fn settle_side(
+    scope: &Scope,
+    ports: &Ports,
+    flank: &[usize],
+    height: f64,
+    far: &FxHashMap<usize, (f64, f64)>,
+    rows: &mut Rows,
+) {
+    let is_free = |&p: &usize| {
+        scope.ports[p].offset.is_none() && matches!(scope.ports[p].side, Side::Left | Side::Right)
+    };
+    if flank.is_empty() || !flank.iter().all(is_free) {
+        return;
+    }
+    let mut distance = Vec::with_capacity(flank.len());
+    let mut wished = Vec::with_capacity(flank.len());
+    // Least position of each port.
+    let mut least = Vec::with_capacity(flank.len());
+    let (mut sum, mut before) = (0.0, 0.0);
+    for &port in flank {
+        let [above, below] = reach(scope, ports, port);
+        distance.push(LANE.max(before + above + PAD));
+        sum += if least.is_empty() {
+            above.max(LANE / 2.0)
+        } else {
+            LANE.max(before + above + PAD)
+        };
+        least.push(sum);
+        before = below;
+        let level = far.get(&port).map(|&(sum, count)| sum / count);
+        let level = level.filter(|l| (0.0..=height).contains(l));
+        wished.push(level.unwrap_or(rows.row[port]));
+    }
+    let spare = height - sum - before.max(LANE / 2.0);
+    if spare < 0.0 {
+        return;
+    }
+    let settled = spread(&wished, &distance);
+    for ((&port, row), &least) in flank.iter().zip(settled).zip(&least) {
+        rows.row[port] = row.clamp(least, least + spare);
+        rows.port[port][1] = rows.row[port];
     }
 }
 

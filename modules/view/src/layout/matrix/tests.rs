@@ -383,7 +383,8 @@ fn any_side() -> impl Strategy<Value = Side> {
 }
 
 prop_compose! {
-    /// A scope and a number of columns. Fixed ports on a side are at different places.
+    /// A scope and a number of columns. Fixed ports on a side are at different places. Some frames
+    /// have ports that are not fixed.
     fn any_scope()(items in 0..14_usize, columns in 0..7_usize, most in 1..40_usize)(
         items in prop::collection::vec((10..120_u8, 10..60_u8, prop::bool::weighted(0.3)), items),
         columns in Just(columns),
@@ -434,6 +435,9 @@ prop_compose! {
                     for (k, port) in scope.ports.iter_mut().filter(on).enumerate() {
                         let place = (k * 7 + 3) % count.max(1);
                         let place = if count % 7 == 0 { k } else { place };
+                        if i % 2 == 0 && k % 3 == 2 {
+                            continue;
+                        }
                         port.offset = Some(f64::from(length) * (place + 1) as f64 / (count + 1) as f64);
                     }
                 }

@@ -1,0 +1,350 @@
+//! Positions of scopes, inside out, and of their elements in the picture, outside in.
+
+use super::nesting::{Item, Nesting};
+use super::plan::{Course, Plan};
+use super::scope::{Laid, Port, STUB, Scope};
+use super::sizes::{self, Padding};
+use super::{layered, matrix};
+use crate::contents::{Edge, Picture, Shape};
+use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape as Drawn, Tip};
+use crate::geometry::{Point, Rect, Side, Size};
+use rustc_hash::FxHashSet;
+
+/// Space around the picture.
+const MARGIN: f64 = 16.0;
+/// Largest number of kinds in the legend.
+const MOST_KINDS: usize = 24;
+
+/// Returns the positions of all elements of a picture.
+pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan) -> Drawing {
+    let mut laid: Vec<Laid> = vec![Laid::default(); nesting.items.len()];
+    let mut frames: Vec<Size> = vec![Size::default(); picture.groups.len()];
+    // Children follow their parent. The whole picture comes last.
+    for scope in (0..nesting.root()).rev().chain([nesting.root()]) {
+        lay_out(picture, nesting, &mut plan, &mut laid, &frames, scope);
+        if let Some(group) = picture.groups.get(scope) {
+            let padding = padding(picture, scope);
+            let inside = laid[scope].size;
+            let name = match group.framed {
+                true => sizes::of_name(&group.label),
+                false => 0.0,
+            };
+            let size = Size::new(
+                inside.width + padding.left + padding.right,
+                inside.height + padding.top + padding.bottom,
+            );
+            frames[scope] = match picture.downwards {
+                true => Size::new(size.width, size.height.max(name)),
+                false => Size::new(size.width.max(name), size.height),
+            };
+        }
+    }
+    Placing {
+        picture,
+        nesting,
+        plan: &plan,
+        laid: &laid,
+        origins: vec![Point::default(); nesting.items.len()],
+        outlines: vec![Rect::default(); picture.groups.len()],
+    }
+    .drawing()
+}
+
+fn padding(picture: &Picture, group: usize) -> Padding {
+    match (picture.groups[group].framed, picture.downwards) {
+        (false, _) => Padding::default(),
+        (true, false) => Padding::of_frame(),
+        (true, true) => Padding::of_frame().transposed(),
+    }
+}
+
+/// Lays out a scope whose inner scopes have positions.
+fn lay_out(
+    picture: &Picture,
+    nesting: &Nesting,
+    plan: &mut Plan,
+    laid: &mut [Laid],
+    frames: &[Size],
+    scope: usize,
+) {
+    let turned = |size: Size| match picture.downwards {
+        true => size.transposed(),
+        false => size,
+    };
+    let mut of_item: Vec<Vec<Port>> = vec![Vec::new(); nesting.items[scope].len()];
+    for number in 0..plan.scopes[scope].ports.len() {
+        let port = &mut plan.scopes[scope].ports[number];
+        port.label = turned(port.label);
+        let Some(item) = port.item else {
+            continue;
+        };
+        if let Item::Group(group) = nesting.items[scope][item] {
+            let inner = plan.inner[&(scope, number)];
+            let padding = padding(picture, group);
+            let at = laid[group].ports[inner];
+            port.offset = Some(match port.side {
+                Side::Left | Side::Right => at.y + padding.top,
+                Side::Top | Side::Bottom => at.x + padding.left,
+            });
+        } else {
+            of_item[item].push(*port);
+        }
+    }
+    let items = nesting.items[scope].iter().zip(&of_item);
+    let items = items.map(|(item, ports)| match *item {
+        Item::Group(group) => frames[group],
+        Item::Node(node) => {
+            let node = &picture.nodes[node];
+            match picture.downwards {
+                false => sizes::of_box(node, ports),
+                true => {
+                    let ports: Vec<Port> = ports
+                        .iter()
+                        .map(|port| Port {
+                            side: port.side.transposed(),
+                            label: port.label.transposed(),
+                            ..*port
+                        })
+                        .collect();
+                    sizes::of_box(node, &ports).transposed()
+                }
+            }
+        }
+    });
+    let items: Vec<Size> = items.collect();
+    let contents: &mut Scope = &mut plan.scopes[scope];
+    contents.items = items;
+    laid[scope] = match nesting.shape(picture, scope) {
+        Shape::Layered => layered::layout(contents),
+        Shape::Matrix { columns } => matrix::layout(contents, columns),
+    };
+}
+
+struct Placing<'p> {
+    picture: &'p Picture,
+    nesting: &'p Nesting,
+    plan: &'p Plan,
+    laid: &'p [Laid],
+    /// Upper left corner of the contents of each scope.
+    origins: Vec<Point>,
+    outlines: Vec<Rect>,
+}
+
+impl Placing<'_> {
+    fn drawing(mut self) -> Drawing {
+        let picture = self.picture;
+        let mut drawing = Drawing {
+            title: picture.title.clone(),
+            notes: picture
+                .notes
+                .iter()
+                .chain(&self.plan.notes)
+                .cloned()
+                .collect(),
+            ..Drawing::default()
+        };
+        let mut boxes = vec![Rect::default(); picture.nodes.len()];
+        self.origins[self.nesting.root()] = Point::new(MARGIN, MARGIN);
+        for scope in std::iter::once(self.nesting.root()).chain(0..self.nesting.root()) {
+            let origin = self.origins[scope];
+            let sizes = &self.plan.scopes[scope].items;
+            let positions = self.laid[scope].items.iter().zip(sizes);
+            for (item, (at, size)) in self.nesting.items[scope].iter().zip(positions) {
+                let rect = Rect::new(origin + *at, *size);
+                match *item {
+                    Item::Node(node) => boxes[node] = rect,
+                    Item::Group(group) => {
+                        let padding = padding(picture, group);
+                        self.outlines[group] = rect;
+                        self.origins[group] = rect.at + Point::new(padding.left, padding.top);
+                    }
+                }
+            }
+        }
+        for (group, rect) in picture.groups.iter().zip(&self.outlines) {
+            if group.framed {
+                drawing.frames.push(Frame {
+                    rect: *rect,
+                    label: group.label.clone(),
+                    title: group.title.clone(),
+                    name: group.name.clone(),
+                    color: group.color.clone(),
+                });
+            }
+        }
+        for (node, rect) in picture.nodes.iter().zip(boxes) {
+            drawing.boxes.push(Drawn {
+                rect,
+                label: sizes::lines(node),
+                title: node.title.clone(),
+                name: node.name.clone(),
+                kind: node.kind.clone(),
+                form: node.form,
+                color: node.color.clone(),
+            });
+        }
+        for (edge, course) in picture.edges.iter().zip(&self.plan.courses) {
+            self.edge(edge, course, &mut drawing);
+        }
+        self.labels(&mut drawing);
+        let mut kinds: Vec<String> = picture
+            .nodes
+            .iter()
+            .filter(|node| node.form != Form::Dots)
+            .map(|node| node.kind.clone())
+            .collect();
+        kinds.sort();
+        kinds.dedup();
+        if (2..=MOST_KINDS).contains(&kinds.len()) {
+            drawing.legend = kinds;
+        }
+        let size = self.laid[self.nesting.root()].size;
+        drawing.size = Size::new(size.width + 2.0 * MARGIN, size.height + 2.0 * MARGIN);
+        match picture.downwards {
+            true => transposed(drawing),
+            false => drawing,
+        }
+    }
+
+    /// Returns the position of a port in the picture.
+    fn port(&self, (scope, port): (usize, usize)) -> Point {
+        self.origins[scope] + self.laid[scope].ports[port]
+    }
+
+    fn path(&self, edge: &Edge, points: Vec<Point>, curved: bool) -> Path {
+        let name = |node: Option<usize>| {
+            node.map_or("NULL".to_owned(), |node| {
+                self.picture.nodes[node].name.clone()
+            })
+        };
+        Path {
+            points,
+            curved,
+            end: Tip::Arrow,
+            title: edge.title.clone(),
+            ends: [name(edge.from.node), name(edge.to.node)],
+            dashed: edge.controlled,
+            width: edge.width,
+            color: edge.color.clone(),
+        }
+    }
+
+    fn edge(&self, edge: &Edge, course: &Course, drawing: &mut Drawing) {
+        match course {
+            Course::Lines(lines) => {
+                let mut points: Vec<Point> = Vec::new();
+                let mut curved = false;
+                for &(scope, line) in lines {
+                    let origin = self.origins[scope];
+                    let of_line = self.laid[scope].lines[line].iter();
+                    points.extend(of_line.map(|point| origin + *point));
+                    curved |= self.nesting.shape(self.picture, scope) == Shape::Layered;
+                }
+                drawing
+                    .lines
+                    .push(self.path(edge, straight(points), curved));
+            }
+            Course::Loop(scope, port) => {
+                let at = self.port((*scope, *port));
+                let points = [(0.0, -6.0), (16.0, -6.0), (16.0, 6.0), (0.0, 6.0)];
+                let points = points.map(|(x, y)| at + Point::new(x, y)).to_vec();
+                drawing.lines.push(self.path(edge, points, false));
+            }
+            Course::Stubs { from, to } => {
+                for (end, at) in [(true, from), (false, to)] {
+                    let Some(at) = *at else {
+                        continue;
+                    };
+                    let point = self.port(at);
+                    let side = self.plan.scopes[at.0].ports[at.1].side;
+                    let outside = match side {
+                        Side::Left => Point::new(-STUB, 0.0),
+                        Side::Right => Point::new(STUB, 0.0),
+                        Side::Top => Point::new(0.0, -STUB),
+                        Side::Bottom => Point::new(0.0, STUB),
+                    };
+                    let points = match end {
+                        true => vec![point, point + outside],
+                        false => vec![point + outside, point],
+                    };
+                    let mut path = self.path(edge, points, false);
+                    if end && !edge.wraps {
+                        path.end = Tip::Dot;
+                    }
+                    drawing.lines.push(path);
+                }
+            }
+        }
+    }
+
+    fn labels(&self, drawing: &mut Drawing) {
+        for (scope, texts) in self.plan.texts.iter().enumerate() {
+            let lines = &self.plan.scopes[scope].lines;
+            let joined: FxHashSet<usize> = lines.iter().flat_map(|l| [l.from, l.to]).collect();
+            for (port, text) in texts
+                .iter()
+                .enumerate()
+                .filter(|(_, text)| !text.is_empty())
+            {
+                let size = self.plan.scopes[scope].ports[port].label;
+                let at = self.origins[scope] + self.laid[scope].labels[port];
+                let mut rect = Rect::new(at, size);
+                let of = &self.plan.scopes[scope].ports[port];
+                if !of.stub && !joined.contains(&port) {
+                    // The label is right of the loop.
+                    let text = sizes::of_label(text);
+                    let down = (size.height - text.height) / 2.0;
+                    let corner = Point::new(size.width - text.width, down);
+                    rect = Rect::new(at + corner, text);
+                }
+                drawing.labels.push(Label {
+                    rect,
+                    text: text.clone(),
+                });
+            }
+        }
+    }
+}
+
+/// Removes points that are equal to the one before, or between two others on a straight line.
+fn straight(points: Vec<Point>) -> Vec<Point> {
+    let mut kept: Vec<Point> = Vec::with_capacity(points.len());
+    for point in points {
+        let is_near = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        if let Some(last) = kept.last()
+            && is_near(last.x, point.x)
+            && is_near(last.y, point.y)
+        {
+            continue;
+        }
+        if let [.., a, b] = kept[..] {
+            let level = is_near(a.y, b.y) && is_near(b.y, point.y);
+            let upright = is_near(a.x, b.x) && is_near(b.x, point.x);
+            if level || upright {
+                kept.pop();
+            }
+        }
+        kept.push(point);
+    }
+    kept
+}
+
+/// Exchanges the axes.
+fn transposed(mut drawing: Drawing) -> Drawing {
+    drawing.size = drawing.size.transposed();
+    for frame in &mut drawing.frames {
+        frame.rect = frame.rect.transposed();
+    }
+    for shape in &mut drawing.boxes {
+        shape.rect = shape.rect.transposed();
+    }
+    for line in &mut drawing.lines {
+        for point in &mut line.points {
+            *point = point.transposed();
+        }
+    }
+    for label in &mut drawing.labels {
+        label.rect = label.rect.transposed();
+    }
+    drawing
+}
