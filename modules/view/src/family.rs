@@ -452,7 +452,7 @@ impl Families {
         }
     }
 
-    /// Returns true for a line that closes a ring, or a row or column of a torus.
+    /// Returns true for a line that closes a row or a column of a torus.
     pub(crate) fn wraps(&self, tree: &Tree, line: &Line) -> bool {
         let Some((family, [a, b])) = self.between(line) else {
             return false;
@@ -462,8 +462,9 @@ impl Families {
         } = self.list[family];
         let (i, j) = (self.ranks[a as usize], self.ranks[b as usize]);
         let step = match structure {
-            Structure::Ring => return count > 2 && i == 0 && j + 1 == count,
-            Structure::Other | Structure::Chain | Structure::Block => return false,
+            Structure::Other | Structure::Chain | Structure::Ring | Structure::Block => {
+                return false;
+            }
             Structure::Grid { columns } => {
                 let at = |rank: u32| (rank / columns, rank % columns);
                 step(count / columns, columns, at(i), at(j))

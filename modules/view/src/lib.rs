@@ -25,7 +25,7 @@ mod fold;
 pub mod geometry;
 mod labels;
 mod layers;
-mod layout;
+pub mod layout;
 pub mod network;
 pub mod picture;
 mod scopes;

@@ -11,6 +11,7 @@ use super::sizes;
 use crate::contents::{Edge, End, Picture, Shape};
 use crate::geometry::{Side, Size};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Least number of lines of a trunk that runs above or below the items of a matrix.
 const TRUNK: usize = 3;
@@ -85,6 +86,8 @@ struct Planning<'p> {
     ways: Vec<Option<Way>>,
     crossings: Vec<Vec<Crossing>>,
     labels: Labels,
+    /// Numbers of the sides of ports with lines, by kind, port, and true for writers.
+    sides_of_ports: FxHashMap<(&'p str, &'p str, bool), BTreeMap<Side, usize>>,
 }
 
 /// Texts of labels at the ends of edges.
@@ -115,6 +118,7 @@ impl Plan {
             ways: Vec::new(),
             crossings: vec![Vec::new(); scopes],
             labels: Labels::default(),
+            sides_of_ports: FxHashMap::default(),
         };
         planning.number_ports();
         planning.choose_labels();
@@ -123,6 +127,7 @@ impl Plan {
         for scope in std::iter::once(nesting.root()).chain(0..nesting.root()) {
             planning.scope(scope);
         }
+        planning.stubs();
         planning.plan
     }
 }
@@ -132,7 +137,7 @@ fn joins(edge: &Edge) -> Option<[usize; 2]> {
     (ends.0 != ends.1 && !edge.wraps).then_some([ends.0, ends.1])
 }
 
-impl Planning<'_> {
+impl<'p> Planning<'p> {
     fn number_ports(&mut self) {
         let mut numbers: FxHashMap<(&End, bool), usize> = FxHashMap::default();
         for edge in &self.picture.edges {
@@ -248,30 +253,60 @@ impl Planning<'_> {
                     self.plan.texts[scope][port] = text;
                     Course::Loop(scope, port)
                 }
-                (None, from, to) => {
-                    let name = |node: Option<usize>| {
-                        let node = &self.picture.nodes[node.filter(|_| edge.wraps)?];
-                        Some(sizes::label(&node.label))
-                    };
-                    let labels = [
-                        name(to).unwrap_or_else(|| self.labels.at[index][0].clone()),
-                        name(from).unwrap_or_else(|| self.labels.at[index][1].clone()),
-                    ];
-                    let [to_label, from_label] = labels;
-                    let mut stub = |node: Option<usize>, side, text: String| {
-                        let (scope, item) = self.nesting.node(node?);
-                        let room = sizes::of_label(&text);
-                        Some((scope, self.lone(scope, item, side, room, true, text)))
-                    };
-                    Course::Stubs {
-                        from: stub(from, Side::Right, to_label),
-                        to: stub(to, Side::Left, from_label),
-                    }
-                }
+                (None, ..) => Course::Stubs {
+                    from: None,
+                    to: None,
+                },
             };
             self.ways.push(way);
             self.plan.courses.push(course);
         }
+    }
+
+    /// Adds ports for stubs, on the sides on which most processes of the kind have the port.
+    fn stubs(&mut self) {
+        for (index, edge) in self.picture.edges.iter().enumerate() {
+            if !matches!(self.plan.courses[index], Course::Stubs { .. }) {
+                continue;
+            }
+            let (from, to) = (edge.from.node, edge.to.node);
+            let name = |node: Option<usize>| {
+                let node = &self.picture.nodes[node.filter(|_| edge.wraps)?];
+                Some(sizes::label(&node.label))
+            };
+            let [at_writer, at_reader] = self.labels.at[index].clone();
+            let labels = [
+                name(to).unwrap_or(at_writer),
+                name(from).unwrap_or(at_reader),
+            ];
+            let mut stub = |end: &End, leaves: bool, text: String| {
+                let node = end.node?;
+                let (scope, item) = self.nesting.node(node);
+                let side = self.usual_side(node, &end.port, leaves);
+                let room = sizes::of_label(&text);
+                Some((scope, self.lone(scope, item, side, room, true, text)))
+            };
+            let [to_label, from_label] = labels;
+            self.plan.courses[index] = Course::Stubs {
+                from: stub(&edge.from, true, to_label),
+                to: stub(&edge.to, false, from_label),
+            };
+        }
+    }
+
+    /// Returns the side on which most processes of the kind of a node have a port with lines.
+    fn usual_side(&self, node: usize, port: &str, leaves: bool) -> Side {
+        let kind = &*self.picture.nodes[node].kind;
+        let sides = self.sides_of_ports.get(&(kind, port, leaves));
+        let most =
+            sides.and_then(|sides| sides.iter().max_by_key(|(side, count)| (**count, **side)));
+        most.map_or(
+            match leaves {
+                true => Side::Right,
+                false => Side::Left,
+            },
+            |(side, _)| *side,
+        )
     }
 
     /// Adds a port without lines.
@@ -333,16 +368,11 @@ impl Planning<'_> {
         let items = &self.nesting.items[scope];
         match self.nesting.shape(self.picture, scope) {
             Shape::Layered => {
-                let edges: Vec<(usize, usize, bool)> = tops
-                    .iter()
-                    .map(|(edge, [a, b])| (*a, *b, self.picture.edges[*edge].initial))
-                    .collect();
-                let backward = backward(items.len(), &edges);
                 let sides = |is_backward: bool| match is_backward {
                     true => [Side::Left, Side::Right],
                     false => [Side::Right, Side::Left],
                 };
-                backward.into_iter().map(sides).collect()
+                self.backward(scope, tops).into_iter().map(sides).collect()
             }
             Shape::Matrix { columns } => {
                 let is_plain = |item: usize| match items[item] {
@@ -359,6 +389,57 @@ impl Planning<'_> {
                 tops.iter().map(sides).collect()
             }
         }
+    }
+
+    /// Returns for each line between items of a layered scope whether it leads back. Lines between
+    /// the same kinds lead in the same direction, so that processes of a kind are in a layer.
+    fn backward(&self, scope: usize, tops: &[(usize, [usize; 2])]) -> Vec<bool> {
+        let items = &self.nesting.items[scope];
+        let mut kinds: FxHashMap<(bool, &str), usize> = FxHashMap::default();
+        let mut families = 0;
+        let kind_of: Vec<usize> = items
+            .iter()
+            .map(|item| {
+                let key = match *item {
+                    Item::Node(node) => (true, &*self.picture.nodes[node].kind),
+                    Item::Group(group) => (false, &*self.picture.groups[group].label),
+                };
+                // A family is alone.
+                if key == (false, "") {
+                    families += 1;
+                    return items.len() + families;
+                }
+                let next = kinds.len();
+                *kinds.entry(key).or_insert(next)
+            })
+            .collect();
+        let count = 2 * items.len() + 1;
+        let mut between: BTreeMap<[usize; 2], bool> = BTreeMap::new();
+        let mut within = Vec::new();
+        for (edge, ends) in tops {
+            let initial = self.picture.edges[*edge].initial;
+            let pair = ends.map(|item| kind_of[item]);
+            match pair[0] == pair[1] {
+                true => within.push((ends[0], ends[1], initial)),
+                false => *between.entry(pair).or_insert(true) &= initial,
+            }
+        }
+        let edges: Vec<(usize, usize, bool)> = between
+            .iter()
+            .map(|([a, b], initial)| (*a, *b, *initial))
+            .collect();
+        let of_kinds = backward(count, &edges);
+        let mut of_items = backward(items.len(), &within).into_iter();
+        let order: BTreeMap<[usize; 2], bool> = between.keys().copied().zip(of_kinds).collect();
+        tops.iter()
+            .map(|(_, ends)| {
+                let pair = ends.map(|item| kind_of[item]);
+                match order.get(&pair) {
+                    Some(is_backward) => *is_backward,
+                    None => of_items.next().unwrap_or(false),
+                }
+            })
+            .collect()
     }
 
     /// Returns the side of an item for a line to the border.
@@ -454,6 +535,14 @@ impl Planning<'_> {
             true => self.labels.at[edge][end].clone(),
             false => String::new(),
         };
+        if is_node {
+            let of = &self.picture.edges[edge];
+            let end = if leaves { &of.from } else { &of.to };
+            let kind = end.node.map(|node| &*self.picture.nodes[node].kind);
+            let key = (kind.unwrap_or_default(), &*end.port, leaves);
+            let sides = self.sides_of_ports.entry(key).or_default();
+            *sides.entry(side).or_default() += 1;
+        }
         let port = Port {
             item,
             side,
