@@ -14,8 +14,8 @@ const MUTUAL: usize = 4;
 /// Largest ring with two rows.
 const MOST_IN_RING: usize = 26;
 
-/// Returns the contents with the changes.
-pub(super) fn arranged(picture: &Picture) -> Picture {
+/// Returns the contents with the changes. If `wraps`, a row of modules becomes two rows.
+pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
     let mut picture = dissolved(picture);
     let nesting = Nesting::of(&picture);
     let rings = rings(&picture, &nesting);
@@ -26,7 +26,11 @@ pub(super) fn arranged(picture: &Picture) -> Picture {
         let items = &nesting.items[group];
         let groups = items.iter().any(|item| matches!(item, Item::Group(_)));
         if groups && items.len() <= columns {
-            picture.groups[group].shape = Shape::Layered;
+            let columns = items.len().div_ceil(2);
+            picture.groups[group].shape = match wraps && columns > 1 {
+                true => Shape::Matrix { columns },
+                false => Shape::Layered,
+            };
         }
         if !ring || groups || items.len() > MOST_IN_RING {
             continue;
@@ -144,6 +148,7 @@ fn rings(picture: &Picture, nesting: &Nesting) -> Vec<bool> {
         if scope == nesting.root() || a == b {
             continue;
         }
+        other[scope] |= edge.wraps;
         let count = nesting.items[scope].len();
         let first = match (a.min(b), a.max(b)) {
             (a, b) if a + 1 == b => a,

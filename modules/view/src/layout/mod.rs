@@ -16,14 +16,36 @@ mod sizes;
 use crate::contents::Picture;
 use crate::drawing::Drawing;
 
+/// Number of boxes from which a picture should not be a long strip.
+const LARGE: usize = 13;
+/// Longest side of a picture in relation to the other.
+const LONGEST: f64 = 4.0;
+
 /// Returns the positions of all elements of a picture.
 ///
 /// # Panics
 /// Panics if an index in the picture is out of range, or if a parent does not precede its children.
 #[must_use]
 pub fn layout(picture: &Picture) -> Drawing {
-    let picture = arrange::arranged(picture);
-    let nesting = nesting::Nesting::of(&picture);
-    let plan = plan::Plan::of(&picture, &nesting);
-    place::place(&picture, &nesting, plan)
+    let drawing = laid_out(&arrange::arranged(picture, false));
+    if picture.nodes.len() < LARGE || length(&drawing) <= LONGEST {
+        return drawing;
+    }
+    let wrapped = laid_out(&arrange::arranged(picture, true));
+    match length(&wrapped) < length(&drawing) {
+        true => wrapped,
+        false => drawing,
+    }
+}
+
+fn laid_out(picture: &Picture) -> Drawing {
+    let nesting = nesting::Nesting::of(picture);
+    let plan = plan::Plan::of(picture, &nesting);
+    place::place(picture, &nesting, plan)
+}
+
+/// Returns the length of the longer side in relation to the other.
+fn length(drawing: &Drawing) -> f64 {
+    let ratio = drawing.size.width / drawing.size.height.max(1.0);
+    ratio.max(1.0 / ratio)
 }

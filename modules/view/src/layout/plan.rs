@@ -381,9 +381,11 @@ impl<'p> Planning<'p> {
                 };
                 let sides = |(_, [a, b]): &(usize, [usize; 2])| {
                     let sides = matrix::sides(columns, items.len(), *a, *b);
-                    match is_plain(*a) && is_plain(*b) {
-                        true => sides,
-                        false => [Side::Right, Side::Left],
+                    match sides {
+                        [Side::Top | Side::Bottom, _] if !is_plain(*a) || !is_plain(*b) => {
+                            [Side::Right, Side::Left]
+                        }
+                        _ => sides,
                     }
                 };
                 tops.iter().map(sides).collect()
