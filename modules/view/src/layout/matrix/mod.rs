@@ -138,7 +138,7 @@ impl Span {
         let mut span = Span {
             low: f64::INFINITY,
             high: f64::NEG_INFINITY,
-            side: segment.side(),
+            side: segment.side,
             taps: Vec::with_capacity(segment.taps.len()),
         };
         for (tap, end) in &segment.taps {

@@ -26,6 +26,10 @@ pub(super) struct Segment {
     /// What joins it, and the end of the gap from which that comes: -1 for the left or upper end,
     /// 1 for the other, 0 for both.
     pub(super) taps: Vec<(Tap, i32)>,
+    /// The end of the gap near which its track is: -1, 1, or 0 for neither.
+    pub(super) side: i32,
+    /// True for a branch that leads to ports at one end of the gap.
+    branch: bool,
 }
 
 /// What joins a segment.
@@ -137,6 +141,11 @@ impl Routes {
                 Axis::Corridor => near[1 - to.end],
             };
             let way = self.way(grid, &mut known, centre, leaf, Plan { trunk, lane });
+            if let [.., (Axis::Lane, _), (Axis::Corridor, branch)] = way[..]
+                && to.gap != trunk
+            {
+                self.segments[Axis::Corridor as usize][branch].branch = true;
+            }
             self.set(scope, line, centre, way);
         }
     }
@@ -184,6 +193,8 @@ impl Routes {
                     segments.push(Segment {
                         gap: key.1,
                         taps: Vec::new(),
+                        side: 0,
+                        branch: false,
                     });
                     segments.len() - 1
                 });
@@ -232,23 +243,18 @@ impl Routes {
                         }
                     };
                 }
-                let side = segment.side();
+                let of = |&&(tap, _): &&(Tap, i32)| !segment.branch || matches!(tap, Tap::Port(_));
+                let ends = segment.taps.iter().filter(of).map(|&(_, end)| end);
+                segment.side = ends.sum::<i32>().signum();
                 for &(tap, end) in &segment.taps {
                     if let Tap::Port(port) = tap {
                         let cell = 2 * grid.access[port].cell + 1;
                         self.pull[port] += i32::from(*high > cell) - i32::from(*low < cell);
-                        self.stays[port] &= end == side;
+                        self.stays[port] &= end == segment.side;
                     }
                 }
             }
         }
-    }
-}
-
-impl Segment {
-    /// Returns the end of the gap from which most taps come: -1, 1, or 0 if there is none.
-    pub(super) fn side(&self) -> i32 {
-        self.taps.iter().map(|&(_, end)| end).sum::<i32>().signum()
     }
 }
 

@@ -10,8 +10,8 @@ pub(super) struct Span {
     pub(super) low: f64,
     /// Its upper end.
     pub(super) high: f64,
-    /// The end of the gap from which most lines join it: negative for the left or upper end,
-    /// positive for the other, 0 if there is none.
+    /// The end of the gap near which its track is: negative for the left or upper end, positive for
+    /// the other, 0 for neither.
     pub(super) side: i32,
     /// Positions of the lines that join it, and the end of the gap from which they come: negative
     /// for the left or upper end, positive for the other, 0 for both.
