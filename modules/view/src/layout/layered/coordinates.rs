@@ -7,8 +7,14 @@ use crate::layout::scope::{CLEARANCE, LANE};
 
 /// Sweeps over the layers that move each layer as a whole.
 const SWEEPS: usize = 12;
-/// Sweeps that move each block on its own.
+/// Most sweeps that move each block on its own.
 const MOVES: usize = 24;
+/// Least number of these sweeps.
+const LEAST_MOVES: usize = 6;
+/// Sweeps after rows have changed.
+const FOLLOWS: usize = 4;
+/// Number of nodes that these sweeps move.
+const MOVE_WORK: usize = 2_000_000;
 /// Weights of links by the number of dummies at their ends.
 const WEIGHT: [f64; 3] = [1.0, 2.0, 8.0];
 
@@ -45,43 +51,75 @@ struct Placement<'a> {
 /// `stretch`, which is at least 1.
 pub(super) fn vertical(graph: &Graph, sides: &Sides, rows: &Rows, stretch: f64) -> Vec<f64> {
     let nodes = graph.nodes.len();
-    let mut near = [vec![Vec::new(); nodes], vec![Vec::new(); nodes]];
-    for &[a, b] in &graph.links {
-        let difference = rows.of(a) - rows.of(b);
-        near[1][a.node].push((b.node, difference));
-        near[0][b.node].push((a.node, -difference));
-    }
-    let mut index = vec![0; nodes];
-    for layer in &graph.layers {
-        for (i, &node) in layer.iter().enumerate() {
-            index[node] = i;
-        }
-    }
-    let mut placement = Placement {
-        graph,
-        sides,
-        stretch,
-        near,
-        index,
-        y: vec![0.0; nodes],
-    };
+    let mut placement = Placement::new(graph, sides, rows, stretch, vec![0.0; nodes]);
     placement.start();
     for sweep in 0..SWEEPS {
         placement.sweep(sweep);
     }
     let blocks = placement.blocks();
     placement.straighten(&blocks);
-    for sweep in 0..MOVES {
-        placement.shift(&blocks, sweep);
+    let moves = (MOVE_WORK / nodes.max(1)).clamp(LEAST_MOVES, MOVES);
+    for sweep in 0..moves {
+        placement.shift(&blocks, sweep, false);
     }
     placement.optimize(&blocks);
-    for sweep in 0..MOVES {
+    for sweep in 0..moves {
         placement.centre(&blocks, sweep);
     }
     placement.y
 }
 
+/// Moves border ports and long lines level with the ends of their lines, after the rows of ports
+/// have changed. Leaves very large graphs as they are.
+pub(super) fn follow(
+    graph: &Graph,
+    sides: &Sides,
+    rows: &Rows,
+    stretch: f64,
+    y: Vec<f64>,
+) -> Vec<f64> {
+    if y.len() > MOVE_WORK / MOVES {
+        return y;
+    }
+    let mut placement = Placement::new(graph, sides, rows, stretch, y);
+    let blocks = placement.blocks();
+    for sweep in 0..FOLLOWS {
+        placement.shift(&blocks, sweep, true);
+    }
+    placement.y
+}
+
 impl Placement<'_> {
+    fn new<'a>(
+        graph: &'a Graph,
+        sides: &'a Sides,
+        rows: &Rows,
+        stretch: f64,
+        y: Vec<f64>,
+    ) -> Placement<'a> {
+        let nodes = graph.nodes.len();
+        let mut near = [vec![Vec::new(); nodes], vec![Vec::new(); nodes]];
+        for &[a, b] in &graph.links {
+            let difference = rows.of(a) - rows.of(b);
+            near[1][a.node].push((b.node, difference));
+            near[0][b.node].push((a.node, -difference));
+        }
+        let mut index = vec![0; nodes];
+        for layer in &graph.layers {
+            for (i, &node) in layer.iter().enumerate() {
+                index[node] = i;
+            }
+        }
+        Placement {
+            graph,
+            sides,
+            stretch,
+            near,
+            index,
+            y,
+        }
+    }
+
     fn dummy(&self, node: usize) -> bool {
         self.graph.nodes[node] == Node::Dummy
     }
@@ -117,13 +155,13 @@ impl Placement<'_> {
         }
     }
 
-    /// Moves the nodes of all layers in turn to the mean of their neighbours: on the left in even
+    /// Moves the nodes of one layer after the other to the mean of their neighbours: on the left in even
     /// sweeps, on the right in odd ones, and on both sides in the second half.
     fn sweep(&mut self, sweep: usize) {
         let both = sweep >= SWEEPS / 2;
         let count = self.graph.layers.len();
         for step in 0..count {
-            let (at, side) = if sweep % 2 == 0 {
+            let (at, side) = if sweep.is_multiple_of(2) {
                 (step, 0)
             } else {
                 (count - 1 - step, 1)
@@ -270,16 +308,20 @@ impl Placement<'_> {
     }
 
     /// Moves each block to the median of the positions that make one of its links straight, as far
-    /// as its neighbours allow it.
-    fn shift(&mut self, blocks: &Blocks, sweep: usize) {
+    /// as its neighbours allow it. Moves no items if `keep_items` is set.
+    fn shift(&mut self, blocks: &Blocks, sweep: usize, keep_items: bool) {
         let count = blocks.members.len();
         let mut wishes = Vec::new();
         for step in 0..count {
-            let block = if sweep % 2 == 0 {
+            let block = if sweep.is_multiple_of(2) {
                 step
             } else {
                 count - 1 - step
             };
+            let first = blocks.members[block][0];
+            if keep_items && matches!(self.graph.nodes[first], Node::Item(_)) {
+                continue;
+            }
             wishes.clear();
             for &node in &blocks.members[block] {
                 self.wishes(blocks, node, 0, &mut wishes);
@@ -295,7 +337,7 @@ impl Placement<'_> {
         let count = blocks.members.len();
         let mut wishes = Vec::new();
         for step in 0..count {
-            let block = if sweep % 2 == 0 {
+            let block = if sweep.is_multiple_of(2) {
                 step
             } else {
                 count - 1 - step
@@ -305,9 +347,6 @@ impl Placement<'_> {
                 continue;
             }
             let [left, right] = [0, 1].map(|side| self.near[side][node].len());
-            if left < 2 && right < 2 {
-                continue;
-            }
             let own = |side: usize| {
                 let near = &self.near[side][node];
                 near.iter()
@@ -320,7 +359,7 @@ impl Placement<'_> {
             if left <= right || !own(0) {
                 self.wishes(blocks, node, 1, &mut wishes);
             }
-            if wishes.len() == 2 {
+            if wishes.len() == 2 && (left == 2 || right == 2) {
                 let middle = (wishes[0].0 + wishes[1].0) / 2.0;
                 wishes = vec![(middle, 1.0)];
             }

@@ -12,8 +12,8 @@
 #[must_use]
 pub(crate) fn backward(items: usize, edges: &[(usize, usize, bool)]) -> Vec<bool> {
     let cyclic = |backward: &dyn Fn(usize) -> bool| in_cycles(items, edges, backward);
-    // Only edges inside of cycles matter. With those that have initial tokens taken away, what is
-    // still in cycles has to be broken elsewhere.
+    // Only edges inside of cycles matter. Cycles without initial tokens must be broken at other
+    // edges.
     let stuck = cyclic(&|e| edges[e].2);
     let mut result = vec![false; edges.len()];
     let inner: Vec<usize> = (0..edges.len()).filter(|&e| stuck[e]).collect();

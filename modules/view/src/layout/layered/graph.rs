@@ -278,13 +278,16 @@ fn ranks(scope: &Scope, ports: &Ports, part: &Part) -> Vec<usize> {
             }),
         }
     }
-    // The sides of ports come from `backward`, so cycles are an exception. Lines that close one
-    // turn in the gaps.
+    // The sides of ports come from `backward`, so cycles are an exception. A line that closes a cycle
+    // leads back through the gaps.
     let plain: Vec<_> = edges.iter().map(|e| (e.tail, e.head, false)).collect();
     let all: Vec<usize> = (0..edges.len()).collect();
-    for e in cycles::searched(items + 2, &plain, &all).into_iter().rev() {
-        edges.remove(e);
-    }
+    let closing = cycles::searched(items + 2, &plain, &all);
+    let mut kept = 0..edges.len();
+    edges.retain(|_| {
+        kept.next()
+            .is_some_and(|e| closing.binary_search(&e).is_err())
+    });
     let has = |hand| part.borders.iter().any(|&p| ports.hand[p] == hand);
     let (has_left, has_right) = (has(Side::Right), has(Side::Left));
     let (mut entered, mut left_by) = (vec![false; items + 2], vec![false; items + 2]);

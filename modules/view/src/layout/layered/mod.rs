@@ -1,6 +1,6 @@
 //! Layered layout (Sugiyama): items in layers from left to right, lines bend only between layers.
 //!
-//! The steps are those of Gansner, Koutsofios, North and Vo: ranks by network simplex, order by
+//! The steps follow Gansner, Koutsofios, North and Vo: ranks by network simplex, order by
 //! sweeps and exchanges, then positions. A line that passes a layer runs straight across the whole
 //! width of the layer, and labels are inside of this width. So no line passes through an item or a
 //! label.
@@ -39,7 +39,7 @@ const RATIO: f64 = 4.0;
 /// Deterministic. The search for a good order is limited by a count of work.
 ///
 /// # Panics
-/// If a port or line refers to an item or port that does not exist.
+/// If a port or line refers to an item or port that does not exist, or a size is not finite.
 #[must_use]
 pub(crate) fn layout(scope: &Scope) -> Laid {
     let ports = Ports::new(scope);
@@ -118,6 +118,7 @@ fn lay_out(
     loop {
         let y = coordinates::vertical(&graph, &sides, rows, stretch);
         sides.settle(scope, ports, &graph, &y, rows);
+        let y = coordinates::follow(&graph, &sides, rows, stretch, y);
         let sheet = Sheet {
             scope,
             ports,

@@ -4,13 +4,18 @@ use super::graph::{Graph, Node, Ports};
 use crate::geometry::Side;
 
 /// Work of the search, in visits of links: at least this, and more for each link.
-const WORK: usize = 8_000_000;
-/// Work of the search for each link.
-const LINK_WORK: usize = 150;
+const WORK: usize = 12_000_000;
+/// Work of the search for each link, up to a number of links.
+const LINK_WORK: usize = 300;
+/// Links that add to the work of the search.
+const MOST_LINKS: usize = 100_000;
 /// Sweeps without a better order after which a search ends.
 const PATIENCE: usize = 6;
 /// Most initial orders.
-const STARTS: usize = 24;
+const STARTS: usize = 96;
+
+/// How far nodes move when the best order is changed at random, as a part of their layer.
+const NOISE: [f64; 4] = [0.5, 0.25, 0.5, 1.0];
 
 /// A link as seen from one of its ends.
 #[derive(Clone, Copy)]
@@ -51,7 +56,7 @@ struct Search<'a> {
 /// Orders the nodes in the layers of a graph. Sets for each port the place of its far ends, by which free
 /// ports are ordered.
 ///
-/// Sweeps with barycentres and medians in turn and exchanges neighbours, from several initial
+/// Sweeps with barycentres and medians alternately, and exchanges neighbours, from several initial
 /// orders, of which the first is the order of items. Keeps the best. Each sweep takes
 /// O(E log V).
 pub(super) fn order(ports: &Ports, graph: &mut Graph, far: &mut [f64]) {
@@ -127,7 +132,7 @@ impl Search<'_> {
             layers: Vec::new(),
             base: [vec![0; nodes], vec![0; nodes]],
             work: 0,
-            most: WORK + LINK_WORK * graph.links.len(),
+            most: WORK + LINK_WORK * graph.links.len().min(MOST_LINKS),
         }
     }
 
@@ -169,6 +174,7 @@ impl Search<'_> {
             1 => self.searched(initial, 1),
             2 => self.searched(initial, 0),
             _ => {
+                let noise = NOISE[start % NOISE.len()];
                 let mut layers = best.to_vec();
                 let nodes = self.graph.nodes.len();
                 let mut key = vec![0.0; nodes];
@@ -181,7 +187,7 @@ impl Search<'_> {
                         *random ^= *random >> 27;
                         let bits = random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 40;
                         let part = bits as f64 / f64::from(1_u32 << 24);
-                        key[node] = i as f64 + (part - 0.5) * length * 0.5;
+                        key[node] = i as f64 + (part - 0.5) * length * noise;
                     }
                     layer.sort_by(|&a, &b| key[a].total_cmp(&key[b]));
                 }
@@ -226,7 +232,7 @@ impl Search<'_> {
             }
             let median = sweep / 2 % 2 == 1;
             let count = self.layers.len();
-            if sweep % 2 == 0 {
+            if sweep.is_multiple_of(2) {
                 for layer in 1..count {
                     self.sort(layer, 0, median);
                 }
@@ -235,7 +241,7 @@ impl Search<'_> {
                     self.sort(layer, 1, median);
                 }
             }
-            self.exchange();
+            self.exchange(sweep % 4 >= 2);
             let crossings = self.crossings();
             if crossings < fewest {
                 fewest = crossings;
@@ -284,12 +290,13 @@ impl Search<'_> {
         self.number(layer);
     }
 
-    /// Exchanges adjacent nodes as long as that removes crossings.
-    fn exchange(&mut self) {
-        for _ in 0..8 {
+    /// Exchanges adjacent nodes as long as that removes crossings. `equal` allows at first exchanges
+    /// that keep their number, which leads out of local minima.
+    fn exchange(&mut self, equal: bool) {
+        for pass in 0..8 {
             let mut changed = false;
             for layer in 0..self.layers.len() {
-                changed |= self.exchange_in(layer);
+                changed |= self.exchange_in(layer, equal && pass == 0);
             }
             if !changed || self.work >= self.most {
                 break;
@@ -297,7 +304,7 @@ impl Search<'_> {
         }
     }
 
-    fn exchange_in(&mut self, layer: usize) -> bool {
+    fn exchange_in(&mut self, layer: usize, equal: bool) -> bool {
         let mut nodes = std::mem::take(&mut self.layers[layer]);
         // Sorted places of the neighbours of each node, for both sides.
         let mut places = Vec::new();
@@ -315,7 +322,7 @@ impl Search<'_> {
         }
         self.work += places.len();
         let mut changed = false;
-        for _ in 0..16 {
+        for pass in 0..16 {
             let mut again = false;
             for i in 1..nodes.len() {
                 let (mut now, mut then) = (0, 0);
@@ -327,7 +334,7 @@ impl Search<'_> {
                     now += x;
                     then += y;
                 }
-                if then < now {
+                if then < now || (equal && pass == 0 && then == now && now > 0) {
                     nodes.swap(i - 1, i);
                     spans.swap(i - 1, i);
                     again = true;
@@ -459,4 +466,42 @@ fn inversions(pairs: &[(usize, usize)]) -> usize {
         run *= 2;
     }
     total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{between, inversions};
+    use proptest::prelude::*;
+
+    fn naive(pairs: &[(usize, usize)]) -> usize {
+        let crosses = |a: &(usize, usize), b: &(usize, usize)| a.0 < b.0 && a.1 > b.1;
+        let after = |a| pairs.iter().filter(|b| crosses(a, b)).count();
+        pairs.iter().map(after).sum()
+    }
+
+    proptest! {
+        #[test]
+        fn crossings_are_counted(
+            mut pairs in prop::collection::vec((0..9_usize, 0..9_usize), 0..40)
+        ) {
+            pairs.sort_unstable();
+            prop_assert_eq!(inversions(&pairs), naive(&pairs));
+        }
+
+        #[test]
+        fn crossings_of_adjacent_nodes_are_counted(
+            mut a in prop::collection::vec(0..9_usize, 0..9),
+            mut b in prop::collection::vec(0..9_usize, 0..9),
+        ) {
+            a.sort_unstable();
+            b.sort_unstable();
+            let links = |upper: &[usize], lower: &[usize]| {
+                let upper = upper.iter().map(|&p| (0, p));
+                let mut links: Vec<_> = upper.chain(lower.iter().map(|&p| (1, p))).collect();
+                links.sort_unstable();
+                naive(&links)
+            };
+            prop_assert_eq!(between(&a, &b), (links(&a, &b), links(&b, &a)));
+        }
+    }
 }

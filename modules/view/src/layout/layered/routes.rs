@@ -12,7 +12,7 @@ const SLOPE: f64 = 0.45;
 /// Largest width that a gap has because of the slope of its lines.
 const WIDEST: f64 = 140.0;
 
-/// A line that turns in a gap, from a node to a node of the same layer.
+/// A change of direction in a gap, from a node to a node of the same layer.
 struct Turn {
     /// Index of the line in the part, and of the first of the two nodes in its way.
     at: (usize, usize),
@@ -35,11 +35,11 @@ pub(super) struct Sheet<'a> {
     pub(super) y: &'a [f64],
 }
 
-/// Horizontal positions of layers and turns.
+/// Horizontal positions of layers and vertical lanes.
 struct Columns {
     /// Left side, line on which items are centred, and right side of each layer.
     layers: Vec<[f64; 3]>,
-    /// Lanes of turns, by line and index in its way.
+    /// Lanes in which lines change their direction, by line and index in its way.
     lanes: rustc_hash::FxHashMap<(usize, usize), f64>,
     width: f64,
 }

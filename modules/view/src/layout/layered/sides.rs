@@ -161,6 +161,11 @@ impl Sides {
         });
         let count = |g: usize| flank.ports.iter().filter(|&&p| group(p) == g).count();
         let counts = [count(0), count(1), count(2)];
+        // Ports at the top and bottom: lines to the right pass outside of the lines to the left.
+        let beyond = |g: usize| {
+            let inner = &self.flanks[node][0].ports;
+            LANE * inner.iter().filter(|&&p| group(p) == g).count() as f64
+        };
         let mut wished = Vec::new();
         let mut distance = Vec::new();
         let mut before = 0.0;
@@ -175,9 +180,9 @@ impl Sides {
                 Side::Left => [0.0, along(size.height)],
                 Side::Right => [size.width, along(size.height)],
             };
-            let outside = CLEARANCE + LANE * at as f64;
+            let outside = CLEARANCE + LANE * at as f64 + beyond(2);
             wished.push(match g {
-                0 => -CLEARANCE - LANE * (counts[0] - 1 - at) as f64,
+                0 => -CLEARANCE - LANE * (counts[0] - 1 - at) as f64 - beyond(0),
                 2 => size.height + outside,
                 _ => placed.port[port][1],
             });

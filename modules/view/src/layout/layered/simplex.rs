@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A constraint: the position of `head` is at least that of `tail` plus `length`. The excess costs
+/// A constraint: the position of `head` is at least the position of `tail` plus `length`. The excess costs
 /// `weight` for each unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
@@ -118,9 +118,9 @@ struct Tree {
     last: Vec<usize>,
     /// Index in `order` of the first node of each subtree.
     first: Vec<usize>,
-    /// Weight of the edges that leave each subtree, less the weight of those that enter it.
+    /// Weight of the edges that leave each subtree, less the weight of edges that enter it.
     surplus: Vec<i64>,
-    /// Weight of the edges that leave each node, less the weight of those that enter it.
+    /// Weight of the edges that leave each node, less the weight of edges that enter it.
     balance: Vec<i64>,
 }
 
@@ -388,4 +388,41 @@ fn longest_paths(nodes: usize, edges: &[Edge], outgoing: &Incident) -> Vec<i64> 
         }
     }
     position
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edge, positions};
+    use proptest::prelude::*;
+
+    fn cost(edges: &[Edge], position: &[i64]) -> Option<i64> {
+        let slack = |e: &Edge| position[e.head] - position[e.tail] - e.length;
+        let feasible = edges.iter().all(|e| slack(e) >= 0);
+        feasible.then(|| edges.iter().map(|e| e.weight * slack(e)).sum())
+    }
+
+    proptest! {
+        #[test]
+        fn no_positions_are_better(
+            drawn in prop::collection::vec((0..5_usize, 0..5_usize, 0..2_i64, 0..4_i64), 0..9)
+        ) {
+            let edges: Vec<Edge> = drawn
+                .iter()
+                .filter(|e| e.0 != e.1)
+                .map(|&(a, b, length, weight)| Edge {
+                    tail: a.min(b),
+                    head: a.max(b),
+                    length,
+                    weight,
+                })
+                .collect();
+            let found = cost(&edges, &positions(5, &edges, 1_000_000));
+            // No path is longer than 4.
+            let all = (0..5_i64.pow(5)).filter_map(|code| {
+                let position: Vec<i64> = (0..5).map(|i| code / 5_i64.pow(i) % 5).collect();
+                cost(&edges, &position)
+            });
+            prop_assert_eq!(found, all.min());
+        }
+    }
 }

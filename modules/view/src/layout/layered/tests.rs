@@ -237,7 +237,12 @@ fn ports() -> impl Strategy<Value = Vec<Drawn>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn nothing_overlaps(
         items in prop::collection::vec((10.0..90.0, 10.0..60.0), 1..30),

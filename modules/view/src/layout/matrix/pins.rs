@@ -496,6 +496,17 @@ impl Builder<'_> {
         let distance = |bend: usize| start + LANE * bend as f64;
         let beyond = if any { distance(last) + PAD } else { 0.0 };
         let beyond = beyond.max(extent.filled);
+        // Both ends of the stretches along which lines bend are ascending.
+        let stretches: Vec<[f64; 2]> = (0..side.len())
+            .filter(|&i| bent(i))
+            .map(|i| [ports[i].min(side[i].1), ports[i].max(side[i].1)])
+            .collect();
+        let is_bent_within = |low: f64, high: f64| {
+            let next = stretches.partition_point(|stretch| stretch[1] < low - PAD);
+            stretches
+                .get(next)
+                .is_some_and(|stretch| stretch[0] <= high + PAD)
+        };
         let mut need = 0.0_f64;
         for (i, &(port, at, first)) in side.iter().enumerate() {
             let mut pin = Pin {
@@ -511,10 +522,14 @@ impl Builder<'_> {
                 need = need.max(STUB + PAD);
             }
             if let Some(label) = self.label(port) {
-                let across = [label.width, label.height][axis as usize];
+                let (along, across) = match axis {
+                    Axis::Corridor => (label.height, label.width),
+                    Axis::Lane => (label.width, label.height),
+                };
                 let pad = if self.is_loop(port) { 0.0 } else { PAD };
-                pin.label_distance = beyond + pad;
                 pin.label = at + self.room(axis, port, first).1;
+                let beside = !is_bent_within(pin.label, pin.label + along) && !bent(i);
+                pin.label_distance = pad + if beside { extent.filled } else { beyond };
                 need = need.max(pin.label_distance + across + PAD);
             }
             self.out.pins[port] = pin;
