@@ -1,10 +1,45 @@
 //! Functions for both pictures of a mapped network: the level of detail, and numbers as text.
 
-use crate::Detail;
 use graphmap_kpn::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::EmitContext;
 use graphmap_kpn::mapping::Mapped;
+use std::collections::BTreeMap;
+
+/// Maximum number of processes that a picture shows individually by default.
+pub const MOST_PROCESSES: usize = 200;
+
+/// Returns `1 process` or `2 processes`, for a noun with a plural in `es`. 0 has the plural.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "es" };
+    format!("{number} {noun}{plural}")
+}
+
+/// Level of detail of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Every process and channel.
+    Processes,
+    /// One node for all processes of a kind in an OS process.
+    Kinds,
+}
+
+impl Detail {
+    /// Returns the level of the option `detail=processes` or `detail=kinds`. Without the option,
+    /// shows processes up to [`MOST_PROCESSES`], and kinds in larger networks.
+    ///
+    /// # Errors
+    /// Returns the value of the option if it is neither.
+    pub fn choose(options: &BTreeMap<String, String>, mapped: &Mapped) -> Result<Detail, String> {
+        match options.get("detail").map(String::as_str) {
+            Some("processes") => Ok(Detail::Processes),
+            Some("kinds") => Ok(Detail::Kinds),
+            Some(other) => Err(other.to_owned()),
+            None if mapped.network().processes.len() <= MOST_PROCESSES => Ok(Detail::Processes),
+            None => Ok(Detail::Kinds),
+        }
+    }
+}
 
 /// Returns the level of detail of the options ([`Detail::choose`]).
 ///
@@ -32,6 +67,27 @@ pub(crate) fn number(value: f64) -> String {
     if number == "-0" { "0" } else { number }.to_owned()
 }
 
+/// Returns a number with at most three digits and a suffix: `1.2k` for 1234. Numbers below 1000 have
+/// at most two decimals.
+pub(crate) fn compact(value: f64) -> String {
+    let mut scaled = value;
+    let mut suffixes = ["", "k", "M", "G", "T", "P", "E"].into_iter();
+    let mut suffix = suffixes.next().unwrap_or_default();
+    while scaled.abs() >= 999.5 {
+        let Some(next) = suffixes.next() else {
+            return format!("{value:.1e}");
+        };
+        (scaled, suffix) = (scaled / 1000.0, next);
+    }
+    let decimals = match scaled.abs() {
+        small if small < 9.995 => 2,
+        medium if medium < 99.95 => 1,
+        _ => 0,
+    };
+    let rounded = format!("{scaled:.decimals$}").parse().unwrap_or(scaled);
+    number(rounded) + suffix
+}
+
 /// Returns ranges of ascending numbers: `0-3,8` for 0 1 2 3 8.
 pub(crate) fn ranges(numbers: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
@@ -53,7 +109,30 @@ pub(crate) fn ranges(numbers: &[u32]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::{compact, number, ranges};
+
+    #[test]
+    fn ascending_numbers_become_ranges() {
+        assert_eq!(ranges(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+        assert_eq!(ranges(&[]), "");
+    }
+
+    #[test]
+    fn compact_numbers_have_three_digits() {
+        for (value, shown) in [
+            (0.0, "0"),
+            (0.126, "0.13"),
+            (9.996, "10"),
+            (999.4, "999"),
+            (999.6, "1k"),
+            (1234.0, "1.23k"),
+            (45_678.0, "45.7k"),
+            (2e6, "2M"),
+            (1e30, "1.0e30"),
+        ] {
+            assert_eq!(compact(value), shown, "{value:?}");
+        }
+    }
 
     #[test]
     fn numbers_are_as_short_as_they_can_be() {

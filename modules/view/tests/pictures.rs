@@ -70,12 +70,17 @@ fn a_scene_sums_up_what_runs_where() {
 
 #[test]
 fn the_svg_is_xml_and_shows_every_os_process() {
-    let text = svg::draw("a <farm> & \"more\"", &Scene::of(&farm(), Detail::Kinds));
+    let text = svg::draw(
+        "a <farm> & \"more\"",
+        &Scene::of(&farm(), Detail::Kinds),
+        None,
+    );
     let document = roxmltree::Document::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let texts: Vec<_> = document.descendants().filter_map(|n| n.text()).collect();
     for expected in [
         "a <farm> & \"more\"",
-        "OS process 0, cores 0-2",
+        "OS process 0",
+        "cores 0-2",
         "OS process 1",
         "work ×3",
     ] {

@@ -1,0 +1,115 @@
+//! Texts of the legend.
+
+use super::contents::{Contents, channels};
+use super::place::Class;
+use crate::Scene;
+use crate::shown::number;
+
+/// A line of the legend.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// What is drawn before the text.
+    pub(crate) sign: Sign,
+    pub(crate) text: String,
+}
+
+/// Sign of a line of the legend.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Sign {
+    None,
+    /// An arc of a class, and its traffic.
+    Arc(Class, f64),
+    /// A bar of the load.
+    Bar,
+    /// A core that is used.
+    Core,
+}
+
+/// Returns the share of the fair load that a full bar stands for: the largest share, rounded up.
+pub(crate) fn full_bar(contents: &Contents) -> f64 {
+    let shares = contents.blocks.iter().filter_map(|b| b.share);
+    let most = shares.fold(1.0, f64::max);
+    let scales = [1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0];
+    let fits = scales.into_iter().find(|scale| *scale >= most);
+    fits.unwrap_or_else(|| (most / 10.0).ceil() * 10.0)
+}
+
+/// Returns the number of arcs that are drawn.
+pub(crate) fn drawn(contents: &Contents) -> usize {
+    contents.arcs.len().min(super::MOST_ARCS)
+}
+
+/// Returns the lines of the legend.
+pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
+    let mut lines = Vec::new();
+    let mut add = |sign, text| lines.push(Entry { sign, text });
+    let all: f64 = contents.classes.values().map(|s| s.traffic).sum();
+    let total = all + contents.within.traffic;
+    let share = |traffic: f64| match total > 0.0 {
+        true => format!(" ({:.0}%)", 100.0 * traffic / total),
+        false => String::new(),
+    };
+    for (&class, sum) in &contents.classes {
+        let text = format!(
+            "{}: traffic {} in {}{}",
+            class.about(),
+            number(sum.traffic),
+            channels(sum.channels),
+            share(sum.traffic)
+        );
+        add(Sign::Arc(class, sum.traffic), text);
+    }
+    let within = contents.within;
+    let text = format!(
+        "inside OS processes: traffic {} in {}{}",
+        number(within.traffic),
+        channels(within.channels),
+        share(within.traffic)
+    );
+    add(Sign::None, text);
+    let drawn = drawn(contents);
+    let arcs = &contents.arcs;
+    if let Some(widest) = arcs.first() {
+        let widest = number(widest.sum.traffic);
+        add(
+            Sign::None,
+            format!("width of arcs: traffic, {widest} at most"),
+        );
+    }
+    if drawn < arcs.len() {
+        let sum = |arcs: &[super::contents::Arc]| arcs.iter().map(|a| a.sum.traffic).sum::<f64>();
+        let (shown, all) = (sum(&arcs[..drawn]), sum(arcs));
+        let share = match all > 0.0 {
+            true => format!(", {:.0}% of their traffic", 100.0 * shown / all),
+            false => String::new(),
+        };
+        let text = format!("arcs: the largest {drawn} of {}{share}", arcs.len());
+        add(Sign::None, text);
+    }
+    if contents.blocks.iter().any(|b| b.share.is_some()) {
+        let load: f64 = scene.os_processes.iter().map(|o| o.load).sum();
+        let full = 100.0 * full_bar(contents);
+        let text = format!(
+            "load {} in total; percent of the fair load, mark: 100%, full bar: {full:.0}%",
+            number(load)
+        );
+        add(Sign::Bar, text);
+    }
+    if contents.frames.iter().any(has_cores) {
+        add(Sign::Core, "core with an OS process".to_owned());
+    }
+    if contents.folded {
+        let boxes = contents.blocks.len();
+        let text = format!(
+            "{} OS processes on {} hosts in {boxes} boxes of those alike",
+            scene.os_processes.len(),
+            scene.hosts.len()
+        );
+        add(Sign::None, text);
+    }
+    lines
+}
+
+fn has_cores(frame: &super::contents::Frame) -> bool {
+    !frame.cores.is_empty() || frame.frames.iter().any(has_cores)
+}

@@ -1,0 +1,80 @@
+//! Picture of a mapping as SVG, without Graphviz.
+//!
+//! Hosts, sockets, caches and cores are nested frames, as far as the hardware is known. OS processes
+//! are boxes in them, with their kinds, load and traffic. Arcs between boxes are coloured by the
+//! class of distance. A matrix shows the traffic of all pairs.
+//!
+//! [`traffic`] and [`place`] compute the numbers from a [`Scene`], and [`contents`] the elements.
+//! [`fold`] determines which OS processes share a box. [`layout`] and [`route`] compute positions,
+//! and [`draw`] writes the SVG.
+
+mod block;
+mod contents;
+mod draw;
+mod fold;
+mod labels;
+mod layout;
+mod legend;
+mod matrix;
+mod place;
+mod route;
+mod style;
+mod traffic;
+
+use crate::Scene;
+use contents::Contents;
+use graphmap_kpn::hardware::Hardware;
+use layout::{Laid, Shape, layout};
+use matrix::Matrix;
+use traffic::Traffic;
+
+/// Maximum number of arcs. More would not be readable; the matrix has all pairs.
+const MOST_ARCS: usize = 60;
+/// Ratio of width to height that the layout prefers.
+const RATIO: f64 = 1.4;
+/// Maximum numbers of groups and of columns that the layout tries.
+const MOST_GROUPS: usize = 8;
+const MOST_COLUMNS: usize = 4;
+
+/// Returns the SVG document for a scene. `name` is the title.
+///
+/// # Panics
+/// Panics if an index in the scene is out of range.
+pub(crate) fn draw(name: &str, scene: &Scene, hardware: Option<&Hardware>) -> String {
+    let traffic = Traffic::of(scene);
+    let contents = Contents::of(scene, hardware, &traffic);
+    let matrix = Matrix::of(scene, &traffic);
+    let legend = legend::legend(scene, &contents);
+    let laid = best(&contents, |laid| draw::size(laid, &matrix, &legend));
+    draw::draw(name, scene, &contents, &laid, &matrix, &legend)
+}
+
+/// Returns the layout whose picture is small and has about the preferred ratio of width to height.
+fn best<'a>(
+    contents: &'a Contents,
+    picture: impl Fn(&Laid<'_>) -> crate::geometry::Size,
+) -> Laid<'a> {
+    let widest = contents.frames.iter().map(most_in_a_row).max().unwrap_or(1);
+    let groups = 1..=contents.frames.len().clamp(1, MOST_GROUPS);
+    let shapes = groups.flat_map(|groups| {
+        let columns = 1..=widest.clamp(1, MOST_COLUMNS);
+        columns.map(move |columns| Shape { groups, columns })
+    });
+    let judged = shapes.map(|shape| {
+        let laid = layout(contents, shape, MOST_ARCS);
+        let size = picture(&laid);
+        let ratio = size.width / size.height / RATIO;
+        (size.width * size.height * ratio.max(1.0 / ratio), laid)
+    });
+    let least = judged.min_by(|a, b| a.0.total_cmp(&b.0));
+    let one = Shape {
+        groups: 1,
+        columns: 1,
+    };
+    least.map_or_else(|| layout(contents, one, MOST_ARCS), |(_, laid)| laid)
+}
+
+fn most_in_a_row(frame: &contents::Frame) -> usize {
+    let inner = frame.frames.iter().map(most_in_a_row).max();
+    frame.blocks.len().max(inner.unwrap_or(0))
+}
