@@ -37,6 +37,9 @@ pub(crate) fn entries(block: &Block) -> Vec<Vec<Entry>> {
     let inside = WIDTH - 2.0 * MARGIN;
     let mut lines: Vec<Vec<Entry>> = vec![Vec::new()];
     let mut x = 0.0;
+    if block.kinds.is_empty() {
+        push(&mut lines, None, x, "no processes".to_owned());
+    }
     for (i, (kind, text)) in block.kinds.iter().enumerate() {
         let left = block.kinds.len() - i;
         let rest = format!("and {left} more");

@@ -16,7 +16,7 @@ pub(crate) struct Contents {
     pub(crate) frames: Vec<Frame>,
     /// Boxes, in the order of their first OS processes.
     pub(crate) blocks: Vec<Block>,
-    /// Arcs between different boxes, the largest traffic first.
+    /// Arcs between different boxes, the largest traffic first, and of those the most distant.
     pub(crate) arcs: Vec<Arc>,
     /// Traffic between OS processes by class of distance.
     pub(crate) classes: BTreeMap<Class, Sum>,
@@ -138,7 +138,11 @@ impl Contents {
                 sum,
             })
             .collect();
-        arcs.sort_by(|a, b| b.sum.traffic.total_cmp(&a.sum.traffic));
+        let far = |arc: &Arc| std::cmp::Reverse(arc.class);
+        arcs.sort_by(|a, b| {
+            let largest = b.sum.traffic.total_cmp(&a.sum.traffic);
+            largest.then_with(|| far(a).cmp(&far(b)))
+        });
         let mut within = Sum::default();
         traffic.within.iter().for_each(|&sum| within.add(sum));
         let frame = |f: usize| match &groups.hosts[f][..] {

@@ -46,9 +46,9 @@ struct Parts {
 }
 
 /// Places the matrix and the legend on the right of the frames or below them.
-fn parts(laid: &Laid<'_>, matrix: &Matrix, legend: &[Entry]) -> Parts {
+fn parts(laid: &Laid<'_>, matrix: Option<&Matrix>, legend: &[Entry]) -> Parts {
     let frames = laid.size;
-    let matrix = matrix_size(matrix);
+    let matrix = matrix.map(matrix_size).unwrap_or_default();
     let lines = legend.iter().map(|e| SIGN + width(&e.text, block::LETTERS));
     let legend = Size::new(
         lines.fold(0.0, f64::max),
@@ -85,8 +85,9 @@ fn parts(laid: &Laid<'_>, matrix: &Matrix, legend: &[Entry]) -> Parts {
     let (at, abreast, size) = best;
     let origin = Point::new(EDGE, TOP);
     let next = match abreast {
-        true => Point::new(matrix.width + BETWEEN, 0.0),
-        false => Point::new(0.0, matrix.height + BETWEEN),
+        true if matrix.width > 0.0 => Point::new(matrix.width + BETWEEN, 0.0),
+        false if matrix.height > 0.0 => Point::new(0.0, matrix.height + BETWEEN),
+        _ => Point::default(),
     };
     let width = (size.width + 2.0 * EDGE).max(LEAST);
     let height = size.height + TOP + EDGE;
@@ -101,7 +102,7 @@ fn parts(laid: &Laid<'_>, matrix: &Matrix, legend: &[Entry]) -> Parts {
 }
 
 /// Returns the size of the picture.
-pub(crate) fn size(laid: &Laid<'_>, matrix: &Matrix, legend: &[Entry]) -> Size {
+pub(crate) fn size(laid: &Laid<'_>, matrix: Option<&Matrix>, legend: &[Entry]) -> Size {
     parts(laid, matrix, legend).size
 }
 
@@ -117,7 +118,7 @@ pub(crate) fn draw(
     scene: &Scene,
     contents: &Contents,
     laid: &Laid<'_>,
-    matrix: &Matrix,
+    matrix: Option<&Matrix>,
     legend: &[Entry],
 ) -> String {
     let mut out = Svg(String::new());
@@ -174,7 +175,9 @@ pub(crate) fn draw(
         }
     }
     out.close();
-    out.matrix(matrix, parts.matrix);
+    if let Some(matrix) = matrix {
+        out.matrix(matrix, parts.matrix);
+    }
     out.legend(legend, parts.legend, widest);
     out.line("</svg>");
     out.0
@@ -199,11 +202,8 @@ fn summary(scene: &Scene, contents: &Contents) -> String {
 
 /// Returns the width of the line of an arc.
 fn stroke(traffic: f64, widest: f64) -> f64 {
-    if widest > 0.0 {
-        1.2 + 2.8 * (traffic / widest).clamp(0.0, 1.0)
-    } else {
-        1.2
-    }
+    let share = (traffic / widest).clamp(0.0, 1.0);
+    if widest > 0.0 { 1.0 + 2.2 * share } else { 1.0 }
 }
 
 /// A text that grows.
@@ -438,7 +438,7 @@ impl Svg {
         let class = arc.class.name();
         self.open(&format!("class=\"arc-{class}\""));
         let style = format!(
-            "font-size=\"{}\" text-anchor=\"middle\" fill=\"{}\"",
+            "font-size=\"{}\" text-anchor=\"middle\" stroke=\"#fff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\" fill=\"{}\"",
             labels::LETTERS,
             style::arc(arc.class)
         );
@@ -544,7 +544,7 @@ impl Svg {
     /// Draws the colours of cells with the least and the largest traffic.
     fn scale(&mut self, matrix: &Matrix, left: f64, top: f64) {
         let (least, most) = matrix.scale;
-        if least > most {
+        if least >= most {
             return;
         }
         let small = matrix::LETTERS;

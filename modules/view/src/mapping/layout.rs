@@ -347,6 +347,27 @@ pub(crate) fn layout<'a>(contents: &'a Contents, shape: Shape, arcs: usize) -> L
     }
 }
 
+impl Laid<'_> {
+    /// Returns the number of crossings of arcs. Compares all segments with each other: few arcs are
+    /// drawn.
+    pub(crate) fn crossings(&self) -> usize {
+        let segments: Vec<[Point; 2]> = self
+            .arcs
+            .iter()
+            .flat_map(|points| points.windows(2).map(|s| [s[0], s[1]]))
+            .collect();
+        let level = |s: &&[Point; 2]| s[0].y == s[1].y;
+        let (across, down): (Vec<_>, Vec<_>) = segments.iter().partition(level);
+        let inside = |x: f64, [a, b]: [f64; 2]| a.min(b) < x && x < a.max(b);
+        let crossed = |[a, b]: &[Point; 2]| {
+            let crosses =
+                |[c, d]: &&&[Point; 2]| inside(c.x, [a.x, b.x]) && inside(a.y, [c.y, d.y]);
+            down.iter().filter(crosses).count()
+        };
+        across.into_iter().map(crossed).sum()
+    }
+}
+
 /// Returns whether a group has frames of caches, sockets and hosts.
 fn levels(pieces: &[Piece<'_>]) -> [bool; 3] {
     let mut levels = [false; 3];

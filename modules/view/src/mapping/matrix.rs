@@ -157,8 +157,12 @@ impl Matrix {
     }
 
     /// Returns the colour of a cell, from 0 to [`STEPS`] - 1, on a logarithmic scale.
+    /// Equal traffic everywhere has a colour in the middle.
     pub(crate) fn step(&self, traffic: f64) -> usize {
         let (least, most) = self.scale;
+        if least >= most {
+            return STEPS / 2;
+        }
         if traffic >= most {
             return STEPS - 1;
         }

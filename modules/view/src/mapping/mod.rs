@@ -29,9 +29,11 @@ use matrix::Matrix;
 use traffic::Traffic;
 
 /// Maximum number of arcs. More would not be readable; the matrix has all pairs.
-const MOST_ARCS: usize = 60;
+const MOST_ARCS: usize = 64;
 /// Ratio of width to height that the layout prefers.
 const RATIO: f64 = 1.4;
+/// Number of crossings that are as bad as a picture of twice the size.
+const CROSSINGS: f64 = 150.0;
 /// Maximum numbers of groups and of columns that the layout tries.
 const MOST_GROUPS: usize = 8;
 const MOST_COLUMNS: usize = 4;
@@ -43,13 +45,15 @@ const MOST_COLUMNS: usize = 4;
 pub(crate) fn draw(name: &str, scene: &Scene, hardware: Option<&Hardware>) -> String {
     let traffic = Traffic::of(scene);
     let contents = Contents::of(scene, hardware, &traffic);
-    let matrix = Matrix::of(scene, &traffic);
+    let matrix =
+        Some(Matrix::of(scene, &traffic)).filter(|m| m.rows.len() > 1 && !m.cells.is_empty());
     let legend = legend::legend(scene, &contents);
-    let laid = best(&contents, |laid| draw::size(laid, &matrix, &legend));
-    draw::draw(name, scene, &contents, &laid, &matrix, &legend)
+    let laid = best(&contents, |laid| draw::size(laid, matrix.as_ref(), &legend));
+    draw::draw(name, scene, &contents, &laid, matrix.as_ref(), &legend)
 }
 
-/// Returns the layout whose picture is small and has about the preferred ratio of width to height.
+/// Returns the layout whose picture is small, has about the preferred ratio of width to height, and
+/// few crossings.
 fn best<'a>(
     contents: &'a Contents,
     picture: impl Fn(&Laid<'_>) -> crate::geometry::Size,
@@ -64,7 +68,8 @@ fn best<'a>(
         let laid = layout(contents, shape, MOST_ARCS);
         let size = picture(&laid);
         let ratio = size.width / size.height / RATIO;
-        (size.width * size.height * ratio.max(1.0 / ratio), laid)
+        let room = size.width * size.height * ratio.max(1.0 / ratio);
+        (room * (1.0 + laid.crossings() as f64 / CROSSINGS), laid)
     });
     let least = judged.min_by(|a, b| a.0.total_cmp(&b.0));
     let one = Shape {

@@ -34,8 +34,6 @@ pub(crate) fn arc(class: Class) -> &'static str {
     }
 }
 
-/// Halo of the numbers at arcs.
-const HALO: &str = "paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round";
 /// Rules of the dark scheme: selectors, separated by commas, and declarations.
 const DARK: &[(&str, &str)] = &[
     (".background", "fill:#16181c"),
@@ -86,10 +84,7 @@ pub(crate) fn sheet() -> String {
             .map(|s| format!(".graphmap-mapping {s}"));
         selectors.collect::<Vec<_>>().join(",")
     };
-    let mut sheet = format!(
-        "{}{{{HALO}}}\n@media (prefers-color-scheme:dark){{\n",
-        scoped(".number")
-    );
+    let mut sheet = "@media (prefers-color-scheme:dark){\n".to_owned();
     for (selectors, declarations) in DARK {
         sheet += &format!("{}{{{declarations}}}\n", scoped(selectors));
     }
