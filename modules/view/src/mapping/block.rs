@@ -79,7 +79,7 @@ pub(crate) fn traffic(block: &Block) -> Vec<String> {
     let others = format!("in {} \u{b7} out {}", compact(read), compact(written));
     let among = block.among.iter();
     let among = among.map(|(class, sum)| {
-        let text = format!("among them {}: {}", compact(sum.traffic), class.about());
+        let text = format!("between them {}: {}", compact(sum.traffic), class.about());
         shortened(&text, LETTERS, WIDTH - 2.0 * MARGIN)
     });
     std::iter::once(others).chain(among).collect()

@@ -13,6 +13,7 @@ use crate::geometry::{Point, Rect, Size};
 use crate::shown::{compact, number, ranges};
 use crate::svg::escaped;
 use crate::text::{FONTS, TITLE, shortened, width};
+use std::cmp::Ordering;
 use std::fmt::Write;
 
 /// Space around all parts of the picture.
@@ -30,7 +31,7 @@ const LEAST: f64 = 360.0;
 /// Maximum ratio of the sides of a picture.
 const MOST_RATIO: f64 = 3.9;
 /// Height of the scale of the matrix.
-const SCALE: f64 = 34.0;
+const SCALE: f64 = 28.0;
 /// Height of the heading of the matrix.
 const HEADING: f64 = 22.0;
 /// Width of the sign of a line of the legend.
@@ -162,11 +163,16 @@ pub(crate) fn draw(
     }
     let shown = &contents.arcs[..drawn(contents)];
     let widest = shown.first().map_or(0.0, |arc| arc.sum.traffic);
+    let equal = shown.iter().all(|arc| arc.sum.traffic == widest);
+    // Arcs with equal traffic are of medium width.
+    let scale = if equal { 2.0 * widest } else { widest };
     // The largest arcs are drawn last.
     for (arc, points) in shown.iter().zip(&laid.arcs).rev() {
-        out.arc(arc, points, &contents.blocks, widest);
+        out.arc(arc, points, &contents.blocks, scale);
     }
-    let texts = shown.iter().take(MOST_NUMBERS);
+    // Numbers that are all equal are in the legend only.
+    let numbered = if equal { 0 } else { MOST_NUMBERS };
+    let texts = shown.iter().take(numbered);
     let texts: Vec<String> = texts.map(|arc| compact(arc.sum.traffic)).collect();
     let placed = labels(laid, &heads, &texts);
     for ((arc, text), rect) in shown.iter().zip(&texts).zip(placed) {
@@ -178,7 +184,7 @@ pub(crate) fn draw(
     if let Some(matrix) = matrix {
         out.matrix(matrix, parts.matrix);
     }
-    out.legend(legend, parts.legend, widest);
+    out.legend(legend, parts.legend);
     out.line("</svg>");
     out.0
 }
@@ -434,16 +440,18 @@ impl Svg {
         ));
     }
 
+    /// Draws the traffic of an arc on a plate, which hides the lines behind it.
     fn number(&mut self, arc: &Arc, text: &str, rect: &Rect) {
-        let class = arc.class.name();
-        self.open(&format!("class=\"arc-{class}\""));
+        self.open(&format!("class=\"number arc-{}\"", arc.class.name()));
         let style = format!(
-            "font-size=\"{}\" text-anchor=\"middle\" stroke=\"#fff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\" fill=\"{}\"",
-            labels::LETTERS,
+            "rx=\"3\" fill=\"#fff\" stroke=\"{}\" stroke-width=\"0.6\"",
             style::arc(arc.class)
         );
+        self.rect(rect, "plate", &style);
+        let small = labels::LETTERS;
+        let style = format!("font-size=\"{small}\" text-anchor=\"middle\" fill=\"{TEXT}\"");
         let at = rect.centre();
-        self.text(at.x, at.y + 3.2, "number", &style, text);
+        self.text(at.x, at.y + small / 3.0, "number", &style, text);
         self.close();
     }
 
@@ -522,13 +530,16 @@ impl Svg {
             )
         };
         self.line(&thin(&lines, 0.25));
+        // Lines between hosts, unless each row is a host.
         let mut bounds = String::new();
         for (i, (name, first)) in matrix.hosts.iter().enumerate() {
             let (x, y) = (left + *first as f64 * width, top + *first as f64 * height);
-            let _ = write!(
-                bounds,
-                "M{left:.1} {y:.1}H{right:.1}M{x:.1} {top:.1}V{bottom:.1}"
-            );
+            if matrix.hosts.len() < count {
+                let _ = write!(
+                    bounds,
+                    "M{left:.1} {y:.1}H{right:.1}M{x:.1} {top:.1}V{bottom:.1}"
+                );
+            }
             let next = matrix.hosts.get(i + 1).map_or(count, |(_, next)| *next);
             let middle = top + (first + next) as f64 / 2.0 * height + small / 3.0;
             let style = format!("font-size=\"{small}\" fill=\"{QUIET}\"");
@@ -544,30 +555,39 @@ impl Svg {
     /// Draws the colours of cells with the least and the largest traffic.
     fn scale(&mut self, matrix: &Matrix, left: f64, top: f64) {
         let (least, most) = matrix.scale;
-        if least >= most {
-            return;
-        }
         let small = matrix::LETTERS;
         let style = format!("font-size=\"{small}\" fill=\"{TEXT}\"");
         let mut x = left;
-        let texts = [compact(least), compact(most)];
-        self.text(x, top + 10.0, "least", &style, &texts[0]);
-        x += width(&texts[0], small) + 5.0;
-        for (step, fill) in CELLS.iter().enumerate() {
+        let steps = match least.total_cmp(&most) {
+            Ordering::Less => 0..CELLS.len(),
+            Ordering::Equal => matrix.step(most)..matrix.step(most) + 1,
+            Ordering::Greater => 0..0,
+        };
+        let mut text = String::new();
+        if steps.len() > 1 {
+            let least = compact(least);
+            self.text(x, top + 10.0, "least", &style, &least);
+            x += width(&least, small) + 5.0;
+            text = format!("{} (logarithmic), ", compact(most));
+        } else if steps.len() == 1 {
+            text = format!("{}, ", compact(most));
+        }
+        for step in steps {
             let rect = Rect::new(Point::new(x, top), Size::new(16.0, 12.0));
             self.open(&format!("class=\"cell-{step}\""));
-            self.rect(&rect, "value", &format!("fill=\"{fill}\""));
+            self.rect(&rect, "value", &format!("fill=\"{}\"", CELLS[step]));
             self.close();
             x += 16.0;
         }
-        let mut text = format!("{} (logarithmic)", texts[1]);
-        if matrix.within {
-            text += ", grey: inside an OS process";
-        }
-        self.text(x + 5.0, top + 10.0, "most", &style, &text);
+        text += match matrix.within {
+            true => "grey: inside an OS process",
+            false => "without traffic inside OS processes",
+        };
+        let x = if x > left { x + 5.0 } else { x };
+        self.text(x, top + 10.0, "most", &style, &text);
     }
 
-    fn legend(&mut self, legend: &[Entry], at: Point, widest: f64) {
+    fn legend(&mut self, legend: &[Entry], at: Point) {
         let Point { x, y } = at;
         self.open(&format!(
             "class=\"legend\" transform=\"translate({x:.1} {y:.1})\""
@@ -583,7 +603,7 @@ impl Svg {
                         "class=\"class arc-{class_name}\" data-class=\"{class_name}\" data-traffic=\"{traffic}\""
                     ));
                     let points = [Point::new(0.0, middle), Point::new(SIGN - 8.0, middle)];
-                    self.arrow(&points, style::arc(class), stroke(widest / 2.0, widest));
+                    self.arrow(&points, style::arc(class), 2.0);
                     self.close();
                 }
                 Sign::Bar => {

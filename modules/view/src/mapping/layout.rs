@@ -208,12 +208,15 @@ impl<'a> Grid<'a> {
                     Piece::Row { row, blocks } => {
                         let lanes = needs.rows.get(*row).copied().unwrap_or(0);
                         y = snapped(y + room(lanes).max(MARGIN));
-                        let ports = blocks.iter().map(|&b| needs.ports.get(b).unwrap_or(&0) + 2);
-                        let ports = ports.max().unwrap_or(0) as f64 * PITCH;
                         all.rows[*row] = y;
                         let top = y;
-                        y = snapped(y + self.row_height(blocks).max(ports));
-                        blocks.iter().for_each(|&b| all.blocks[b] = (top, y));
+                        for &block in blocks {
+                            let ports = needs.ports.get(block).copied().unwrap_or(0) + 2;
+                            let ports = ports as f64 * PITCH;
+                            let bottom = snapped(top + self.heights[block].max(ports));
+                            all.blocks[block] = (top, bottom);
+                            y = y.max(bottom);
+                        }
                     }
                     Piece::Close => {
                         y += MARGIN;

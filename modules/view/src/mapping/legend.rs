@@ -3,6 +3,7 @@
 use super::contents::{Contents, channels};
 use super::place::Class;
 use crate::Scene;
+use crate::count;
 use crate::shown::number;
 
 /// A line of the legend.
@@ -69,12 +70,15 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
     add(Sign::None, text);
     let drawn = drawn(contents);
     let arcs = &contents.arcs;
+    let most = arcs.first().map(|arc| arc.sum.traffic);
+    let equal = arcs[..drawn].iter().all(|a| Some(a.sum.traffic) == most);
     if let Some(widest) = arcs.first() {
         let widest = number(widest.sum.traffic);
-        add(
-            Sign::None,
-            format!("width of arcs: traffic, {widest} at most"),
-        );
+        let text = match equal {
+            true => format!("traffic of each arc: {widest}"),
+            false => format!("width of arcs: traffic, {widest} at most"),
+        };
+        add(Sign::None, text);
     }
     if drawn < arcs.len() {
         let sum = |arcs: &[super::contents::Arc]| arcs.iter().map(|a| a.sum.traffic).sum::<f64>();
@@ -83,7 +87,11 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
             true => format!(", {:.0}% of their traffic", 100.0 * shown / all),
             false => String::new(),
         };
-        let text = format!("arcs: the largest {drawn} of {}{share}", arcs.len());
+        let which = match equal {
+            true => "the most distant",
+            false => "the largest",
+        };
+        let text = format!("arcs: {which} {drawn} of {}{share}", arcs.len());
         add(Sign::None, text);
     }
     if contents.blocks.iter().any(|b| b.share.is_some()) {
@@ -99,11 +107,14 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
         add(Sign::Core, "core with an OS process".to_owned());
     }
     if contents.folded {
-        let boxes = contents.blocks.len();
+        let hosts = match scene.hosts.len() {
+            1 => "1 host".to_owned(),
+            many => format!("{many} hosts"),
+        };
         let text = format!(
-            "{} OS processes on {} hosts in {boxes} boxes of those alike",
-            scene.os_processes.len(),
-            scene.hosts.len()
+            "{} on {hosts} in {} of those alike",
+            count(scene.os_processes.len(), "OS process"),
+            count(contents.blocks.len(), "box")
         );
         add(Sign::None, text);
     }

@@ -290,12 +290,17 @@ fn ports(
             all[port.arc][port.end] = top + (first + slot) as f64 * PITCH - shift;
         }
     }
-    // Arcs between neighbours in a row are straight.
+    // Arcs between neighbours in a row are straight, unless only one is high enough.
     for (i, (arc, route)) in arcs.iter().zip(routes).enumerate() {
         let cells = [arc.from, arc.to].map(|b| grid.cells[b]);
         if route.corridor.is_none() && cells[0].row == cells[1].row {
             let left = usize::from(cells[1].column < cells[0].column);
-            all[i] = [all[i][left]; 2];
+            let right = if left == 0 { arc.to } else { arc.from };
+            let (top, bottom) = vertical.blocks[right];
+            let y = all[i][left];
+            if top < y && y < bottom {
+                all[i] = [y; 2];
+            }
         }
     }
     all
