@@ -43,15 +43,13 @@ pub(crate) fn entries(block: &Block) -> Vec<Vec<Entry>> {
     for (i, (kind, text)) in block.kinds.iter().enumerate() {
         let left = block.kinds.len() - i;
         let rest = format!("and {left} more");
-        // Room for the count, unless this is the last kind.
-        let reserved = match lines.len() == MOST_LINES && left > 1 {
-            true => BETWEEN + width(&rest, LETTERS),
-            false => 0.0,
+        // The last line has room for the count, unless this is the last kind.
+        let room = |lines: usize| match lines == MOST_LINES && left > 1 {
+            true => inside - BETWEEN - width(&rest, LETTERS),
+            false => inside,
         };
-        let room = inside - SWATCH - SWATCH_GAP;
-        let text = shortened(text, LETTERS, room - reserved);
-        let wide = SWATCH + SWATCH_GAP + width(&text, LETTERS);
-        if x > 0.0 && x + wide + reserved > inside {
+        let sign = SWATCH + SWATCH_GAP;
+        if x > 0.0 && x + sign + width(text, LETTERS) > room(lines.len()) {
             if lines.len() == MOST_LINES {
                 push(&mut lines, None, x, rest);
                 return lines;
@@ -59,6 +57,8 @@ pub(crate) fn entries(block: &Block) -> Vec<Vec<Entry>> {
             lines.push(Vec::new());
             x = 0.0;
         }
+        let text = shortened(text, LETTERS, room(lines.len()) - x - sign);
+        let wide = sign + width(&text, LETTERS);
         push(&mut lines, Some(*kind), x, text);
         x += wide + BETWEEN;
     }

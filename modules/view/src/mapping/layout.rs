@@ -66,7 +66,7 @@ pub(crate) struct Grid<'a> {
 pub(crate) struct Vertical {
     /// Upper sides of the boxes, and lower sides.
     pub(crate) blocks: Vec<(f64, f64)>,
-    /// Upper sides of the rows.
+    /// First lanes of the corridors above the rows.
     pub(crate) rows: Vec<f64>,
     /// Upper and lower sides of frames, in the order in which frames are opened.
     frames: Vec<(f64, f64)>,
@@ -194,7 +194,9 @@ impl<'a> Grid<'a> {
         let snapped = |y: f64| (y / PITCH).ceil() * PITCH;
         all.top = snapped(room(needs.top));
         let mut bottom = all.top;
-        for pieces in &self.groups {
+        for (group, pieces) in self.groups.iter().enumerate() {
+            // Corridors of neighbouring groups meet in a gap, where they must not be on a line.
+            let shift = if group % 2 == 0 { 0.0 } else { PITCH / 2.0 };
             let mut y = all.top;
             let mut open = Vec::new();
             for piece in pieces {
@@ -208,7 +210,7 @@ impl<'a> Grid<'a> {
                     Piece::Row { row, blocks } => {
                         let lanes = needs.rows.get(*row).copied().unwrap_or(0);
                         y = snapped(y + room(lanes).max(MARGIN));
-                        all.rows[*row] = y;
+                        all.rows[*row] = y - CORRIDOR - shift;
                         let top = y;
                         for &block in blocks {
                             let ports = needs.ports.get(block).copied().unwrap_or(0) + 2;
@@ -239,16 +241,16 @@ fn room(lanes: usize) -> f64 {
     if lanes == 0 {
         return 0.0;
     }
-    (lanes as f64 + 1.0) * PITCH + CORRIDOR - PITCH
+    lanes as f64 * PITCH + CORRIDOR + PITCH / 2.0
 }
 
 impl Vertical {
     /// Returns the position of a lane of a corridor. Lane 0 is nearest to the boxes.
     pub(crate) fn corridor(&self, corridor: Corridor, lane: usize) -> f64 {
-        let off = CORRIDOR + lane as f64 * PITCH;
+        let off = lane as f64 * PITCH;
         match corridor {
-            Corridor::Top => self.top - off,
-            Corridor::Bottom => self.bottom + off,
+            Corridor::Top => self.top - CORRIDOR - off,
+            Corridor::Bottom => self.bottom + CORRIDOR + off,
             Corridor::Row(row) => self.rows[row] - off,
         }
     }

@@ -84,7 +84,7 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
         let sum = |arcs: &[super::contents::Arc]| arcs.iter().map(|a| a.sum.traffic).sum::<f64>();
         let (shown, all) = (sum(&arcs[..drawn]), sum(arcs));
         let share = match all > 0.0 {
-            true => format!(", {:.0}% of their traffic", 100.0 * shown / all),
+            true => format!(", {:.0}% of their traffic", (100.0 * shown / all).floor()),
             false => String::new(),
         };
         let which = match equal {

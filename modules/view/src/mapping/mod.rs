@@ -21,6 +21,9 @@ mod route;
 mod style;
 mod traffic;
 
+#[cfg(test)]
+mod tests;
+
 use crate::Scene;
 use contents::Contents;
 use graphmap_kpn::hardware::Hardware;
