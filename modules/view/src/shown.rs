@@ -1,4 +1,4 @@
-//! Functions for both pictures of a mapped network: the level of detail, and numbers as text.
+//! Functions for pictures: the level of detail, numbers as text, and text in XML.
 
 use graphmap_kpn::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -107,9 +107,34 @@ pub(crate) fn ranges(numbers: &[u32]) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
+/// Escapes a text for the content of an XML element or for an attribute in quotes. Control
+/// characters, also newlines and tabs, become U+FFFD.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // XML 1.0 cannot represent most control characters, and these two.
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{compact, number, ranges};
+    use super::{compact, escaped, number, ranges};
+
+    #[test]
+    fn text_is_escaped() {
+        assert_eq!(escaped("a<b> & \u{1}c"), "a&lt;b&gt; &amp; \u{fffd}c");
+        assert_eq!(escaped("\"'\u{ffff}"), "&quot;&#39;\u{fffd}");
+    }
 
     #[test]
     fn ascending_numbers_become_ranges() {

@@ -3,6 +3,7 @@
 
 use crate::Scene;
 use crate::mapping;
+pub(crate) use crate::shown::escaped;
 use crate::shown::{Detail, detail};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
@@ -74,34 +75,4 @@ pub(crate) fn text(
         "<text x=\"{x:.0}\" y=\"{y:.0}\"{space}{style}>{}</text>",
         escaped(content)
     )
-}
-
-/// Escapes a text for the content of an XML element or for an attribute in quotes. Control
-/// characters, also newlines and tabs, become U+FFFD.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // XML 1.0 cannot represent most control characters, and these two.
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escaped;
-
-    #[test]
-    fn text_is_escaped() {
-        assert_eq!(escaped("a<b> & \u{1}c"), "a&lt;b&gt; &amp; \u{fffd}c");
-        assert_eq!(escaped("\"'\u{ffff}"), "&quot;&#39;\u{fffd}");
-    }
 }

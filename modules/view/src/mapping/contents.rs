@@ -94,6 +94,8 @@ pub(crate) struct Arc {
     pub(crate) sum: Sum,
 }
 
+/// Maximum number of arcs that are drawn. More would not be readable; the matrix has all pairs.
+pub(crate) const MOST_ARCS: usize = 64;
 /// Maximum number of cores that a frame shows one by one.
 const MOST_CORES: usize = 32;
 

@@ -10,12 +10,13 @@ use super::style::{self, CELLS, KINDS, ON_CELLS, OUTLINE, QUIET, TEXT};
 use crate::Scene;
 use crate::count;
 use crate::geometry::{Point, Rect, Size};
-use crate::shown::{compact, number, ranges};
-use crate::svg::escaped;
+use crate::shown::{compact, escaped, number, ranges};
 use crate::text::{FONTS, TITLE, shortened, width};
 use std::cmp::Ordering;
 use std::fmt::Write;
 
+/// Ratio of width to height that the layout prefers.
+pub(crate) const RATIO: f64 = 1.4;
 /// Space around all parts of the picture.
 const EDGE: f64 = 16.0;
 /// Space between two parts.
@@ -74,7 +75,7 @@ fn parts(laid: &Laid<'_>, matrix: Option<&Matrix>, legend: &[Entry]) -> Parts {
         (Point::new(0.0, below), true, under(abreast)),
     ];
     let cost = |size: Size| {
-        let ratio = (size.width / size.height / super::RATIO).max(1e-9);
+        let ratio = (size.width / size.height / RATIO).max(1e-9);
         size.width * size.height * ratio.max(1.0 / ratio)
     };
     let mut best = ways[0];

@@ -1,6 +1,6 @@
 //! Texts of the legend.
 
-use super::contents::{Contents, channels};
+use super::contents::{Arc, Contents, Frame, MOST_ARCS, channels};
 use super::place::Class;
 use crate::Scene;
 use crate::count;
@@ -37,7 +37,7 @@ pub(crate) fn full_bar(contents: &Contents) -> f64 {
 
 /// Returns the number of arcs that are drawn.
 pub(crate) fn drawn(contents: &Contents) -> usize {
-    contents.arcs.len().min(super::MOST_ARCS)
+    contents.arcs.len().min(MOST_ARCS)
 }
 
 /// Returns the lines of the legend.
@@ -81,7 +81,7 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
         add(Sign::None, text);
     }
     if drawn < arcs.len() {
-        let sum = |arcs: &[super::contents::Arc]| arcs.iter().map(|a| a.sum.traffic).sum::<f64>();
+        let sum = |arcs: &[Arc]| arcs.iter().map(|a| a.sum.traffic).sum::<f64>();
         let (shown, all) = (sum(&arcs[..drawn]), sum(arcs));
         let share = match all > 0.0 {
             true => format!(", {:.0}% of their traffic", (100.0 * shown / all).floor()),
@@ -121,6 +121,6 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
     lines
 }
 
-fn has_cores(frame: &super::contents::Frame) -> bool {
+fn has_cores(frame: &Frame) -> bool {
     !frame.cores.is_empty() || frame.frames.iter().any(has_cores)
 }

@@ -5,13 +5,15 @@
 //! class of distance. A matrix shows the traffic of all pairs.
 //!
 //! [`traffic`] and [`place`] compute the numbers from a [`Scene`], and [`contents`] the elements.
-//! [`fold`] determines which OS processes share a box. [`layout`] and [`route`] compute positions,
-//! and [`draw`] writes the SVG.
+//! [`fold`] determines which OS processes share a box. [`layout`] computes positions, with [`grid`],
+//! [`route`] and [`gap`], and [`draw`] writes the SVG.
 
 mod block;
 mod contents;
 mod draw;
 mod fold;
+mod gap;
+mod grid;
 mod labels;
 mod layout;
 mod legend;
@@ -25,16 +27,14 @@ mod traffic;
 mod tests;
 
 use crate::Scene;
-use contents::Contents;
+use contents::{Contents, MOST_ARCS};
+use draw::RATIO;
 use graphmap_kpn::hardware::Hardware;
-use layout::{Laid, Shape, layout};
+use grid::Shape;
+use layout::{Laid, layout};
 use matrix::Matrix;
 use traffic::Traffic;
 
-/// Maximum number of arcs. More would not be readable; the matrix has all pairs.
-const MOST_ARCS: usize = 64;
-/// Ratio of width to height that the layout prefers.
-const RATIO: f64 = 1.4;
 /// Number of crossings that are as bad as a picture of twice the size.
 const CROSSINGS: f64 = 150.0;
 /// Maximum numbers of groups and of columns that the layout tries.

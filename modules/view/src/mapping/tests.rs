@@ -1,12 +1,13 @@
 //! Properties of pictures of random mappings: sums, positions, and valid XML.
 
-use super::contents::{Contents, Frame};
+use super::contents::{Contents, Frame, MOST_ARCS};
+use super::grid::Shape;
 use super::labels::{labels, overlap};
-use super::layout::{Laid, Shape, layout};
+use super::layout::{Laid, layout};
 use super::matrix::Matrix;
 use super::place::Class;
 use super::traffic::{Sum, Traffic};
-use super::{MOST_ARCS, block, draw};
+use super::{block, draw};
 use crate::geometry::{Point, Rect, Size};
 use crate::{Flow, Host, OsProcess, Scene, SceneNode};
 use graphmap_kpn::hardware::{self, Distances, Hardware};
