@@ -67,8 +67,8 @@ pub(crate) fn number(value: f64) -> String {
     if number == "-0" { "0" } else { number }.to_owned()
 }
 
-/// Returns a number with at most three digits and a suffix: `1.2k` for 1234. Numbers below 1000 have
-/// at most two decimals.
+/// Returns a number with at most three digits and a suffix: `1.23k` for 1234. Numbers below 1000
+/// have at most two decimals.
 pub(crate) fn compact(value: f64) -> String {
     let mut scaled = value;
     let mut suffixes = ["", "k", "M", "G", "T", "P", "E"].into_iter();

@@ -1,14 +1,28 @@
 //! Pictures of a small mapped network: their contents, and whether they are valid files.
 
 use graphmap_dot::language::load;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
-use graphmap_kpn::mapping::{Binding, Mapped, Mapping};
+use graphmap_kpn::mapping::{Binding, Mapped, Mapping, OsProcessId};
+use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{expand::expand, infer::infer, resolve::resolve, verify::verify};
-use graphmap_testing::{Need, skip};
+use graphmap_testing::{Need, cases, skip};
 use graphmap_view::{Detail, Scene, dot, svg};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
+
+/// Returns the verified network of a graph.
+fn verified(text: &[u8]) -> Verified {
+    let mut found = Diagnostics::new();
+    let declared = load(&mut SourceMap::new(), "farm.dot", text.to_vec(), &mut found);
+    let declared = declared.unwrap_or_else(|| panic!("{found:#?}"));
+    let network = resolve(expand(declared).unwrap().0).unwrap().0;
+    let checked = infer(network).and_then(verify);
+    checked.unwrap_or_else(|d| panic!("{d:#?}")).0
+}
 
 /// Returns a network on two hosts: six workers between two processes, and a process whose name has
 /// special characters. DOT keeps both backslashes of the name.
@@ -18,14 +32,7 @@ fn farm() -> Mapped {
         work [replicas=6, load=2];
         "od\"d <&> \\name" -> get [dst=other];
     }"#;
-    let mut found = Diagnostics::new();
-    let declared = load(&mut SourceMap::new(), "farm.dot", text.to_vec(), &mut found);
-    let declared = declared.unwrap_or_else(|| panic!("{found:#?}"));
-    let network = resolve(expand(declared).unwrap().0).unwrap().0;
-    let network = infer(network)
-        .and_then(verify)
-        .unwrap_or_else(|d| panic!("{d:#?}"))
-        .0;
+    let network = verified(text);
     let mut mapping = Mapping::stack(network.processes.len(), 3);
     let binding = |host: &str, cores: &[u32]| Binding {
         host: Some(host.into()),
@@ -125,5 +132,92 @@ fn graphviz_draws_the_annotated_graph_without_a_warning() {
                 "{drawn}"
             );
         }
+    }
+}
+
+/// Returns the number in an attribute.
+fn value(element: &roxmltree::Node<'_, '_>, name: &str) -> f64 {
+    let text = element.attribute(name);
+    let text = text.unwrap_or_else(|| panic!("no {name} in {element:?}"));
+    text.parse().unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(24) as u32))]
+
+    #[test]
+    fn numbers_in_the_picture_are_sums_over_the_network(
+        homes in proptest::collection::vec(0..12usize, 42),
+        hosts in proptest::collection::vec(0..3usize, 12),
+    ) {
+        let text = b"digraph farm {
+            put -> work [at=all, bundle=share, traffic=5]; work -> get [at=all, traffic=3];
+            work [replicas=40, load=2];
+        }";
+        let network = verified(text);
+        let mut mapping = Mapping::stack(network.processes.len(), 12);
+        mapping.os_process = homes.iter().map(|&o| OsProcessId::from_index(o)).collect();
+        let names = [None, Some("a"), Some("b")];
+        let bound = hosts.iter().map(|&h| Binding {
+            host: names[h].map(str::to_owned),
+            cores: Vec::new(),
+        });
+        mapping.bindings = bound.collect();
+        let mapped = Mapped::new(network, mapping).unwrap();
+        let (network, mapping) = (mapped.network(), mapped.mapping());
+        let mut loads = vec![0.0; 12];
+        for (id, process) in network.processes.iter() {
+            loads[mapping.of(id).index()] += process.load;
+        }
+        let mut cells: BTreeMap<(String, String), f64> = BTreeMap::new();
+        let mut classes: BTreeMap<&str, f64> = BTreeMap::new();
+        for (id, channel) in network.channels.iter() {
+            let ends = [network.writer(id), network.reader(id)].map(|p| mapping.of(p).index());
+            let [from, to] = ends.map(|o| format!("OS process {o}"));
+            *cells.entry((from, to)).or_default() += channel.traffic;
+            let class = match ends.map(|o| hosts[o]) {
+                _ if ends[0] == ends[1] => continue,
+                [0, _] | [_, 0] => "unknown",
+                [a, b] if a == b => "host",
+                _ => "group",
+            };
+            *classes.entry(class).or_default() += channel.traffic;
+        }
+        let text = svg::draw("farm", &Scene::of(&mapped, Detail::Kinds), None);
+        let document = roxmltree::Document::parse(&text).unwrap();
+        let of_class = |class: &str| -> Vec<roxmltree::Node<'_, '_>> {
+            let elements = document.descendants();
+            let has = |n: &roxmltree::Node<'_, '_>| {
+                let classes = n.attribute("class").unwrap_or_default();
+                classes.split(' ').any(|c| c == class)
+            };
+            elements.filter(has).collect()
+        };
+        let boxes = of_class("os-process");
+        let drawn: BTreeMap<usize, f64> = boxes
+            .iter()
+            .filter(|b| b.has_attribute("data-load"))
+            .map(|b| (value(b, "data-os-process") as usize, value(b, "data-load")))
+            .collect();
+        prop_assert_eq!(drawn, loads.into_iter().enumerate().collect());
+        let drawn: BTreeMap<(String, String), f64> = of_class("cell")
+            .iter()
+            .map(|c| {
+                let end = |name| c.attribute(name).unwrap().to_owned();
+                ((end("data-from"), end("data-to")), value(c, "data-traffic"))
+            })
+            .collect();
+        for arc in of_class("arc") {
+            let end = |name| format!("OS process {}", arc.attribute(name).unwrap());
+            let pair = (end("data-from"), end("data-to"));
+            prop_assert_eq!(drawn[&pair], value(&arc, "data-traffic"));
+        }
+        prop_assert_eq!(drawn, cells);
+        let legend = of_class("class");
+        let drawn: BTreeMap<&str, f64> = legend
+            .iter()
+            .map(|c| (c.attribute("data-class").unwrap(), value(c, "data-traffic")))
+            .collect();
+        prop_assert_eq!(drawn, classes);
     }
 }

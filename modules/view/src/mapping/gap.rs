@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const LANE: f64 = 8.0;
 /// Space between a lane and the border of a frame.
 const MARGIN: f64 = 8.0;
-/// Width of a gap between two columns without lanes, and of a gap with lanes, which may have labels.
+/// Width of a gap between two columns without lanes, and of one with lanes, which may have labels.
 const LEAST: f64 = 24.0;
 const LABELLED: f64 = 44.0;
 /// Strip of a gap.
@@ -54,6 +54,16 @@ struct Port {
     order: (u8, f64),
 }
 
+/// A vertical part of an arc in a strip.
+struct Segment {
+    arc: usize,
+    /// Index among the lanes of its way.
+    index: usize,
+    interval: (f64, f64),
+    /// Lanes are assigned in ascending order.
+    order: f64,
+}
+
 /// Returns the lanes of all gaps, and the ways of the arcs.
 pub(crate) fn gaps(
     grid: &Grid<'_>,
@@ -69,9 +79,7 @@ pub(crate) fn gaps(
     let ports = ports(grid, vertical, arcs, routes, &corridor);
     let mut gaps = vec![Gap::default(); grid.gaps()];
     let mut ways = Vec::with_capacity(arcs.len());
-    // Vertical segments: arc, index in its way, interval.
-    let mut strips: BTreeMap<(usize, Strip), Vec<(usize, usize, (f64, f64), f64)>> =
-        BTreeMap::new();
+    let mut strips: BTreeMap<(usize, Strip), Vec<Segment>> = BTreeMap::new();
     for (i, (arc, route)) in arcs.iter().zip(routes).enumerate() {
         let cells = [arc.from, arc.to].map(|b| grid.cells[b]);
         let mut way = Way {
@@ -87,9 +95,12 @@ pub(crate) fn gaps(
             false => Strip::Left(level),
         };
         let mut add = |gap, strip, from: f64, to: f64, order: f64| {
-            let interval = (from.min(to), from.max(to));
-            let segments: &mut Vec<_> = strips.entry((gap, strip)).or_default();
-            segments.push((i, way.lanes.len(), interval, order));
+            strips.entry((gap, strip)).or_default().push(Segment {
+                arc: i,
+                index: way.lanes.len(),
+                interval: (from.min(to), from.max(to)),
+                order,
+            });
             way.lanes.push((strip, 0));
         };
         let [from, to] = route.gaps;
@@ -113,8 +124,8 @@ pub(crate) fn gaps(
         ways.push(way);
     }
     for ((gap, strip), mut segments) in strips {
-        segments.sort_by(|a, b| a.3.total_cmp(&b.3));
-        let intervals: Vec<_> = segments.iter().map(|s| s.2).collect();
+        segments.sort_by(|a, b| a.order.total_cmp(&b.order));
+        let intervals: Vec<_> = segments.iter().map(|s| s.interval).collect();
         let lanes = stacked(&intervals, PITCH / 2.0 - 0.5);
         let count = lanes.iter().max().map_or(0, |most| most + 1);
         match strip {
@@ -122,8 +133,8 @@ pub(crate) fn gaps(
             Strip::Middle => gaps[gap].middle = count,
             Strip::Right(level) => gaps[gap].right[level] = count,
         }
-        for ((arc, index, ..), lane) in segments.into_iter().zip(lanes) {
-            ways[arc].lanes[index].1 = lane;
+        for (segment, lane) in segments.into_iter().zip(lanes) {
+            ways[segment.arc].lanes[segment.index].1 = lane;
         }
     }
     (gaps, ways)
@@ -144,8 +155,9 @@ fn level(arc: &Arc, cells: [Cell; 2], corridor: Option<Corridor>) -> usize {
 
 /// Returns the vertical positions of the ports of each arc.
 ///
-/// From top to bottom, a side has the arcs that lead up in this gap (the shortest first), those to
-/// the other column, and those that lead down (the longest first). So arcs of one box do not cross.
+/// From top to bottom, a side has the arcs that lead up in this gap (the shortest first), the arcs
+/// to the other column, and the arcs that lead down (the longest first). In this order, arcs of one
+/// box seldom cross.
 fn ports(
     grid: &Grid<'_>,
     vertical: &Vertical,

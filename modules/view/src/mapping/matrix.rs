@@ -28,7 +28,7 @@ pub(crate) struct Matrix {
     pub(crate) rows: Vec<Row>,
     /// Names of hosts, and their first rows. Empty if rows are hosts, or if there is one host.
     pub(crate) hosts: Vec<(String, usize)>,
-    /// Sums by row (writer) and column (reader). Pairs without a channel are left out.
+    /// Sums by row (writer) and column (reader). Pairs without a channel have no cell.
     pub(crate) cells: BTreeMap<(usize, usize), Sum>,
     /// Whether cells of the diagonal are the traffic within an OS process.
     pub(crate) within: bool,

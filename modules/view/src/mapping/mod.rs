@@ -1,12 +1,12 @@
 //! Picture of a mapping as SVG, without Graphviz.
 //!
-//! Hosts, sockets, caches and cores are nested frames, as far as the hardware is known. OS processes
-//! are boxes in them, with their kinds, load and traffic. Arcs between boxes are coloured by the
-//! class of distance. A matrix shows the traffic of all pairs.
+//! Hosts, sockets, caches and cores are nested frames, as far as the hardware is known. OS
+//! processes are boxes in them, with their kinds, load and traffic. Arcs between boxes are coloured
+//! by the class of distance. A matrix shows the traffic of all pairs.
 //!
 //! [`traffic`] and [`place`] compute the numbers from a [`Scene`], and [`contents`] the elements.
-//! [`fold`] determines which OS processes share a box. [`layout`] computes positions, with [`grid`],
-//! [`route`] and [`gap`], and [`draw`] writes the SVG.
+//! [`fold`] determines which OS processes share a box. [`layout`] computes positions, with
+//! [`grid`], [`route`] and [`gap`], and [`draw`] writes the SVG.
 
 mod block;
 mod contents;

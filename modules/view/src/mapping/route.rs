@@ -100,7 +100,7 @@ pub(crate) fn corridor_lanes(routes: &[Route], needs: &mut Needs) -> Vec<usize> 
     lanes
 }
 
-/// Returns a lane for each interval: the first after those of the earlier intervals that it
+/// Returns a lane for each interval: the first after the lanes of the earlier intervals that it
 /// overlaps. Takes quadratic time, which is little because few arcs are drawn.
 pub(crate) fn stacked(intervals: &[(f64, f64)], space: f64) -> Vec<usize> {
     let mut lanes: Vec<usize> = Vec::with_capacity(intervals.len());

@@ -1,5 +1,5 @@
-//! Colours of the picture. Attributes have the light scheme, and a style sheet overrides them in the
-//! dark scheme.
+//! Colours of the picture. Attributes have the light scheme, and a style sheet overrides them in
+//! the dark scheme.
 
 use super::matrix::STEPS;
 use super::place::Class;
@@ -21,8 +21,8 @@ pub(crate) const CELLS: [&str; STEPS] = [
 /// Text in cells.
 pub(crate) const ON_CELLS: [&str; STEPS] = [TEXT, TEXT, TEXT, TEXT, "#fff", "#fff"];
 
-/// Returns the colour of an arc. The colours are those of Okabe and Ito with a contrast of at least
-/// 3 on white.
+/// Returns the colour of an arc. The colours are from the palette of Okabe and Ito, and have a
+/// contrast of at least 3 on white.
 pub(crate) fn arc(class: Class) -> &'static str {
     match class {
         Class::Cache => "#009e73",
@@ -75,8 +75,8 @@ const DARK: &[(&str, &str)] = &[
     (".cell-3 text,.cell-4 text,.cell-5 text", "fill:#16181c"),
 ];
 
-/// Returns the style sheet. Its rules have no effect outside of pictures of mappings, because a page
-/// may contain several pictures.
+/// Returns the style sheet. Its rules have no effect outside of pictures of mappings, because a
+/// page may contain several pictures.
 pub(crate) fn sheet() -> String {
     let scoped = |selectors: &str| {
         let selectors = selectors
