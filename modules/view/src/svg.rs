@@ -1,5 +1,20 @@
 //! Picture of a mapping as SVG, without Graphviz: hosts and their sockets, caches and cores, the OS
 //! processes on them with their kinds and loads, and the traffic between OS processes.
+//!
+//! The elements have classes and attributes for style sheets and scripts:
+//!
+//! | class | element | attributes |
+//! |---|---|---|
+//! | `frame host`, `frame socket`, `frame cache` | part of the hardware | `data-host` |
+//! | `core used`, `core free` | core | `data-core`, `data-os-process` |
+//! | `os-process` | box | `data-os-process`, `data-host`, `data-load` |
+//! | `arc arc-CLASS` | arc from box to box | `data-from`, `data-to`, `data-traffic`, `data-channels`, `data-class` |
+//! | `cell` | cell of the matrix | `data-from`, `data-to`, `data-traffic`, `data-channels` |
+//! | `class arc-CLASS` | class of distance in the legend | `data-class`, `data-traffic` |
+//!
+//! `data-os-process` of a box is a list of numbers and ranges. An arc names a box by its first OS
+//! process. The classes of distance are `cache`, `socket`, `host`, `group`, `apart` (other group of
+//! hosts) and `unknown`.
 
 use crate::Scene;
 use crate::mapping;
@@ -54,7 +69,7 @@ impl Emitter for Svg {
 /// matrix shows all traffic.
 ///
 /// # Panics
-/// Panics if an index in the scene is out of range.
+/// Panics if an index in the scene is out of range, or if there are OS processes without hosts.
 pub fn draw(name: &str, scene: &Scene, hardware: Option<&Hardware>) -> String {
     mapping::draw(name, scene, hardware)
 }

@@ -24,6 +24,8 @@ pub(crate) struct Contents {
     pub(crate) within: Sum,
     /// Whether boxes stand for several OS processes.
     pub(crate) folded: bool,
+    /// Number of hosts of the platform, if it is known and contains all hosts of the scene.
+    pub(crate) hosts: Option<usize>,
 }
 
 /// Part of the hardware.
@@ -96,6 +98,8 @@ pub(crate) struct Arc {
 
 /// Maximum number of arcs that are drawn. More would not be readable; the matrix has all pairs.
 pub(crate) const MOST_ARCS: usize = 64;
+/// Maximum number of hosts that the title of a frame lists.
+const MOST_NAMES: usize = 64;
 /// Maximum number of cores that a frame shows one by one.
 const MOST_CORES: usize = 32;
 
@@ -158,6 +162,9 @@ impl Contents {
             classes,
             within,
             folded: groups.folded,
+            hosts: hardware
+                .map(|h| h.hosts.len())
+                .filter(|_| places.hosts.iter().all(Option::is_some)),
         }
     }
 }
@@ -477,13 +484,17 @@ fn folded(
             note += " each";
         }
     }
+    let title = match names.len() <= MOST_NAMES {
+        true => names.join(", "),
+        false => label.clone(),
+    };
     let blocks = (0..groups.boxes.len()).filter(|&b| groups.frame[b] == frame);
     Frame {
         level: Level::Host,
         host,
         label,
         note,
-        title: names.join(", "),
+        title,
         cores: Vec::new(),
         blocks: blocks.collect(),
         frames: Vec::new(),

@@ -193,10 +193,12 @@ pub(crate) fn draw(
 fn summary(scene: &Scene, contents: &Contents) -> String {
     let processes: usize = scene.os_processes.iter().map(|o| o.processes).sum();
     let between: f64 = contents.classes.values().map(|s| s.traffic).sum();
-    let hosts = match &scene.hosts[..] {
-        [host] if host.name.is_empty() => String::new(),
-        [_] => " on 1 host".to_owned(),
-        hosts => format!(" on {} hosts", hosts.len()),
+    let used = scene.hosts.len();
+    let hosts = match (&scene.hosts[..], contents.hosts) {
+        ([host], _) if host.name.is_empty() => String::new(),
+        (_, Some(all)) if used < all => format!(" on {used} of {all} hosts"),
+        ([_], _) => " on 1 host".to_owned(),
+        _ => format!(" on {used} hosts"),
     };
     format!(
         "{} in {}{hosts}, traffic between OS processes {} of {}",
@@ -386,17 +388,22 @@ impl Svg {
     }
 
     fn arc(&mut self, arc: &Arc, points: &[Point], blocks: &[Block], widest: f64) {
-        let [from, to] = [arc.from, arc.to].map(|b| {
-            let numbers: Vec<u32> = blocks[b].os_processes.iter().map(|&o| o as u32).collect();
-            ranges(&numbers)
-        });
+        let [from, to] = [arc.from, arc.to].map(|b| &blocks[b]);
+        // The first OS process identifies the box.
+        let first = |b: &Block| {
+            b.os_processes
+                .first()
+                .map_or(String::new(), usize::to_string)
+        };
         let class = arc.class.name();
         self.open(&format!(
-            "class=\"arc arc-{class}\" data-from=\"{from}\" data-to=\"{to}\" data-traffic=\"{}\" data-channels=\"{}\" data-class=\"{class}\"",
-            arc.sum.traffic, arc.sum.channels
+            "class=\"arc arc-{class}\" data-from=\"{}\" data-to=\"{}\" data-traffic=\"{}\" data-channels=\"{}\" data-class=\"{class}\"",
+            first(from), first(to), arc.sum.traffic, arc.sum.channels
         ));
         self.title(&format!(
-            "OS process {from} to {to}: traffic {} in {}, {}",
+            "{} to {}: traffic {} in {}, {}",
+            from.heading,
+            to.heading,
             number(arc.sum.traffic),
             channels(arc.sum.channels),
             arc.class.about()

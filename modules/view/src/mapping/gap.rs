@@ -188,7 +188,7 @@ fn ports(
     for ((block, right), mut ports) in sides {
         ports.sort_by(|a, b| (a.order.0.cmp(&b.order.0)).then(a.order.1.total_cmp(&b.order.1)));
         let (top, bottom) = vertical.blocks[block];
-        let slots = ((bottom - top) / PITCH) as usize - 1;
+        let slots = (((bottom - top) / PITCH) as usize).saturating_sub(1);
         let first = slots.saturating_sub(ports.len()) / 2 + 1;
         let shift = if right { 0.0 } else { LEFT_SHIFT };
         for (slot, port) in ports.iter().enumerate() {

@@ -372,3 +372,12 @@ fn alike_os_processes_share_a_box() {
         (2, 90.0)
     );
 }
+
+#[test]
+fn a_scene_without_contents_has_a_picture() {
+    for os_processes in [0, 1] {
+        let os_processes = vec![(0, Vec::new()); os_processes];
+        let text = draw("", &scene(os_processes, Vec::new(), Vec::new()), None);
+        assert!(roxmltree::Document::parse(&text).is_ok(), "{text}");
+    }
+}
