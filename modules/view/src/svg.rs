@@ -8,13 +8,13 @@
 //! | `frame host`, `frame socket`, `frame cache` | part of the hardware | `data-host` |
 //! | `core used`, `core free` | core | `data-core`, `data-os-process` |
 //! | `os-process` | box | `data-os-process`, `data-host`, `data-load` |
-//! | `arc arc-CLASS` | arc from box to box | `data-from`, `data-to`, `data-traffic`, `data-channels`, `data-class` |
-//! | `cell` | cell of the matrix | `data-from`, `data-to`, `data-traffic`, `data-channels` |
+//! | `arc arc-CLASS` | from box to box | `data-from`, `data-to`, `data-traffic`, `data-class` |
+//! | `cell` | cell of the matrix | `data-from`, `data-to`, `data-traffic` |
 //! | `class arc-CLASS` | class of distance in the legend | `data-class`, `data-traffic` |
 //!
 //! `data-os-process` of a box is a list of numbers and ranges. An arc names a box by its first OS
 //! process. The classes of distance are `cache`, `socket`, `host`, `group`, `apart` (other group of
-//! hosts) and `unknown`.
+//! hosts) and `unknown`. Arcs and cells also have `data-channels`, the number of channels.
 
 use crate::Scene;
 use crate::mapping;

@@ -12,7 +12,7 @@ const LANE: f64 = 8.0;
 const MARGIN: f64 = 8.0;
 /// Width of a gap between two columns without lanes, and of one with lanes, which may have labels.
 const LEAST: f64 = 24.0;
-const LABELLED: f64 = 44.0;
+const LABELLED: f64 = 60.0;
 /// Strip of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strip {

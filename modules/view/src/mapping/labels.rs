@@ -6,12 +6,14 @@ use crate::text::width;
 
 /// Size of the letters of numbers at arcs.
 pub(crate) const LETTERS: f64 = 9.0;
+/// Length of an arrowhead.
+const TIP: f64 = 7.0;
 /// Positions along a segment at which a number may be, as shares of its length.
 const SHARES: [f64; 7] = [0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92];
 
 /// Returns the rectangle of each text, which is beside no box, label of a frame or other text, and
 /// on its arc. `None` if there is no such place. Of the possible places it takes one that hides the
-/// fewest segments of other arcs.
+/// fewest arrowheads and segments of other arcs.
 ///
 /// `heads` are the labels of the frames.
 pub(crate) fn labels(laid: &Laid<'_>, heads: &[Rect], texts: &[String]) -> Vec<Option<Rect>> {
@@ -45,7 +47,7 @@ pub(crate) fn labels(laid: &Laid<'_>, heads: &[Rect], texts: &[String]) -> Vec<O
     texts.iter().enumerate().map(place).collect()
 }
 
-/// Returns the number of segments of other arcs in a rectangle.
+/// Returns the number of segments of other arcs in a rectangle. An arrowhead counts as two more.
 fn hidden(laid: &Laid<'_>, arc: usize, rect: &Rect) -> usize {
     let others = laid
         .arcs
@@ -58,7 +60,13 @@ fn hidden(laid: &Laid<'_>, arc: usize, rect: &Rect) -> usize {
         let size = Size::new((s[0].x - s[1].x).abs(), (s[0].y - s[1].y).abs());
         Rect::new(at, size)
     };
-    segments.filter(|s| overlap(&thin(s), rect)).count()
+    let lines = segments.filter(|s| overlap(&thin(s), rect)).count();
+    let tips = laid.arcs.iter().filter_map(|points| points.last());
+    let tip = |end: &&Point| {
+        let at = Point::new(end.x - TIP, end.y - TIP / 2.0);
+        overlap(&Rect::new(at, Size::new(2.0 * TIP, TIP)), rect)
+    };
+    lines + 2 * tips.filter(tip).count()
 }
 
 fn between(a: Point, b: Point, share: f64) -> Point {
