@@ -26,12 +26,12 @@ pub(crate) fn labels(laid: &Laid<'_>, heads: &[Rect], texts: &[String]) -> Vec<O
                 let at = between(segment[0], segment[1], share);
                 let corner = Point::new(at.x - size.width / 2.0, at.y - size.height / 2.0);
                 let rect = Rect::new(corner, size);
-                let taken = [&laid.blocks[..], heads, &placed].concat();
+                let mut taken = laid.blocks.iter().chain(heads).chain(&placed);
                 let outside = rect.at.x < 0.0
                     || rect.at.y < 0.0
                     || rect.right() > laid.size.width
                     || rect.bottom() > laid.size.height;
-                if outside || taken.iter().any(|t| overlap(t, &rect)) {
+                if outside || taken.any(|t| overlap(t, &rect)) {
                     continue;
                 }
                 let hidden = hidden(laid, arc, &rect);
