@@ -25,7 +25,7 @@ const BETWEEN: f64 = 10.0;
 
 /// A kind in a box.
 pub(crate) struct Entry {
-    /// Index of the kind, for its colour. `None` for a text without a square.
+    /// Style of the kind. `None` for a text without a square.
     pub(crate) kind: Option<usize>,
     /// Left side, relative to the box.
     pub(crate) x: f64,

@@ -5,6 +5,7 @@ use super::fold::{Groups, Kinds, kinds};
 use super::place::{Class, Places};
 use super::traffic::{Sum, Traffic};
 use crate::Scene;
+use crate::colour::styles;
 use crate::count;
 use crate::shown::{compact, number, ranges};
 use graphmap_kpn::hardware::{self, Hardware};
@@ -72,7 +73,7 @@ pub(crate) struct Block {
     pub(crate) heading: String,
     /// Cores, or numbers of the OS processes if there are several.
     pub(crate) detail: String,
-    /// Kinds, by the order of their first nodes, with their texts.
+    /// Kinds: the number of the style ([`styles`]), and the text.
     pub(crate) kinds: Vec<(usize, String)>,
     pub(crate) processes: usize,
     /// Sum of the loads.
@@ -112,6 +113,7 @@ impl Contents {
     pub(crate) fn of(scene: &Scene, hardware: Option<&Hardware>, traffic: &Traffic) -> Contents {
         let places = Places::of(scene, hardware);
         let (names, kinds) = kinds(scene);
+        let styles = styles(names.iter().copied());
         let groups = Groups::of(scene, &places, &kinds);
         let mut box_of = vec![0; scene.os_processes.len()];
         for (b, group) in groups.boxes.iter().enumerate() {
@@ -119,7 +121,15 @@ impl Contents {
         }
         let load: f64 = scene.os_processes.iter().map(|o| o.load).sum();
         let speed: f64 = places.of.iter().map(|p| p.speed).sum();
-        let block = |b| Block::of(scene, (&groups, b), &places, (&names, &kinds), load / speed);
+        let block = |b| {
+            Block::of(
+                scene,
+                (&groups, b),
+                &places,
+                (&names, &styles, &kinds),
+                load / speed,
+            )
+        };
         let mut blocks: Vec<Block> = (0..groups.boxes.len()).map(block).collect();
         let mut classes: BTreeMap<Class, Sum> = BTreeMap::new();
         let mut arcs: BTreeMap<(usize, usize, Class), Sum> = BTreeMap::new();
@@ -174,7 +184,7 @@ impl Block {
         scene: &Scene,
         (groups, b): (&Groups, usize),
         places: &Places<'_>,
-        (names, kinds): (&[&str], &[Kinds]),
+        (names, styles, kinds): (&[&str], &BTreeMap<&str, usize>, &[Kinds]),
         load_per_speed: f64,
     ) -> Block {
         let group = &groups.boxes[b];
@@ -215,7 +225,10 @@ impl Block {
             },
             heading,
             detail,
-            kinds: kind_texts(group, names, kinds),
+            kinds: kind_texts(group, kinds)
+                .into_iter()
+                .map(|(kind, times)| (styles[names[kind]], format!("{}{times}", names[kind])))
+                .collect(),
             processes: all().map(|o| o.processes).sum(),
             load,
             share,
@@ -271,8 +284,9 @@ fn interval(least: &str, most: &str) -> String {
     }
 }
 
-/// Returns the kinds of some OS processes with the number of their processes in each OS process.
-fn kind_texts(group: &[usize], names: &[&str], kinds: &[Kinds]) -> Vec<(usize, String)> {
+/// Returns the kinds of some OS processes with the numbers of their processes in each OS process, as
+/// text. A single process has no number.
+fn kind_texts(group: &[usize], kinds: &[Kinds]) -> Vec<(usize, String)> {
     // OS processes that have the kind, and the least and the largest number there.
     let mut all: BTreeMap<usize, (usize, usize, usize)> = BTreeMap::new();
     for &(kind, count) in group.iter().flat_map(|&o| &kinds[o]) {
@@ -285,7 +299,7 @@ fn kind_texts(group: &[usize], names: &[&str], kinds: &[Kinds]) -> Vec<(usize, S
             (1, 1) => String::new(),
             _ => format!(" \u{d7}{}", interval(&least.to_string(), &most.to_string())),
         };
-        (kind, format!("{}{times}", names[kind]))
+        (kind, times)
     };
     all.into_iter().map(text).collect()
 }

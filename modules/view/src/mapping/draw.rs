@@ -6,8 +6,9 @@ use super::labels::{self, labels};
 use super::layout::Laid;
 use super::legend::{Entry, Sign, drawn, full_bar};
 use super::matrix::{self, Matrix};
-use super::style::{self, CELLS, KINDS, ON_CELLS, OUTLINE, QUIET, TEXT};
+use super::style::{self, CELLS, ON_CELLS, OUTLINE, QUIET, TEXT};
 use crate::Scene;
+use crate::colour::FILLS;
 use crate::count;
 use crate::geometry::{Point, Rect, Size};
 use crate::shown::{compact, escaped, number, ranges};
@@ -344,7 +345,7 @@ impl Svg {
                 if let Some(kind) = entry.kind {
                     let at = Point::new(x, y - SWATCH);
                     let square = Rect::new(at, Size::new(SWATCH, SWATCH));
-                    let fill = KINDS[kind % KINDS.len()];
+                    let fill = FILLS[kind % FILLS.len()];
                     let style =
                         format!("fill=\"{fill}\" stroke=\"{OUTLINE}\" stroke-width=\"0.6\"");
                     self.rect(&square, "swatch", &style);

@@ -10,10 +10,6 @@ pub(crate) const TEXT: &str = "#1a1a1a";
 pub(crate) const QUIET: &str = "#555";
 /// Outlines.
 pub(crate) const OUTLINE: &str = "#555";
-/// Squares of kinds. Paul Tol's "light" scheme.
-pub(crate) const KINDS: [&str; 8] = [
-    "#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00",
-];
 /// Cells of the matrix, from little to much traffic.
 pub(crate) const CELLS: [&str; STEPS] = [
     "#e6f0f8", "#bfd9ed", "#8fbcdf", "#5a9bcb", "#1f69a8", "#0b3f75",

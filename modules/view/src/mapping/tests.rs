@@ -363,7 +363,7 @@ fn alike_os_processes_share_a_box() {
         .map(|b| b.os_processes.len())
         .collect();
     assert_eq!(sizes, [30, 29, 1]);
-    assert_eq!(contents.blocks[0].kinds, [(0, "worker \u{d7}2".to_owned())]);
+    assert_eq!(contents.blocks[0].kinds[0].1, "worker \u{d7}2");
     let arcs: f64 = contents.arcs.iter().map(|a| a.sum.traffic).sum();
     assert_eq!(arcs, 180.0);
     let matrix = Matrix::of(&scene, &Traffic::of(&scene));
