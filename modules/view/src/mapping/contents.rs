@@ -284,8 +284,8 @@ fn interval(least: &str, most: &str) -> String {
     }
 }
 
-/// Returns the kinds of some OS processes with the numbers of their processes in each OS process, as
-/// text. A single process has no number.
+/// Returns the kinds of some OS processes with the number of processes in each OS process, as text.
+/// A single process has no number.
 fn kind_texts(group: &[usize], kinds: &[Kinds]) -> Vec<(usize, String)> {
     // OS processes that have the kind, and the least and the largest number there.
     let mut all: BTreeMap<usize, (usize, usize, usize)> = BTreeMap::new();

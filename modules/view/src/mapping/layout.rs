@@ -3,7 +3,8 @@
 //! Boxes are in columns. Frames of hosts are stacked in *groups* of columns. Arcs lead from the
 //! side of a box into the *gap* beside its column. If both boxes are at one gap, the arc has one
 //! vertical segment there. Otherwise a *corridor*, which is above a row of boxes or outside of all
-//! frames, leads to the gap of the other box. Therefore arcs do not cross boxes or labels of frames.
+//! frames, leads to the gap of the other box. Therefore arcs do not cross boxes or labels of
+//! frames.
 //!
 //! The steps are: routes on estimated positions, lanes of the corridors, vertical positions, lanes
 //! of the gaps, horizontal positions. No step changes the result of an earlier one.
