@@ -9,7 +9,7 @@ pub struct Drawing {
     pub size: Size,
     /// Title above the picture.
     pub title: String,
-    /// Sentences under the picture, such as the number of labels that are left out.
+    /// Sentences under the picture, such as the number of omitted labels.
     pub notes: Vec<String>,
     /// Frames around parts of the picture, outer frames first.
     pub frames: Vec<Frame>,
@@ -64,7 +64,7 @@ pub enum Form {
     One,
     /// Several processes: a second box is visible behind it.
     Many,
-    /// Processes that are left out: dots instead of a box.
+    /// Omitted processes: dots instead of a box.
     Dots,
 }
 

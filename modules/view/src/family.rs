@@ -462,8 +462,14 @@ impl Families {
         } = self.list[family];
         let (i, j) = (self.ranks[a as usize], self.ranks[b as usize]);
         let step = match structure {
-            Structure::Other | Structure::Chain | Structure::Ring | Structure::Block => {
-                return false;
+            Structure::Other | Structure::Chain | Structure::Block => return false,
+            // A ring of its own is drawn, but the row of a torus is not.
+            Structure::Ring => {
+                let scope = tree.scope(a);
+                let row = (scope != 0).then(|| self.of[tree.item(scope) as usize]);
+                let around = row.map(|row| self.list[row as usize].structure);
+                let in_torus = matches!(around, Some(Structure::Rows { .. }));
+                return in_torus && count > 2 && i == 0 && j + 1 == count;
             }
             Structure::Grid { columns } => {
                 let at = |rank: u32| (rank / columns, rank % columns);
