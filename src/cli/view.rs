@@ -12,7 +12,7 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Network;
 use graphmap_view::picture::Picture;
-use graphmap_view::{MOST_PROCESSES, network};
+use graphmap_view::{MOST_FOLDED, draw};
 use std::path::Path;
 
 /// Returns the format in which Graphviz writes a picture for a path: its extension if that is a
@@ -49,7 +49,7 @@ pub(crate) struct ViewArgs {
     #[arg(long)]
     json: bool,
     /// Elements that a picture or a text shows [default: processes if there are few, otherwise
-    /// kinds]
+    /// folded in a picture, kinds in a text]
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "json")]
     detail: Option<Detail>,
     #[command(flatten)]
@@ -60,6 +60,8 @@ pub(crate) struct ViewArgs {
 enum Detail {
     /// Each process
     Processes,
+    /// Samples of repeated modules and processes
+    Folded,
     /// Each kind of process
     Kinds,
     /// Each node of the graph file, before expansion (also for graphs with errors)
@@ -88,7 +90,7 @@ pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         match form {
             Form::Json => Summary::of(&network).json(&network),
             Form::Text => visible::text(&text(&network, args.detail)).into_owned(),
-            Form::Svg => show(&picture(&network, args.detail, MOST_PROCESSES), form),
+            Form::Svg => show(&picture(&network, args.detail), form),
         }
     };
     let mut files = Files::new();
@@ -132,19 +134,20 @@ fn form(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Form> {
     Ok(told)
 }
 
-/// Returns a picture of the elements `detail`. If it is `None`, these are all processes, or the
-/// kinds if there are more than `most` processes.
-fn picture(network: &Network, detail: Option<Detail>, most: usize) -> Picture {
+/// Returns a picture of the elements `detail`. If it is `None`, these are all processes, or samples
+/// if there are many.
+fn picture(network: &Network, detail: Option<Detail>) -> Picture {
     match detail {
         Some(Detail::Kinds) => Picture::of_kinds(network),
-        None if network.processes.len() > most => Picture::of_kinds(network),
-        _ => Picture::of_processes(network),
+        Some(Detail::Folded) => Picture::folded(network, MOST_FOLDED),
+        Some(_) => Picture::of_processes(network),
+        None => Picture::of_network(network),
     }
 }
 
 fn show(picture: &Picture, form: Form) -> String {
     match form {
-        Form::Svg => network::draw(picture),
+        Form::Svg => draw(picture),
         Form::Text | Form::Json => visible::text(&picture.text()).into_owned(),
     }
 }

@@ -102,7 +102,7 @@ impl Consumers {
             Structure::is_tree_out_of_order(network),
         );
         for picture in [Picture::of_processes(network), Picture::of_kinds(network)] {
-            let _ = (picture.text(), graphmap_view::network::draw(&picture));
+            let _ = (picture.text(), graphmap_view::draw(&picture));
         }
         let new = NewProject {
             name: &network.name,

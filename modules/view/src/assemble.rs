@@ -1,12 +1,12 @@
 //! Assembles the contents of a picture: from the nodes of a graph, the kinds of a network, or its
 //! processes.
 
-use crate::contents::{Group, Node, Picture, times};
 use crate::drawing::Form;
 use crate::edges::{Channel, DEFAULT_TRAFFIC, Draft, Edges, Port};
 use crate::family::{Closed, Families};
 use crate::fold::{self, Shown, ShownBox, ShownFrame};
 use crate::labels::{Texts, have_own_labels, in_one_line};
+use crate::picture::{Group, Node, Picture, times};
 use crate::scopes::{Line, Tree};
 use crate::shown::number;
 use crate::{MOST_PROCESSES, count};

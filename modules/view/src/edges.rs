@@ -1,7 +1,7 @@
 //! Edges of a picture: channels between the same two ports are one edge.
 
-use crate::contents::{Edge, End};
 use crate::labels::{Texts, in_one_line};
+use crate::picture::{Edge, End};
 use crate::shown::number;
 use graphmap_kpn::attributes::AttributesId;
 use graphmap_kpn::declared::Flow;

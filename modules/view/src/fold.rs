@@ -1,9 +1,9 @@
 //! Chooses the boxes and frames of a picture. In a large network, a box or a frame stands for
 //! several repeated nodes or modules.
 
-use crate::contents::Shape;
 use crate::drawing::Form;
 use crate::family::{Families, Family, Structure, columns};
+use crate::picture::Shape;
 use crate::scopes::Tree;
 use rustc_hash::FxHashMap;
 

@@ -1,6 +1,6 @@
 //! Labels and other attributes of the user, as a picture shows them.
 
-use crate::contents::Picture;
+use crate::picture::Picture;
 use graphmap_kpn::attributes::{AttributeLists, AttributesId, is_of_graphviz};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::names::{Names, Symbol};

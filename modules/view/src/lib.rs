@@ -1,16 +1,14 @@
 //! Pictures of a network, before it is mapped and after.
 //!
-//! [`network::draw`] draws a [`picture::Picture`] as SVG without Graphviz. The picture shows a
-//! network as nodes and flows: the nodes of the graph, the kinds, or all processes.
+//! [`draw`] draws a [`picture::Picture`] as SVG without Graphviz: the nodes of a graph, the kinds,
+//! all processes, or samples of a large network. The contents ([`picture`]) get positions
+//! ([`layout`]), and the result ([`drawing`]) is written as text ([`write`](mod@write)).
 //!
-//! [`dot::MappedDot`] writes an annotated Graphviz file. [`svg::Svg`] writes a picture that does
-//! not need Graphviz. Both show the same [`Scene`]: hosts, OS processes, nodes, and flows between
-//! nodes. A large network is shown by kinds, because ten thousand nodes are not readable, and
-//! layout programs cannot place them.
+//! [`dot::MappedDot`] writes an annotated Graphviz file of a mapping. [`svg::Svg`] writes a picture
+//! of it that does not need Graphviz.
 
 mod assemble;
 mod colour;
-pub mod contents;
 pub mod dot;
 pub mod drawing;
 mod edges;
@@ -18,10 +16,8 @@ mod family;
 mod fold;
 pub mod geometry;
 mod labels;
-mod layers;
 pub mod layout;
 mod mapping;
-pub mod network;
 pub mod picture;
 mod scene;
 mod scopes;
@@ -35,3 +31,12 @@ pub use colour::Colour;
 pub use scene::{Flow, Host, OsProcess, Scene, SceneNode};
 pub(crate) use shown::count;
 pub use shown::{Detail, MOST_PROCESSES};
+
+/// Returns a picture as SVG.
+///
+/// # Panics
+/// Panics if an index in the picture is out of range, or if a parent does not precede its children.
+#[must_use]
+pub fn draw(picture: &picture::Picture) -> String {
+    write::to_svg(&layout::layout(picture))
+}

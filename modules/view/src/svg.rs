@@ -18,13 +18,11 @@
 
 use crate::Scene;
 use crate::mapping;
-pub(crate) use crate::shown::escaped;
 use crate::shown::{Detail, detail};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::mapping::Mapped;
-use std::fmt::Write;
 use std::path::Path;
 
 /// Emitter of `*.svg`.
@@ -72,22 +70,4 @@ impl Emitter for Svg {
 /// Panics if an index in the scene is out of range, or if there are OS processes without hosts.
 pub fn draw(name: &str, scene: &Scene, hardware: Option<&Hardware>) -> String {
     mapping::draw(name, scene, hardware)
-}
-
-/// Writes a text at a position, which is rounded to whole numbers. `style` has attributes in XML,
-/// and `content` is escaped. Returns an error only if writing to `out` fails, which a String never
-/// does.
-pub(crate) fn text(
-    out: &mut String,
-    x: f64,
-    y: f64,
-    style: &str,
-    content: &str,
-) -> std::fmt::Result {
-    let space = if style.is_empty() { "" } else { " " };
-    writeln!(
-        out,
-        "<text x=\"{x:.0}\" y=\"{y:.0}\"{space}{style}>{}</text>",
-        escaped(content)
-    )
 }

@@ -6,7 +6,7 @@
 //! * A ring of boxes has two rows, with opposite directions.
 
 use super::nesting::{Item, Nesting};
-use crate::contents::{Picture, Shape};
+use crate::picture::{Picture, Shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Least number of edges in each direction between two modules without frames.

@@ -13,8 +13,8 @@ mod plan;
 mod scope;
 mod sizes;
 
-use crate::contents::Picture;
 use crate::drawing::Drawing;
+use crate::picture::Picture;
 
 /// Number of boxes from which a picture should not be a long strip.
 const LARGE: usize = 13;

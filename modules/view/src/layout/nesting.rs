@@ -1,6 +1,6 @@
 //! The groups of a picture as scopes, one inside the other.
 
-use crate::contents::{Picture, Shape};
+use crate::picture::{Picture, Shape};
 
 /// An item of a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use super::plan::{Course, Plan};
 use super::scope::{Laid, Port, STUB, Scope};
 use super::sizes::{self, Padding};
 use super::{layered, matrix};
-use crate::contents::{Edge, Picture, Shape};
 use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape as Drawn, Tip};
 use crate::geometry::{Point, Rect, Side, Size};
+use crate::picture::{Edge, Picture, Shape};
 use rustc_hash::FxHashSet;
 
 /// Space around the picture.

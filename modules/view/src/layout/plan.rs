@@ -8,8 +8,8 @@ use super::matrix;
 use super::nesting::{Item, Nesting, Way};
 use super::scope::{Line, Port, Scope};
 use super::sizes;
-use crate::contents::{Edge, End, Picture, Shape};
 use crate::geometry::{Side, Size};
+use crate::picture::{Edge, End, Picture, Shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 

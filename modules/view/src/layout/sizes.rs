@@ -2,9 +2,9 @@
 
 use super::layered::least_height;
 use super::scope::{LANE, Port};
-use crate::contents::Node;
 use crate::drawing::Form;
 use crate::geometry::{Side, Size};
+use crate::picture::Node;
 use crate::text::{self, BOX, LABEL};
 
 /// Largest width of a label, of a box or of a line.

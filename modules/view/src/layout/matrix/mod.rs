@@ -42,27 +42,6 @@ pub(crate) fn sides(columns: usize, items: usize, from: usize, to: usize) -> [Si
     }
 }
 
-/// Returns the number of columns with which items of this size fill a rectangle whose sides are
-/// about 3:2. Neither side is longer than four times the other, if the items allow it.
-#[must_use]
-pub(crate) fn columns(items: usize, item: Size) -> usize {
-    const GAP: f64 = 3.0 * CLEARANCE;
-    let (width, height) = (item.width + GAP, item.height + GAP);
-    let ideal = (items as f64 * 1.5 * height / width).sqrt() as usize;
-    let distance = |columns: usize| {
-        let size = (
-            columns as f64 * width,
-            items.div_ceil(columns) as f64 * height,
-        );
-        (size.0 / size.1 / 1.5).ln().abs()
-    };
-    let most = items.max(1);
-    let nearby = ideal.saturating_sub(1).clamp(1, most)..=ideal.saturating_add(2).min(most);
-    nearby
-        .min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
-        .unwrap_or(1)
-}
-
 /// Returns the positions of a scope whose items fill rows of this many columns. Takes
 /// O(*n* log *n*) for *n* items, ports and lines.
 ///

@@ -1,6 +1,6 @@
 //! Tests of the layout of matrices.
 
-use super::{columns, layout, sides};
+use super::{layout, sides};
 use crate::geometry::{Point, Rect, Side, Size};
 use crate::layout::scope::{CLEARANCE, LANE, Laid, Line, Port, STUB, Scope};
 use proptest::prelude::*;
@@ -221,29 +221,6 @@ fn sides_face_the_neighbour() {
         sides(usize::MAX, 2, usize::MAX, 1),
         [Side::Right, Side::Left]
     );
-}
-
-#[test]
-fn columns_make_the_sides_similar() {
-    let ratio = |items: usize, item: Size| {
-        let columns = columns(items, item);
-        let rows = items.div_ceil(columns);
-        (columns as f64 * (item.width + 30.0)) / (rows as f64 * (item.height + 30.0))
-    };
-    for items in 3..2_000 {
-        for size in [
-            Size::new(80.0, 30.0),
-            Size::new(40.0, 30.0),
-            Size::new(30.0, 80.0),
-            Size::new(10.0, 50.0),
-        ] {
-            let ratio = ratio(items, size);
-            assert!((0.25..=4.0).contains(&ratio), "{items} {size:?}: {ratio}");
-        }
-    }
-    assert_eq!(columns(3, Size::new(10.0, 200.0)), 3);
-    assert_eq!(columns(0, Size::default()), 1);
-    assert_eq!(columns(1, Size::new(80.0, 30.0)), 1);
 }
 
 #[test]
