@@ -1,0 +1,378 @@
+//! Reads pictures: those of graphmap, by the classes of their elements, those of Graphviz, and
+//! pictures without classes, by the attributes that graphmap gave to boxes and frames before it
+//! wrote classes.
+
+use crate::geometry::{Point, Rect, curve};
+use crate::picture::{Edge, Label, Picture, Shape};
+use crate::text;
+use roxmltree::{Document, Node, ParsingOptions};
+use std::str::FromStr;
+use svgtypes::{SimplePathSegment, SimplifyingPathParser, Transform};
+
+/// Classes of groups that are frames. `cluster` is Graphviz's.
+const FRAMES: [&str; 8] = [
+    "module", "frame", "cluster", "host", "socket", "cache", "core", "process",
+];
+
+/// Reads an SVG.
+///
+/// # Errors
+/// Returns an error if it is not XML.
+pub fn read(svg: &str) -> Result<Picture, String> {
+    let options = ParsingOptions {
+        allow_dtd: true,
+        ..ParsingOptions::default()
+    };
+    let document = Document::parse_with_options(svg, options).map_err(|why| why.to_string())?;
+    let root = document.root_element();
+    let numbers = |text: &str| -> Vec<f64> {
+        let words = text.split([' ', ',']).filter(|word| !word.is_empty());
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    let view = root.attribute("viewBox").map(numbers);
+    let mut reader = Reader {
+        picture: Picture::default(),
+        plain: !root.descendants().any(|node| node.has_attribute("class")),
+    };
+    if let Some([left, top, width, height]) = view.as_deref() {
+        reader.picture.view = Some(Rect::new(*left, *top, *width, *height));
+    }
+    let context = Context {
+        transform: Transform::default(),
+        size: 16.0,
+        anchor: "start",
+        bold: false,
+        part: Part::None,
+    };
+    reader.element(root, &context);
+    if reader.plain {
+        reader.assign();
+    }
+    Ok(reader.picture)
+}
+
+/// The part of the picture to which an element belongs.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    None,
+    Box(usize),
+    Frame(usize),
+    /// A group of Graphviz: a line, its tip and its label.
+    Edge(usize),
+}
+
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    transform: Transform,
+    size: f64,
+    anchor: &'a str,
+    bold: bool,
+    part: Part,
+}
+
+struct Reader {
+    picture: Picture,
+    plain: bool,
+}
+
+fn has_class(node: Node<'_, '_>, names: &[&str]) -> bool {
+    let classes = node.attribute("class").unwrap_or_default();
+    classes.split_whitespace().any(|class| names.contains(&class))
+}
+
+fn number(node: Node<'_, '_>, name: &str) -> Option<f64> {
+    let text = node.attribute(name)?.trim();
+    text.trim_end_matches("px").parse().ok()
+}
+
+fn title<'a>(node: Node<'a, '_>) -> Option<&'a str> {
+    let title = node.children().find(|child| child.tag_name().name() == "title")?;
+    title.text()
+}
+
+fn name(node: Node<'_, '_>) -> String {
+    let name = node.attribute("data-name").or_else(|| title(node));
+    name.unwrap_or_default().trim().to_owned()
+}
+
+fn map(transform: &Transform, p: Point) -> Point {
+    let (x, y) = transform.apply(p.x, p.y);
+    Point::new(x, y)
+}
+
+impl Reader {
+    fn element(&mut self, node: Node<'_, '_>, outer: &Context<'_>) {
+        let mut context = *outer;
+        if let Some(text) = node.attribute("transform") {
+            let inner = Transform::from_str(text).unwrap_or_default();
+            context.transform = product(&outer.transform, &inner);
+        }
+        context.size = number(node, "font-size").unwrap_or(outer.size);
+        context.anchor = node.attribute("text-anchor").unwrap_or(outer.anchor);
+        if let Some(weight) = node.attribute("font-weight") {
+            context.bold = weight == "bold" || weight.parse::<f64>().is_ok_and(|w| w >= 600.0);
+        }
+        match node.tag_name().name() {
+            "svg" | "a" => self.children(node, &context),
+            "g" => {
+                if has_class(node, &["legend"]) {
+                    context.part = Part::None;
+                } else if has_class(node, &["node"]) {
+                    context.part = Part::Box(self.picture.boxes.len());
+                    self.picture.boxes.push(shape(name(node)));
+                } else if has_class(node, &FRAMES) {
+                    context.part = Part::Frame(self.picture.frames.len());
+                    self.picture.frames.push(shape(name(node)));
+                } else if has_class(node, &["edge"]) {
+                    context.part = Part::Edge(self.picture.edges.len());
+                }
+                self.children(node, &context);
+            }
+            "rect" => {
+                let size = (number(node, "width"), number(node, "height"));
+                let (Some(width), Some(height)) = size else {
+                    return;
+                };
+                let (x, y) = (number(node, "x"), number(node, "y"));
+                let rect = Rect::new(x.unwrap_or(0.0), y.unwrap_or(0.0), width, height);
+                self.outline(node, rect, &context);
+            }
+            "circle" | "ellipse" => {
+                let radius = number(node, "r");
+                let (Some(rx), Some(ry)) =
+                    (radius.or(number(node, "rx")), radius.or(number(node, "ry")))
+                else {
+                    return;
+                };
+                let (x, y) = (number(node, "cx"), number(node, "cy"));
+                let (left, top) = (x.unwrap_or(0.0) - rx, y.unwrap_or(0.0) - ry);
+                self.outline(node, Rect::new(left, top, 2.0 * rx, 2.0 * ry), &context);
+            }
+            "polygon" if matches!(context.part, Part::Box(_) | Part::Frame(_)) => {
+                let text = node.attribute("points").unwrap_or_default();
+                let numbers: Vec<f64> = text
+                    .split([' ', ','])
+                    .filter_map(|word| word.parse().ok())
+                    .collect();
+                let points = numbers.chunks_exact(2).map(|p| Point::new(p[0], p[1]));
+                self.outline(node, Rect::around(points), &context);
+            }
+            "path" => self.path(node, &context),
+            "text" => self.text(node, &context),
+            _ => {}
+        }
+    }
+
+    fn children(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
+        for child in node.children().filter(Node::is_element) {
+            self.element(child, context);
+        }
+    }
+
+    fn outline(&mut self, node: Node<'_, '_>, rect: Rect, context: &Context<'_>) {
+        let rect = Rect::around(rect.corners().map(|p| map(&context.transform, p)));
+        match context.part {
+            Part::Box(at) => {
+                let shape = &mut self.picture.boxes[at];
+                shape.rect = shape.rect.union(&rect);
+            }
+            Part::Frame(at) => {
+                let shape = &mut self.picture.frames[at];
+                shape.rect = shape.rect.union(&rect);
+            }
+            Part::None if has_class(node, &["node"]) => {
+                self.picture.boxes.push(Shape {
+                    rect,
+                    ..shape(name(node))
+                });
+            }
+            Part::None if self.plain => {
+                let Some(radius) = node.attribute("rx") else {
+                    return;
+                };
+                let shape = Shape {
+                    rect,
+                    ..shape(name(node))
+                };
+                match radius {
+                    "8" => self.picture.frames.push(shape),
+                    _ => self.picture.boxes.push(shape),
+                }
+            }
+            Part::None | Part::Edge(_) => {}
+        }
+    }
+
+    fn path(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
+        let is_edge = has_class(node, &["edge"]) || self.plain;
+        let group = node.parent().filter(|_| matches!(context.part, Part::Edge(_)));
+        if !is_edge && group.is_none() {
+            if matches!(context.part, Part::Box(_)) {
+                let rect = Rect::around(points(node, &context.transform));
+                if !rect.is_empty() {
+                    self.outline(node, rect, &Context { transform: Transform::default(), ..*context });
+                }
+            }
+            return;
+        }
+        let points = points(node, &context.transform);
+        if points.len() < 2 {
+            return;
+        }
+        let data = |node: Node<'_, '_>| {
+            let ends = [node.attribute("data-from")?, node.attribute("data-to")?];
+            Some(ends.map(str::to_owned))
+        };
+        let ends = data(node).or_else(|| data(group?)).or_else(|| {
+            let (from, to) = title(group?)?.split_once("->")?;
+            // Graphviz appends ports.
+            let node = |end: &str| end.split(':').next().unwrap_or_default().to_owned();
+            Some([node(from), node(to)])
+        });
+        self.picture.edges.push(Edge { points, ends });
+    }
+
+    fn text(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
+        let mut at = Point::new(
+            number(node, "x").unwrap_or(0.0),
+            number(node, "y").unwrap_or(0.0),
+        );
+        let start = at;
+        let mut rect = Rect::EMPTY;
+        let mut line = |at: Point, words: &str| {
+            let words = words.trim();
+            if words.is_empty() {
+                return;
+            }
+            let bold = if context.bold { 1.1 } else { 1.0 };
+            let width = text::width(words, context.size) * bold;
+            let left = at.x
+                - match context.anchor {
+                    "middle" => width / 2.0,
+                    "end" => width,
+                    _ => 0.0,
+                };
+            // From the tops of capitals to the ends of descenders.
+            let top = at.y - 0.72 * context.size;
+            rect = rect.union(&Rect::new(left, top, width, 0.93 * context.size));
+        };
+        for child in node.children() {
+            if child.is_text() {
+                line(at, child.text().unwrap_or_default());
+            } else if child.tag_name().name() == "tspan" {
+                let down = child.attribute("dy").map_or(0.0, |down| match down.strip_suffix("em") {
+                    Some(em) => em.parse::<f64>().unwrap_or(0.0) * context.size,
+                    None => down.parse().unwrap_or(0.0),
+                });
+                at = Point::new(
+                    number(child, "x").unwrap_or(start.x),
+                    number(child, "y").unwrap_or(at.y + down),
+                );
+                line(at, child.text().unwrap_or_default());
+            }
+        }
+        if rect.is_empty() {
+            return;
+        }
+        let rect = Rect::around(rect.corners().map(|p| map(&context.transform, p)));
+        let is_label = has_class(node, &["label"]);
+        match context.part {
+            Part::Box(at) if !is_label => self.picture.boxes[at].texts.push(rect),
+            Part::Frame(at) if !is_label => {
+                self.picture.frames[at].texts.push(rect);
+                self.picture.labels.push(Label { rect, own: None });
+            }
+            Part::Edge(own) => self.picture.labels.push(Label {
+                rect,
+                own: Some(own),
+            }),
+            _ if is_label => self.picture.labels.push(Label { rect, own: None }),
+            _ if self.plain && context.size < 12.0 => {
+                self.picture.labels.push(Label { rect, own: None });
+            }
+            _ => self.picture.texts.push(rect),
+        }
+    }
+
+    /// Assigns the texts of a picture without classes to boxes, frames and edges, by their
+    /// positions.
+    fn assign(&mut self) {
+        let picture = &mut self.picture;
+        for rect in std::mem::take(&mut picture.texts) {
+            let inside = |shape: &&mut Shape| shape.rect.contains(rect.centre());
+            // Texts are written after their boxes.
+            if let Some(shape) = picture.boxes.iter_mut().rev().find(inside) {
+                shape.texts.push(rect);
+            } else if let Some(frame) = picture.frames.iter_mut().rev().find(inside) {
+                frame.texts.push(rect);
+                picture.labels.push(Label { rect, own: None });
+            } else {
+                picture.texts.push(rect);
+            }
+        }
+        // A label was written four pixels above the middle of its line.
+        let mut middles: Vec<(Point, usize)> = Vec::new();
+        for (at, edge) in picture.edges.iter().enumerate() {
+            let (first, last) = (edge.points[0], edge.points[edge.points.len() - 1]);
+            middles.push(((first + last) * 0.5, at));
+        }
+        middles.sort_by(|(a, _), (b, _)| a.x.total_cmp(&b.x));
+        for label in &mut picture.labels {
+            let place = Point::new(label.rect.centre().x, label.rect.top + 0.72 * 10.0 + 4.0);
+            let begin = middles.partition_point(|(p, _)| p.x < place.x - 1.0);
+            let mut near = middles[begin..].iter().take_while(|(p, _)| p.x <= place.x + 1.0);
+            let own = near.find(|(p, _)| (p.y - place.y).abs() <= 1.0);
+            label.own = own.map(|&(_, edge)| edge);
+        }
+    }
+}
+
+fn shape(name: String) -> Shape {
+    Shape {
+        rect: Rect::EMPTY,
+        name,
+        texts: Vec::new(),
+    }
+}
+
+/// Returns the transform that applies `inner` and then `outer`.
+fn product(outer: &Transform, inner: &Transform) -> Transform {
+    Transform {
+        a: outer.a * inner.a + outer.c * inner.b,
+        b: outer.b * inner.a + outer.d * inner.b,
+        c: outer.a * inner.c + outer.c * inner.d,
+        d: outer.b * inner.c + outer.d * inner.d,
+        e: outer.a * inner.e + outer.c * inner.f + outer.e,
+        f: outer.b * inner.e + outer.d * inner.f + outer.f,
+    }
+}
+
+/// Returns a path in small straight pieces. Only the first subpath counts.
+fn points(node: Node<'_, '_>, transform: &Transform) -> Vec<Point> {
+    let mut points: Vec<Point> = Vec::new();
+    let text = node.attribute("d").unwrap_or_default();
+    for segment in SimplifyingPathParser::from(text) {
+        let Ok(segment) = segment else { break };
+        let at = |x, y| map(transform, Point::new(x, y));
+        let last = points.last().copied();
+        match (segment, last) {
+            (SimplePathSegment::MoveTo { x, y }, None) => points.push(at(x, y)),
+            (SimplePathSegment::LineTo { x, y }, Some(last)) => {
+                let next = at(x, y);
+                if next != last {
+                    points.push(next);
+                }
+            }
+            (SimplePathSegment::CurveTo { x1, y1, x2, y2, x, y }, Some(last)) => {
+                curve(&mut points, [last, at(x1, y1), at(x2, y2), at(x, y)]);
+            }
+            (SimplePathSegment::Quadratic { x1, y1, x, y }, Some(last)) => {
+                let (middle, end) = (at(x1, y1), at(x, y));
+                let third = |p: Point| p + (middle - p) * (2.0 / 3.0);
+                curve(&mut points, [last, third(last), third(end), end]);
+            }
+            _ => break,
+        }
+    }
+    points
+}
