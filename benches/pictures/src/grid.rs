@@ -85,9 +85,19 @@ impl Grid {
                 let t = (y - a.y) / (b.y - a.y);
                 Some(a.x + (b.x - a.x) * t)
             };
-            let from = if a.y < top && row > 0 { x_at(top) } else { None }.unwrap_or(a.x);
+            let from = if a.y < top && row > 0 {
+                x_at(top)
+            } else {
+                None
+            }
+            .unwrap_or(a.x);
             let last = row + 1 == self.rows;
-            let to = if b.y > bottom && !last { x_at(bottom) } else { None }.unwrap_or(b.x);
+            let to = if b.y > bottom && !last {
+                x_at(bottom)
+            } else {
+                None
+            }
+            .unwrap_or(b.x);
             for column in self.column(from.min(to))..=self.column(from.max(to)) {
                 visit(row * self.columns + column);
             }

@@ -30,6 +30,8 @@ pub struct Edge {
     pub points: Vec<Point>,
     /// Names of the writer and the reader, if the picture contains them.
     pub ends: Option<[String; 2]>,
+    /// False if its ends are only near its boxes, because of the tip of an arrow.
+    pub touches: bool,
 }
 
 #[derive(Debug)]

@@ -77,7 +77,9 @@ struct Reader {
 
 fn has_class(node: Node<'_, '_>, names: &[&str]) -> bool {
     let classes = node.attribute("class").unwrap_or_default();
-    classes.split_whitespace().any(|class| names.contains(&class))
+    classes
+        .split_whitespace()
+        .any(|class| names.contains(&class))
 }
 
 fn number(node: Node<'_, '_>, name: &str) -> Option<f64> {
@@ -86,7 +88,9 @@ fn number(node: Node<'_, '_>, name: &str) -> Option<f64> {
 }
 
 fn title<'a>(node: Node<'a, '_>) -> Option<&'a str> {
-    let title = node.children().find(|child| child.tag_name().name() == "title")?;
+    let title = node
+        .children()
+        .find(|child| child.tag_name().name() == "title")?;
     title.text()
 }
 
@@ -95,9 +99,8 @@ fn name(node: Node<'_, '_>) -> String {
     name.unwrap_or_default().trim().to_owned()
 }
 
-fn map(transform: &Transform, p: Point) -> Point {
-    let (x, y) = transform.apply(p.x, p.y);
-    Point::new(x, y)
+fn map(t: &Transform, p: Point) -> Point {
+    Point::new(t.a * p.x + t.c * p.y + t.e, t.b * p.x + t.d * p.y + t.f)
 }
 
 impl Reader {
@@ -205,12 +208,21 @@ impl Reader {
 
     fn path(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
         let is_edge = has_class(node, &["edge"]) || self.plain;
-        let group = node.parent().filter(|_| matches!(context.part, Part::Edge(_)));
+        let group = node
+            .parent()
+            .filter(|_| matches!(context.part, Part::Edge(_)));
         if !is_edge && group.is_none() {
             if matches!(context.part, Part::Box(_)) {
                 let rect = Rect::around(points(node, &context.transform));
                 if !rect.is_empty() {
-                    self.outline(node, rect, &Context { transform: Transform::default(), ..*context });
+                    self.outline(
+                        node,
+                        rect,
+                        &Context {
+                            transform: Transform::default(),
+                            ..*context
+                        },
+                    );
                 }
             }
             return;
@@ -223,13 +235,19 @@ impl Reader {
             let ends = [node.attribute("data-from")?, node.attribute("data-to")?];
             Some(ends.map(str::to_owned))
         };
-        let ends = data(node).or_else(|| data(group?)).or_else(|| {
+        let written = data(node).or_else(|| data(group?));
+        let touches = written.is_some() || self.plain;
+        let ends = written.or_else(|| {
             let (from, to) = title(group?)?.split_once("->")?;
             // Graphviz appends ports.
             let node = |end: &str| end.split(':').next().unwrap_or_default().to_owned();
             Some([node(from), node(to)])
         });
-        self.picture.edges.push(Edge { points, ends });
+        self.picture.edges.push(Edge {
+            points,
+            ends,
+            touches,
+        });
     }
 
     fn text(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
@@ -260,10 +278,13 @@ impl Reader {
             if child.is_text() {
                 line(at, child.text().unwrap_or_default());
             } else if child.tag_name().name() == "tspan" {
-                let down = child.attribute("dy").map_or(0.0, |down| match down.strip_suffix("em") {
-                    Some(em) => em.parse::<f64>().unwrap_or(0.0) * context.size,
-                    None => down.parse().unwrap_or(0.0),
-                });
+                let down =
+                    child
+                        .attribute("dy")
+                        .map_or(0.0, |down| match down.strip_suffix("em") {
+                            Some(em) => em.parse::<f64>().unwrap_or(0.0) * context.size,
+                            None => down.parse().unwrap_or(0.0),
+                        });
                 at = Point::new(
                     number(child, "x").unwrap_or(start.x),
                     number(child, "y").unwrap_or(at.y + down),
@@ -320,7 +341,9 @@ impl Reader {
         for label in &mut picture.labels {
             let place = Point::new(label.rect.centre().x, label.rect.top + 0.72 * 10.0 + 4.0);
             let begin = middles.partition_point(|(p, _)| p.x < place.x - 1.0);
-            let mut near = middles[begin..].iter().take_while(|(p, _)| p.x <= place.x + 1.0);
+            let mut near = middles[begin..]
+                .iter()
+                .take_while(|(p, _)| p.x <= place.x + 1.0);
             let own = near.find(|(p, _)| (p.y - place.y).abs() <= 1.0);
             label.own = own.map(|&(_, edge)| edge);
         }
@@ -363,7 +386,17 @@ fn points(node: Node<'_, '_>, transform: &Transform) -> Vec<Point> {
                     points.push(next);
                 }
             }
-            (SimplePathSegment::CurveTo { x1, y1, x2, y2, x, y }, Some(last)) => {
+            (
+                SimplePathSegment::CurveTo {
+                    x1,
+                    y1,
+                    x2,
+                    y2,
+                    x,
+                    y,
+                },
+                Some(last),
+            ) => {
                 curve(&mut points, [last, at(x1, y1), at(x2, y2), at(x, y)]);
             }
             (SimplePathSegment::Quadratic { x1, y1, x, y }, Some(last)) => {
