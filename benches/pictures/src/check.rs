@@ -6,7 +6,8 @@
 use crate::geometry::{Point, Rect};
 use crate::grid::Grid;
 use crate::picture::{Edge, Picture, Shape};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::collections::hash_map::Entry;
 
 /// Deviation that does not count, in pixels.
 const TOLERANCE: f64 = 1.0;
@@ -14,6 +15,12 @@ const TOLERANCE: f64 = 1.0;
 const REACH: f64 = 2.0;
 /// Crossings nearer than this to each other are at one place.
 const PLACE: f64 = 0.75;
+/// Most distance of the end of an edge from dots that stand for boxes.
+const REACH_OF_DOTS: f64 = 40.0;
+/// Numbers of crossings and of compared pairs of pieces after which the search ends, so that no
+/// picture takes minutes.
+const MOST_CROSSINGS: usize = 1_000_000;
+const MOST_COMPARED: usize = 500_000_000;
 /// Least length in which edges that are drawn over each other count.
 const OVERLAP: f64 = 3.0;
 
@@ -39,6 +46,8 @@ pub struct Counts {
     pub loose: usize,
     /// Elements outside of the `viewBox`.
     pub outside: usize,
+    /// True if there are more crossings and overlaps than were counted.
+    pub more: bool,
     /// Width divided by height.
     pub ratio: f64,
 }
@@ -48,6 +57,8 @@ struct Segment {
     a: Point,
     b: Point,
     edge: u32,
+    /// Length of the edge before it.
+    before: f64,
 }
 
 /// What is known of the ends of an edge.
@@ -64,14 +75,16 @@ struct Ends {
 pub fn check(picture: &Picture) -> Counts {
     let checker = Checker::new(picture);
     let view = picture.view.unwrap_or(checker.area);
+    let meetings = checker.meetings();
     Counts {
         boxes: picture.boxes.len(),
         edges: picture.edges.len(),
         over: checker.over(),
         through: checker.through(),
         labels: checker.labels(),
-        crossings: checker.crossings(),
-        overlaps: checker.overlaps(),
+        crossings: meetings.crossings,
+        overlaps: meetings.overlaps,
+        more: meetings.more,
         wide: checker.wide(),
         loose: checker.ends.iter().map(|ends| ends.loose).sum(),
         outside: checker.outside(&view.grown(TOLERANCE)),
@@ -83,6 +96,7 @@ struct Checker<'a> {
     picture: &'a Picture,
     area: Rect,
     ends: Vec<Ends>,
+    ways: Vec<Way<'a>>,
     segments: Vec<Segment>,
     /// The segments.
     lines: Grid,
@@ -99,7 +113,8 @@ impl<'a> Checker<'a> {
             shapes.add(at, &shape.rect);
         }
         let ends = ends(picture, &shapes);
-        let segments = segments(picture, &ends);
+        let ways: Vec<Way<'_>> = picture.edges.iter().map(Way::new).collect();
+        let segments = segments(picture, &ends, &ways);
         let mut lines = Grid::new(area, segments.len());
         for (at, segment) in segments.iter().enumerate() {
             lines.add_segment(at, segment.a, segment.b);
@@ -108,6 +123,7 @@ impl<'a> Checker<'a> {
             picture,
             area,
             ends,
+            ways,
             segments,
             lines,
             shapes,
@@ -123,7 +139,7 @@ impl<'a> Checker<'a> {
 
     fn over(&self) -> usize {
         let boxes = self.picture.boxes.len();
-        let mut pairs = HashSet::new();
+        let mut pairs = HashSet::default();
         for (one, shape) in self
             .picture
             .boxes
@@ -147,7 +163,7 @@ impl<'a> Checker<'a> {
 
     fn through(&self) -> usize {
         let boxes = self.picture.boxes.len();
-        let mut pairs = HashSet::new();
+        let mut pairs = HashSet::default();
         for segment in &self.segments {
             let ends = &self.ends[segment.edge as usize];
             self.shapes
@@ -199,9 +215,18 @@ impl<'a> Checker<'a> {
         rects.enumerate().filter(collides).count()
     }
 
-    fn crossings(&self) -> usize {
+    /// Counts crossings and overlaps.
+    fn meetings(&self) -> Meetings {
         let mut places = Places::default();
+        let mut overlaps = HashSet::default();
+        let mut compared = 0;
+        let mut more = false;
         for (cell, here) in self.lines.cells() {
+            compared += here.len() * here.len() / 2;
+            more = compared > MOST_COMPARED || places.crossings() > MOST_CROSSINGS;
+            if more {
+                break;
+            }
             for (i, &one) in here.iter().enumerate() {
                 let s = &self.segments[one as usize];
                 for &two in &here[i + 1..] {
@@ -209,53 +234,51 @@ impl<'a> Checker<'a> {
                     if s.edge == t.edge {
                         continue;
                     }
-                    let Some(at) = crossing(s, t) else { continue };
-                    if self.lines.cell_of(at) != cell || self.is_joint(s.edge, t.edge, at) {
-                        continue;
+                    if overlap(s, t) > OVERLAP && !self.related(s.edge, t.edge) {
+                        overlaps.insert((s.edge.min(t.edge), s.edge.max(t.edge)));
                     }
-                    let ports = |edge: u32| self.ends[edge as usize].ports;
-                    places.add(at, [s.edge, t.edge], ports);
+                    let Some(at) = crossing(s, t) else { continue };
+                    if self.lines.cell_of(at) == cell && !self.is_joint(s, t, at) {
+                        places.add(at, [s.edge, t.edge], &self.ends);
+                    }
                 }
             }
         }
-        places.count()
+        Meetings {
+            crossings: places.count(),
+            overlaps: overlaps.len(),
+            more,
+        }
     }
 
     /// Returns true if two edges meet at a point because of a common end: the point is at a common
     /// box, or on a common trunk.
-    fn is_joint(&self, one: u32, two: u32, at: Point) -> bool {
-        let (a, b) = (&self.ends[one as usize], &self.ends[two as usize]);
-        let shared = |&&box_: &&usize| b.boxes.binary_search(&box_).is_ok();
-        let mut shared = a.boxes.iter().filter(shared);
-        if shared.any(|&box_| {
-            self.picture.boxes[box_]
-                .rect
-                .grown(REACH + TOLERANCE)
-                .contains(at)
-        }) {
+    fn is_joint(&self, s: &Segment, t: &Segment, at: Point) -> bool {
+        let [a, b] = [s, t].map(|segment| &self.ends[segment.edge as usize]);
+        let at_box = |&box_: &usize| {
+            let rect = self.picture.boxes[box_].rect.grown(REACH + TOLERANCE);
+            rect.contains(at) && b.boxes.binary_search(&box_).is_ok()
+        };
+        if a.boxes.iter().any(at_box) {
             return true;
         }
-        let points = |edge: u32| &self.picture.edges[edge as usize].points;
-        let (p, q) = (points(one), points(two));
-        a.ports[0] == b.ports[0] && same_way(p.iter(), q.iter(), at)
-            || a.ports[1] == b.ports[1] && same_way(p.iter().rev(), q.iter().rev(), at)
-    }
-
-    fn overlaps(&self) -> usize {
-        let mut pairs = HashSet::new();
-        for (_, here) in self.lines.cells() {
-            for (i, &one) in here.iter().enumerate() {
-                let s = &self.segments[one as usize];
-                for &two in &here[i + 1..] {
-                    let t = &self.segments[two as usize];
-                    if s.edge != t.edge && overlap(s, t) > OVERLAP && !self.related(s.edge, t.edge)
-                    {
-                        pairs.insert((s.edge.min(t.edge), s.edge.max(t.edge)));
-                    }
-                }
-            }
-        }
-        pairs.len()
+        let [p, q] = [s, t].map(|segment| &self.ways[segment.edge as usize]);
+        let [x, y] = [s, t].map(|segment| segment.before + segment.a.distance(at));
+        // Two edges are one trunk up to here if they are equally long and at the same places.
+        let same = |place: &dyn Fn(f64) -> [Point; 2], [x, y]: [f64; 2]| {
+            (x - y).abs() <= 2.0 * TOLERANCE
+                && (1..8).all(|part| {
+                    let [one, two] = place(x * f64::from(part) / 8.0);
+                    one.distance(two) <= TOLERANCE
+                })
+        };
+        let (to_p, to_q) = (p.length(), q.length());
+        a.ports[0] == b.ports[0] && same(&|after| [p.at(after), q.at(after)], [x, y])
+            || a.ports[1] == b.ports[1]
+                && same(
+                    &|before| [p.at(to_p - before), q.at(to_q - before)],
+                    [to_p - x, to_q - y],
+                )
     }
 
     /// Returns true if two edges have a common box or port.
@@ -305,13 +328,13 @@ fn extent(picture: &Picture) -> Option<Rect> {
 /// Returns the ends of each edge: by the names in the picture, and by what is at its ends.
 fn ends(picture: &Picture, shapes: &Grid) -> Vec<Ends> {
     let boxes = picture.boxes.len();
-    let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut named: HashMap<&str, Vec<usize>> = HashMap::default();
     for (at, shape) in picture.boxes.iter().chain(&picture.frames).enumerate() {
         if !shape.name.is_empty() {
             named.entry(&shape.name).or_default().push(at);
         }
     }
-    let mut ports: HashMap<(usize, i64, i64), u32> = HashMap::new();
+    let mut ports: HashMap<(usize, i64, i64), u32> = HashMap::default();
     let mut port = |end: usize, p: Point| {
         let next = ports.len() as u32;
         *ports
@@ -326,13 +349,14 @@ fn ends(picture: &Picture, shapes: &Grid) -> Vec<Ends> {
             let name = edge.ends.as_ref().map(|ends| ends[end].as_str());
             found.extend(name.and_then(|name| named.get(name)).into_iter().flatten());
             let before = found.len();
-            let near = Rect::around([p]).grown(REACH);
-            shapes.near(&near, |at| {
+            let near = |by: f64| Rect::around([p]).grown(by);
+            shapes.near(&near(REACH_OF_DOTS), |at| {
                 let shape = picture
                     .boxes
                     .get(at)
                     .unwrap_or_else(|| &picture.frames[at - boxes]);
-                if shape.rect.meets(&near) {
+                let reach = if shape.dots { REACH_OF_DOTS } else { REACH };
+                if shape.rect.meets(&near(reach)) {
                     found.push(at);
                 }
             });
@@ -360,11 +384,11 @@ fn ends(picture: &Picture, shapes: &Grid) -> Vec<Ends> {
 }
 
 /// Returns the pieces of all edges. A piece that edges from one port share is returned once.
-fn segments(picture: &Picture, ends: &[Ends]) -> Vec<Segment> {
+fn segments(picture: &Picture, ends: &[Ends], ways: &[Way<'_>]) -> Vec<Segment> {
     let mut segments = Vec::new();
-    let mut known = HashSet::new();
+    let mut known = HashSet::default();
     for (edge, Edge { points, .. }) in picture.edges.iter().enumerate() {
-        for pair in points.windows(2) {
+        for (at, pair) in points.windows(2).enumerate() {
             let (a, b) = (pair[0], pair[1]);
             if a == b {
                 continue;
@@ -373,8 +397,12 @@ fn segments(picture: &Picture, ends: &[Ends]) -> Vec<Segment> {
             let [from, to] = ends[edge].ports;
             let new = [known.insert((from, bits)), known.insert((to, bits))];
             if new == [true, true] {
-                let edge = edge as u32;
-                segments.push(Segment { a, b, edge });
+                segments.push(Segment {
+                    a,
+                    b,
+                    edge: edge as u32,
+                    before: ways[edge].distances[at],
+                });
             }
         }
     }
@@ -399,112 +427,133 @@ fn crossing(s: &Segment, t: &Segment) -> Option<Point> {
 
 /// Returns the length in which two segments are drawn over each other.
 fn overlap(s: &Segment, t: &Segment) -> f64 {
-    let (u, length) = (s.b - s.a, s.a.distance(s.b));
-    let away = |p: Point| u.cross(p - s.a).abs() / length;
-    if away(t.a) > TOLERANCE / 2.0 || away(t.b) > TOLERANCE / 2.0 {
+    let u = s.b - s.a;
+    let square = u.dot(u);
+    let most = TOLERANCE * TOLERANCE / 4.0 * square;
+    let is_away = |p: Point| u.cross(p - s.a).powi(2) > most;
+    if is_away(t.a) || is_away(t.b) {
         return 0.0;
     }
+    let length = square.sqrt();
     let along = |p: Point| u.dot(p - s.a) / length;
     let (from, to) = (along(t.a), along(t.b));
     from.max(to).min(length) - from.min(to).max(0.0)
 }
 
-/// Returns true if two lines that begin at one point are the same up to the point `at`: they have
-/// the same length up to there, and no point of either is more than a pixel from the other.
-fn same_way<'a>(
-    one: impl Iterator<Item = &'a Point>,
-    two: impl Iterator<Item = &'a Point>,
-    at: Point,
-) -> bool {
-    let (one, two) = (until(one, at), until(two, at));
-    let near = |p: &Point, line: &[Point]| {
-        line.windows(2)
-            .any(|pair| distance(*p, pair[0], pair[1]) <= TOLERANCE)
-    };
-    one.iter().all(|p| near(p, &two)) && two.iter().all(|p| near(p, &one))
+/// An edge by the distance from its start.
+struct Way<'a> {
+    points: &'a [Point],
+    /// Distance of each point from the start, along the edge.
+    distances: Vec<f64>,
 }
 
-/// Returns the points of a line up to the first place that is within a pixel of `at`.
-fn until<'a>(line: impl Iterator<Item = &'a Point>, at: Point) -> Vec<Point> {
-    let mut points: Vec<Point> = Vec::new();
-    for &p in line {
-        if let Some(&last) = points.last()
-            && distance(at, last, p) <= TOLERANCE
-        {
-            break;
+impl<'a> Way<'a> {
+    fn new(edge: &'a Edge) -> Way<'a> {
+        let mut distances = vec![0.0];
+        let mut sum = 0.0;
+        for pair in edge.points.windows(2) {
+            sum += pair[0].distance(pair[1]);
+            distances.push(sum);
         }
-        points.push(p);
+        Way {
+            points: &edge.points,
+            distances,
+        }
     }
-    points.push(at);
-    points
+
+    fn length(&self) -> f64 {
+        self.distances[self.distances.len() - 1]
+    }
+
+    /// Returns the point at a distance from the start.
+    fn at(&self, distance: f64) -> Point {
+        let next = self.distances.partition_point(|d| *d < distance);
+        let next = next.clamp(1, self.points.len() - 1);
+        let (a, b) = (self.points[next - 1], self.points[next]);
+        let length = self.distances[next] - self.distances[next - 1];
+        let part = (distance - self.distances[next - 1]) / length.max(1e-9);
+        a + (b - a) * part.clamp(0.0, 1.0)
+    }
 }
 
-/// Returns the distance of a point from a segment.
-fn distance(p: Point, a: Point, b: Point) -> f64 {
-    let way = b - a;
-    let square = way.dot(way);
-    let part = if square > 0.0 {
-        (way.dot(p - a) / square).clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
-    p.distance(a + way * part)
+struct Meetings {
+    crossings: usize,
+    overlaps: usize,
+    more: bool,
 }
 
 /// Crossings by place.
 #[derive(Default)]
 struct Places {
-    /// Places by cells of a grid.
-    cells: HashMap<(i64, i64), Vec<usize>>,
-    places: Vec<Place>,
-}
-
-struct Place {
-    at: Point,
-    /// Pairs of edges that cross here, with the parity of their crossings. An edge that only
+    /// Places by the cells of a grid.
+    cells: HashMap<(i64, i64), Vec<u32>>,
+    places: Vec<Point>,
+    /// Pairs of edges that cross at a place, with the parity of their crossings. An edge that only
     /// touches has an even number.
-    pairs: BTreeMap<[u32; 2], bool>,
+    pairs: HashMap<(u32, [u32; 2]), bool>,
+    /// The same pairs, with ports in place of edges, in all combinations. Crossings with a common
+    /// combination are of the same trunks.
+    trunks: HashSet<(u32, [u64; 2])>,
 }
 
 impl Places {
-    /// Adds a crossing, unless it is one of a trunk that is already known.
-    fn add(&mut self, at: Point, mut pair: [u32; 2], ports: impl Fn(u32) -> [u32; 2]) {
+    /// Adds a crossing, unless it is one of trunks whose crossing at this place is known.
+    fn add(&mut self, at: Point, mut pair: [u32; 2], ends: &[Ends]) {
         pair.sort_unstable();
-        let (x, y) = ((at.x / PLACE).floor() as i64, (at.y / PLACE).floor() as i64);
-        let around = (x - 1..=x + 1).flat_map(|x| (y - 1..=y + 1).map(move |y| (x, y)));
-        let known = around
-            .filter_map(|cell| self.cells.get(&cell))
-            .flatten()
-            .copied();
-        let mut known = known.filter(|&place| self.places[place].at.distance(at) <= PLACE);
-        let place = known.next().unwrap_or_else(|| {
-            self.places.push(Place {
-                at,
-                pairs: BTreeMap::new(),
-            });
-            let place = self.places.len() - 1;
-            self.cells.entry((x, y)).or_default().push(place);
-            place
-        });
-        let pairs = &mut self.places[place].pairs;
-        if let Some(odd) = pairs.get_mut(&pair) {
-            *odd = !*odd;
-            return;
-        }
-        let trunk = |one: u32, two: u32| {
-            let (a, b) = (ports(one), ports(two));
-            one == two || a[0] == b[0] || a[1] == b[1]
+        let place = self.place(at);
+        let entry = match self.pairs.entry((place, pair)) {
+            Entry::Occupied(mut known) => {
+                let odd = known.get_mut();
+                *odd = !*odd;
+                return;
+            }
+            Entry::Vacant(entry) => entry,
         };
-        let same = |&[a, b]: &[u32; 2]| {
-            trunk(a, pair[0]) && trunk(b, pair[1]) || trunk(a, pair[1]) && trunk(b, pair[0])
+        // Ids of an edge: itself, and its ports.
+        let ids = |edge: u32| {
+            let [from, to] = ends[edge as usize]
+                .ports
+                .map(|port| u64::from(port) + (1 << 32));
+            [u64::from(edge), from, to]
         };
-        if !pairs.keys().any(same) {
-            pairs.insert(pair, true);
+        let mut known = false;
+        for one in ids(pair[0]) {
+            for two in ids(pair[1]) {
+                let new = self.trunks.insert((place, [one.min(two), one.max(two)]));
+                known |= !new;
+            }
         }
+        entry.insert(!known);
+    }
+
+    /// Returns the place of a point: a known one nearby, or a new one.
+    fn place(&mut self, at: Point) -> u32 {
+        const CELL: f64 = 8.0 * PLACE;
+        let cell = |x: f64| (x / CELL).floor() as i64;
+        for x in cell(at.x - PLACE)..=cell(at.x + PLACE) {
+            for y in cell(at.y - PLACE)..=cell(at.y + PLACE) {
+                let known = self.cells.get(&(x, y)).into_iter().flatten();
+                let near = |place: &&u32| self.places[**place as usize].distance(at) <= PLACE;
+                if let Some(&place) = known.into_iter().find(near) {
+                    return place;
+                }
+            }
+        }
+        let place = self.places.len() as u32;
+        self.places.push(at);
+        self.cells
+            .entry((cell(at.x), cell(at.y)))
+            .or_default()
+            .push(place);
+        place
+    }
+
+    /// Returns an upper bound of the number of crossings.
+    fn crossings(&self) -> usize {
+        self.pairs.len()
     }
 
     fn count(&self) -> usize {
-        let pairs = self.places.iter().flat_map(|place| place.pairs.values());
-        pairs.filter(|&&odd| odd).count()
+        self.pairs.values().filter(|odd| **odd).count()
     }
 }

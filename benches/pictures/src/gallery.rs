@@ -433,7 +433,7 @@ impl Gallery {
                 c.through,
                 c.over,
                 c.labels,
-                c.crossings,
+                crossings(&c),
                 ratio(c.ratio),
                 time(seconds),
                 others(&c)
@@ -458,6 +458,12 @@ fn counts(picture: &Path) -> Result<Counts, String> {
     let named = |why: String| format!("{}: {why}", picture.display());
     let svg = fs::read_to_string(picture).map_err(|why| named(why.to_string()))?;
     Ok(check(&read(&svg).map_err(named)?))
+}
+
+/// Returns the number of crossings of a picture.
+pub fn crossings(c: &Counts) -> String {
+    let over = if c.more { "over " } else { "" };
+    format!("{over}{}", c.crossings)
 }
 
 fn ratio(ratio: f64) -> String {
@@ -495,7 +501,7 @@ fn cell(other: &Other) -> String {
             "{} / {} / {} / {} / {}",
             c.through,
             c.labels,
-            c.crossings,
+            crossings(c),
             ratio(c.ratio),
             time(*seconds)
         ),
@@ -530,7 +536,7 @@ fn environment(graph: &str) -> String {
 }
 
 /// Returns a random graph without loops and without two edges between the same nodes, always the
-/// same for the same numbers.
+/// same for the same numbers. Each edge has ports of its own.
 fn random(nodes: usize, edges: usize) -> String {
     let mut text = "digraph random {\n".to_owned();
     for node in 1..=nodes {
@@ -542,7 +548,8 @@ fn random(nodes: usize, edges: usize) -> String {
         let mut node = || random.below(nodes as u64) + 1;
         let (from, to) = (node(), node());
         if from != to && known.insert((from, to)) {
-            let _ = writeln!(text, "    n{from} -> n{to};");
+            let ports = known.len();
+            let _ = writeln!(text, "    n{from} -> n{to} [src=o{ports} dst=i{ports}];");
         }
     }
     text += "}\n";

@@ -45,7 +45,7 @@ fn print(file: &str) -> Result<(), String> {
         c.over,
         c.labels,
         picture.labels.len(),
-        c.crossings,
+        gallery::crossings(&c),
         c.ratio,
         if gallery::others(&c).is_empty() {
             ""

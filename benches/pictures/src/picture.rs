@@ -22,6 +22,8 @@ pub struct Shape {
     pub name: String,
     /// Spaces of the texts inside.
     pub texts: Vec<Rect>,
+    /// True for dots in place of boxes: edges end at a space around them that is not visible.
+    pub dots: bool,
 }
 
 #[derive(Debug)]

@@ -122,7 +122,10 @@ impl Reader {
                     context.part = Part::None;
                 } else if has_class(node, &["node"]) {
                     context.part = Part::Box(self.picture.boxes.len());
-                    self.picture.boxes.push(shape(name(node)));
+                    self.picture.boxes.push(Shape {
+                        dots: has_class(node, &["dots"]),
+                        ..shape(name(node))
+                    });
                 } else if has_class(node, &FRAMES) {
                     context.part = Part::Frame(self.picture.frames.len());
                     self.picture.frames.push(shape(name(node)));
@@ -197,9 +200,14 @@ impl Reader {
                     rect,
                     ..shape(name(node))
                 };
-                match radius {
-                    "8" => self.picture.frames.push(shape),
-                    _ => self.picture.boxes.push(shape),
+                let boxes = &mut self.picture.boxes;
+                match (radius, boxes.last_mut()) {
+                    ("8", _) => self.picture.frames.push(shape),
+                    // The box of several processes, before a second one.
+                    (_, Some(behind)) if is_shifted(&behind.rect, &rect) => {
+                        behind.rect = behind.rect.union(&rect);
+                    }
+                    _ => boxes.push(shape),
                 }
             }
             Part::None | Part::Edge(_) => {}
@@ -207,6 +215,9 @@ impl Reader {
     }
 
     fn path(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
+        if has_class(node, &["tip"]) {
+            return self.tip(node, context);
+        }
         let is_edge = has_class(node, &["edge"]) || self.plain;
         let group = node
             .parent()
@@ -250,7 +261,19 @@ impl Reader {
         });
     }
 
+    /// Lengthens the last edge to the end of its arrow.
+    fn tip(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
+        let Some(edge) = self.picture.edges.last_mut() else {
+            return;
+        };
+        let end = edge.points[edge.points.len() - 1];
+        let tip = points(node, &context.transform).into_iter();
+        let far = tip.max_by(|a, b| a.distance(end).total_cmp(&b.distance(end)));
+        edge.points.extend(far.filter(|&far| far != end));
+    }
+
     fn text(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
+        let fitted = number(node, "textLength");
         let mut at = Point::new(
             number(node, "x").unwrap_or(0.0),
             number(node, "y").unwrap_or(0.0),
@@ -263,7 +286,7 @@ impl Reader {
                 return;
             }
             let bold = if context.bold { 1.1 } else { 1.0 };
-            let width = text::width(words, context.size) * bold;
+            let width = fitted.unwrap_or_else(|| text::width(words, context.size) * bold);
             let left = at.x
                 - match context.anchor {
                     "middle" => width / 2.0,
@@ -350,11 +373,21 @@ impl Reader {
     }
 }
 
+/// Returns true if both have the same size, and differ by four pixels in both coordinates.
+fn is_shifted(one: &Rect, two: &Rect) -> bool {
+    let near = |a: f64, b: f64| (a - b).abs() < 0.2;
+    near(one.left, two.left + 4.0)
+        && near(one.top, two.top - 4.0)
+        && near(one.width(), two.width())
+        && near(one.height(), two.height())
+}
+
 fn shape(name: String) -> Shape {
     Shape {
         rect: Rect::EMPTY,
         name,
         texts: Vec::new(),
+        dots: false,
     }
 }
 

@@ -137,11 +137,11 @@ fn a_trunk_is_crossed_once() {
         1
     );
     let others =
-        edge("b", "c", "M30 120V80H100V5H300V20") + &edge("b", "d", "M30 120V80H100V6H350V130");
+        edge("b", "c", "M30 120V80H100V5H300V20") + &edge("b", "d", "M30 120V80H100V15H350V130");
     let twice = counts(&(four() + &trunk + &others));
     assert_eq!(twice.overlaps, 0);
-    // The trunks cross once; the branch to d crosses the branch of a at x = 300 or not at all.
-    assert_eq!(twice.crossings, 1);
+    // The trunks cross once, and the branches of b cross at x = 300.
+    assert_eq!(twice.crossings, 2);
 }
 
 #[test]
