@@ -33,6 +33,9 @@ pub const CONFIG: Code = Code(15);
 pub const UNKNOWN_CODE: Code = Code(16);
 /// Measured traffic does not include the data that values of some types own (a note).
 pub const UNMEASURED: Code = Code(17);
+/// The tool that converts pictures is missing or cannot be used (an error), or reports a problem (a
+/// warning).
+pub const NO_RENDER: Code = Code(21);
 /// No pass or emitter reads an option of `--set` (an error), or none of the requested ones does (a
 /// warning).
 pub const UNKNOWN_OPTION: Code = Code(444);

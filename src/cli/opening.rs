@@ -35,6 +35,9 @@ impl Opening<'_> {
     /// Returns the type of a text. Only its first 4096 bytes are examined, up to the first byte
     /// that is not UTF-8.
     pub(crate) fn of(text: &[u8]) -> Opening<'_> {
+        if let Some((_, format)) = IMAGES.iter().find(|(mark, _)| text.starts_with(mark)) {
+            return Opening::Word(format);
+        }
         let head = &text[..text.len().min(HEAD)];
         // The cut may be inside a character.
         let head = match std::str::from_utf8(head) {
@@ -87,6 +90,9 @@ const SUMMARY: &str = "deterministic";
 const COLOURED: &str = "graph [compound=true];";
 /// Words at the beginning of files without another mark.
 const WORDS: [&str; 3] = ["<svg ", "digraph ", "-np "];
+
+/// Formats of pictures, by their first bytes.
+const IMAGES: [(&[u8], &str); 2] = [(b"\x89PNG\r\n", "PNG"), (b"%PDF-", "PDF")];
 
 /// Returns true for a byte that can be in a line with the name of a host: an ASCII letter, a digit,
 /// or one of `._-:[]%`.
@@ -158,5 +164,8 @@ mod tests {
             assert_eq!(Opening::of(text.as_bytes()), opening, "{text:.40}");
         }
         assert_eq!(Opening::of(b"\xff\xfe"), Opening::Other);
+        let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+        assert_eq!(Opening::of(png), Opening::Word("PNG"));
+        assert_eq!(Opening::of(b"%PDF-1.7\n%\x80"), Opening::Word("PDF"));
     }
 }

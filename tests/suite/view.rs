@@ -103,11 +103,11 @@ fn a_picture_goes_by_the_name_of_the_file_or_by_option() {
 
 #[test]
 fn what_cannot_be_shown() {
-    squares("view g.dot -o g.png")
+    squares("view g.dot -o g.gif")
         .run()
         .status(2)
-        .stderr_has("`view` does not write files like `g.png`")
-        .stderr_has("graphmap expand g.dot | dot -Tpng -o g.png");
+        .stderr_has("`view` does not write files like `g.gif`")
+        .stderr_has("graphmap expand g.dot | dot -Tgif -o g.gif");
     squares("view g.dot -o drawn.dot")
         .run()
         .status(2)
@@ -131,6 +131,51 @@ fn what_cannot_be_shown() {
         .file("g.dot", "digraph g { a -> ")
         .args("view g.dot --svg --detail nodes");
     test.run().status(1).stdout_is("");
+}
+
+/// Checks the pictures that the tool `graphmap-render` converts, with scripts in its place.
+#[test]
+fn pictures_as_png_and_pdf_are_those_of_the_tool() {
+    let tool = "#!/bin/sh\necho \"%PDF-1.7 $*\"\ncat\n";
+    let test = squares("view g.dot --svg");
+    let svg = test.run().status(0).stdout().to_owned();
+    let test = test.executable("graphmap-render", tool);
+    for (args, format) in [
+        ("view g.dot -o g.pdf", "pdf"),
+        ("view g.dot -o g.png", "png"),
+        ("view g.dot -o g.pdf --detail processes", "pdf"),
+    ] {
+        let test = test.args(args);
+        test.run().status(0).stdout_is("");
+        let written = test.read(&format!("g.{format}"));
+        assert_eq!(
+            written,
+            format!("%PDF-1.7 - -o - --format {format}\n{svg}")
+        );
+    }
+    for (script, status, text) in [
+        ("echo no font >&2; exit 2", 2, "its output:\n          no font\n"),
+        ("exit 5", 5, "failed (exit status: 5)"),
+    ] {
+        let test = squares("view g.dot -o g.png");
+        let test = test.executable("graphmap-render", &format!("#!/bin/sh\n{script}\n"));
+        let done = test.run().status(status);
+        done.stderr_has("error[G0021]").stderr_has(text);
+        assert_eq!(test.files(), ["g.dot", "graphmap-render"]);
+    }
+    let warns = test.executable("graphmap-render", "#!/bin/sh\necho font >&2\necho x\n");
+    let warns = warns.args("view g.dot -o other.png");
+    warns.run().status(0).stderr_has("warning[G0021]");
+    assert_eq!(warns.read("other.png"), "x\n");
+    // A file by others is kept.
+    let test = test.file("notes.pdf", "notes\n");
+    test.args("view g.dot -o notes.pdf").run().status(2);
+    let without = squares("view g.dot -o g.png").env("PATH", "/nowhere");
+    without
+        .run()
+        .status(2)
+        .stderr_has("error[G0021]: a picture as PNG needs the tool `graphmap-render`")
+        .stderr_has("`cargo install --path modules/render`");
 }
 
 /// Checks that a process whose input depends on time makes a network non-deterministic, for each

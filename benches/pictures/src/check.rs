@@ -34,7 +34,7 @@ pub struct Counts {
     /// Pairs of an edge and a box or frame that it runs through, its own ends excluded.
     pub through: usize,
     /// Labels over a box, the border of a frame, a text, another label, or an edge that is not
-    /// their own.
+    /// their own and has no port in common with it.
     pub labels: usize,
     /// Places where two edges cross. A trunk counts as one edge.
     pub crossings: usize,
@@ -205,7 +205,13 @@ impl<'a> Checker<'a> {
             if !hit {
                 self.lines.near(&rect, |segment| {
                     let segment = &self.segments[segment];
-                    let own = labels[at].own == Some(segment.edge as usize);
+                    let own = labels[at].own.is_some_and(|own| {
+                        let (a, b) = (
+                            &self.ends[own].ports,
+                            &self.ends[segment.edge as usize].ports,
+                        );
+                        own == segment.edge as usize || a[0] == b[0] || a[1] == b[1]
+                    });
                     hit |= !own && rect.meets_segment(segment.a, segment.b);
                 });
             }

@@ -17,6 +17,18 @@ impl Point {
         (self - other).length()
     }
 
+    /// Returns the distance from a segment.
+    pub fn distance_to(self, a: Point, b: Point) -> f64 {
+        let way = b - a;
+        let square = way.dot(way);
+        let part = if square > 0.0 {
+            (way.dot(self - a) / square).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        self.distance(a + way * part)
+    }
+
     pub fn length(self) -> f64 {
         self.x.hypot(self.y)
     }

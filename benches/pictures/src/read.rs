@@ -9,10 +9,14 @@ use roxmltree::{Document, Node, ParsingOptions};
 use std::str::FromStr;
 use svgtypes::{SimplePathSegment, SimplifyingPathParser, Transform};
 
-/// Classes of groups that are frames. `cluster` is Graphviz's.
-const FRAMES: [&str; 8] = [
-    "module", "frame", "cluster", "host", "socket", "cache", "core", "process",
-];
+/// Classes of groups that are boxes: of networks and of Graphviz, and of mappings.
+const BOXES: [&str; 2] = ["node", "os-process"];
+/// Classes of groups that are frames: of networks, of mappings, and of Graphviz.
+const FRAMES: [&str; 3] = ["module", "frame", "cluster"];
+/// Classes of lines, or of groups of a line, its tip and its label.
+const EDGES: [&str; 2] = ["edge", "arc"];
+/// Classes of texts at lines. Numbers are on their lines.
+const LABELS: [&str; 2] = ["label", "number"];
 
 /// Reads an SVG.
 ///
@@ -95,7 +99,9 @@ fn title<'a>(node: Node<'a, '_>) -> Option<&'a str> {
 }
 
 fn name(node: Node<'_, '_>) -> String {
-    let name = node.attribute("data-name").or_else(|| title(node));
+    let data = ["data-name", "data-os-process"];
+    let data = data.into_iter().find_map(|name| node.attribute(name));
+    let name = data.or_else(|| title(node));
     name.unwrap_or_default().trim().to_owned()
 }
 
@@ -118,9 +124,9 @@ impl Reader {
         match node.tag_name().name() {
             "svg" | "a" => self.children(node, &context),
             "g" => {
-                if has_class(node, &["legend"]) {
+                if has_class(node, &["legend", "matrix"]) {
                     context.part = Part::None;
-                } else if has_class(node, &["node"]) {
+                } else if has_class(node, &BOXES) {
                     context.part = Part::Box(self.picture.boxes.len());
                     self.picture.boxes.push(Shape {
                         dots: has_class(node, &["dots"]),
@@ -129,7 +135,7 @@ impl Reader {
                 } else if has_class(node, &FRAMES) {
                     context.part = Part::Frame(self.picture.frames.len());
                     self.picture.frames.push(shape(name(node)));
-                } else if has_class(node, &["edge"]) {
+                } else if has_class(node, &EDGES) {
                     context.part = Part::Edge(self.picture.edges.len());
                 }
                 self.children(node, &context);
@@ -154,14 +160,22 @@ impl Reader {
                 let (left, top) = (x.unwrap_or(0.0) - rx, y.unwrap_or(0.0) - ry);
                 self.outline(node, Rect::new(left, top, 2.0 * rx, 2.0 * ry), &context);
             }
-            "polygon" if matches!(context.part, Part::Box(_) | Part::Frame(_)) => {
+            "polygon" => {
                 let text = node.attribute("points").unwrap_or_default();
                 let numbers: Vec<f64> = text
                     .split([' ', ','])
                     .filter_map(|word| word.parse().ok())
                     .collect();
                 let points = numbers.chunks_exact(2).map(|p| Point::new(p[0], p[1]));
-                self.outline(node, Rect::around(points), &context);
+                match context.part {
+                    Part::Box(_) | Part::Frame(_) => {
+                        self.outline(node, Rect::around(points), &context);
+                    }
+                    Part::Edge(edge) if edge + 1 == self.picture.edges.len() => {
+                        self.tip(points.map(|p| map(&context.transform, p)));
+                    }
+                    Part::Edge(_) | Part::None => {}
+                }
             }
             "path" => self.path(node, &context),
             "text" => self.text(node, &context),
@@ -186,7 +200,7 @@ impl Reader {
                 let shape = &mut self.picture.frames[at];
                 shape.rect = shape.rect.union(&rect);
             }
-            Part::None if has_class(node, &["node"]) => {
+            Part::None if has_class(node, &BOXES) => {
                 self.picture.boxes.push(Shape {
                     rect,
                     ..shape(name(node))
@@ -216,9 +230,9 @@ impl Reader {
 
     fn path(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
         if has_class(node, &["tip"]) {
-            return self.tip(node, context);
+            return self.tip(points(node, &context.transform).into_iter());
         }
-        let is_edge = has_class(node, &["edge"]) || self.plain;
+        let is_edge = has_class(node, &EDGES) || self.plain;
         let group = node
             .parent()
             .filter(|_| matches!(context.part, Part::Edge(_)));
@@ -261,14 +275,13 @@ impl Reader {
         });
     }
 
-    /// Lengthens the last edge to the end of its arrow.
-    fn tip(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
+    /// Lengthens the last edge to the end of its arrow, which has these corners.
+    fn tip(&mut self, corners: impl Iterator<Item = Point>) {
         let Some(edge) = self.picture.edges.last_mut() else {
             return;
         };
         let end = edge.points[edge.points.len() - 1];
-        let tip = points(node, &context.transform).into_iter();
-        let far = tip.max_by(|a, b| a.distance(end).total_cmp(&b.distance(end)));
+        let far = corners.max_by(|a, b| a.distance(end).total_cmp(&b.distance(end)));
         edge.points.extend(far.filter(|&far| far != end));
     }
 
@@ -319,7 +332,7 @@ impl Reader {
             return;
         }
         let rect = Rect::around(rect.corners().map(|p| map(&context.transform, p)));
-        let is_label = has_class(node, &["label"]);
+        let is_label = has_class(node, &LABELS);
         match context.part {
             Part::Box(at) if !is_label => self.picture.boxes[at].texts.push(rect),
             Part::Frame(at) if !is_label => {
@@ -330,12 +343,29 @@ impl Reader {
                 rect,
                 own: Some(own),
             }),
-            _ if is_label => self.picture.labels.push(Label { rect, own: None }),
+            _ if is_label => {
+                let own = has_class(node, &["number"]).then(|| self.nearest(rect.centre()));
+                let own = own.flatten();
+                self.picture.labels.push(Label { rect, own });
+            }
             _ if self.plain && context.size < 12.0 => {
                 self.picture.labels.push(Label { rect, own: None });
             }
             _ => self.picture.texts.push(rect),
         }
+    }
+
+    /// Returns the edge that is nearest to a point.
+    fn nearest(&self, p: Point) -> Option<usize> {
+        let distance = |edge: &Edge| {
+            let pairs = edge.points.windows(2);
+            let distances = pairs.map(|pair| p.distance_to(pair[0], pair[1]));
+            distances.fold(f64::INFINITY, f64::min)
+        };
+        let edges = self.picture.edges.iter().enumerate();
+        let edges = edges.map(|(at, edge)| (distance(edge), at));
+        let nearest = edges.min_by(|(a, _), (b, _)| a.total_cmp(b));
+        nearest.map(|(_, at)| at)
     }
 
     /// Assigns the texts of a picture without classes to boxes, frames and edges, by their

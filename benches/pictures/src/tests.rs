@@ -238,6 +238,35 @@ fn pictures_of_graphviz_are_read() {
 }
 
 #[test]
+fn pictures_of_mappings_are_read() {
+    let svg = r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 100" font-size="11">
+<g class="frames" transform="translate(10 10)">
+<g class="frame host"><rect class="outline" x="0" y="0" width="280" height="80"/><text class="name" x="4" y="12">host1</text></g>
+<g class="os-process" data-os-process="0"><title>OS process 0</title><rect class="outline" x="10" y="20" width="60" height="40"/><text x="14" y="34">rank 0</text><rect class="load" x="14" y="50" width="20" height="4"/></g>
+<g class="os-process" data-os-process="1"><title>OS process 1</title><rect class="outline" x="200" y="20" width="60" height="40"/></g>
+<g class="arc arc-host" data-from="0" data-to="1"><path d="M70 40H190"/><polygon points="200,40 190,37 190,43"/></g>
+<g class="number arc-host"><rect class="plate" x="100" y="34" width="12" height="12"/><text class="number" x="106" y="44" font-size="9" text-anchor="middle">5</text></g>
+</g>
+</svg>"##;
+    let counted = check(&read(svg).unwrap());
+    let expected = Counts {
+        boxes: 2,
+        edges: 1,
+        ratio: 3.0,
+        ..Counts::default()
+    };
+    assert_eq!(counted, expected);
+}
+
+#[test]
+fn tips_belong_to_their_edges() {
+    let line = edge("a", "c", "M50 30H293");
+    assert_eq!(counts(&(four() + &line)).loose, 1);
+    let tip = "<path class=\"tip\" d=\"M300 30L293 27V33Z\"/>";
+    assert_eq!(counts(&(four() + &line + tip)).loose, 0);
+}
+
+#[test]
 fn pictures_without_classes_are_read() {
     let svg = r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 100" font-size="12">
 <rect width="100%" height="100%" fill="white"/>
