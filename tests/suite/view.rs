@@ -139,22 +139,23 @@ fn pictures_as_png_and_pdf_are_those_of_the_tool() {
     let tool = "#!/bin/sh\necho \"%PDF-1.7 $*\"\ncat\n";
     let test = squares("view g.dot --svg");
     let svg = test.run().status(0).stdout().to_owned();
-    let test = test.executable("graphmap-render", tool);
+    let mut test = test.executable("graphmap-render", tool);
     for (args, format) in [
         ("view g.dot -o g.pdf", "pdf"),
         ("view g.dot -o g.png", "png"),
         ("view g.dot -o g.pdf --detail processes", "pdf"),
     ] {
-        let test = test.args(args);
+        test = test.args(args);
         test.run().status(0).stdout_is("");
         let written = test.read(&format!("g.{format}"));
-        assert_eq!(
-            written,
-            format!("%PDF-1.7 - -o - --format {format}\n{svg}")
-        );
+        assert_eq!(written, format!("%PDF-1.7 - -o - --format {format}\n{svg}"));
     }
     for (script, status, text) in [
-        ("echo no font >&2; exit 2", 2, "its output:\n          no font\n"),
+        (
+            "echo no font >&2; exit 2",
+            2,
+            "its output:\n          no font\n",
+        ),
         ("exit 5", 5, "failed (exit status: 5)"),
     ] {
         let test = squares("view g.dot -o g.png");
@@ -163,13 +164,14 @@ fn pictures_as_png_and_pdf_are_those_of_the_tool() {
         done.stderr_has("error[G0021]").stderr_has(text);
         assert_eq!(test.files(), ["g.dot", "graphmap-render"]);
     }
-    let warns = test.executable("graphmap-render", "#!/bin/sh\necho font >&2\necho x\n");
-    let warns = warns.args("view g.dot -o other.png");
-    warns.run().status(0).stderr_has("warning[G0021]");
-    assert_eq!(warns.read("other.png"), "x\n");
     // A file by others is kept.
     let test = test.file("notes.pdf", "notes\n");
-    test.args("view g.dot -o notes.pdf").run().status(2);
+    let test = test.args("view g.dot -o notes.pdf");
+    test.run().status(2);
+    let test = test.executable("graphmap-render", "#!/bin/sh\necho font >&2\necho x\n");
+    let test = test.args("view g.dot -o other.png");
+    test.run().status(0).stderr_has("warning[G0021]");
+    assert_eq!(test.read("other.png"), "x\n");
     let without = squares("view g.dot -o g.png").env("PATH", "/nowhere");
     without
         .run()

@@ -281,6 +281,10 @@ impl Gallery {
                 words.push(format!("svg={}", picture.display()));
                 graph_words.push(format!("mapped={}", graph.display()));
                 let drawn = self.draw(&name, &words, &picture)?;
+                if drawn.is_none() {
+                    self.row(&name, drawn, &Other::None, &Other::None);
+                    continue;
+                }
                 self.graphmap(&graph_words)?;
                 let text = fs::read_to_string(&graph).map_err(|why| why.to_string())?;
                 let clusters = self.graphviz(&name, &text)?;
@@ -309,7 +313,7 @@ impl Gallery {
         }
         let drawn = self.draw(name, &words, &picture)?;
         let (mut flat, mut clusters) = (Other::None, Other::None);
-        if compared && !self.patience.is_zero() {
+        if compared && drawn.is_some() && !self.patience.is_zero() {
             let mut words = vec!["expand".to_owned(), file];
             define(&mut words, definitions);
             let text = environment(&self.graphmap(&words)?);
@@ -339,7 +343,8 @@ impl Gallery {
         let done = self.graphmap(words);
         let seconds = start.elapsed().as_secs_f64();
         if let Err(why) = done {
-            eprintln!("{name}: {why}");
+            let why = why.lines().find(|line| line.starts_with("error"));
+            eprintln!("{name}: {}", why.unwrap_or("graphmap failed"));
             return Ok(None);
         }
         let counts = counts(picture)?;
@@ -536,11 +541,12 @@ fn environment(graph: &str) -> String {
 }
 
 /// Returns a random graph without loops and without two edges between the same nodes, always the
-/// same for the same numbers. Each edge has ports of its own.
+/// same for the same numbers. Each edge has ports of its own, and each node a
+/// kind of its own.
 fn random(nodes: usize, edges: usize) -> String {
     let mut text = "digraph random {\n".to_owned();
     for node in 1..=nodes {
-        let _ = writeln!(text, "    n{node};");
+        let _ = writeln!(text, "    n{node} [kind=k{node}];");
     }
     let mut random = Random(1);
     let mut known = HashSet::new();

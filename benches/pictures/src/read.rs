@@ -63,6 +63,8 @@ enum Part {
     Frame(usize),
     /// A group of Graphviz: a line, its tip and its label.
     Edge(usize),
+    /// A legend or a matrix, whose samples are neither boxes nor lines.
+    Aside,
 }
 
 #[derive(Clone, Copy)]
@@ -124,8 +126,8 @@ impl Reader {
         match node.tag_name().name() {
             "svg" | "a" => self.children(node, &context),
             "g" => {
-                if has_class(node, &["legend", "matrix"]) {
-                    context.part = Part::None;
+                if context.part == Part::Aside || has_class(node, &["legend", "matrix"]) {
+                    context.part = Part::Aside;
                 } else if has_class(node, &BOXES) {
                     context.part = Part::Box(self.picture.boxes.len());
                     self.picture.boxes.push(Shape {
@@ -174,7 +176,7 @@ impl Reader {
                     Part::Edge(edge) if edge + 1 == self.picture.edges.len() => {
                         self.tip(points.map(|p| map(&context.transform, p)));
                     }
-                    Part::Edge(_) | Part::None => {}
+                    Part::Edge(_) | Part::None | Part::Aside => {}
                 }
             }
             "path" => self.path(node, &context),
@@ -224,11 +226,14 @@ impl Reader {
                     _ => boxes.push(shape),
                 }
             }
-            Part::None | Part::Edge(_) => {}
+            Part::None | Part::Aside | Part::Edge(_) => {}
         }
     }
 
     fn path(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
+        if context.part == Part::Aside {
+            return;
+        }
         if has_class(node, &["tip"]) {
             return self.tip(points(node, &context.transform).into_iter());
         }
@@ -343,6 +348,7 @@ impl Reader {
                 rect,
                 own: Some(own),
             }),
+            Part::Aside => self.picture.texts.push(rect),
             _ if is_label => {
                 let own = has_class(node, &["number"]).then(|| self.nearest(rect.centre()));
                 let own = own.flatten();
