@@ -162,7 +162,7 @@ fn pictures_as_png_and_pdf_are_those_of_the_tool() {
         let test = test.executable("graphmap-render", &format!("#!/bin/sh\n{script}\n"));
         let done = test.run().status(status);
         done.stderr_has("error[G0021]").stderr_has(text);
-        assert_eq!(test.files(), ["g.dot", "graphmap-render"]);
+        assert_eq!(test.files(), ["bin/graphmap-render", "g.dot"]);
     }
     // A file by others is kept.
     let test = test.file("notes.pdf", "notes\n");

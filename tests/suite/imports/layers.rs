@@ -530,6 +530,7 @@ pub(crate) const LAYERS: &[(&str, &[&str])] = &[
     ("mpi-derive", &["lib"]),
     ("mpi-sys", &["lib"]),
     ("link-mpi", LINK_MPI),
+    ("render", &["lib"]),
     (
         "python",
         &[
