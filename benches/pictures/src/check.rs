@@ -19,8 +19,8 @@ const PLACE: f64 = 0.75;
 const REACH_OF_DOTS: f64 = 40.0;
 /// Numbers of crossings and of compared pairs of pieces after which the search ends, so that no
 /// picture takes minutes.
-const MOST_CROSSINGS: usize = 1_000_000;
-const MOST_COMPARED: usize = 500_000_000;
+const MOST_CROSSINGS: usize = 2_000_000;
+const MOST_COMPARED: usize = 2_000_000_000;
 /// Least length in which edges that are drawn over each other count.
 const OVERLAP: f64 = 3.0;
 

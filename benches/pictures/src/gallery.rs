@@ -88,7 +88,7 @@ const NETWORKS: [(&str, [&str; 5]); 10] = [
             "dimension=8",
             "dimension=11",
             "dimension=17",
-            "dimension=20",
+            "dimension=19",
         ],
     ),
     (
