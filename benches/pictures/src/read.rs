@@ -280,14 +280,18 @@ impl Reader {
         });
     }
 
-    /// Lengthens the last edge to the end of its arrow, which has these corners.
+    /// Lengthens the last edge to the end of its arrow: the foremost of these corners, in the
+    /// direction in which the edge ends.
     fn tip(&mut self, corners: impl Iterator<Item = Point>) {
         let Some(edge) = self.picture.edges.last_mut() else {
             return;
         };
-        let end = edge.points[edge.points.len() - 1];
-        let far = corners.max_by(|a, b| a.distance(end).total_cmp(&b.distance(end)));
-        edge.points.extend(far.filter(|&far| far != end));
+        let [.., before, end] = edge.points[..] else {
+            return;
+        };
+        let ahead = |p: &Point| (*p - end).dot(end - before);
+        let foremost = corners.max_by(|a, b| ahead(a).total_cmp(&ahead(b)));
+        edge.points.extend(foremost.filter(|p| ahead(p) > 0.0));
     }
 
     fn text(&mut self, node: Node<'_, '_>, context: &Context<'_>) {

@@ -264,6 +264,10 @@ fn tips_belong_to_their_edges() {
     assert_eq!(counts(&(four() + &line)).loose, 1);
     let tip = "<path class=\"tip\" d=\"M300 30L293 27V33Z\"/>";
     assert_eq!(counts(&(four() + &line + tip)).loose, 0);
+    // A line that ends inside of its tip.
+    let inside = edge("a", "c", "M50 30H298.5");
+    let tip = "<path class=\"tip\" d=\"M303 30L293 27V33Z\"/>";
+    assert_eq!(counts(&(four() + &inside + tip)).loose, 0);
 }
 
 #[test]
