@@ -280,9 +280,9 @@ impl Reader {
         });
     }
 
-    /// Lengthens the last edge to the end of its arrow: the foremost of these corners, in the
-    /// direction in which the edge ends.
-    fn tip(&mut self, corners: impl Iterator<Item = Point>) {
+    /// Lengthens the last edge to the end of its arrow, which has these corners. It is the first
+    /// corner, or in a picture of Graphviz the foremost in the direction in which the edge ends.
+    fn tip(&mut self, mut corners: impl Iterator<Item = Point>) {
         let Some(edge) = self.picture.edges.last_mut() else {
             return;
         };
@@ -290,8 +290,11 @@ impl Reader {
             return;
         };
         let ahead = |p: &Point| (*p - end).dot(end - before);
-        let foremost = corners.max_by(|a, b| ahead(a).total_cmp(&ahead(b)));
-        edge.points.extend(foremost.filter(|p| ahead(p) > 0.0));
+        let tip = match edge.touches {
+            true => corners.next(),
+            false => corners.max_by(|a, b| ahead(a).total_cmp(&ahead(b))),
+        };
+        edge.points.extend(tip.filter(|&tip| tip != end));
     }
 
     fn text(&mut self, node: Node<'_, '_>, context: &Context<'_>) {
