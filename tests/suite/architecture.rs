@@ -189,7 +189,7 @@ fn crates_depend_on_what_the_table_allows() {
         ("plugin", &["kpn"]),
         ("sharing", &["kpn"]),
         ("wiring", &["kpn"]),
-        ("view", &["kpn"]),
+        ("view", &["dot", "kpn"]),
         ("partition", &[]),
         ("graphfile", &["kpn", "partition"]),
         ("plan", &["kpn", "partition", "platform"]),

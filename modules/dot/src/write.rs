@@ -40,6 +40,38 @@ pub fn to_dot(network: &Verified) -> String {
     printer.out
 }
 
+/// A picture of a network, beside the network in the same text.
+///
+/// The text of each method is written as it is. Attributes begin with a space. Names and values must
+/// be as [`word`] writes them. Clusters of the picture must begin with `module=""`, so that they are
+/// not modules.
+pub trait Drawing {
+    /// Returns the statements before the network, each on a line.
+    fn head(&self) -> String;
+    /// Returns the statements after the network, each on a line.
+    fn frames(&self) -> String;
+    /// Returns additional attributes of a process.
+    fn process(&self, id: ProcessId) -> String;
+    /// Returns additional attributes of a channel.
+    fn channel(&self, id: ChannelId) -> String;
+    /// Returns the name of the node that stands for the environment at a closed port, and additional
+    /// attributes of the edge. The node must be declared by [`Drawing::head`] as a port of the
+    /// graph. Its name must not be that of a process.
+    fn closed(&self, id: PortId) -> (String, String);
+}
+
+/// Returns a network with a picture of it as DOT. Reading it gives the same network, with the
+/// constraints and the attributes of Graphviz that the picture adds. Modules are not clusters.
+///
+/// The limits are those of [`to_dot`].
+#[must_use]
+pub fn to_drawing(network: &Verified, drawing: &dyn Drawing) -> String {
+    let mut printer = Printer::new(network);
+    printer.drawing = Some(drawing);
+    printer.network();
+    printer.out
+}
+
 /// Returns an error if a process has two different constraints of one sort, such as two groups of
 /// `colocate`, which attributes of its node cannot express. A module can have the other one.
 pub fn check(network: &Verified) -> Option<Diagnostic> {
@@ -108,6 +140,7 @@ struct Printer<'n> {
     declared: BTreeSet<&'n str>,
     /// True if all processes are listed before the modules.
     listed: bool,
+    drawing: Option<&'n dyn Drawing>,
 }
 
 impl<'n> Printer<'n> {
@@ -131,6 +164,7 @@ impl<'n> Printer<'n> {
             names: HashSet::new(),
             declared: BTreeSet::new(),
             listed: false,
+            drawing: None,
         };
         printer.declared = printer.declared_names();
         printer.attributes = network
@@ -156,6 +190,12 @@ impl<'n> Printer<'n> {
         let network = self.network;
         let _ = writeln!(self.out, "digraph {} {{", word(&network.name));
         let _ = writeln!(self.out, "    graphmap={VERSION};");
+        if let Some(drawing) = self.drawing {
+            self.out.push_str(&drawing.head());
+            for id in network.processes.ids() {
+                self.attributes[id.index()] += &drawing.process(id);
+            }
+        }
         if let Some((skeleton, _)) = &network.skeleton {
             let _ = writeln!(self.out, "    skeleton={};", word(skeleton));
         }
@@ -184,6 +224,9 @@ impl<'n> Printer<'n> {
                 Joined::Closed(port) => self.closed(port),
             };
             let _ = writeln!(self.out, "    {line}");
+        }
+        if let Some(drawing) = self.drawing {
+            self.out.push_str(&drawing.frames());
         }
         // Graphviz gives the label of a graph or a cluster to the clusters that follow in it.
         for attribute in self.kept(network.attributes.graph, &OF_GRAPH, true) {
@@ -266,7 +309,11 @@ impl<'n> Printer<'n> {
     fn header(&mut self, id: ModuleId, depth: usize) {
         let module = &self.network.modules[id];
         let mut name = self.network.name(module.name).to_owned();
-        if without_cluster(&name).is_none() {
+        if self.drawing.is_some() {
+            while let Some(rest) = without_cluster(&name) {
+                name = rest.trim_start_matches('_').to_owned();
+            }
+        } else if without_cluster(&name).is_none() {
             name.insert_str(0, "cluster_");
         }
         if !self.names.insert(name.clone()) {
@@ -275,6 +322,9 @@ impl<'n> Printer<'n> {
         }
         let kind = word(self.network.name(module.kind));
         let _ = writeln!(self.out, "{}subgraph {} {{", indent(depth), word(&name));
+        if self.drawing.is_some() {
+            let _ = writeln!(self.out, "{}cluster=false;", indent(depth + 1));
+        }
         let _ = writeln!(self.out, "{}module={kind};", indent(depth + 1));
         for attributes in &self.of_module[id.index()] {
             let _ = writeln!(self.out, "{}{attributes};", indent(depth + 1));
@@ -373,9 +423,15 @@ impl<'n> Printer<'n> {
             let _ = write!(attributes, " bundle={}", bundle.name());
         }
         self.add_kept(&mut attributes, network.port_attributes(id));
+        let mut environment = "NULL".to_owned();
+        if let Some(drawing) = self.drawing {
+            let (node, more) = drawing.closed(id);
+            environment = node;
+            attributes += &more;
+        }
         match port.direction {
-            Direction::Input => format!("NULL -> {process} [dst={name}{attributes}];"),
-            Direction::Output => format!("{process} -> NULL [src={name}{attributes}];"),
+            Direction::Input => format!("{environment} -> {process} [dst={name}{attributes}];"),
+            Direction::Output => format!("{process} -> {environment} [src={name}{attributes}];"),
         }
     }
 
@@ -421,6 +477,9 @@ impl<'n> Printer<'n> {
             (None, _) => {}
         }
         self.add_kept(&mut attributes, network.attributes.channels.get(id));
+        if let Some(drawing) = self.drawing {
+            attributes += &drawing.channel(id);
+        }
         let ends = [from, to].map(|port| word(network.process_name(port.process)));
         match attributes.trim_start() {
             "" => format!("{} -> {};", ends[0], ends[1]),

@@ -95,6 +95,12 @@ impl<I: Id, T> Arena<I, T> {
         id
     }
 
+    /// Removes the last item and returns it, or `None` if the arena is empty. An id of the item must
+    /// not be in use.
+    pub fn pop(&mut self) -> Option<T> {
+        self.items.pop()
+    }
+
     /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.items.len()

@@ -27,9 +27,24 @@ struct ScopeState {
     own: bool,
     /// True if the scope has contents.
     touched: bool,
+    /// True if a statement gave the scope an attribute of the graph language.
+    stated: bool,
+    /// Whether Graphviz draws the scope as a cluster, if that differs from `own`.
+    picture: Picture,
     name: Option<Symbol>,
     /// Head of the scope.
     span: Span,
+}
+
+/// Difference between a scope in the graph language and its picture.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Picture {
+    #[default]
+    Same,
+    /// `module=""`: a cluster that is only a frame in the picture.
+    Frame,
+    /// `cluster=false`: the scope may be a module that Graphviz does not draw.
+    Hidden,
 }
 
 /// Tree of modules in which ancestors are found in logarithmic time.
@@ -136,6 +151,8 @@ impl Scopes {
             module: around,
             own: false,
             touched: false,
+            stated: false,
+            picture: Picture::Same,
             name: scope.name,
             span: scope.span,
         });
@@ -172,9 +189,40 @@ impl Scopes {
         state.own = true;
     }
 
+    /// Applies `module=` at the start of a scope whose picture differs from the graph: `module=""`
+    /// makes a frame of a cluster, and `module=kind` makes a module of a subgraph with
+    /// `cluster=false`. Returns true if nothing remains to be done.
+    fn differs(&mut self, reading: &mut Reading<'_>, scope: u32, attribute: &Attribute) -> bool {
+        let state = self.states[scope as usize];
+        let is_empty = reading.text.value(attribute.value).is_empty();
+        match state.picture {
+            Picture::Frame => is_empty,
+            Picture::Same if state.own && is_empty && !state.touched && !state.stated => {
+                // Nothing refers to the module yet, which is the last one.
+                let last = reading.out.modules.pop();
+                self.modules.nodes.pop();
+                let state = &mut self.states[scope as usize];
+                state.module = last.and_then(|module| module.parent);
+                state.own = false;
+                state.picture = Picture::Frame;
+                true
+            }
+            Picture::Hidden if !state.own && !is_empty && !state.touched => {
+                let name = state.name.map(|name| reading.out.names.name(name));
+                let name = match name {
+                    Some(name) => format!("cluster_{name}"),
+                    None => format!("cluster{}", reading.out.modules.len() + 1),
+                };
+                self.make_module(reading, scope, &name);
+                false
+            }
+            _ => false,
+        }
+    }
+
     /// Applies an attribute of a scope to the graph, or to the module that the scope is.
-    /// `cluster=true` makes a module of a subgraph. Reports an attribute or a value that is not
-    /// allowed.
+    /// `cluster=true` makes a module of a subgraph, and [`Scopes::differs`] describes `module=`.
+    /// Reports an attribute or a value that is not allowed.
     pub(super) fn attribute(
         &mut self,
         reading: &mut Reading<'_>,
@@ -182,6 +230,10 @@ impl Scopes {
         attribute: &Attribute,
     ) {
         reading.scope = scope;
+        let is_module = Key::of(&reading.text.value(attribute.name)) == Some(Key::Module);
+        if is_module && self.differs(reading, scope, attribute) {
+            return;
+        }
         let state = self.states[scope as usize];
         let element = match (scope, state.own) {
             (0, _) => Element::Graph,
@@ -200,6 +252,7 @@ impl Scopes {
             self.cluster_attribute(reading, scope, attribute);
             return;
         }
+        self.states[scope as usize].stated = true;
         if matches!(key, Key::Sizes | Key::Attributes) {
             // Read before, by `sizes.rs`.
             return;
@@ -253,6 +306,7 @@ impl Scopes {
     fn cluster_attribute(&mut self, reading: &mut Reading<'_>, scope: u32, attribute: &Attribute) {
         let state = self.states[scope as usize];
         match reading.read(attribute, value::truth) {
+            Some(true) if state.picture == Picture::Frame => {}
             Some(true) if state.touched && !state.own => {
                 reading.report.push(
                     Diagnostic::error(
@@ -271,7 +325,10 @@ impl Scopes {
                 };
                 self.make_module(reading, scope, &name);
             }
-            Some(false) if state.own => reading.report.push(
+            Some(false) if !state.own && state.picture != Picture::Frame => {
+                self.states[scope as usize].picture = Picture::Hidden;
+            }
+            Some(false) if state.picture != Picture::Hidden => reading.report.push(
                 Diagnostic::error(
                     codes::BAD_VALUE,
                     "`cluster=false` contradicts the name of the subgraph",
