@@ -3,6 +3,7 @@
 //! With all processes, graphmap reads the file again ([`drawing`]). With kinds, it is only a picture.
 
 mod drawing;
+mod frames;
 mod rows;
 
 use crate::shown::{detail, number, ranges};
@@ -79,11 +80,11 @@ pub fn draw(mapped: &Mapped, detail: Detail) -> String {
 fn os_process_label(number_of_it: usize, os_process: &OsProcess) -> String {
     let cores = match &os_process.cores[..] {
         [] => String::new(),
-        [core] => format!(" on core {core}"),
-        cores => format!(" on cores {}", ranges(cores)),
+        [core] => format!(", core {core}"),
+        cores => format!(", cores {}", ranges(cores)),
     };
     let load = number(os_process.load);
-    format!("OS process {number_of_it}{cores}, load {load}")
+    format!("OS process {number_of_it}{cores}\nload {load}")
 }
 
 /// Opens the frame of a host.

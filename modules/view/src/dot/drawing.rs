@@ -4,6 +4,7 @@
 //! frames of hosts, OS processes and modules are clusters that are not modules (`module=""`). A
 //! module may be in several OS processes, and then has a frame in each.
 
+use super::frames::{Around, Frames};
 use super::rows::{Sizes, rows};
 use super::{BETWEEN_HOSTS, MARK, ON_ONE_HOST, OUTLINE, quoted};
 use crate::text::width;
@@ -31,6 +32,7 @@ pub(super) fn draw(mapped: &Mapped) -> String {
 struct Drawing<'m> {
     mapped: &'m Mapped,
     scene: Scene,
+    frames: Frames,
     rows: Vec<usize>,
     /// Names of the nodes for the environment, by port.
     environment: HashMap<PortId, String>,
@@ -44,23 +46,20 @@ struct Drawing<'m> {
 impl<'m> Drawing<'m> {
     fn new(mapped: &'m Mapped) -> Drawing<'m> {
         let network: &Network = mapped.network();
-        let across = value(network, network.attributes.graph, "rankdir")
+        let turned = value(network, network.attributes.graph, "rankdir")
             .is_some_and(|to| matches!(to, "LR" | "RL"));
         let widths = network.processes.ids().map(|id| process_width(network, id));
         let widest = widths.fold(0.0, f64::max);
-        let sizes = match across {
-            false => Sizes {
-                width: widest + 0.25,
-                height: 0.75,
-                lane: 0.25,
-                frame: 0.3,
-            },
-            true => Sizes {
-                width: 0.55,
-                height: widest + 0.5,
-                lane: 0.25,
-                frame: 0.4,
-            },
+        let scene = Scene::of(mapped, Detail::Processes);
+        let frames = Frames::of(mapped, &scene);
+        let hosts: Vec<Vec<usize>> = scene.hosts.iter().map(|h| h.os_processes.clone()).collect();
+        let sizes = Sizes {
+            along: if turned { 0.5 } else { widest + 0.3 },
+            across: if turned { widest + 0.5 } else { 0.75 },
+            lane: 0.2,
+            margin: 0.25,
+            label: if turned { 0.1 } else { 0.35 },
+            turned,
         };
         let processes = network.processes.ids();
         let taken: HashSet<&str> = processes.map(|id| network.process_name(id)).collect();
@@ -78,8 +77,9 @@ impl<'m> Drawing<'m> {
         let traffic = network.channels.values().map(|channel| channel.traffic);
         Drawing {
             mapped,
-            scene: Scene::of(mapped, Detail::Processes),
-            rows: rows(mapped, sizes, across),
+            rows: rows(mapped, &frames, &hosts, sizes),
+            scene,
+            frames,
             environment,
             ends: ends(network),
             confined: confined.flat_map(|c| c.processes.iter().copied()).collect(),
@@ -107,50 +107,8 @@ impl<'m> Drawing<'m> {
         }
     }
 
-    /// Writes the frames of the parts of modules in an OS process, with their processes.
-    fn modules(&self, out: &mut String, os_process: usize, number: &mut usize) {
-        let network = self.mapped.network();
-        let nodes = &self.scene.os_processes[os_process].nodes;
-        let processes = nodes.iter().map(|&node| ProcessId::from_index(node));
-        // Parts of modules that contain a process, and those around them.
-        let mut members: BTreeMap<Option<ModuleId>, Vec<ProcessId>> = BTreeMap::new();
-        let mut inner: BTreeMap<Option<ModuleId>, Vec<ModuleId>> = BTreeMap::new();
-        let mut known: HashSet<ModuleId> = HashSet::new();
-        for process in processes {
-            let mut module = network.processes[process].module;
-            members.entry(module).or_default().push(process);
-            while let Some(id) = module.filter(|id| known.insert(*id)) {
-                module = network.modules[id].parent;
-                inner.entry(module).or_default().push(id);
-            }
-        }
-        enum Step {
-            Open(Option<ModuleId>),
-            Close(Option<ModuleId>),
-        }
-        let mut steps = vec![Step::Open(None)];
-        while let Some(step) = steps.pop() {
-            match step {
-                Step::Open(module) => {
-                    if let Some(id) = module {
-                        *number += 1;
-                        self.frame(out, id, *number);
-                    }
-                    for &process in members.get(&module).into_iter().flatten() {
-                        self.nodes(out, process);
-                    }
-                    steps.push(Step::Close(module));
-                    let inner = inner.get(&module).into_iter().flatten().rev();
-                    steps.extend(inner.map(|&id| Step::Open(Some(id))));
-                }
-                Step::Close(None) => {}
-                Step::Close(Some(_)) => out.push_str("            }\n"),
-            }
-        }
-    }
-
     /// Opens the frame of a part of a module.
-    fn frame(&self, out: &mut String, id: ModuleId, number: usize) {
+    fn open_module(&self, out: &mut String, id: ModuleId, number: usize) {
         let network = self.mapped.network();
         let module = &network.modules[id];
         let list = network.attributes.modules.get(id);
@@ -205,30 +163,53 @@ impl write::Drawing for Drawing<'_> {
 
     fn frames(&self) -> String {
         let mut out = String::new();
-        let mut number = 0;
-        for (h, host) in self.scene.hosts.iter().enumerate() {
-            super::open_host(&mut out, h, host);
-            for &o in &host.os_processes {
-                let os_process = &self.scene.os_processes[o];
-                super::open_os_process(&mut out, o, os_process);
-                self.modules(&mut out, o, &mut number);
-                out.push_str("        }\n");
-            }
-            out.push_str("    }\n");
+        enum Step {
+            Open(usize),
+            Close,
         }
-        let mut same: BTreeMap<usize, Vec<ProcessId>> = BTreeMap::new();
+        let inner = |frame: usize| self.frames.0[frame].frames.iter().rev();
+        let mut steps: Vec<Step> = inner(0).map(|&frame| Step::Open(frame)).collect();
+        while let Some(step) = steps.pop() {
+            let Step::Open(number) = step else {
+                out.push_str("    }\n");
+                continue;
+            };
+            let frame = &self.frames.0[number];
+            match frame.around {
+                Around::Picture => {}
+                Around::Host(h) => super::open_host(&mut out, h, &self.scene.hosts[h]),
+                Around::OsProcess(o) => {
+                    super::open_os_process(&mut out, o, &self.scene.os_processes[o]);
+                }
+                Around::Module(id) => self.open_module(&mut out, id, number),
+            }
+            for &process in &frame.processes {
+                self.nodes(&mut out, Id::from_index(process));
+            }
+            steps.push(Step::Close);
+            steps.extend(inner(number).map(|&frame| Step::Open(frame)));
+        }
+        let network = self.mapped.network();
+        let mut same: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for (process, &row) in self.rows.iter().enumerate() {
-            same.entry(row)
-                .or_default()
-                .push(ProcessId::from_index(process));
-        }
-        for processes in same.into_values().filter(|processes| processes.len() > 1) {
-            out.push_str("    { rank=same;");
-            for process in processes {
-                let name = self.mapped.network().process_name(process);
-                let _ = write!(out, " {};", word(name));
+            let id = ProcessId::from_index(process);
+            let name = word(network.process_name(id));
+            same.entry(row).or_default().push(name);
+            for port in network.ports_of(id) {
+                let Some(name) = self.environment.get(&port) else {
+                    continue;
+                };
+                let beside = match network.ports[port].direction {
+                    Direction::Input => row.checked_sub(1),
+                    Direction::Output => Some(row + 1),
+                };
+                if let Some(beside) = beside {
+                    same.entry(beside).or_default().push(name.clone());
+                }
             }
-            out.push_str(" }\n");
+        }
+        for names in same.into_values().filter(|names| names.len() > 1) {
+            let _ = writeln!(out, "    {{ rank=same; {}; }}", names.join("; "));
         }
         out
     }
@@ -280,15 +261,6 @@ impl write::Drawing for Drawing<'_> {
             Some(1) => {}
             Some(rows) => {
                 let _ = write!(out, " minlen={rows}");
-            }
-        }
-        for (place, port) in [("tail", channel.from), ("head", channel.to)] {
-            if matches!(network.ports[port].join, Join::Bundle(_)) {
-                let _ = write!(
-                    out,
-                    " same{place}={}",
-                    word(network.name(network.ports[port].name))
-                );
             }
         }
         if let Some(ends) = self.ends.get(&id) {

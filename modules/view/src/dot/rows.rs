@@ -2,10 +2,11 @@
 //! tall.
 //!
 //! Graphviz puts a process below those that write to it. So all workers of a farm are one row, and a
-//! chain is one column. Here each process gets a row: that of its layer, or one below if the layer is
-//! divided. The layers are those of the whole network, or those of each OS process. Long columns are
-//! divided, too. Of a few such arrangements, the best by an estimate of its size is used.
+//! chain is one column. Here each process gets a row. The rows follow the layers of the network, or
+//! those of each OS process, with OS processes and hosts below each other. Long rows and columns are
+//! divided. Of such arrangements, the best by an estimate of the picture is used.
 
+use super::frames::Frames;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Network;
@@ -13,55 +14,95 @@ use std::collections::BTreeMap;
 
 /// Ratio of width to height that the arrangement aims at.
 const RATIO: f64 = 1.5;
-/// Factor by which the ratio may differ from [`RATIO`] without being worse.
-const TOLERANCE: f64 = 1.6;
-/// Maximum numbers of processes of an OS process beside each other, and of rows.
-const STEPS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, usize::MAX];
+/// Factor by which the ratio may differ from [`RATIO`] at no cost.
+const TOLERANCE: f64 = 1.5;
+/// Numbers of elements beside each other, or below each other, that are tried.
+const STEPS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, usize::MAX];
+/// Largest number of processes for which all combinations are tried.
+const FEW: usize = 1000;
 
 /// Sizes in inches, as Graphviz draws the elements.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {
-    /// Width of a process with the space beside it.
-    pub(super) width: f64,
-    /// Height of a process with the space below it.
-    pub(super) height: f64,
-    /// Space that a channel takes that passes a process.
+    /// Extent of a process along a row, with the space beside it.
+    pub(super) along: f64,
+    /// Extent of a process across a row, with the space below it.
+    pub(super) across: f64,
+    /// Space that a channel takes that passes a row.
     pub(super) lane: f64,
-    /// Space that the frame of an OS process takes.
-    pub(super) frame: f64,
+    /// Space beside the contents of a frame.
+    pub(super) margin: f64,
+    /// Space that a label of a frame takes above its contents.
+    pub(super) label: f64,
+    /// True if rows are beside each other (`rankdir=LR`).
+    pub(super) turned: bool,
 }
 
-/// An arrangement: which rows the processes get.
-struct Arrangement {
-    rows: Vec<usize>,
-    cost: f64,
+/// Limits of an arrangement.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Processes of one layer and one OS process beside each other.
+    columns: usize,
+    /// Rows of an OS process. Those below continue at the top.
+    rows: usize,
+    /// OS processes of one host beside each other.
+    os_processes: usize,
+    /// Hosts beside each other.
+    hosts: usize,
 }
 
-/// Returns the row of each process, from 0. If `across` is true, rows are beside each other
-/// (`rankdir=LR`). Takes time in proportion to the size of the network.
-pub(super) fn rows(mapped: &Mapped, sizes: Sizes, across: bool) -> Vec<usize> {
-    let layers = layers(mapped.network());
-    let mut best: Option<Arrangement> = None;
-    for of_all in [true, false] {
-        let groups = groups(mapped, &layers, of_all);
-        for columns in STEPS {
-            for most in STEPS {
-                if of_all && most != usize::MAX {
-                    continue;
-                }
-                let rows = arrange(mapped, &groups, of_all, (columns, most));
-                let mut cost = cost(mapped, &rows, sizes, across);
-                if !of_all {
-                    // Layers of the whole network show where tokens flow.
-                    cost += 0.3;
-                }
-                if best.as_ref().is_none_or(|best| cost < best.cost - 1e-9) {
-                    best = Some(Arrangement { rows, cost });
+/// Returns the row of each process, from 0. `hosts` are the OS processes of each host. Takes time in
+/// proportion to the size of the network, apart from sorting.
+pub(super) fn rows(
+    mapped: &Mapped,
+    frames: &Frames,
+    hosts: &[Vec<usize>],
+    sizes: Sizes,
+) -> Vec<usize> {
+    let network = mapped.network();
+    let layers = layers(network);
+    let of_all = by_layer(mapped, &layers);
+    let own = own_layers(mapped, &layers);
+    let channels: Vec<(usize, usize)> = network
+        .channels
+        .ids()
+        .map(|id| (network.writer(id).index(), network.reader(id).index()))
+        .collect();
+    let mut best: Option<(f64, Vec<usize>)> = None;
+    let mut offer = |rows: Vec<usize>| {
+        let cost = cost(&channels, frames, &rows, sizes);
+        if best.as_ref().is_none_or(|(known, _)| cost < known - 1e-9) {
+            best = Some((cost, rows));
+        }
+    };
+    let count = network.processes.len();
+    for columns in STEPS {
+        offer(rows_of_layers(count, &of_all, columns));
+    }
+    let most_beside = hosts.iter().map(Vec::len).max().unwrap_or(1);
+    let steps = |most: usize| {
+        STEPS
+            .into_iter()
+            .filter(move |s| *s < most)
+            .chain([usize::MAX])
+    };
+    for os_processes in steps(most_beside) {
+        for beside in steps(hosts.len()) {
+            for columns in STEPS {
+                let few = count <= FEW;
+                for rows in STEPS.into_iter().filter(|rows| few || *rows == usize::MAX) {
+                    let limits = Limits {
+                        columns,
+                        rows,
+                        os_processes,
+                        hosts: beside,
+                    };
+                    offer(rows_of_os_processes(count, &own, hosts, limits));
                 }
             }
         }
     }
-    best.map_or_else(Vec::new, |best| best.rows)
+    best.map_or_else(Vec::new, |(_, rows)| rows)
 }
 
 /// Returns the layer of each process: the largest number of channels of a path to it, without the
@@ -114,83 +155,92 @@ fn layers(network: &Network) -> Vec<usize> {
     layers
 }
 
-/// Returns the processes of each layer and OS process, by layer. If `of_all` is false, the layers
-/// of each OS process are numbered on their own.
-fn groups(mapped: &Mapped, layers: &[usize], of_all: bool) -> BTreeMap<(usize, usize), Vec<usize>> {
-    let mut groups: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+/// Returns the processes of each OS process in each layer.
+fn by_layer(mapped: &Mapped, layers: &[usize]) -> Vec<BTreeMap<usize, Vec<usize>>> {
+    let count = layers.iter().max().map_or(0, |last| last + 1);
+    let mut groups = vec![BTreeMap::<usize, Vec<usize>>::new(); count];
     for (process, &layer) in layers.iter().enumerate() {
         let os_process = mapped.mapping().os_process[process].index();
-        groups.entry((layer, os_process)).or_default().push(process);
+        groups[layer].entry(os_process).or_default().push(process);
     }
-    if of_all {
-        return groups;
-    }
-    let mut next: BTreeMap<usize, usize> = BTreeMap::new();
-    let own = groups.into_iter().map(|((_, os_process), processes)| {
-        let next = next.entry(os_process).or_default();
-        *next += 1;
-        ((*next - 1, os_process), processes)
-    });
-    own.collect()
+    groups
 }
 
-/// Returns the row of each process. Of a layer of an OS process, at most `columns` processes are in
-/// a row. A row below the first `most` continues at the top.
-fn arrange(
-    mapped: &Mapped,
-    groups: &BTreeMap<(usize, usize), Vec<usize>>,
-    of_all: bool,
-    (columns, most): (usize, usize),
+/// Returns the layers of each OS process that have a process.
+fn own_layers(mapped: &Mapped, layers: &[usize]) -> Vec<Vec<Vec<usize>>> {
+    let mut own = vec![Vec::new(); mapped.mapping().bindings.len()];
+    for layer in by_layer(mapped, layers) {
+        for (os_process, processes) in layer {
+            own[os_process].push(processes);
+        }
+    }
+    own
+}
+
+/// Returns the row of each process, where the rows follow the layers of the network.
+fn rows_of_layers(
+    count: usize,
+    layers: &[BTreeMap<usize, Vec<usize>>],
+    columns: usize,
 ) -> Vec<usize> {
-    let mut rows = vec![0; mapped.network().processes.len()];
-    // First row of the next layer, for all OS processes or for each.
-    let mut first: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut layer = 0;
-    let mut end = 0;
-    for (&(of, os_process), processes) in groups {
-        let row = if of_all {
-            if of != layer {
-                (layer, first) = (of, BTreeMap::from([(0, end)]));
+    let mut rows = vec![0; count];
+    let mut first = 0;
+    for layer in layers {
+        let mut next = first;
+        for processes in layer.values() {
+            for (index, &process) in processes.iter().enumerate() {
+                rows[process] = first + index / columns;
+                next = next.max(rows[process] + 1);
             }
-            first.get(&0).copied().unwrap_or(0)
-        } else {
-            first.get(&os_process).copied().unwrap_or(0)
-        };
-        for (index, &process) in processes.iter().enumerate() {
-            rows[process] = (row + index / columns) % most;
         }
-        let below = row + processes.len().div_ceil(columns);
-        if of_all {
-            end = end.max(below);
-        } else {
-            first.insert(os_process, below);
-        }
+        first = next;
     }
     rows
 }
 
-/// Returns the cost of an arrangement: the logarithm of its estimated area, and more if its ratio is
-/// far from [`RATIO`].
-fn cost(mapped: &Mapped, rows: &[usize], sizes: Sizes, across: bool) -> f64 {
-    let network = mapped.network();
-    let count = rows.iter().max().map_or(1, |last| last + 1);
-    // Processes of each OS process in each row.
-    let mut beside: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-    for (process, &row) in rows.iter().enumerate() {
-        let os_process = mapped.mapping().os_process[process].index();
-        *beside.entry((os_process, row)).or_default() += 1;
+/// Returns the row of each process, where the rows follow the layers of each OS process.
+fn rows_of_os_processes(
+    count: usize,
+    own: &[Vec<Vec<usize>>],
+    hosts: &[Vec<usize>],
+    limits: Limits,
+) -> Vec<usize> {
+    let mut rows = vec![0; count];
+    let (mut top_of_hosts, mut bottom_of_hosts) = (0, 0);
+    for (h, os_processes) in hosts.iter().enumerate() {
+        if h % limits.hosts == 0 {
+            top_of_hosts = bottom_of_hosts;
+        }
+        let (mut top, mut bottom) = (top_of_hosts, top_of_hosts);
+        for (o, &os_process) in os_processes.iter().enumerate() {
+            if o % limits.os_processes == 0 {
+                top = bottom;
+            }
+            let mut row = 0;
+            for processes in &own[os_process] {
+                for (index, &process) in processes.iter().enumerate() {
+                    rows[process] = top + (row + index / limits.columns) % limits.rows;
+                    bottom = bottom.max(rows[process] + 1);
+                }
+                row += processes.len().div_ceil(limits.columns);
+            }
+        }
+        bottom_of_hosts = bottom_of_hosts.max(bottom);
     }
-    let mut widest: BTreeMap<usize, usize> = BTreeMap::new();
-    for ((os_process, _), processes) in beside {
-        let widest = widest.entry(os_process).or_default();
-        *widest = processes.max(*widest);
-    }
-    let columns: usize = widest.values().sum();
+    rows
+}
+
+/// Returns the cost of an arrangement: the logarithm of its estimated area, more if its ratio is far
+/// from [`RATIO`], and more for channels that do not lead down.
+fn cost(channels: &[(usize, usize)], frames: &Frames, rows: &[usize], sizes: Sizes) -> f64 {
+    let (mut along, across) = frames.extent(rows, sizes);
     // Channels that pass each row.
+    let count = rows.iter().max().map_or(1, |last| last + 1);
     let mut change = vec![0i64; count + 1];
-    for id in network.channels.ids() {
-        let from = rows[network.writer(id).index()];
-        let to = rows[network.reader(id).index()];
+    let mut not_down = 0usize;
+    for &(from, to) in channels {
+        let (from, to) = (rows[from], rows[to]);
+        not_down += usize::from(to <= from);
         let (top, bottom) = (from.min(to), from.max(to));
         if top + 1 < bottom {
             change[top + 1] += 1;
@@ -202,10 +252,12 @@ fn cost(mapped: &Mapped, rows: &[usize], sizes: Sizes, across: bool) -> f64 {
         passing += change;
         most = most.max(passing);
     }
-    let along =
-        columns as f64 * sizes.width + most as f64 * sizes.lane + widest.len() as f64 * sizes.frame;
-    let down = count as f64 * sizes.height + 3.0 * sizes.frame;
-    let ratio = if across { down / along } else { along / down };
+    along += most as f64 * sizes.lane;
+    let ratio = match sizes.turned {
+        true => across / along,
+        false => along / across,
+    };
     let off = (ratio / RATIO).ln().abs() - TOLERANCE.ln();
-    (along * down).ln() + 4.0 * off.max(0.0)
+    let share = not_down as f64 / channels.len().max(1) as f64;
+    (along * across).ln() + 4.0 * off.max(0.0) + share
 }
