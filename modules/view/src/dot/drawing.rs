@@ -40,6 +40,8 @@ struct Drawing<'m> {
     ends: HashMap<ChannelId, [String; 2]>,
     /// Processes that the network itself confines to an OS process.
     confined: HashSet<ProcessId>,
+    /// Labels of several modules: those of repeated modules.
+    repeated: HashSet<&'m str>,
     most_traffic: f64,
 }
 
@@ -83,6 +85,7 @@ impl<'m> Drawing<'m> {
             environment,
             ends: ends(network),
             confined: confined.flat_map(|c| c.processes.iter().copied()).collect(),
+            repeated: repeated(network),
             most_traffic: traffic.fold(0.0, f64::max),
         }
     }
@@ -114,7 +117,8 @@ impl<'m> Drawing<'m> {
         let list = network.attributes.modules.get(id);
         let name = network.name(module.name);
         let bare = without_cluster(name).map_or(name, |rest| rest.trim_start_matches('_'));
-        let label = match value(network, list, "label") {
+        let own = value(network, list, "label").filter(|label| !self.repeated.contains(label));
+        let label = match own {
             Some(label) => own_label(label),
             None => quoted(if bare.is_empty() { name } else { bare }),
         };
@@ -157,7 +161,7 @@ impl write::Drawing for Drawing<'_> {
             out,
             "    node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize={FONT_SIZE}, height=0.3, width=0.5, margin=\"0.08,0.04\"];"
         );
-        out += "    edge [fontname=\"Helvetica\", fontsize=9, arrowsize=0.7];\n";
+        out += "    edge [fontname=\"Helvetica\", fontsize=9, arrowsize=0.7, labelfontsize=8, labelfontcolor=\"#444444\"];\n";
         out
     }
 
@@ -286,6 +290,17 @@ fn value<'n>(network: &'n Network, list: Option<AttributesId>, name: &str) -> Op
     found?
         .find(|(known, _)| *known == name)
         .map(|(_, value)| value)
+}
+
+/// Returns the labels that several modules have.
+fn repeated(network: &Network) -> HashSet<&str> {
+    let lists = network
+        .modules
+        .ids()
+        .map(|id| network.attributes.modules.get(id));
+    let labels = lists.filter_map(|list| value(network, list, "label"));
+    let mut known = HashSet::new();
+    labels.filter(|label| !known.insert(*label)).collect()
 }
 
 /// Returns the label that the user gave, as DOT.

@@ -10,7 +10,7 @@ use super::frames::Frames;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Network;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Ratio of width to height that the arrangement aims at.
 const RATIO: f64 = 1.5;
@@ -49,6 +49,8 @@ struct Limits {
     os_processes: usize,
     /// Hosts beside each other.
     hosts: usize,
+    /// True if every second OS process begins a row lower.
+    staggered: bool,
 }
 
 /// Returns the row of each process, from 0. `hosts` are the OS processes of each host. Takes time in
@@ -63,11 +65,7 @@ pub(super) fn rows(
     let layers = layers(network);
     let of_all = by_layer(mapped, &layers);
     let own = own_layers(mapped, &layers);
-    let channels: Vec<(usize, usize)> = network
-        .channels
-        .ids()
-        .map(|id| (network.writer(id).index(), network.reader(id).index()))
-        .collect();
+    let channels = Channels::of(network);
     let mut best: Option<(f64, Vec<usize>)> = None;
     let mut offer = |rows: Vec<usize>| {
         let cost = cost(&channels, frames, &rows, sizes);
@@ -91,18 +89,43 @@ pub(super) fn rows(
             for columns in STEPS {
                 let few = count <= FEW;
                 for rows in STEPS.into_iter().filter(|rows| few || *rows == usize::MAX) {
-                    let limits = Limits {
-                        columns,
-                        rows,
-                        os_processes,
-                        hosts: beside,
-                    };
-                    offer(rows_of_os_processes(count, &own, hosts, limits));
+                    for staggered in [false, true] {
+                        let limits = Limits {
+                            columns,
+                            rows,
+                            os_processes,
+                            hosts: beside,
+                            staggered,
+                        };
+                        offer(rows_of_os_processes(count, &own, hosts, limits));
+                    }
                 }
             }
         }
     }
     best.map_or_else(Vec::new, |(_, rows)| rows)
+}
+
+/// Channels as indices of processes.
+struct Channels {
+    /// Writer and reader of each channel.
+    all: Vec<(usize, usize)>,
+    /// Pairs of different processes with channels in both directions.
+    both_ways: Vec<(usize, usize)>,
+}
+
+impl Channels {
+    fn of(network: &Network) -> Channels {
+        let ends = |id| (network.writer(id).index(), network.reader(id).index());
+        let all: Vec<(usize, usize)> = network.channels.ids().map(ends).collect();
+        let known: BTreeSet<(usize, usize)> = all.iter().copied().collect();
+        let both_ways = known.iter().copied();
+        let both_ways = both_ways.filter(|&(a, b)| a < b && known.contains(&(b, a)));
+        Channels {
+            both_ways: both_ways.collect(),
+            all,
+        }
+    }
 }
 
 /// Returns the layer of each process: the largest number of channels of a path to it, without the
@@ -216,6 +239,7 @@ fn rows_of_os_processes(
             if o % limits.os_processes == 0 {
                 top = bottom;
             }
+            let top = top + usize::from(limits.staggered && os_process % 2 == 1);
             let mut row = 0;
             for processes in &own[os_process] {
                 for (index, &process) in processes.iter().enumerate() {
@@ -231,14 +255,19 @@ fn rows_of_os_processes(
 }
 
 /// Returns the cost of an arrangement: the logarithm of its estimated area, more if its ratio is far
-/// from [`RATIO`], and more for channels that do not lead down.
-fn cost(channels: &[(usize, usize)], frames: &Frames, rows: &[usize], sizes: Sizes) -> f64 {
+/// from [`RATIO`], and more for channels that do not lead down. The cost is infinite if channels lead
+/// both ways between processes in one row, because Graphviz 2.43 may then not end (`merge_oneway`).
+/// Rows that follow the layers of the network have no channel within a row.
+fn cost(channels: &Channels, frames: &Frames, rows: &[usize], sizes: Sizes) -> f64 {
+    if channels.both_ways.iter().any(|&(a, b)| rows[a] == rows[b]) {
+        return f64::INFINITY;
+    }
     let (mut along, across) = frames.extent(rows, sizes);
     // Channels that pass each row.
     let count = rows.iter().max().map_or(1, |last| last + 1);
     let mut change = vec![0i64; count + 1];
     let mut not_down = 0usize;
-    for &(from, to) in channels {
+    for &(from, to) in &channels.all {
         let (from, to) = (rows[from], rows[to]);
         not_down += usize::from(to <= from);
         let (top, bottom) = (from.min(to), from.max(to));
@@ -258,6 +287,6 @@ fn cost(channels: &[(usize, usize)], frames: &Frames, rows: &[usize], sizes: Siz
         false => along / across,
     };
     let off = (ratio / RATIO).ln().abs() - TOLERANCE.ln();
-    let share = not_down as f64 / channels.len().max(1) as f64;
+    let share = not_down as f64 / channels.all.len().max(1) as f64;
     (along * across).ln() + 4.0 * off.max(0.0) + share
 }
