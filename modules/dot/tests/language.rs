@@ -242,6 +242,41 @@ Module(m0) Host(\"h\")
 }
 
 #[test]
+fn modules_may_differ_from_the_clusters_of_the_picture() {
+    let text = "digraph { subgraph row { cluster=false; module=line; host=h; a; b }
+            subgraph cluster_p { label=\"left\"; module=\"\"; color=red; a; subgraph cluster_in { c } }
+            subgraph { cluster=true; module=\"\"; b }
+            subgraph plain { cluster=false; d } }";
+    assert_eq!(
+        shown(text),
+        "module cluster_row line in= None
+module cluster_in in in= None
+node a a face= in=cluster_row None load=1 mem=0
+node b b face= in=cluster_row None load=1 mem=0
+node c c face= in=cluster_in None load=1 mem=0
+node d d face= in= None load=1 mem=0
+Module(m0) Host(\"h\")
+"
+    );
+    for (wrong, code) in [
+        // After a node, or after an attribute of the module.
+        ("subgraph cluster_p { a; module=\"\" }", 206),
+        ("subgraph cluster_p { host=h; module=\"\"; a }", 206),
+        ("subgraph row { cluster=false; a; module=line }", 207),
+        ("subgraph row { module=\"\"; a }", 207),
+        // A frame has no processes of its own.
+        ("subgraph cluster_p { module=\"\"; host=h; a }", 207),
+        ("subgraph cluster_p { module=\"\"; x_owner=me; a }", 207),
+        ("subgraph cluster_p { module=\"\"; module=line; a }", 207),
+        ("subgraph cluster_p { cluster=false; a }", 206),
+    ] {
+        let (_, found, _) = read(&format!("digraph {{ {wrong} }}"));
+        let codes: Vec<_> = found.iter().map(|d| d.code.0).collect();
+        assert!(codes.contains(&code), "{wrong}: {codes:?}");
+    }
+}
+
+#[test]
 fn bundles_can_be_drawn() {
     let drawn = "digraph { w1 -> s [src=r, type=T]; w2 -> s; s -> m [dst=q, capacity=3];
         s [bundle=gather, shape=point, tag=2] }";

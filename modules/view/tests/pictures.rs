@@ -98,9 +98,9 @@ fn the_svg_is_xml_and_shows_every_os_process() {
 #[test]
 fn graphviz_draws_the_annotated_graph_without_a_warning() {
     for detail in [Detail::Kinds, Detail::Processes] {
-        let text = dot::draw("farm", &Scene::of(&farm(), detail));
+        let text = dot::draw(&farm(), detail);
         assert!(
-            text.contains("cluster_host_1") && text.contains("OS process 2 on core 4"),
+            text.contains("cluster_host_1") && text.contains("OS process 2, core 4"),
             "{text}"
         );
         let started = Command::new("dot")

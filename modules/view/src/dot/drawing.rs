@@ -21,6 +21,8 @@ use std::fmt::Write;
 
 /// Largest number of channels of which each has the names of its ports at its ends.
 const MOST_PORT_NAMES: usize = 24;
+/// Largest number of channels of a network in which bundles have their kinds at their ports.
+const MOST_BUNDLE_KINDS: usize = 48;
 const FONT_SIZE: f64 = 11.0;
 const INCH: f64 = 72.0;
 
@@ -57,10 +59,10 @@ impl<'m> Drawing<'m> {
         let hosts: Vec<Vec<usize>> = scene.hosts.iter().map(|h| h.os_processes.clone()).collect();
         let sizes = Sizes {
             along: if turned { 0.5 } else { widest + 0.3 },
-            across: if turned { widest + 0.5 } else { 0.75 },
-            lane: 0.2,
+            across: if turned { widest + 0.5 } else { 0.65 },
+            lane: 0.05,
             margin: 0.25,
-            label: if turned { 0.1 } else { 0.35 },
+            label: if turned { 0.1 } else { 0.3 },
             turned,
         };
         let processes = network.processes.ids();
@@ -120,6 +122,10 @@ impl<'m> Drawing<'m> {
         let own = value(network, list, "label").filter(|label| !self.repeated.contains(label));
         let label = match own {
             Some(label) => own_label(label),
+            // A number is not a name.
+            None if bare.starts_with(|c: char| c.is_ascii_digit()) => {
+                quoted(&format!("{} {bare}", network.name(module.kind)))
+            }
             None => quoted(if bare.is_empty() { name } else { bare }),
         };
         let color = value(network, list, "color").map_or_else(|| quoted(OUTLINE), word);
@@ -319,7 +325,7 @@ fn process_width(network: &Network, id: ProcessId) -> f64 {
 }
 
 /// Returns the texts at the ends of channels. A bundle has the name of its kind at its first
-/// channel. If there are few channels, ports whose names are not the default have their names.
+/// channel, unless there are many channels. If there are few, ports whose names are not the default have their names.
 fn ends(network: &Network) -> HashMap<ChannelId, [String; 2]> {
     let mut ends: HashMap<ChannelId, [String; 2]> = HashMap::new();
     if network.channels.len() <= MOST_PORT_NAMES {
@@ -336,6 +342,9 @@ fn ends(network: &Network) -> HashMap<ChannelId, [String; 2]> {
             });
             ends.insert(id, texts);
         }
+    }
+    if network.channels.len() > MOST_BUNDLE_KINDS {
+        return ends;
     }
     for (id, bundle) in network.bundles.iter() {
         let Some(&first) = network.members(id).first() else {
