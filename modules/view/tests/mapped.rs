@@ -12,8 +12,9 @@ use graphmap_kpn::{expand::expand, infer::infer, resolve::resolve, verify::verif
 use graphmap_testing::{Need, skip};
 use graphmap_view::{Detail, dot};
 use proptest::prelude::*;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 fn network(text: &str) -> Verified {
     let mut found = Diagnostics::new();
@@ -153,14 +154,24 @@ fn examples_are_read_back_with_their_mapping() {
 
 /// Returns what `dot -Tsvg` draws, or `None` without Graphviz.
 fn drawn(text: &str) -> Option<String> {
-    let file = std::env::temp_dir().join(format!("graphmap-mapped-{}.dot", std::process::id()));
-    std::fs::write(&file, text).unwrap();
-    let output = Command::new("dot").arg("-Tsvg").arg(&file).output();
-    std::fs::remove_file(&file).unwrap();
-    let Ok(output) = output else {
+    let started = Command::new("dot")
+        .arg("-Tsvg")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = started else {
         skip(Need::Graphviz, "nothing tells whether it draws this");
         return None;
     };
+    // Graphviz reads all before it writes.
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success() && errors.is_empty(),

@@ -60,9 +60,9 @@ impl<'m> Drawing<'m> {
         let sizes = Sizes {
             along: if turned { 0.5 } else { widest + 0.3 },
             across: if turned { widest + 0.5 } else { 0.65 },
-            lane: 0.05,
-            margin: 0.25,
-            label: if turned { 0.1 } else { 0.3 },
+            lane: 0.12,
+            margin: if turned { 0.5 } else { 0.25 },
+            label: if turned { 0.2 } else { 0.3 },
             turned,
         };
         let processes = network.processes.ids();

@@ -29,6 +29,9 @@ pub(super) struct Frame {
 /// All frames. The first one is around the picture.
 pub(super) struct Frames(pub(super) Vec<Frame>);
 
+/// Part of the elements without a common row that Graphviz puts beside each other.
+const BESIDE: f64 = 0.35;
+
 /// Rows of a frame, its extent along them, and the labels above its first row.
 #[derive(Clone, Copy)]
 struct Extent {
@@ -121,11 +124,14 @@ impl Frames {
             let Some(mut extent) = all else {
                 continue;
             };
-            let mut along = 0.0f64;
+            let (mut along, mut widest, mut sum) = (0.0f64, 0.0f64, 0.0);
             for (_, change) in changes {
                 along += change;
-                extent.along = extent.along.max(along);
+                widest = widest.max(along);
+                sum += change.max(0.0);
             }
+            // Graphviz puts some elements below each other that have no row in common.
+            extent.along = widest + BESIDE * (sum - widest);
             if frame.around != Around::Picture {
                 extent.labels += sizes.label;
                 labels[extent.first] = labels[extent.first].max(extent.labels);

@@ -10,7 +10,7 @@ use super::frames::Frames;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Network;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Ratio of width to height that the arrangement aims at.
 const RATIO: f64 = 1.5;
@@ -65,7 +65,8 @@ pub(super) fn rows(
     let layers = layers(network);
     let of_all = by_layer(mapped, &layers);
     let own = own_layers(mapped, &layers);
-    let channels = Channels::of(network);
+    let ends = |id| (network.writer(id).index(), network.reader(id).index());
+    let channels: Vec<(usize, usize)> = network.channels.ids().map(ends).collect();
     let mut best: Option<(f64, Vec<usize>)> = None;
     let mut offer = |rows: Vec<usize>| {
         let cost = cost(&channels, frames, &rows, sizes);
@@ -106,44 +107,30 @@ pub(super) fn rows(
     best.map_or_else(Vec::new, |(_, rows)| rows)
 }
 
-/// Channels as indices of processes.
-struct Channels {
-    /// Writer and reader of each channel.
-    all: Vec<(usize, usize)>,
-    /// Pairs of different processes with channels in both directions.
-    both_ways: Vec<(usize, usize)>,
-}
-
-impl Channels {
-    fn of(network: &Network) -> Channels {
-        let ends = |id| (network.writer(id).index(), network.reader(id).index());
-        let all: Vec<(usize, usize)> = network.channels.ids().map(ends).collect();
-        let known: BTreeSet<(usize, usize)> = all.iter().copied().collect();
-        let both_ways = known.iter().copied();
-        let both_ways = both_ways.filter(|&(a, b)| a < b && known.contains(&(b, a)));
-        Channels {
-            both_ways: both_ways.collect(),
-            all,
-        }
-    }
-}
-
 /// Returns the layer of each process: the largest number of channels of a path to it, without the
-/// channels that close cycles.
+/// channels that close cycles. No channel joins different processes of a layer, because one that
+/// closes a cycle leads back along such a path.
 fn layers(network: &Network) -> Vec<usize> {
     let count = network.processes.len();
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); count];
+    // Sources begin the search, followed by readers of tokens that are there at the start.
+    let mut order = vec![0u8; count];
     for id in network.channels.ids() {
-        // A cycle is best broken where its first tokens are.
-        if network.terms(id).initial == 0 {
-            out[network.writer(id).index()].push(network.reader(id).index());
-        }
+        let [writer, reader] = [network.writer(id), network.reader(id)].map(Id::index);
+        out[writer].push(reader);
+        let rank = if network.terms(id).initial > 0 { 1 } else { 2 };
+        order[reader] = match order[reader] {
+            0 => rank,
+            known => rank.min(known),
+        };
     }
+    let mut starts: Vec<usize> = (0..count).collect();
+    starts.sort_by_key(|&process| order[process]);
     // Depth-first search, which finishes a process after those that it writes to.
     let mut state = vec![0u8; count];
     let mut finished = Vec::with_capacity(count);
     let mut forward: Vec<(usize, usize)> = Vec::new();
-    for start in 0..count {
+    for start in starts {
         if state[start] != 0 {
             continue;
         }
@@ -255,11 +242,12 @@ fn rows_of_os_processes(
 }
 
 /// Returns the cost of an arrangement: the logarithm of its estimated area, more if its ratio is far
-/// from [`RATIO`], and more for channels that do not lead down. The cost is infinite if channels lead
-/// both ways between processes in one row, because Graphviz 2.43 may then not end (`merge_oneway`).
-/// Rows that follow the layers of the network have no channel within a row.
-fn cost(channels: &Channels, frames: &Frames, rows: &[usize], sizes: Sizes) -> f64 {
-    if channels.both_ways.iter().any(|&(a, b)| rows[a] == rows[b]) {
+/// from [`RATIO`], and more for channels that do not lead down. The cost is infinite if a channel
+/// joins different processes of a row, because Graphviz 2.43 has errors with these: it may not end
+/// (`merge_oneway`), or find no way for the line. Rows that follow the layers of the network have no
+/// such channel.
+fn cost(channels: &[(usize, usize)], frames: &Frames, rows: &[usize], sizes: Sizes) -> f64 {
+    if channels.iter().any(|&(a, b)| a != b && rows[a] == rows[b]) {
         return f64::INFINITY;
     }
     let (mut along, across) = frames.extent(rows, sizes);
@@ -267,7 +255,7 @@ fn cost(channels: &Channels, frames: &Frames, rows: &[usize], sizes: Sizes) -> f
     let count = rows.iter().max().map_or(1, |last| last + 1);
     let mut change = vec![0i64; count + 1];
     let mut not_down = 0usize;
-    for &(from, to) in &channels.all {
+    for &(from, to) in channels {
         let (from, to) = (rows[from], rows[to]);
         not_down += usize::from(to <= from);
         let (top, bottom) = (from.min(to), from.max(to));
@@ -287,6 +275,6 @@ fn cost(channels: &Channels, frames: &Frames, rows: &[usize], sizes: Sizes) -> f
         false => along / across,
     };
     let off = (ratio / RATIO).ln().abs() - TOLERANCE.ln();
-    let share = not_down as f64 / channels.all.len().max(1) as f64;
+    let share = not_down as f64 / channels.len().max(1) as f64;
     (along * across).ln() + 4.0 * off.max(0.0) + share
 }
