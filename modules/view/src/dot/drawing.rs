@@ -162,7 +162,7 @@ impl write::Drawing for Drawing<'_> {
         out += "    // A drawing with its mapping: graphmap reads it again. Clusters with `module=\"\"` are\n";
         out += "    // frames of the picture. `osprocess=` maps a process.\n";
         out += "    allow=\"G0237\";\n";
-        out += "    graph [newrank=true, fontname=\"Helvetica\", fontsize=12, nodesep=0.2, ranksep=0.35];\n";
+        out += "    graph [newrank=true, nslimit=2, fontname=\"Helvetica\", fontsize=12, nodesep=0.2, ranksep=0.35];\n";
         let _ = writeln!(
             out,
             "    node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize={FONT_SIZE}, height=0.3, width=0.5, margin=\"0.08,0.04\"];"

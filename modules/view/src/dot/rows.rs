@@ -20,6 +20,8 @@ const TOLERANCE: f64 = 1.5;
 const STEPS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, usize::MAX];
 /// Largest number of processes for which all combinations are tried.
 const FEW: usize = 1000;
+/// Number of channels from which on a process may be a hub.
+const LEAST_OF_HUB: usize = 12;
 
 /// Sizes in inches, as Graphviz draws the elements.
 #[derive(Clone, Copy)]
@@ -64,7 +66,8 @@ pub(super) fn rows(
     let network = mapped.network();
     let layers = layers(network);
     let of_all = by_layer(mapped, &layers);
-    let own = own_layers(mapped, &layers);
+    let hubs = hubs(network);
+    let own = own_layers(mapped, &layers, &hubs);
     let ends = |id| (network.writer(id).index(), network.reader(id).index());
     let channels: Vec<(usize, usize)> = network.channels.ids().map(ends).collect();
     let mut best: Option<(f64, Vec<usize>)> = None;
@@ -98,7 +101,8 @@ pub(super) fn rows(
                             hosts: beside,
                             staggered,
                         };
-                        offer(rows_of_os_processes(count, &own, hosts, limits));
+                        let rows = rows_of_os_processes(count, &own, hosts, limits);
+                        offer(with_hubs(rows, &hubs));
                     }
                 }
             }
@@ -176,12 +180,58 @@ fn by_layer(mapped: &Mapped, layers: &[usize]) -> Vec<BTreeMap<usize, Vec<usize>
     groups
 }
 
-/// Returns the layers of each OS process that have a process.
-fn own_layers(mapped: &Mapped, layers: &[usize]) -> Vec<Vec<Vec<usize>>> {
+/// Where a process is that has channels with very many others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hub {
+    Above,
+    Below,
+}
+
+/// Returns the processes with channels to so many others that no row is without one of these. They
+/// get rows of their own.
+fn hubs(network: &Network) -> Vec<Option<Hub>> {
+    let count = network.processes.len();
+    let mut ends = vec![[0usize; 2]; count];
+    for id in network.channels.ids() {
+        ends[network.writer(id).index()][0] += 1;
+        ends[network.reader(id).index()][1] += 1;
+    }
+    let hub = |&[written, read]: &[usize; 2]| {
+        let is_hub = written + read >= LEAST_OF_HUB && 4 * (written + read) >= count;
+        let place = if written >= read {
+            Hub::Above
+        } else {
+            Hub::Below
+        };
+        is_hub.then_some(place)
+    };
+    ends.iter().map(hub).collect()
+}
+
+/// Puts the hubs above and below all other processes.
+fn with_hubs(mut rows: Vec<usize>, hubs: &[Option<Hub>]) -> Vec<usize> {
+    let above = usize::from(hubs.contains(&Some(Hub::Above)));
+    let others = rows.iter().zip(hubs).filter(|(_, hub)| hub.is_none());
+    let below = others.map(|(row, _)| row + 1).max().unwrap_or(0) + above;
+    for (row, hub) in rows.iter_mut().zip(hubs) {
+        *row = match hub {
+            None => *row + above,
+            Some(Hub::Above) => 0,
+            Some(Hub::Below) => below,
+        };
+    }
+    rows
+}
+
+/// Returns the layers of each OS process that have a process, without the hubs.
+fn own_layers(mapped: &Mapped, layers: &[usize], hubs: &[Option<Hub>]) -> Vec<Vec<Vec<usize>>> {
     let mut own = vec![Vec::new(); mapped.mapping().bindings.len()];
     for layer in by_layer(mapped, layers) {
-        for (os_process, processes) in layer {
-            own[os_process].push(processes);
+        for (os_process, mut processes) in layer {
+            processes.retain(|&process| hubs[process].is_none());
+            if !processes.is_empty() {
+                own[os_process].push(processes);
+            }
         }
     }
     own
