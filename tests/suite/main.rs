@@ -53,6 +53,7 @@ mod hosts;
 mod journey;
 mod library;
 mod library_perverse;
+mod mapped_drawing;
 mod networks;
 mod networks_on_hosts;
 mod networks_unchanged;

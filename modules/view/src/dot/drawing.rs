@@ -4,8 +4,8 @@
 //! frames of hosts, OS processes and modules are clusters that are not modules (`module=""`). A
 //! module may be in several OS processes, and then has a frame in each.
 
-use super::frames::{Around, Frames};
-use super::rows::{Sizes, rows};
+use super::frames::{Around, Frames, Sizes};
+use super::rows::rows;
 use super::{BETWEEN_HOSTS, MARK, ON_ONE_HOST, OUTLINE, quoted};
 use crate::text::width;
 use crate::{Detail, Scene};

@@ -1,11 +1,27 @@
 //! Frames of a mapped drawing: hosts, OS processes in them, and parts of modules in these.
 
-use super::rows::Sizes;
 use crate::Scene;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::ModuleId;
 use graphmap_kpn::mapping::Mapped;
 use std::collections::HashMap;
+
+/// Sizes in inches, as Graphviz draws the elements.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    /// Extent of a process along a row, with the space beside it.
+    pub(super) along: f64,
+    /// Extent of a process across a row, with the space below it.
+    pub(super) across: f64,
+    /// Space that a channel takes that passes a row.
+    pub(super) lane: f64,
+    /// Space beside the contents of a frame.
+    pub(super) margin: f64,
+    /// Space that a label of a frame takes above its contents.
+    pub(super) label: f64,
+    /// True if rows are beside each other (`rankdir=LR`).
+    pub(super) turned: bool,
+}
 
 /// What a frame is around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

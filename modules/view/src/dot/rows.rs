@@ -6,7 +6,7 @@
 //! those of each OS process, with OS processes and hosts below each other. Long rows and columns are
 //! divided. Of such arrangements, the best by an estimate of the picture is used.
 
-use super::frames::Frames;
+use super::frames::{Frames, Sizes};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Network;
@@ -22,23 +22,6 @@ const STEPS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, usize::MAX];
 const FEW: usize = 1000;
 /// Number of channels from which on a process may be a hub.
 const LEAST_OF_HUB: usize = 12;
-
-/// Sizes in inches, as Graphviz draws the elements.
-#[derive(Clone, Copy)]
-pub(super) struct Sizes {
-    /// Extent of a process along a row, with the space beside it.
-    pub(super) along: f64,
-    /// Extent of a process across a row, with the space below it.
-    pub(super) across: f64,
-    /// Space that a channel takes that passes a row.
-    pub(super) lane: f64,
-    /// Space beside the contents of a frame.
-    pub(super) margin: f64,
-    /// Space that a label of a frame takes above its contents.
-    pub(super) label: f64,
-    /// True if rows are beside each other (`rankdir=LR`).
-    pub(super) turned: bool,
-}
 
 /// Limits of an arrangement.
 #[derive(Clone, Copy)]
