@@ -1,12 +1,11 @@
 //! `--emit x.mapped.dot`: the command reads the drawing again, and finds the same mapping.
 
 use crate::common::Test;
-use graphmap_testing::root;
 
 #[test]
 fn a_mapped_drawing_is_read_with_its_mapping() {
     for name in ["farm", "sort", "stencil"] {
-        let graph = std::fs::read_to_string(root().join(format!("graphs/{name}.dot"))).unwrap();
+        let graph = std::fs::read_to_string(format!("{}/graphs/{name}.dot", env!("CARGO_MANIFEST_DIR"))).unwrap();
         for how in ["-n 3", "--hosts hosts=2:cores=2 --strategy round-robin"] {
             let (first, again) = (format!("g.dot {how}"), how.split(" --strategy").next());
             let test = Test::new().file("g.dot", &graph);

@@ -56,14 +56,14 @@ pub trait Drawing {
     fn channel(&self, id: ChannelId) -> String;
     /// Returns the name of the node that stands for the environment at a closed port, and additional
     /// attributes of the edge. The node must be declared by [`Drawing::head`] as a port of the
-    /// graph. Its name must not be that of a process.
+    /// graph. No process may have its name.
     fn closed(&self, id: PortId) -> (String, String);
 }
 
 /// Returns a network with a picture of it as DOT. Reading it gives the same network, with the
 /// constraints and the attributes of Graphviz that the picture adds. Modules are not clusters.
 ///
-/// The limits are those of [`to_dot`].
+/// [`to_dot`] has the same limits.
 #[must_use]
 pub fn to_drawing(network: &Verified, drawing: &dyn Drawing) -> String {
     let mut printer = Printer::new(network);

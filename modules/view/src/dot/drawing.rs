@@ -42,7 +42,7 @@ struct Drawing<'m> {
     ends: HashMap<ChannelId, [String; 2]>,
     /// Processes that the network itself confines to an OS process.
     confined: HashSet<ProcessId>,
-    /// Labels of several modules: those of repeated modules.
+    /// Labels that several modules have, because they are repeated.
     repeated: HashSet<&'m str>,
     most_traffic: f64,
 }
