@@ -5,7 +5,9 @@ use crate::common::Test;
 #[test]
 fn a_mapped_drawing_is_read_with_its_mapping() {
     for name in ["farm", "sort", "stencil"] {
-        let graph = std::fs::read_to_string(format!("{}/graphs/{name}.dot", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let graph =
+            std::fs::read_to_string(format!("{}/graphs/{name}.dot", env!("CARGO_MANIFEST_DIR")))
+                .unwrap();
         for how in ["-n 3", "--hosts hosts=2:cores=2 --strategy round-robin"] {
             let (first, again) = (format!("g.dot {how}"), how.split(" --strategy").next());
             let test = Test::new().file("g.dot", &graph);

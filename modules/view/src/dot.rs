@@ -5,27 +5,16 @@
 mod drawing;
 mod frames;
 mod rows;
+mod style;
 
-use crate::shown::{detail, number, ranges};
-use crate::{Detail, Host, OsProcess, Scene};
+use crate::shown::{detail, number};
+use crate::{Detail, Scene};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
 use std::fmt::Write;
 use std::path::Path;
-
-/// Line by which graphmap recognises the file before it overwrites it.
-const MARK: &str = "graph [compound=true];";
-/// Colours of channels between OS processes, from the palette of Okabe and Ito.
-const ON_ONE_HOST: &str = "#0072b2";
-const BETWEEN_HOSTS: &str = "#d55e00";
-/// Colour of frames.
-const OUTLINE: &str = "#555555";
-/// Fills of OS processes: the scheme "light" of Paul Tol, each mixed with as much white. The first
-/// three are not similar to the colours of channels.
-const TINTS: [&str; 8] = [
-    "#f6eec3", "#d5e5a8", "#ffd4dd", "#ccefff", "#a1dccc", "#f6c3b2", "#d4d488", "#eeeeee",
-];
+use style::{BETWEEN_HOSTS, MARK, ON_ONE_HOST, open_host, open_os_process, quoted};
 
 /// Emitter of `*.mapped.dot`, for `dot -Tsvg`.
 pub struct MappedDot;
@@ -74,34 +63,6 @@ pub fn draw(mapped: &Mapped, detail: Detail) -> String {
             out
         }
     }
-}
-
-/// Returns the text of an OS process: its number, cores and load.
-fn os_process_label(number_of_it: usize, os_process: &OsProcess) -> String {
-    let cores = match &os_process.cores[..] {
-        [] => String::new(),
-        [core] => format!(", core {core}"),
-        cores => format!(", cores {}", ranges(cores)),
-    };
-    let load = number(os_process.load);
-    format!("OS process {number_of_it}{cores}\nload {load}")
-}
-
-/// Opens the frame of a host.
-fn open_host(out: &mut String, number_of_it: usize, host: &Host) {
-    let label = match &host.name[..] {
-        "" => "any host".to_owned(),
-        name => format!("host {name}"),
-    };
-    let _ = writeln!(
-        out,
-        "    subgraph cluster_host_{number_of_it} {{ module=\"\";"
-    );
-    let _ = writeln!(
-        out,
-        "        label={}; style=dashed; pencolor=\"{OUTLINE}\";",
-        quoted(&label)
-    );
 }
 
 fn draw_to(out: &mut String, name: &str, scene: &Scene) -> std::fmt::Result {
@@ -182,28 +143,4 @@ fn hosts(scene: &Scene) -> Vec<usize> {
         }
     }
     host_of
-}
-
-/// Opens the frame of an OS process.
-fn open_os_process(out: &mut String, number_of_it: usize, os_process: &OsProcess) {
-    let _ = writeln!(
-        out,
-        "        subgraph cluster_os_{number_of_it} {{ module=\"\";"
-    );
-    let _ = writeln!(
-        out,
-        "            label={}; style=solid; bgcolor=\"{}\"; pencolor=\"{OUTLINE}\";",
-        quoted(&os_process_label(number_of_it, os_process)),
-        TINTS[number_of_it % TINTS.len()]
-    );
-}
-
-fn quoted(text: &str) -> String {
-    // Graphviz interprets a backslash before any character except a quote (`\N` is the node's
-    // name).
-    let text = text
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('\n', "\\n");
-    format!("\"{text}\"")
 }

@@ -6,7 +6,8 @@
 
 use super::frames::{Around, Frames, Sizes};
 use super::rows::rows;
-use super::{BETWEEN_HOSTS, MARK, ON_ONE_HOST, OUTLINE, quoted};
+use super::style::{BETWEEN_HOSTS, MARK, ON_ONE_HOST, OUTLINE, open_host, open_os_process, quoted};
+use crate::shown::number;
 use crate::text::width;
 use crate::{Detail, Scene};
 use graphmap_dot::language::is_html;
@@ -113,7 +114,7 @@ impl<'m> Drawing<'m> {
     }
 
     /// Opens the frame of a part of a module.
-    fn open_module(&self, out: &mut String, id: ModuleId, number: usize) {
+    fn open_module(&self, out: &mut String, id: ModuleId, index: usize) {
         let network = self.mapped.network();
         let module = &network.modules[id];
         let list = network.attributes.modules.get(id);
@@ -131,7 +132,7 @@ impl<'m> Drawing<'m> {
         let color = value(network, list, "color").map_or_else(|| quoted(OUTLINE), word);
         let _ = writeln!(
             out,
-            "            subgraph cluster_module_{number} {{ module=\"\";"
+            "            subgraph cluster_module_{index} {{ module=\"\";"
         );
         let _ = writeln!(
             out,
@@ -180,24 +181,24 @@ impl write::Drawing for Drawing<'_> {
         let inner = |frame: usize| self.frames.0[frame].frames.iter().rev();
         let mut steps: Vec<Step> = inner(0).map(|&frame| Step::Open(frame)).collect();
         while let Some(step) = steps.pop() {
-            let Step::Open(number) = step else {
+            let Step::Open(index) = step else {
                 out.push_str("    }\n");
                 continue;
             };
-            let frame = &self.frames.0[number];
+            let frame = &self.frames.0[index];
             match frame.around {
                 Around::Picture => {}
-                Around::Host(h) => super::open_host(&mut out, h, &self.scene.hosts[h]),
+                Around::Host(h) => open_host(&mut out, h, &self.scene.hosts[h]),
                 Around::OsProcess(o) => {
-                    super::open_os_process(&mut out, o, &self.scene.os_processes[o]);
+                    open_os_process(&mut out, o, &self.scene.os_processes[o]);
                 }
-                Around::Module(id) => self.open_module(&mut out, id, number),
+                Around::Module(id) => self.open_module(&mut out, id, index),
             }
             for &process in &frame.processes {
                 self.nodes(&mut out, Id::from_index(process));
             }
             steps.push(Step::Close);
-            steps.extend(inner(number).map(|&frame| Step::Open(frame)));
+            steps.extend(inner(index).map(|&frame| Step::Open(frame)));
         }
         let network = self.mapped.network();
         let mut same: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -257,7 +258,7 @@ impl write::Drawing for Drawing<'_> {
         // All channels of the same traffic are thin.
         let wide = if self.uneven() { share * 3.0 } else { 0.0 };
         let bold = if distance.is_some() { 1.0 } else { 0.0 };
-        let penwidth = super::number(1.0 + wide + bold);
+        let penwidth = number(1.0 + wide + bold);
         let _ = write!(out, " penwidth={penwidth}");
         if let Some(colour) = distance {
             let _ = write!(out, " color=\"{colour}\"");
@@ -325,7 +326,8 @@ fn process_width(network: &Network, id: ProcessId) -> f64 {
 }
 
 /// Returns the texts at the ends of channels. A bundle has the name of its kind at its first
-/// channel, unless there are many channels. If there are few, ports whose names are not the default have their names.
+/// channel, unless there are many channels. If there are few, ports whose names are not the default
+/// have their names.
 fn ends(network: &Network) -> HashMap<ChannelId, [String; 2]> {
     let mut ends: HashMap<ChannelId, [String; 2]> = HashMap::new();
     if network.channels.len() <= MOST_PORT_NAMES {
@@ -379,6 +381,6 @@ fn tooltip(network: &Network, id: ChannelId) -> String {
     if terms.flow.is_some() {
         text.push_str(", flow-controlled");
     }
-    let _ = write!(text, ", traffic {}", super::number(channel.traffic));
+    let _ = write!(text, ", traffic {}", number(channel.traffic));
     text
 }

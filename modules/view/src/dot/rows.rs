@@ -3,8 +3,8 @@
 //!
 //! Graphviz puts a process below those that write to it. So all workers of a farm are one row, and a
 //! chain is one column. Here each process gets a row. The rows follow the layers of the network, or
-//! the layers of each OS process, with OS processes and hosts below each other. Long rows and columns are
-//! divided. Of such arrangements, the best by an estimate of the picture is used.
+//! the layers of each OS process, with OS processes and hosts below each other. Long rows and
+//! columns are divided. Of such arrangements, the best by an estimate of the picture is used.
 
 use super::frames::{Frames, Sizes};
 use graphmap_kpn::arena::Id;
@@ -95,8 +95,8 @@ pub(super) fn rows(
 }
 
 /// Returns the layer of each process: the largest number of channels of a path to it, without the
-/// channels that close cycles. No channel joins different processes of a layer, because a channel that
-/// closes a cycle leads back along such a path.
+/// channels that close cycles. No channel joins different processes of a layer, because a channel
+/// that closes a cycle leads back along such a path.
 fn layers(network: &Network) -> Vec<usize> {
     let count = network.processes.len();
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); count];
