@@ -1,6 +1,7 @@
 //! Graphviz file of a mapped network: OS processes as coloured clusters, grouped by host.
 //!
-//! With all processes, graphmap reads the file again ([`drawing`]). With kinds, it is only a picture.
+//! With all processes, graphmap reads the file again ([`drawing`]). With kinds, it is only a
+//! picture.
 
 mod drawing;
 mod frames;

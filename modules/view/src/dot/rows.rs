@@ -1,9 +1,9 @@
 //! Rows of the processes in a mapped drawing, so that Graphviz draws it neither too wide nor too
 //! tall.
 //!
-//! Graphviz puts a process below those that write to it. So all workers of a farm are one row, and a
-//! chain is one column. Here each process gets a row. The rows follow the layers of the network, or
-//! the layers of each OS process, with OS processes and hosts below each other. Long rows and
+//! Graphviz puts a process below those that write to it. So all workers of a farm are one row, and
+//! a chain is one column. Here each process gets a row. The rows follow the layers of the network,
+//! or the layers of each OS process, with OS processes and hosts below each other. Long rows and
 //! columns are divided. Of such arrangements, the best by an estimate of the picture is used.
 
 use super::frames::{Frames, Sizes};
@@ -38,8 +38,8 @@ struct Limits {
     staggered: bool,
 }
 
-/// Returns the row of each process, from 0. `hosts` are the OS processes of each host. Takes time in
-/// proportion to the size of the network, apart from sorting.
+/// Returns the row of each process, from 0. `hosts` are the OS processes of each host. Takes time
+/// in proportion to the size of the network, apart from sorting.
 pub(super) fn rows(
     mapped: &Mapped,
     frames: &Frames,
@@ -274,11 +274,11 @@ fn rows_of_os_processes(
     rows
 }
 
-/// Returns the cost of an arrangement: the logarithm of its estimated area, more if its ratio is far
-/// from [`RATIO`], and more for channels that do not lead down. The cost is infinite if a channel
-/// joins different processes of a row, because Graphviz 2.43 has errors with these: it may not end
-/// (`merge_oneway`), or find no way for the line. Rows that follow the layers of the network have no
-/// such channel.
+/// Returns the cost of an arrangement: the logarithm of its estimated area, more if its ratio is
+/// far from [`RATIO`], and more for channels that do not lead down. The cost is infinite if a
+/// channel joins different processes of a row, because Graphviz 2.43 has errors with these: it may
+/// not end (`merge_oneway`), or find no way for the line. Rows that follow the layers of the
+/// network have no such channel.
 fn cost(channels: &[(usize, usize)], frames: &Frames, rows: &[usize], sizes: Sizes) -> f64 {
     if channels.iter().any(|&(a, b)| a != b && rows[a] == rows[b]) {
         return f64::INFINITY;
