@@ -78,6 +78,8 @@ pub struct Path {
     pub curved: bool,
     /// What is at its end.
     pub end: Tip,
+    /// True for an arrow at its start, too.
+    pub two_way: bool,
     /// Text that appears when the pointer is on it.
     pub title: String,
     /// Names of the writer and the reader, for `data-from` and `data-to`. `NULL` for the

@@ -117,6 +117,7 @@ impl Edges {
                 controlled: draft.controlled,
                 initial: draft.initial,
                 wraps: draft.wraps,
+                two_way: false,
                 width: width(draft.mean_traffic()),
                 color: texts.color(attributes),
             }

@@ -99,8 +99,10 @@ pub struct Edge {
     pub controlled: bool,
     /// True if any of its channels has initial tokens. Cycles are broken here first.
     pub initial: bool,
-    /// True for a channel that closes a ring or a torus: it is drawn as two stubs.
+    /// True for a channel that closes a row or a column of a torus: it is drawn as two stubs.
     pub wraps: bool,
+    /// True if channels lead from the reader to the writer, too.
+    pub two_way: bool,
     /// Width of the line: from 1 to 4, by traffic.
     pub width: f64,
     /// Colour that the user gave.

@@ -326,7 +326,16 @@ impl<'a> Writer<'a> {
                 self.filled(out, back, &fill)?;
                 self.filled(out, inside, &fill)?;
             }
-            Form::Dots => {}
+            Form::Dots => {
+                let (width, height) = (Number(rect.size.width), Number(rect.size.height));
+                let (x, y) = (Number(rect.at.x), Number(rect.at.y));
+                write!(
+                    out,
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"5\" \
+                     fill=\"none\" stroke=\"{}\" stroke-dasharray=\"2 4\"/>",
+                    LIGHT.faint
+                )?;
+            }
         }
         let ink = match (shape.form, fill.ink) {
             (Form::Dots, _) => Some(LIGHT.faint),

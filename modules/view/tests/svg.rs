@@ -57,6 +57,7 @@ fn path(points: &[(f64, f64)], curved: bool) -> Path {
         title: String::new(),
         ends: ["a".to_owned(), "b".to_owned()],
         dashed: false,
+        two_way: false,
         width: 1.0,
         color: None,
     }
@@ -80,6 +81,7 @@ fn everywhere(text: &str) -> Drawing {
         title: own(),
         ends: [own(), own()],
         dashed: true,
+        two_way: false,
         color: Some(own()),
         ..path(&[(90.0, 40.0), (120.0, 40.0), (150.0, 80.0)], true)
     };

@@ -3,21 +3,26 @@
 //! * Modules of one kind that exchange many tokens in both directions, such as the halves of a
 //!   butterfly, have no frames: their processes are layered together.
 //! * Modules in one row are layered, because lines between them bend less than in lanes.
-//! * A ring of boxes has two rows, with opposite directions.
+//! * A request and its reply are one line with two arrows, except between neighbours in a matrix.
+//! * A ring of boxes is a closed way through the cells of a matrix.
 
 use super::nesting::{Item, Nesting};
-use crate::picture::{Picture, Shape};
+use crate::picture::{End, Picture, Shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Least number of edges in each direction between two modules without frames.
 const MUTUAL: usize = 4;
-/// Largest ring with two rows.
-const MOST_IN_RING: usize = 26;
+/// Approximate width of a box with its gap, in relation to the height.
+const WIDE: f64 = 1.8;
+/// Wished ratio of width to height of a ring, and its limits.
+const RATIO: f64 = 1.5;
+const LIMITS: std::ops::RangeInclusive<f64> = 0.3..=3.6;
 
 /// Returns the contents with the changes. If `wraps`, a row of modules becomes two rows.
 pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
     let mut picture = dissolved(picture);
     let nesting = Nesting::of(&picture);
+    join_pairs(&mut picture, &nesting);
     let rings = rings(&picture, &nesting);
     for (group, ring) in rings.into_iter().enumerate() {
         let Shape::Matrix { columns } = picture.groups[group].shape else {
@@ -32,15 +37,16 @@ pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
                 false => Shape::Layered,
             };
         }
-        if !ring || groups || items.len() > MOST_IN_RING {
+        if !ring || groups {
             continue;
         }
-        let columns = items.len().div_ceil(2);
+        let Some(columns) = columns_of_ring(items.len()) else {
+            continue;
+        };
         picture.groups[group].shape = Shape::Matrix { columns };
-        for (index, item) in items.iter().enumerate() {
+        for (item, cell) in items.iter().zip(closed_way(items.len(), columns)) {
             if let Item::Node(node) = *item {
-                let back = items.len() + columns - 1 - index;
-                picture.nodes[node].position = if index < columns { index } else { back };
+                picture.nodes[node].position = cell;
             }
         }
     }
@@ -134,6 +140,37 @@ fn dissolved(picture: &Picture) -> Picture {
     result
 }
 
+/// Returns the number of columns of a matrix with an even number of full rows for a ring of this
+/// length, or `None` if no such matrix has similar sides.
+fn columns_of_ring(count: usize) -> Option<usize> {
+    let ratio = |rows: usize| {
+        let columns = count / rows;
+        WIDE * columns as f64 / rows as f64
+    };
+    let rows = (2..=count / 2).step_by(2);
+    let rows = rows.filter(|rows| count.is_multiple_of(*rows));
+    let rows = rows.filter(|rows| count < 13 || LIMITS.contains(&ratio(*rows)));
+    let distance = |rows: &usize| (ratio(*rows) / RATIO).ln().abs();
+    let best = rows.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    Some(count / best)
+}
+
+/// Returns the cells of a closed way through a matrix with an even number of full rows: along the
+/// first row, back and forth through the other rows without the first column, and up this column.
+fn closed_way(count: usize, columns: usize) -> Vec<usize> {
+    let rows = count / columns;
+    let mut cells: Vec<usize> = (0..columns).collect();
+    for row in 1..rows {
+        let of_row = (1..columns).map(|column| row * columns + column);
+        match row % 2 == 1 {
+            true => cells.extend(of_row.rev()),
+            false => cells.extend(of_row),
+        }
+    }
+    cells.extend((1..rows).rev().map(|row| row * columns));
+    cells
+}
+
 /// Returns for each group whether it is a ring: an edge joins each item to the next, and the last to
 /// the first.
 fn rings(picture: &Picture, nesting: &Nesting) -> Vec<bool> {
@@ -165,4 +202,101 @@ fn rings(picture: &Picture, nesting: &Nesting) -> Vec<bool> {
         count >= 4 && joined[group] == count && !other[group]
     };
     (0..picture.groups.len()).map(is_ring).collect()
+}
+
+/// Joins an edge and the only edge in the opposite direction between the same two nodes. If other
+/// edges share a port of one of them, all must be joined to edges that share a port, too.
+fn join_pairs(picture: &mut Picture, nesting: &Nesting) {
+    let edges = &picture.edges;
+    let mut between: FxHashMap<[usize; 2], Vec<usize>> = FxHashMap::default();
+    let mut trunks: FxHashMap<(&End, bool), Vec<usize>> = FxHashMap::default();
+    for (index, edge) in edges.iter().enumerate() {
+        for key in [(&edge.from, true), (&edge.to, false)] {
+            trunks.entry(key).or_default().push(index);
+        }
+        let (Some(from), Some(to)) = (edge.from.node, edge.to.node) else {
+            continue;
+        };
+        let ends = [from.min(to), from.max(to)];
+        between.entry(ends).or_default().push(index);
+    }
+    // The other edge of each pair.
+    let mut mates: Vec<Option<usize>> = vec![None; edges.len()];
+    for pair in between.values() {
+        let &[a, b] = &pair[..] else {
+            continue;
+        };
+        let (one, other) = (&edges[a], &edges[b]);
+        let (Some(from), Some(to)) = (one.from.node, one.to.node) else {
+            continue;
+        };
+        let is_layered = || {
+            let scope = nesting.way(from, to).top.0;
+            nesting.shape(picture, scope) == Shape::Layered
+        };
+        let is_opposite = other.from.node == Some(to) && from != to;
+        let are_alike = one.controlled == other.controlled && one.color == other.color;
+        if is_opposite && are_alike && !one.wraps && !other.wraps && is_layered() {
+            (mates[a], mates[b]) = (Some(b), Some(a));
+        }
+    }
+    loop {
+        let mut lone = Vec::new();
+        for members in trunks.values().filter(|members| members.len() > 1) {
+            let first = mates[members[0]];
+            let same = |edge: &usize| {
+                let (Some(mate), Some(first)) = (mates[*edge], first) else {
+                    return false;
+                };
+                // The ports of both edges at the node of the trunk.
+                let (own, of_first) = (&edges[*edge], &edges[members[0]]);
+                let leaves = own.from == of_first.from;
+                match leaves {
+                    true => edges[mate].to == edges[first].to,
+                    false => edges[mate].from == edges[first].from,
+                }
+            };
+            let matched = |edge: &usize| mates[*edge].is_some();
+            if members.iter().any(matched) && !members.iter().all(same) {
+                lone.extend(members.iter().copied().filter(matched));
+            }
+        }
+        if lone.is_empty() {
+            break;
+        }
+        for edge in lone {
+            if let Some(mate) = mates[edge].take() {
+                mates[mate] = None;
+            }
+        }
+    }
+    // All kept edges of a bundle have the same direction.
+    let first = |edge: usize| {
+        let edge = &edges[edge];
+        let trunks = [(&edge.from, true), (&edge.to, false)].map(|key| trunks[&key][0]);
+        trunks[0].min(trunks[1])
+    };
+    let is_kept = |edge: usize| match mates[edge] {
+        Some(mate) => (first(edge), edge) < (first(mate), mate),
+        None => true,
+    };
+    let kept = (0..edges.len()).filter(|edge| is_kept(*edge));
+    let joined = kept.map(|index| {
+        let mut edge = edges[index].clone();
+        if let Some(mate) = mates[index] {
+            let mate = &edges[mate];
+            edge.two_way = true;
+            edge.initial &= mate.initial;
+            edge.width = edge.width.max(mate.width);
+            edge.title = format!("{}; {}", edge.title, mate.title);
+            edge.label = match (&*edge.label, &*mate.label) {
+                (label, "") => label.to_owned(),
+                ("", label) => label.to_owned(),
+                (a, b) if a == b => a.to_owned(),
+                (a, b) => format!("{a} / {b}"),
+            };
+        }
+        edge
+    });
+    picture.edges = joined.collect();
 }

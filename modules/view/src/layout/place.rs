@@ -221,6 +221,7 @@ impl Placing<'_> {
             points,
             curved,
             end: Tip::Arrow,
+            two_way: edge.two_way,
             title: edge.title.clone(),
             ends: [name(edge.from.node), name(edge.to.node)],
             dashed: edge.controlled,

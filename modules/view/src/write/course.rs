@@ -92,8 +92,39 @@ impl Course {
                 points[count - 1] = tip - scaled(way, (2.0 * RING).min(room));
             }
         }
+        if path.two_way {
+            course.begin(&mut points, &mut pieces, first, thick);
+        }
         course.line = outline(&points, &pieces);
         course
+    }
+
+    /// Adds an arrow at the start of the line, whose first piece is given.
+    fn begin(
+        &mut self,
+        points: &mut Vec<Point>,
+        pieces: &mut Vec<Piece>,
+        first: Piece,
+        thick: f64,
+    ) {
+        let (tip, way) = (points[0], first.start);
+        let length = (5.0 + 2.0 * thick).min(first.room(tip, points[1], way));
+        let base = tip + scaled(way, length);
+        let across = scaled(Point::new(-way.y, way.x), length * 0.4);
+        let arrow = format!("M{} L{} L{}", At(tip), At(base + across), At(base - across));
+        self.arrow += &arrow;
+        let start = tip + scaled(way, (1.25 * thick).min(length));
+        points[0] = start;
+        if first.curve {
+            points[0] = base;
+            points.insert(0, start);
+            let straight = Piece {
+                start: way,
+                end: way,
+                curve: false,
+            };
+            pieces.insert(0, straight);
+        }
     }
 }
 

@@ -60,8 +60,22 @@ struct Search<'a> {
 /// orders, of which the first is the order of items. Keeps the best. Each sweep takes
 /// O(E log V).
 pub(super) fn order(ports: &Ports, graph: &mut Graph, far: &mut [f64]) {
-    let initial = graph.layers.clone();
     let mut search = Search::new(ports, graph);
+    search.load(&graph.layers);
+    // Ports on the border follow the items, whose order stays if that has no crossings.
+    let is_border = |layer: &[usize]| {
+        let nodes = layer.iter().map(|node| &graph.nodes[*node]);
+        nodes.clone().all(|node| matches!(node, Node::Border(_)))
+    };
+    let last = graph.layers.len().saturating_sub(1);
+    if last > 0 {
+        for (layer, side) in [(0, 1), (last, 0)] {
+            if is_border(&graph.layers[layer]) {
+                search.sort(layer, side, false);
+            }
+        }
+    }
+    let initial = search.layers.clone();
     let mut best = initial.clone();
     let mut fewest = search.load(&initial);
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
