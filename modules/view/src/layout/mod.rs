@@ -32,10 +32,14 @@ pub fn layout(picture: &Picture) -> Drawing {
         return drawing;
     }
     let wrapped = laid_out(&arrange::arranged(picture, true));
-    match length(&wrapped) < length(&drawing) {
+    let mut best = match length(&wrapped) < length(&drawing) {
         true => wrapped,
         false => drawing,
-    }
+    };
+    // Space at the right or below makes up for the rest.
+    best.size.width = best.size.width.max(best.size.height / LONGEST);
+    best.size.height = best.size.height.max(best.size.width / LONGEST);
+    best
 }
 
 fn laid_out(picture: &Picture) -> Drawing {

@@ -18,25 +18,12 @@ const MOST_KINDS: usize = 24;
 /// Returns the positions of all elements of a picture.
 pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan) -> Drawing {
     let mut laid: Vec<Laid> = vec![Laid::default(); nesting.items.len()];
-    let mut frames: Vec<Size> = vec![Size::default(); picture.groups.len()];
+    let mut frames: Vec<Outline> = vec![Outline::default(); picture.groups.len()];
     // Children follow their parent. The whole picture comes last.
     for scope in (0..nesting.root()).rev().chain([nesting.root()]) {
         lay_out(picture, nesting, &mut plan, &mut laid, &frames, scope);
-        if let Some(group) = picture.groups.get(scope) {
-            let padding = padding(picture, scope);
-            let inside = laid[scope].size;
-            let name = match group.framed {
-                true => sizes::of_name(&group.label),
-                false => 0.0,
-            };
-            let size = Size::new(
-                inside.width + padding.left + padding.right,
-                inside.height + padding.top + padding.bottom,
-            );
-            frames[scope] = match picture.downwards {
-                true => Size::new(size.width, size.height.max(name)),
-                false => Size::new(size.width.max(name), size.height),
-            };
+        if scope < frames.len() {
+            frames[scope] = outline(picture, &plan.scopes[scope], &laid[scope], scope);
         }
     }
     Placing {
@@ -44,18 +31,48 @@ pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan) -> Dra
         nesting,
         plan: &plan,
         laid: &laid,
+        frames: &frames,
         origins: vec![Point::default(); nesting.items.len()],
         outlines: vec![Rect::default(); picture.groups.len()],
     }
     .drawing()
 }
 
-fn padding(picture: &Picture, group: usize) -> Padding {
-    match (picture.groups[group].framed, picture.downwards) {
-        (false, _) => Padding::default(),
-        (true, false) => Padding::of_frame(),
-        (true, true) => Padding::of_frame().transposed(),
+/// Size of the frame of a group, and the space between it and its contents.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outline {
+    size: Size,
+    padding: Padding,
+}
+
+/// Returns the outline of a group whose contents have positions.
+fn outline(picture: &Picture, scope: &Scope, laid: &Laid, index: usize) -> Outline {
+    let group = &picture.groups[index];
+    let mut padding = Padding::default();
+    let mut name = 0.0;
+    if group.framed {
+        padding = match picture.downwards {
+            false => Padding::of_frame(),
+            true => Padding::of_frame().transposed(),
+        };
+        name = sizes::of_name(&group.label);
+        // Lines that cross the upper side of the frame are at the right of the name.
+        let above = scope.ports.iter().zip(&laid.ports);
+        let above = above.filter(|(port, _)| port.item.is_none() && port.side == Side::Top);
+        let first = above.map(|(_, at)| at.x).fold(f64::INFINITY, f64::min);
+        if !picture.downwards && first.is_finite() {
+            padding.left = padding.left.max(name - first);
+        }
     }
+    let size = Size::new(
+        laid.size.width + padding.left + padding.right,
+        laid.size.height + padding.top + padding.bottom,
+    );
+    let size = match picture.downwards {
+        true => Size::new(size.width, size.height.max(name)),
+        false => Size::new(size.width.max(name), size.height),
+    };
+    Outline { size, padding }
 }
 
 /// Lays out a scope whose inner scopes have positions.
@@ -64,7 +81,7 @@ fn lay_out(
     nesting: &Nesting,
     plan: &mut Plan,
     laid: &mut [Laid],
-    frames: &[Size],
+    frames: &[Outline],
     scope: usize,
 ) {
     let turned = |size: Size| match picture.downwards {
@@ -80,7 +97,7 @@ fn lay_out(
         };
         if let Item::Group(group) = nesting.items[scope][item] {
             let inner = plan.inner[&(scope, number)];
-            let padding = padding(picture, group);
+            let padding = frames[group].padding;
             let at = laid[group].ports[inner];
             port.offset = Some(match port.side {
                 Side::Left | Side::Right => at.y + padding.top,
@@ -92,7 +109,7 @@ fn lay_out(
     }
     let items = nesting.items[scope].iter().zip(&of_item);
     let items = items.map(|(item, ports)| match *item {
-        Item::Group(group) => frames[group],
+        Item::Group(group) => frames[group].size,
         Item::Node(node) => {
             let node = &picture.nodes[node];
             match picture.downwards {
@@ -125,6 +142,7 @@ struct Placing<'p> {
     nesting: &'p Nesting,
     plan: &'p Plan,
     laid: &'p [Laid],
+    frames: &'p [Outline],
     /// Upper left corner of the contents of each scope.
     origins: Vec<Point>,
     outlines: Vec<Rect>,
@@ -154,7 +172,7 @@ impl Placing<'_> {
                 match *item {
                     Item::Node(node) => boxes[node] = rect,
                     Item::Group(group) => {
-                        let padding = padding(picture, group);
+                        let padding = self.frames[group].padding;
                         self.outlines[group] = rect;
                         self.origins[group] = rect.at + Point::new(padding.left, padding.top);
                     }
