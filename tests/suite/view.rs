@@ -96,6 +96,12 @@ fn a_picture_goes_by_the_name_of_the_file_or_by_option() {
     // Too many processes to show one by one, except on request.
     let many = GRAPH.replace("=3", "=500");
     let test = Test::new().file("g.dot", many).args("view g.dot --svg");
+    test.run()
+        .status(0)
+        .stdout_has(">square2<")
+        .stdout_has(">··· 497 more<")
+        .stdout_has("6 boxes stand for 502 processes.");
+    let test = test.args("view g.dot --svg --detail kinds");
     test.run().status(0).stdout_has(">square ×500<");
     let test = test.args("view g.dot --svg --detail processes");
     test.run().status(0).stdout_has(">square500<");

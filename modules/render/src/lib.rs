@@ -137,8 +137,8 @@ impl Fonts {
         Fonts::of(found)
     }
 
-    /// Returns these fonts. `sans-serif` stands for a family with the widths of Helvetica, or else
-    /// for one with similar widths, or else for any sans-serif family, or else for any family.
+    /// Returns these fonts. `sans-serif` stands for the first existing family of these: one with the
+    /// widths of Helvetica, one with similar widths, any sans-serif family, any family.
     #[must_use]
     pub fn of(mut found: fontdb::Database) -> Fonts {
         let has = |name: &str| {

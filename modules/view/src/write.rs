@@ -12,7 +12,7 @@ use crate::colour::{
 use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape};
 use crate::geometry::{Point, Rect, Size};
 use crate::text::{self, shortened, width};
-use course::Course;
+use course::{Course, RING};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -42,8 +42,6 @@ const SAMPLE: Size = Size::new(22.0, 14.0);
 const WIDEST_KIND: f64 = 160.0;
 /// Distance between a box and the box behind it.
 const BEHIND: f64 = 3.0;
-/// Radius of the ring that stands for the environment.
-const RING: f64 = 3.0;
 
 /// Returns a [`Drawing`] as an SVG document. Texts that are wider than their space are shortened,
 /// and then the `<title>` of the element has the whole text. Numbers that are not finite count

@@ -395,7 +395,8 @@ const WIRING: &[&str] = &[
 
 /// Layers of the pictures.
 const VIEW: &[&str] = &[
-    "colour", "layers", "picture", "shown", "dot", "svg", "network", "lib",
+    "geometry", "text", "colour", "drawing", "scopes", "picture", "family", "fold", "labels",
+    "shown", "edges", "assemble", "scene", "layout", "write", "mapping", "dot", "svg", "lib",
 ];
 
 /// Layers of the emitters for launchers.

@@ -1,11 +1,12 @@
 //! Courses of lines: round corners, curves, arrows, and rings for the environment.
 
-use super::RING;
 use super::xml::{At, finite};
 use crate::drawing::{Path, Tip};
 use crate::geometry::Point;
 use std::fmt::Write;
 
+/// Radius of the ring that stands for the environment.
+pub(super) const RING: f64 = 3.0;
 /// Radius of corners of lines.
 const BEND: f64 = 6.0;
 

@@ -3,7 +3,7 @@
 //! Corridor `c` is to the left of column `c`, and lane `r` above row `r`. The last corridor is to
 //! the right of the last column, and the last lane below the last row.
 
-use super::super::scope::Scope;
+use super::super::scope::{Port, Scope};
 use crate::geometry::Side;
 
 /// Direction of a gap.
@@ -145,5 +145,23 @@ impl Grid {
             Axis::Corridor => self.rows,
             Axis::Lane => self.columns,
         }
+    }
+}
+
+/// Returns the position of a fixed port relative to the middle of its side.
+pub(super) fn fixed(scope: &Scope, port: usize) -> Option<f64> {
+    let port = &scope.ports[port];
+    let size = scope.items[port.item?];
+    let (axis, _) = axis_and_end(port);
+    Some(port.offset? - [size.height, size.width][axis as usize] / 2.0)
+}
+
+/// Returns the axis of the gap beside a port, and the end of the gap that is at the port.
+fn axis_and_end(port: &Port) -> (Axis, usize) {
+    match port.side {
+        Side::Right => (Axis::Corridor, 0),
+        Side::Left => (Axis::Corridor, 1),
+        Side::Bottom => (Axis::Lane, 0),
+        Side::Top => (Axis::Lane, 1),
     }
 }

@@ -5,10 +5,10 @@
 //! overlap, and labels have space. If the sides of the items are too short for this, or if their
 //! ports are fixed elsewhere, lines leave a port at its place and bend beside the item.
 
-use super::super::scope::{CLEARANCE, LANE, Port, STUB, Scope};
-use super::grid::{Axis, Grid};
+use super::super::scope::{CLEARANCE, LANE, STUB, Scope};
+use super::grid::{Axis, Grid, fixed};
 use super::routes::Routes;
-use crate::geometry::{Side, Size};
+use crate::geometry::Size;
 use std::collections::BTreeMap;
 
 /// Distance between a label and what is next to it.
@@ -51,23 +51,6 @@ pub(super) struct Pins {
     pub(super) heights: Vec<f64>,
     /// For each axis and gap, the width needed beside each end, without the tracks.
     pub(super) zones: [Vec<[f64; 2]>; 2],
-}
-
-/// Returns the position of a fixed port relative to the middle of its side.
-pub(super) fn fixed(scope: &Scope, port: usize) -> Option<f64> {
-    let port = &scope.ports[port];
-    let size = scope.items[port.item?];
-    let (axis, _) = axis_and_end(port);
-    Some(port.offset? - [size.height, size.width][axis as usize] / 2.0)
-}
-
-fn axis_and_end(port: &Port) -> (Axis, usize) {
-    match port.side {
-        Side::Right => (Axis::Corridor, 0),
-        Side::Left => (Axis::Corridor, 1),
-        Side::Bottom => (Axis::Lane, 0),
-        Side::Top => (Axis::Lane, 1),
-    }
 }
 
 /// A position along a face, with a port at one end or at both.

@@ -1,8 +1,7 @@
 //! The way of each line: straight to a neighbour, or along segments in corridors and lanes.
 
 use super::super::scope::{Line, Scope};
-use super::grid::{Access, Axis, Grid};
-use super::pins::fixed;
+use super::grid::{Access, Axis, Grid, fixed};
 use std::collections::BTreeMap;
 
 /// The way of a line.
