@@ -162,7 +162,7 @@ impl Node {
             i128::from(self.n) * each * each + rest * (2 * each + 1)
         };
         let change = |total: u64, by: i64| {
-            (squares(total.strict_add_signed(by)) - squares(total)) as f64 / self.speed
+            (squares(total.saturating_add_signed(by)) - squares(total)) as f64 / self.speed
         };
         let own = changes
             .iter()
@@ -386,7 +386,7 @@ fn exchange_between(
         if keeps && cost() < -1e-9 {
             for (node, changes) in [(a, of_a), (b, of_b)] {
                 for (class, by) in changes {
-                    totals[node][class] = totals[node][class].strict_add_signed(by);
+                    totals[node][class] = totals[node][class].saturating_add_signed(by);
                 }
             }
             return true;
