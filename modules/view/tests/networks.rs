@@ -118,13 +118,14 @@ fn nothing_to_show_and_much_to_show() {
         .map(|i| format!("subgraph cluster_{i} {{ module=m{i};"))
         .collect();
     let text = format!("digraph {{ a -> b; {nest} b; {} }}", "}".repeat(deep));
-    draw(&Picture::of_graph(&declared(&text)));
+    let deep = draw(&Picture::of_graph(&declared(&text)));
+    assert!(deep.ends_with("</svg>\n"));
     let wide: String = (0..20_000)
         .map(|i| format!("a{i} -> b{};", i * 7 % 20_000))
         .collect();
     let picture = Picture::of_graph(&declared(&format!("digraph {{ {wide} }}")));
     assert_eq!(picture.nodes.len(), 40_000);
-    draw(&picture);
+    assert!(draw(&picture).ends_with("</svg>\n"));
 }
 
 #[test]
