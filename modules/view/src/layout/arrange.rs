@@ -12,6 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Least number of edges in each direction between two modules without frames.
 const MUTUAL: usize = 4;
+/// Most edges for each module of several rows, because lanes of many lines are wide.
+const MOST_IN_LANES: usize = 6;
 /// Approximate width of a box with its gap, in relation to the height.
 const WIDE: f64 = 1.8;
 /// Wished ratio of width to height of a ring, and its limits.
@@ -24,12 +26,17 @@ pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
     let nesting = Nesting::of(&picture);
     join_pairs(&mut picture, &nesting);
     let rings = rings(&picture, &nesting);
+    let between = lines_between(&picture, &nesting);
     for (group, ring) in rings.into_iter().enumerate() {
         let Shape::Matrix { columns } = picture.groups[group].shape else {
             continue;
         };
         let items = &nesting.items[group];
         let groups = items.iter().any(|item| matches!(item, Item::Group(_)));
+        if groups && columns > 1 && between[group] > MOST_IN_LANES * items.len() {
+            picture.groups[group].shape = Shape::Layered;
+            continue;
+        }
         if groups && items.len() <= columns {
             let columns = items.len().div_ceil(2);
             picture.groups[group].shape = match wraps && columns > 1 {
@@ -138,6 +145,18 @@ fn dissolved(picture: &Picture) -> Picture {
         names.join(", ")
     ));
     result
+}
+
+/// Returns the number of edges between different items of each group.
+fn lines_between(picture: &Picture, nesting: &Nesting) -> Vec<usize> {
+    let mut between = vec![0; picture.groups.len() + 1];
+    for edge in &picture.edges {
+        if let (Some(from), Some(to)) = (edge.from.node, edge.to.node) {
+            let (scope, [a, b]) = nesting.way(from, to).top;
+            between[scope] += usize::from(a != b);
+        }
+    }
+    between
 }
 
 /// Returns the number of columns of a matrix with an even number of full rows for a ring of this
