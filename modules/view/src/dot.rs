@@ -1,6 +1,6 @@
 //! Graphviz file of a mapped network: OS processes as coloured clusters, grouped by host.
 //!
-//! With all processes, graphmap reads the file again ([`drawing`]). With kinds, it is only a
+//! With all processes, graphmap reads the file again (`drawing`). With kinds, it is only a
 //! picture.
 
 mod drawing;

@@ -1,8 +1,8 @@
 //! Positions of all elements of a picture.
 //!
-//! The contents are adapted to the layouts ([`arrange`]). Each group is a scope ([`nesting`]). The sides of ports are decided outside in, from the
-//! structure only ([`plan`]). Then scopes are laid out inside out, each by its shape, and their
-//! positions are added outside in ([`place`]).
+//! The contents are adapted to the layouts (`arrange`). Each group is a scope (`nesting`). The sides of ports are decided outside in, from the
+//! structure only (`plan`). Then scopes are laid out inside out, each by its shape, and their
+//! positions are added outside in (`place`).
 
 mod arrange;
 mod layered;

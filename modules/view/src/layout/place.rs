@@ -2,7 +2,7 @@
 
 use super::nesting::{Item, Nesting};
 use super::plan::{Course, Plan};
-use super::scope::{Laid, Port, STUB, Scope};
+use super::scope::{Columns, Laid, Port, STUB, Scope};
 use super::sizes::{self, Padding};
 use super::{layered, matrix};
 use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape as Drawn, Tip};
@@ -21,9 +21,10 @@ pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan) -> Dra
     let mut frames: Vec<Outline> = vec![Outline::default(); picture.groups.len()];
     // Children follow their parent. The whole picture comes last.
     for scope in (0..nesting.root()).rev().chain([nesting.root()]) {
+        align(picture, nesting, &mut plan, &mut laid, &mut frames, scope);
         lay_out(picture, nesting, &mut plan, &mut laid, &frames, scope);
         if scope < frames.len() {
-            frames[scope] = outline(picture, &plan.scopes[scope], &laid[scope], scope);
+            frames[scope] = outline(picture, &plan.scopes[scope], &laid[scope], scope, 0.0);
         }
     }
     Placing {
@@ -38,6 +39,60 @@ pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan) -> Dra
     .drawing()
 }
 
+/// Aligns the columns of the items of a scope, if each is a row of a matrix with as many columns.
+fn align(
+    picture: &Picture,
+    nesting: &Nesting,
+    plan: &mut Plan,
+    laid: &mut [Laid],
+    frames: &mut [Outline],
+    scope: usize,
+) {
+    if nesting.shape(picture, scope) != (Shape::Matrix { columns: 1 }) {
+        return;
+    }
+    let row = |item: &Item| match *item {
+        Item::Group(group) => {
+            let count = nesting.items[group].len();
+            let shape = nesting.shape(picture, group);
+            let is_row = matches!(shape, Shape::Matrix { columns } if columns >= count);
+            is_row.then_some((group, count))
+        }
+        Item::Node(_) => None,
+    };
+    let rows: Option<Vec<(usize, usize)>> = nesting.items[scope].iter().map(row).collect();
+    let Some(rows) = rows else {
+        return;
+    };
+    let count = rows.first().map_or(0, |(_, count)| *count);
+    if rows.len() < 2 || count == 0 || rows.iter().any(|(_, other)| *other != count) {
+        return;
+    }
+    let mut least = Columns {
+        middles: vec![0.0; count],
+        width: 0.0,
+    };
+    let mut rest = 0.0_f64;
+    let mut left = 0.0_f64;
+    for &(group, _) in &rows {
+        let positions = laid[group].items.iter().zip(&plan.scopes[group].items);
+        let middles = positions.map(|(at, size)| at.x + size.width / 2.0);
+        let mut last = 0.0;
+        for (known, middle) in least.middles.iter_mut().zip(middles) {
+            *known = known.max(middle);
+            last = middle;
+        }
+        rest = rest.max(laid[group].size.width - last);
+        left = left.max(frames[group].padding.left);
+    }
+    least.width = least.middles[count - 1] + rest;
+    for (group, _) in rows {
+        plan.scopes[group].least = least.clone();
+        laid[group] = matrix::layout(&plan.scopes[group], count);
+        frames[group] = outline(picture, &plan.scopes[group], &laid[group], group, left);
+    }
+}
+
 /// Size of the frame of a group, and the space between it and its contents.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outline {
@@ -45,8 +100,9 @@ struct Outline {
     padding: Padding,
 }
 
-/// Returns the outline of a group whose contents have positions.
-fn outline(picture: &Picture, scope: &Scope, laid: &Laid, index: usize) -> Outline {
+/// Returns the outline of a group whose contents have positions. `left` is the least space at the
+/// left.
+fn outline(picture: &Picture, scope: &Scope, laid: &Laid, index: usize, left: f64) -> Outline {
     let group = &picture.groups[index];
     let mut padding = Padding::default();
     let mut name = 0.0;
@@ -64,6 +120,7 @@ fn outline(picture: &Picture, scope: &Scope, laid: &Laid, index: usize) -> Outli
             padding.left = padding.left.max(name - first);
         }
     }
+    padding.left = padding.left.max(left);
     let size = Size::new(
         laid.size.width + padding.left + padding.right,
         laid.size.height + padding.top + padding.bottom,

@@ -20,6 +20,17 @@ pub(crate) struct Scope {
     pub(crate) ports: Vec<Port>,
     /// Lines between ports.
     pub(crate) lines: Vec<Line>,
+    /// Least positions of the columns of a matrix, so that rows in several scopes are aligned.
+    pub(crate) least: Columns,
+}
+
+/// Positions of the columns of a matrix.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    /// Middle of each column. Empty if there are no wishes.
+    pub(crate) middles: Vec<f64>,
+    /// Width of the scope.
+    pub(crate) width: f64,
 }
 
 /// A place where lines meet an item or the border.

@@ -7,7 +7,7 @@
 //! vertical positions are known, in the corridors. Lines run only in the gaps, so that none is drawn
 //! through an item.
 
-use super::scope::{CLEARANCE, LANE, Laid, Scope};
+use super::scope::{CLEARANCE, Columns, LANE, Laid, Scope};
 use crate::geometry::{Point, Side, Size};
 use grid::{Axis, Grid};
 use pins::{Pin, Pins};
@@ -53,7 +53,8 @@ pub(crate) fn layout(scope: &Scope, columns: usize) -> Laid {
     let routes = Routes::new(scope, &grid);
     let mut pins = Pins::new(scope, &grid, &routes);
     let lanes = lane_spans(&grid, &routes, &pins);
-    let lanes = Gaps::new(Axis::Lane, &grid, &routes, &mut pins, &lanes, 0.0);
+    let none = Columns::default();
+    let lanes = Gaps::new(Axis::Lane, &grid, &routes, &mut pins, &lanes, (0.0, &none));
     let corridors = corridor_spans(&grid, &routes, &pins, &lanes);
     let corridors = Gaps::new(
         Axis::Corridor,
@@ -61,7 +62,7 @@ pub(crate) fn layout(scope: &Scope, columns: usize) -> Laid {
         &routes,
         &mut pins,
         &corridors,
-        LANE - 1e-6,
+        (LANE - 1e-6, &scope.least),
     );
     Writer {
         scope,
@@ -149,7 +150,7 @@ impl Gaps {
         routes: &Routes,
         pins: &mut Pins,
         spans: &[Span],
-        distance: f64,
+        (distance, least): (f64, &Columns),
     ) -> Gaps {
         let segments = &routes.segments[axis as usize];
         let mut members = vec![Vec::new(); grid.gaps(axis)];
@@ -192,10 +193,13 @@ impl Gaps {
             gaps.tracks.push([start, start + width]);
             gaps.size = start + width + after;
             if let Some(size) = sizes.get(gap) {
+                let wished = least.middles.get(gap).copied().unwrap_or_default();
+                gaps.size = gaps.size.max(wished - size / 2.0);
                 gaps.middles.push(gaps.size + size / 2.0);
                 gaps.size += size;
             }
         }
+        gaps.size = gaps.size.max(least.width);
         gaps
     }
 }
