@@ -12,6 +12,8 @@ use rustc_hash::FxHashSet;
 
 /// Space around the picture.
 const MARGIN: f64 = 16.0;
+/// Half the height of a loop.
+const LOOP: f64 = 6.0;
 /// Largest number of kinds in the legend.
 const MOST_KINDS: usize = 24;
 
@@ -167,23 +169,7 @@ fn lay_out(
     let items = nesting.items[scope].iter().zip(&of_item);
     let items = items.map(|(item, ports)| match *item {
         Item::Group(group) => frames[group].size,
-        Item::Node(node) => {
-            let node = &picture.nodes[node];
-            match picture.downwards {
-                false => sizes::of_box(node, ports),
-                true => {
-                    let ports: Vec<Port> = ports
-                        .iter()
-                        .map(|port| Port {
-                            side: port.side.transposed(),
-                            label: port.label.transposed(),
-                            ..*port
-                        })
-                        .collect();
-                    sizes::of_box(node, &ports).transposed()
-                }
-            }
-        }
+        Item::Node(node) => sizes::of_box(&picture.nodes[node], ports, picture.downwards),
     });
     let items: Vec<Size> = items.collect();
     let contents: &mut Scope = &mut plan.scopes[scope];
@@ -322,7 +308,16 @@ impl Placing<'_> {
             }
             Course::Loop(scope, port) => {
                 let at = self.port((*scope, *port));
-                let points = [(0.0, -6.0), (16.0, -6.0), (16.0, 6.0), (0.0, 6.0)];
+                // Both ends are on the side of the box.
+                let contents = &self.plan.scopes[*scope];
+                let (mut above, mut below) = (LOOP, LOOP);
+                if let Some(item) = contents.ports[*port].item {
+                    let top = self.origins[*scope].y + self.laid[*scope].items[item].y;
+                    above = above.min(at.y - top);
+                    below = below.min(top + contents.items[item].height - at.y);
+                }
+                let away = 16.0;
+                let points = [(0.0, -above), (away, -above), (away, below), (0.0, below)];
                 let points = points.map(|(x, y)| at + Point::new(x, y)).to_vec();
                 drawing.lines.push(self.path(edge, points, false));
             }
@@ -368,7 +363,10 @@ impl Placing<'_> {
                 let of = &self.plan.scopes[scope].ports[port];
                 if !of.stub && !joined.contains(&port) {
                     // The label is right of the loop.
-                    let text = sizes::of_label(text);
+                    let text = match self.picture.downwards {
+                        true => sizes::of_label(text).transposed(),
+                        false => sizes::of_label(text),
+                    };
                     let down = (size.height - text.height) / 2.0;
                     let corner = Point::new(size.width - text.width, down);
                     rect = Rect::new(at + corner, text);

@@ -248,7 +248,7 @@ impl<'p> Planning<'p> {
                 (None, Some(from), Some(to)) if from == to && !edge.wraps => {
                     let (scope, item) = self.nesting.node(from);
                     let text = self.labels.at[index].concat();
-                    let room = sizes::of_loop(&text);
+                    let room = sizes::of_loop(&text, self.picture.downwards);
                     let port = self.lone(scope, item, Side::Right, room, false, String::new());
                     self.plan.texts[scope][port] = text;
                     Course::Loop(scope, port)

@@ -26,8 +26,9 @@ pub(super) fn lines(node: &Node) -> Vec<String> {
         .collect()
 }
 
-/// Returns the size of a box with ports on its sides.
-pub(super) fn of_box(node: &Node, ports: &[Port]) -> Size {
+/// Returns the size of a box with ports on its sides, before the axes are exchanged for a picture
+/// from top to bottom.
+pub(super) fn of_box(node: &Node, ports: &[Port], downwards: bool) -> Size {
     let lines = lines(node);
     let widths = lines.iter().map(|line| text::width(line, BOX));
     let width = widths.fold(0.0, f64::max) + 2.0 * PAD.width;
@@ -36,6 +37,8 @@ pub(super) fn of_box(node: &Node, ports: &[Port]) -> Size {
         Form::Dots => Size::new(30.0, 20.0),
         Form::One | Form::Many => Size::new(44.0, 28.0),
     };
+    let text = Size::new(width.max(least.width), height.max(least.height));
+    let text = if downwards { text.transposed() } else { text };
     let on = |side: Side| -> Vec<Size> {
         let of_side = ports.iter().filter(|port| port.side == side);
         of_side.map(|port| port.label).collect()
@@ -43,8 +46,8 @@ pub(super) fn of_box(node: &Node, ports: &[Port]) -> Size {
     let upright = [Side::Left, Side::Right].map(|side| least_height(&on(side)));
     let across = [Side::Top, Side::Bottom].map(|side| (on(side).len() + 1) as f64 * LANE);
     Size::new(
-        across.into_iter().fold(width.max(least.width), f64::max),
-        upright.into_iter().fold(height.max(least.height), f64::max),
+        across.into_iter().fold(text.width, f64::max),
+        upright.into_iter().fold(text.height, f64::max),
     )
 }
 
@@ -61,10 +64,14 @@ pub(super) fn of_label(text: &str) -> Size {
     }
 }
 
-/// Returns the room beside an item for a loop with a label.
-pub(super) fn of_loop(label: &str) -> Size {
+/// Returns the room beside an item for a loop with a label behind it, before the axes are exchanged
+/// for a picture from top to bottom.
+pub(super) fn of_loop(label: &str, downwards: bool) -> Size {
     let label = of_label(label);
-    Size::new(LOOP.width + label.width, LOOP.height.max(label.height))
+    match downwards {
+        false => Size::new(LOOP.width + label.width, LOOP.height.max(label.height)),
+        true => Size::new(LOOP.height.max(label.width), LOOP.width + label.height),
+    }
 }
 
 /// Space between the border of a scope and its frame.
