@@ -36,6 +36,8 @@ pub const UNMEASURED: Code = Code(17);
 /// The tool that converts pictures is missing or cannot be used (an error), or reports a problem (a
 /// warning).
 pub const NO_RENDER: Code = Code(21);
+/// A picture of a network replaces a picture of a mapping, or the reverse (a warning).
+pub const OTHER_PICTURE: Code = Code(22);
 /// No pass or emitter reads an option of `--set` (an error), or none of the requested ones does (a
 /// warning).
 pub const UNKNOWN_OPTION: Code = Code(444);

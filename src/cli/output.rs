@@ -153,10 +153,38 @@ pub(crate) fn check_owned(session: &mut Session<'_>, files: &Files) -> Outcome<(
             // Such files have no common opening.
             Opening::Other | Opening::Blank => {}
             _ if is_standard(path) => {}
-            opening => check_owned_file(session, path, &[opening])?,
+            opening => {
+                check_owned_file(session, path, &[opening])?;
+                warn_of_other_picture(session, path, &file.content);
+            }
         }
     }
     Ok(())
+}
+
+/// Warns if a picture of a network replaces a picture of a mapping, or the reverse.
+fn warn_of_other_picture(session: &mut Session<'_>, path: &Path, new: &[u8]) {
+    let shows = |text: &[u8]| -> Option<&'static str> {
+        let head = String::from_utf8_lossy(&text[..text.len().min(200)]);
+        match head.trim_start().starts_with("<svg ") {
+            true if head.contains("class=\"graphmap-mapping\"") => Some("the mapping"),
+            true if head.contains("class=\"graphmap\"") => Some("the network"),
+            _ => None,
+        }
+    };
+    let Some(new) = shows(new) else {
+        return;
+    };
+    // A file that cannot be read is reported when it is written.
+    let old = std::fs::read(path).ok();
+    if let Some(old) = old.and_then(|old| shows(&old)).filter(|old| *old != new) {
+        let path = path.display();
+        let message = format!("`{path}` was a picture of {old}, and becomes a picture of {new}");
+        session.report(
+            Diagnostic::warning(codes::OTHER_PICTURE, message)
+                .help("use two names, such as `farm.svg` and `farm.mapping.svg`"),
+        );
+    }
 }
 
 /// Refuses to overwrite a file unless it has one of these openings, is blank, or is not a regular
