@@ -325,7 +325,7 @@ const COMMANDS: &[(&[&str], &str, &str, usize)] = &[
         "run ranks.dot -- 9",
         1,
     ),
-    (&[], "", "view net.dot -o net.pdf", 1),
+    (&[], "", "view net.dot -o net.ps", 1),
     (&[], "", "chekc net.dot", 1),
     (&[], "", "net.dot --emit json", 1),
     (&[], "", "net.dot --emit json=", 1),
