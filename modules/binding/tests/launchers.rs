@@ -21,12 +21,15 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Prints the rank, the host, `GRAPHMAP_PROCESSES`, the allowed cores and the arguments.
+/// Prints the rank, the host, `GRAPHMAP_PROCESSES`, the allowed cores and the arguments. It sleeps
+/// because MPICH's `mpiexec` forwards the end of stdin, and dies of SIGPIPE if all ranks have
+/// ended.
 const SHOW: &str = "#!/bin/sh\n\
     rank=${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-$PMI_RANK}}\n\
     cores=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)\n\
     args=; for arg; do args=\"$args<$arg>\"; done\n\
-    echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $args ${GRAPHMAP_START-}\"\n";
+    echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $args ${GRAPHMAP_START-}\"\n\
+    sleep 0.3\n";
 
 /// Folder with the programs of a test.
 struct Sandbox {
@@ -101,12 +104,24 @@ impl Sandbox {
         self.program("launch.sh", &made.script);
         let mut command = Command::new(self.path().join("launch.sh"));
         command.args(options).env("MPIEXEC", mpiexec);
-        self.output(&mut command)
+        // These ranks end at once, and MPICH's launcher would die as in `SHOW`.
+        let ends_at_once = launch.program == "./nowhere" && launcher != Launcher::OpenMpi;
+        let stdin = match ends_at_once {
+            true => Stdio::piped(),
+            false => Stdio::null(),
+        };
+        self.output_with(&mut command, stdin)
     }
 
     /// Runs a command, and returns its lines in rank order.
     fn output(&self, command: &mut Command) -> (Vec<String>, Output) {
-        command.current_dir(self.path());
+        self.output_with(command, Stdio::null())
+    }
+
+    /// Runs a command, and returns its lines in rank order. If its input is a pipe, it does not end
+    /// before the command.
+    fn output_with(&self, command: &mut Command, stdin: Stdio) -> (Vec<String>, Output) {
+        command.current_dir(self.path()).stdin(stdin);
         for name in [
             "OMPI_ALLOW_RUN_AS_ROOT",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
@@ -115,8 +130,6 @@ impl Sandbox {
         ] {
             command.env(name, "1");
         }
-        // MPICH's launcher forwards the end of stdin, and dies of SIGPIPE if the ranks have ended.
-        command.stdin(Stdio::piped());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("sh runs");
         let _stdin = child.stdin.take();

@@ -6,7 +6,7 @@ use graphmap_kpn::source::SourceMap;
 use std::path::Path;
 
 /// Codes for bytes that are not UTF-8 and for very large files, which a book cannot show.
-const WITHOUT_EXAMPLE: [u16; 4] = [113, 115, 117, 118];
+const WITHOUT_EXAMPLE: [u16; 5] = [113, 115, 117, 118, 222];
 
 fn codes_of(text: &str) -> Vec<u16> {
     let mut sources = SourceMap::new();
