@@ -215,6 +215,28 @@ fn in_threads_and_over_shared_memory() {
     for args in ["-n 1", "-n 3", "-n 3 --link shm --strategy round-robin"] {
         check(&project.run(crate::common::graphmap(), args));
     }
+    // An option replaces a variable of the file, so that the other glue function is called.
+    let output = project.run(crate::common::graphmap(), "--set env.LOUD=no");
+    assert!(said(&output).contains("the condition is false"));
+    // The boxes are the OS processes.
+    let all = project.folder.join("all.cpa");
+    let text = fs::read_to_string(&all).unwrap();
+    let boxes = "containers {
+        containerspec all = < HelloWorld[5], PrimeStart[*], PrimeElement[*], PrimeEnd[*],
+            Source[*], Worker[*], Sink[*] >
+        boxes ( all[2] )
+    }";
+    fs::write(&all, text + boxes).unwrap();
+    let output = project.run(crate::common::graphmap(), "--link shm --prefix");
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    for os_process in 0..2 {
+        let prefix = format!("[{os_process}] hello from ");
+        let greetings = text.lines().filter(|line| line.starts_with(&prefix));
+        assert_eq!(greetings.count(), 5, "{text}");
+    }
+    let output = project.run(crate::common::graphmap(), "-n 3");
+    assert!(said(&output).contains("error[G0466]"), "{}", said(&output));
 }
 
 #[test]

@@ -182,7 +182,7 @@ impl Reporter<'_> {
         if conflict.parts.iter().any(is_of_even) {
             return diagnostic
                 .with_note("the processes of each kind are spread evenly over equal OS processes")
-                .help("change the rule, or use `--strategy fast`, which need not spread evenly");
+                .help("change the rule, or use `--strategy fast`, which does not spread evenly");
         }
         diagnostic.help(match (even, constrained) {
             (false, _) if is_contradiction => "remove one of these constraints",
