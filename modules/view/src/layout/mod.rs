@@ -21,6 +21,9 @@ const LARGE: usize = 13;
 /// Longest side of a picture in relation to the other.
 const LONGEST: f64 = 4.0;
 
+/// Ratio up to which space at the right or below makes up for a side that is too long.
+const NEARLY: f64 = 8.0;
+
 /// Returns the positions of all elements of a picture.
 ///
 /// # Panics
@@ -36,9 +39,10 @@ pub fn layout(picture: &Picture) -> Drawing {
         true => wrapped,
         false => drawing,
     };
-    // Space at the right or below makes up for the rest.
-    best.size.width = best.size.width.max(best.size.height / LONGEST);
-    best.size.height = best.size.height.max(best.size.width / LONGEST);
+    if length(&best) <= NEARLY {
+        best.size.width = best.size.width.max(best.size.height / LONGEST);
+        best.size.height = best.size.height.max(best.size.width / LONGEST);
+    }
     best
 }
 

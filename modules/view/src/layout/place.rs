@@ -113,7 +113,7 @@ fn outline(picture: &Picture, scope: &Scope, laid: &Laid, index: usize, left: f6
             false => Padding::of_frame(),
             true => Padding::of_frame().transposed(),
         };
-        name = sizes::of_name(&group.label);
+        name = sizes::of_name(&sizes::name(&group.label));
         // Lines that cross the upper side of the frame are at the right of the name.
         let above = scope.ports.iter().zip(&laid.ports);
         let above = above.filter(|(port, _)| port.item.is_none() && port.side == Side::Top);
@@ -226,7 +226,7 @@ impl Placing<'_> {
             if group.framed {
                 drawing.frames.push(Frame {
                     rect: *rect,
-                    label: group.label.clone(),
+                    label: sizes::name(&group.label),
                     title: group.title.clone(),
                     name: group.name.clone(),
                     color: group.color.clone(),
@@ -258,6 +258,11 @@ impl Placing<'_> {
         kinds.dedup();
         if (2..=MOST_KINDS).contains(&kinds.len()) {
             drawing.legend = kinds;
+        } else if kinds.len() > MOST_KINDS {
+            drawing.notes.push(format!(
+                "No legend, because there are {} kinds. Some share a colour.",
+                kinds.len()
+            ));
         }
         let size = self.laid[self.nesting.root()].size;
         drawing.size = Size::new(size.width + 2.0 * MARGIN, size.height + 2.0 * MARGIN);

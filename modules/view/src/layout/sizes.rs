@@ -105,6 +105,11 @@ impl Padding {
     }
 }
 
+/// Returns the name of a frame, shortened to the largest width.
+pub(super) fn name(text: &str) -> String {
+    text::shortened(text, BOX, WIDEST)
+}
+
 /// Returns the least width of a frame with a name.
 pub(super) fn of_name(name: &str) -> f64 {
     // Bold letters are wider.
