@@ -13,6 +13,8 @@ use std::collections::hash_map::Entry;
 const TOLERANCE: f64 = 1.0;
 /// Most distance of the end of an edge from its box. Tips of Graphviz's edges are longer.
 const REACH: f64 = 2.0;
+/// Most distance of an end from the label that names the box of this end.
+const REACH_OF_LABELS: f64 = 8.0;
 /// Crossings nearer than this to each other are at one place.
 const PLACE: f64 = 0.75;
 /// Most distance of the end of an edge from dots that stand for boxes.
@@ -42,7 +44,8 @@ pub struct Counts {
     pub overlaps: usize,
     /// Boxes and frames that are narrower than a text in them.
     pub wide: usize,
-    /// Ends of edges that are at no box or frame, except those in the environment.
+    /// Ends of edges that are at no box or frame, except those in the environment, and those beside
+    /// a label with the text of the box at which the edge ends.
     pub loose: usize,
     /// Elements outside of the `viewBox`.
     pub outside: usize,
@@ -340,6 +343,24 @@ fn ends(picture: &Picture, shapes: &Grid) -> Vec<Ends> {
             named.entry(&shape.name).or_default().push(at);
         }
     }
+    let area = extent(picture).unwrap_or(Rect::EMPTY);
+    let mut labels = Grid::new(area, picture.labels.len());
+    for (at, label) in picture.labels.iter().enumerate() {
+        labels.add(at, &label.rect);
+    }
+    // Wraps of a torus are two stubs. Each has the name of its other end.
+    let is_labelled = |p: Point, name: &str| {
+        let around = Rect::around([p]).grown(REACH_OF_LABELS);
+        let mut found = false;
+        labels.near(&around, |at| {
+            let label = &picture.labels[at];
+            let shapes = named.get(name).into_iter().flatten();
+            let mut boxes = shapes.filter_map(|&at| picture.boxes.get(at));
+            found |=
+                label.rect.meets(&around) && boxes.any(|shape| is_same(&label.text, &shape.label));
+        });
+        found
+    };
     let mut ports: HashMap<(usize, i64, i64), u32> = HashMap::default();
     let mut port = |end: usize, p: Point| {
         let next = ports.len() as u32;
@@ -374,7 +395,8 @@ fn ends(picture: &Picture, shapes: &Grid) -> Vec<Ends> {
                 })
             };
             let attached = !edge.touches || found[before..].iter().any(at_border);
-            loose += usize::from(name != Some("NULL") && !attached);
+            let is_stub = name.is_some_and(|name| name == "NULL" || is_labelled(p, name));
+            loose += usize::from(!attached && !is_stub);
         }
         found.sort_unstable();
         found.dedup();
@@ -387,6 +409,17 @@ fn ends(picture: &Picture, shapes: &Grid) -> Vec<Ends> {
         }
     };
     picture.edges.iter().map(of_edge).collect()
+}
+
+/// Returns true if two texts are the same, up to the ellipsis of one that was shortened.
+fn is_same(one: &str, other: &str) -> bool {
+    let (a, b) = (one.strip_suffix('\u{2026}'), other.strip_suffix('\u{2026}'));
+    match (a, b) {
+        (None, None) => one == other,
+        (Some(a), None) => other.starts_with(a),
+        (None, Some(b)) => one.starts_with(b),
+        (Some(a), Some(b)) => a.starts_with(b) || b.starts_with(a),
+    }
 }
 
 /// Returns the pieces of all edges. A piece that edges from one port share is returned once.

@@ -22,6 +22,8 @@ pub struct Shape {
     pub name: String,
     /// Spaces of the texts inside.
     pub texts: Vec<Rect>,
+    /// The first of the texts inside.
+    pub label: String,
     /// True for dots in place of boxes: edges end at a space around them that is not visible.
     pub dots: bool,
 }
@@ -39,6 +41,7 @@ pub struct Edge {
 #[derive(Debug)]
 pub struct Label {
     pub rect: Rect,
+    pub text: String,
     /// The edge to which it belongs, if it may be drawn over that.
     pub own: Option<usize>,
 }

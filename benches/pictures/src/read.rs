@@ -305,11 +305,13 @@ impl Reader {
         );
         let start = at;
         let mut rect = Rect::EMPTY;
+        let mut text = String::new();
         let mut line = |at: Point, words: &str| {
             let words = words.trim();
             if words.is_empty() {
                 return;
             }
+            text += words;
             let bold = if context.bold { 1.1 } else { 1.0 };
             let width = fitted.unwrap_or_else(|| text::width(words, context.size) * bold);
             let left = at.x
@@ -346,26 +348,30 @@ impl Reader {
         let rect = Rect::around(rect.corners().map(|p| map(&context.transform, p)));
         let is_label = has_class(node, &LABELS);
         match context.part {
-            Part::Box(at) if !is_label => self.picture.boxes[at].texts.push(rect),
+            Part::Box(at) if !is_label => {
+                let shape = &mut self.picture.boxes[at];
+                if shape.texts.is_empty() {
+                    shape.label = text;
+                }
+                shape.texts.push(rect);
+            }
             Part::Frame(at) if !is_label => {
                 self.picture.frames[at].texts.push(rect);
-                self.picture.labels.push(Label { rect, own: None });
+                self.label(rect, text, None);
             }
-            Part::Edge(own) => self.picture.labels.push(Label {
-                rect,
-                own: Some(own),
-            }),
+            Part::Edge(own) => self.label(rect, text, Some(own)),
             Part::Aside => self.picture.texts.push(rect),
             _ if is_label => {
                 let own = has_class(node, &["number"]).then(|| self.nearest(rect.centre()));
-                let own = own.flatten();
-                self.picture.labels.push(Label { rect, own });
+                self.label(rect, text, own.flatten());
             }
-            _ if self.plain && context.size < 12.0 => {
-                self.picture.labels.push(Label { rect, own: None });
-            }
+            _ if self.plain && context.size < 12.0 => self.label(rect, text, None),
             _ => self.picture.texts.push(rect),
         }
+    }
+
+    fn label(&mut self, rect: Rect, text: String, own: Option<usize>) {
+        self.picture.labels.push(Label { rect, text, own });
     }
 
     /// Returns the edge that is nearest to a point.
@@ -392,7 +398,11 @@ impl Reader {
                 shape.texts.push(rect);
             } else if let Some(frame) = picture.frames.iter_mut().rev().find(inside) {
                 frame.texts.push(rect);
-                picture.labels.push(Label { rect, own: None });
+                picture.labels.push(Label {
+                    rect,
+                    text: String::new(),
+                    own: None,
+                });
             } else {
                 picture.texts.push(rect);
             }
@@ -430,6 +440,7 @@ fn shape(name: String) -> Shape {
         rect: Rect::EMPTY,
         name,
         texts: Vec::new(),
+        label: String::new(),
         dots: false,
     }
 }

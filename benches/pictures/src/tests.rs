@@ -208,6 +208,69 @@ fn wide_texts_loose_ends_and_elements_outside_are_counted() {
 }
 
 #[test]
+fn an_end_beside_the_name_of_its_box_is_not_loose() {
+    let stub = |label: &str, x: f64| {
+        let label =
+            format!("<text class=\"label\" x=\"{x}\" y=\"27\" font-size=\"10\">{label}</text>");
+        counts(&(four() + &edge("a", "c", "M50 30H66") + &label)).loose
+    };
+    assert_eq!(stub("c", 68.0), 0);
+    // Another name, or too far away.
+    assert_eq!(stub("d", 68.0), 1);
+    assert_eq!(stub("a", 68.0), 1);
+    assert_eq!(stub("c", 80.0), 1);
+    // Both texts may be shortened.
+    let long = node("x", 200.0, 60.0).replace(">x<", ">cell of\u{2026}<");
+    for (label, loose) in [
+        ("cell of row 1", 0),
+        ("cel\u{2026}", 0),
+        ("cell", 1),
+        ("row\u{2026}", 1),
+    ] {
+        let label = format!("<text class=\"label\" x=\"68\" y=\"27\">{label}</text>");
+        let stub = edge("a", "x", "M50 30H66");
+        assert_eq!(
+            counts(&(four() + &long + &stub + &label)).loose,
+            loose,
+            "{label}"
+        );
+    }
+}
+
+#[test]
+fn frames_over_frames_are_counted_and_nested_ones_are_not() {
+    let frame = |x: f64, width: f64| {
+        format!("<g class=\"module\"><rect x=\"{x}\" y=\"5\" width=\"{width}\" height=\"60\"/></g>")
+    };
+    let pair = |x, width| counts(&(frame(5.0, 100.0) + &frame(x, width))).over;
+    assert_eq!(pair(20.0, 40.0), 0);
+    assert_eq!(pair(120.0, 40.0), 0);
+    assert_eq!(pair(90.0, 40.0), 1);
+}
+
+#[test]
+fn labels_over_other_texts_are_counted() {
+    let title = "<text x=\"100\" y=\"80\">title</text>";
+    let over = |y: f64| {
+        let label = format!("<text class=\"label\" x=\"110\" y=\"{y}\">Task</text>");
+        counts(&(title.to_owned() + &label)).labels
+    };
+    assert_eq!(over(84.0), 1);
+    assert_eq!(over(100.0), 0);
+}
+
+#[test]
+fn edges_end_near_dots() {
+    let dots = node("c", 300.0, 20.0).replace("\"node\"", "\"node dots\"");
+    let line = |end: f64| {
+        let line = edge("a", "c", &format!("M50 30H{end}"));
+        counts(&(node("a", 10.0, 20.0) + &dots + &line)).loose
+    };
+    assert_eq!(line(270.0), 0);
+    assert_eq!(line(250.0), 1);
+}
+
+#[test]
 fn pictures_of_graphviz_are_read() {
     let svg = r#"<?xml version="1.0" encoding="UTF-8" standalone="no"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
