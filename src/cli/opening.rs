@@ -2,7 +2,7 @@
 //! overwritten.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// Length of the beginning of a file that is examined, in bytes.
@@ -104,19 +104,28 @@ fn is_of_name(byte: u8) -> bool {
 /// returns true for a blank file and for a path that is not a regular file or does not exist,
 /// because then no data is lost by writing. Returns false for a file that cannot be read.
 pub(crate) fn is_from_graphmap(path: &Path, openings: &[Opening<'_>]) -> bool {
-    let mut head = Vec::new();
     let regular = std::fs::metadata(path).is_ok_and(|found| found.is_file());
     if !regular {
         return true;
     }
     // One more byte than `HEAD`, so that a longer file differs from one of that length.
-    let read = File::open(path).map(|file| file.take(HEAD as u64 + 1).read_to_end(&mut head));
-    // A file that cannot be read may be anything.
-    if !matches!(read, Ok(Ok(_))) {
+    let Ok(head) = beginning(path, HEAD + 1) else {
+        // A file that cannot be read may be anything.
         return false;
-    }
+    };
     let there = Opening::of(&head);
     there == Opening::Blank || openings.contains(&there)
+}
+
+/// Returns the first bytes of a file, at most `most`.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
+pub(crate) fn beginning(path: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    let file = File::open(path)?;
+    file.take(most as u64).read_to_end(&mut head)?;
+    Ok(head)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::args::is_standard;
 use super::exit::Exit;
 use super::identity::Identity;
-use super::opening::Opening;
 pub(crate) use super::opening::is_from_graphmap;
+use super::opening::{Opening, beginning};
 use super::paths::shown;
 use super::session::{Formatted, Outcome, Session};
 use crate::cli::signals;
@@ -162,10 +162,12 @@ pub(crate) fn check_owned(session: &mut Session<'_>, files: &Files) -> Outcome<(
     Ok(())
 }
 
-/// Warns if a picture of a network replaces a picture of a mapping, or the reverse.
+/// Warns if a picture of a network replaces a picture of a mapping, or the reverse. Reads only the
+/// beginning of the old picture, which may be large.
 fn warn_of_other_picture(session: &mut Session<'_>, path: &Path, new: &[u8]) {
+    const HEAD: usize = 200;
     let shows = |text: &[u8]| -> Option<&'static str> {
-        let head = String::from_utf8_lossy(&text[..text.len().min(200)]);
+        let head = String::from_utf8_lossy(&text[..text.len().min(HEAD)]);
         match head.trim_start().starts_with("<svg ") {
             true if head.contains("class=\"graphmap-mapping\"") => Some("the mapping"),
             true if head.contains("class=\"graphmap\"") => Some("the network"),
@@ -176,7 +178,7 @@ fn warn_of_other_picture(session: &mut Session<'_>, path: &Path, new: &[u8]) {
         return;
     };
     // A file that cannot be read is reported when it is written.
-    let old = std::fs::read(path).ok();
+    let old = beginning(path, HEAD).ok();
     if let Some(old) = old.and_then(|old| shows(&old)).filter(|old| *old != new) {
         let path = path.display();
         let message = format!("`{path}` was a picture of {old}, and becomes a picture of {new}");
