@@ -1,5 +1,6 @@
 //! Functions for pictures: the level of detail, numbers as text, and text in XML.
 
+use crate::text::redirects;
 use graphmap_kpn::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::EmitContext;
@@ -108,7 +109,8 @@ pub(crate) fn ranges(numbers: &[u32]) -> String {
 }
 
 /// Escapes a text for the content of an XML element or for an attribute in quotes. Control
-/// characters, also newlines and tabs, become U+FFFD.
+/// characters, also newlines and tabs, and characters that change the direction of the text become
+/// U+FFFD.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -120,6 +122,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '\'' => out.push_str("&#39;"),
             // XML 1.0 cannot represent most control characters, and these two.
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c if redirects(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -134,6 +137,7 @@ mod tests {
     fn text_is_escaped() {
         assert_eq!(escaped("a<b> & \u{1}c"), "a&lt;b&gt; &amp; \u{fffd}c");
         assert_eq!(escaped("\"'\u{ffff}"), "&quot;&#39;\u{fffd}");
+        assert_eq!(escaped("\u{202e}evil"), "\u{fffd}evil");
     }
 
     #[test]

@@ -36,6 +36,11 @@ pub(crate) fn is_exact(text: &str) -> bool {
     text.chars().all(exact)
 }
 
+/// Returns whether a character changes the direction of the text after it.
+pub(crate) fn redirects(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 fn thousandths(c: char) -> f64 {
     let code = c as u32;
     match c {

@@ -1,7 +1,7 @@
 //! Texts and numbers as parts of an XML document.
 
 use crate::geometry::Point;
-use crate::text::{shortened, width};
+use crate::text::{redirects, shortened, width};
 use std::fmt::{self, Display, Write};
 
 /// Largest coordinate. Larger ones are written as this.
@@ -58,11 +58,6 @@ impl Display for Value<'_> {
             c => escape(f, c),
         })
     }
-}
-
-/// Returns whether a character changes the direction of the text after it.
-fn redirects(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Writes a character as XML. It becomes U+FFFD if XML cannot represent it.
