@@ -66,4 +66,5 @@ mod runtime_sources;
 mod sizes_of_runs;
 mod tutorial;
 mod view;
+mod view_in_browser;
 mod wiring;

@@ -22,6 +22,8 @@ pub enum Need {
     C,
     /// The solver `cbc`.
     Cbc,
+    /// The browser `chromium`.
+    Chromium,
     /// More than one core.
     Cores,
     /// The solver `glpsol`.
@@ -58,9 +60,10 @@ pub enum Need {
 
 impl Need {
     /// All needs.
-    pub const ALL: [Need; 18] = [
+    pub const ALL: [Need; 19] = [
         Need::C,
         Need::Cbc,
+        Need::Chromium,
         Need::Cores,
         Need::Glpk,
         Need::Go,
@@ -84,6 +87,7 @@ impl Need {
         match self {
             Need::C => "cc",
             Need::Cbc => "cbc",
+            Need::Chromium => "chromium",
             Need::Cores => "cores",
             Need::Glpk => "glpk",
             Need::Go => "go",
