@@ -171,7 +171,7 @@ impl Colour {
     }
 
     /// Returns the intensities of red, green and blue, without the gamma of sRGB.
-    fn linear(self) -> [f64; 3] {
+    pub(crate) fn linear(self) -> [f64; 3] {
         self.0.map(|channel| {
             let c = f64::from(channel) / 255.0;
             if c <= 0.04045 {
@@ -250,6 +250,7 @@ mod tests {
     use super::{
         Colour, DARK, FILLS, INK, LIGHT, NO_KIND, OUTLINE, PATTERN_OPACITY, STYLES, hash, styles,
     };
+    use crate::vision::check_that_all_differ;
     use std::collections::BTreeSet;
 
     #[test]
@@ -352,64 +353,16 @@ mod tests {
         }
     }
 
-    /// Returns the position in CIE L*a*b* of linear red, green and blue.
-    fn lab([r, g, b]: [f64; 3]) -> [f64; 3] {
-        let f = |t: f64| {
-            if t > 0.008_856 {
-                t.cbrt()
-            } else {
-                7.787 * t + 16.0 / 116.0
-            }
-        };
-        let x = f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.950_47);
-        let y = f(0.2126 * r + 0.7152 * g + 0.0722 * b);
-        let z = f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.088_83);
-        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
-    }
-
-    /// The matrices are those of F. Viénot, H. Brettel and J. Mollon, "Digital Video Colourmaps for
-    /// Checking the Legibility of Displays by Dichromats", 1999, for linear sRGB.
+    /// Striped and dotted boxes are compared only with each other, because the pattern is a second
+    /// mark.
     #[test]
-    fn fills_differ_for_colour_blind_readers() {
-        let vision: [(&str, [[f64; 3]; 3]); 3] = [
-            (
-                "normal",
-                [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
-            ),
-            (
-                "protanopia",
-                [
-                    [0.1124, 0.8876, 0.0],
-                    [0.1124, 0.8876, 0.0],
-                    [0.004, -0.004, 1.0],
-                ],
-            ),
-            (
-                "deuteranopia",
-                [
-                    [0.2928, 0.7073, 0.0],
-                    [0.2927, 0.7072, 0.0],
-                    [-0.0223, 0.0223, 1.0],
-                ],
-            ),
-        ];
-        for (name, matrix) in vision {
-            let seen = FILLS.map(|fill| {
-                let rgb = fill.linear();
-                let row = |row: [f64; 3]| row.iter().zip(rgb).map(|(a, b)| a * b).sum::<f64>();
-                lab(matrix.map(|coefficients| row(coefficients).clamp(0.0, 1.0)))
-            });
-            for (i, a) in seen.iter().enumerate() {
-                for (j, b) in seen.iter().enumerate().skip(i + 1) {
-                    let square: f64 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
-                    // A difference of 2.3 is just noticeable.
-                    let difference = square.sqrt();
-                    assert!(
-                        difference > 10.0,
-                        "{name}: {i} and {j} differ by {difference}"
-                    );
-                }
-            }
+    fn colours_differ_for_colour_blind_readers() {
+        check_that_all_differ(&FILLS, 10.0);
+        for fill in FILLS {
+            check_that_all_differ(&[NO_KIND, fill], 10.0);
+        }
+        for scheme in [LIGHT, DARK] {
+            check_that_all_differ(&[scheme.line, scheme.controlled], 30.0);
         }
     }
 }

@@ -24,6 +24,8 @@ mod scopes;
 mod shown;
 pub mod svg;
 mod text;
+#[cfg(test)]
+mod vision;
 pub mod write;
 
 pub use assemble::MOST_FOLDED;

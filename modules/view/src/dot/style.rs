@@ -6,9 +6,10 @@ use std::fmt::Write;
 
 /// Line by which graphmap recognises the file before it overwrites it.
 pub(super) const MARK: &str = "graph [compound=true];";
-/// Colours of channels between OS processes, from the palette of Okabe and Ito.
+/// Colours of channels between OS processes, from the palette of Okabe and Ito. The second is darker,
+/// so that it has contrast on [`TINTS`].
 pub(super) const ON_ONE_HOST: &str = "#0072b2";
-pub(super) const BETWEEN_HOSTS: &str = "#d55e00";
+pub(super) const BETWEEN_HOSTS: &str = "#b84f00";
 /// Colour of frames.
 pub(super) const OUTLINE: &str = "#555555";
 /// Fills of OS processes: the scheme "light" of Paul Tol, each mixed with as much white. The first
@@ -68,4 +69,25 @@ pub(super) fn quoted(text: &str) -> String {
         .replace('"', "\\\"")
         .replace('\n', "\\n");
     format!("\"{text}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BETWEEN_HOSTS, ON_ONE_HOST, OUTLINE, TINTS};
+    use crate::colour::Colour;
+    use crate::vision::check_that_all_differ;
+
+    /// The tints may look alike, because each frame has its number.
+    #[test]
+    fn channels_have_contrast_and_differ_for_colour_blind_readers() {
+        let colour = |text| Colour::parsed(text).unwrap();
+        let strokes = [ON_ONE_HOST, BETWEEN_HOSTS, OUTLINE, "#000"].map(colour);
+        check_that_all_differ(&strokes, 30.0);
+        for tint in TINTS.map(colour) {
+            for stroke in strokes {
+                assert!(stroke.contrast(tint) >= 3.0, "{stroke} on {tint}");
+            }
+            assert!(colour("#000").contrast(tint) >= 4.5);
+        }
+    }
 }
