@@ -7,7 +7,7 @@
 //! yields a well-formed document, and injects nothing.
 
 use crate::colour::{
-    Colour, DARK, FILLS, INK, LIGHT, NO_KIND, OUTLINE, PATTERN_OPACITY, Scheme, styles,
+    Colour, DARK, FILLS, INK, LIGHT, NO_KIND, OUTLINE, PATTERN_OPACITY, STYLES, Scheme, styles,
 };
 use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape};
 use crate::geometry::{Point, Rect, Size};
@@ -36,7 +36,7 @@ const TITLE: f64 = text::TITLE * 1.06;
 const WIDEST_TITLE: f64 = 640.0;
 const WIDEST_NOTE: f64 = 360.0;
 /// Number of kinds from which and up to which there is a legend.
-const LEGEND: std::ops::RangeInclusive<usize> = 2..=24;
+const LEGEND: std::ops::RangeInclusive<usize> = 2..=STYLES;
 /// Size of a sample in the legend, and the maximum width of the name beside it.
 const SAMPLE: Size = Size::new(22.0, 14.0);
 const WIDEST_KIND: f64 = 160.0;
@@ -87,9 +87,12 @@ struct Legend {
 
 impl<'a> Writer<'a> {
     fn new(drawing: &'a Drawing) -> Writer<'a> {
-        let kinds = drawing.boxes.iter().map(|shape| shape.kind.as_str());
-        let kinds = kinds.chain(drawing.legend.iter().map(String::as_str));
-        let styles = styles(kinds.filter(|kind| !kind.is_empty()));
+        // A colour stands for one kind: with a legend, kinds that are not in it have no colour.
+        let kinds: Vec<&str> = match &drawing.legend[..] {
+            [] => drawing.boxes.iter().map(|shape| &shape.kind[..]).collect(),
+            legend => legend.iter().map(|kind| &kind[..]).collect(),
+        };
+        let styles = styles(kinds.into_iter().filter(|kind| !kind.is_empty()));
         let Size {
             width: wide,
             height,

@@ -8,6 +8,7 @@ use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{expand::expand, infer::infer, resolve::resolve, verify::verify};
 use graphmap_view::draw;
 use graphmap_view::picture::{Edge, Picture};
+use std::collections::BTreeMap;
 
 const FARM: &str = r#"digraph "a <farm> & more" {
     put -> work [type=Task, bundle=share]; work -> get [src=result, type="Vec<u8>"];
@@ -154,4 +155,42 @@ fn flow_controlled_channels_are_dashed_and_say_so() {
         let dashed = svg.matches("stroke-dasharray=").count();
         assert_eq!(dashed, controlled, "{svg}");
     }
+}
+
+/// Checks that a colour stands for one kind, however many kinds there are.
+#[test]
+fn kinds_beyond_the_legend_are_the_least_frequent_and_grey() {
+    let mut text = "digraph {\n".to_owned();
+    for kind in 0..30 {
+        // Kinds 6 to 29 have two processes, the others one.
+        for process in 0..=usize::from(kind >= 6) {
+            text += &format!("p{kind}_{process} [kind=k{kind}]; NULL -> p{kind}_{process};\n");
+        }
+    }
+    let svg = draw(&Picture::of_processes(&network(&(text + "}"))));
+    let document = roxmltree::Document::parse(&svg).unwrap();
+    let with_class = |class: &'static str| {
+        let is = move |node: &roxmltree::Node<'_, '_>| {
+            let classes = node.attribute("class").unwrap_or_default();
+            classes.split(' ').any(|c| c == class)
+        };
+        document.descendants().filter(is)
+    };
+    let look = |node: roxmltree::Node<'_, '_>| -> Vec<String> {
+        let rects = node.children().filter(|n| n.has_tag_name("rect"));
+        rects
+            .map(|n| n.attribute("fill").unwrap().to_owned())
+            .collect()
+    };
+    let samples: BTreeMap<Vec<String>, &str> = with_class("kind")
+        .map(|node| (look(node), node.attribute("data-kind").unwrap()))
+        .collect();
+    assert_eq!(samples.len(), 24);
+    for node in with_class("node") {
+        let kind = node.attribute("data-kind").unwrap();
+        let number: usize = kind[1..].parse().unwrap();
+        let expected = (number >= 6).then_some(kind);
+        assert_eq!(samples.get(&look(node)).copied(), expected, "{kind}");
+    }
+    assert!(svg.contains("The legend has the 24 most frequent of 30 kinds."));
 }

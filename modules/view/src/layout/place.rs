@@ -5,17 +5,18 @@ use super::plan::{Course, Plan};
 use super::scope::{Columns, Laid, Port, STUB, Scope};
 use super::sizes::{self, Padding};
 use super::{layered, matrix};
+use crate::colour::STYLES;
 use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape as Drawn, Tip};
 use crate::geometry::{Point, Rect, Side, Size};
 use crate::picture::{Edge, Picture, Shape};
 use rustc_hash::FxHashSet;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Space around the picture.
 const MARGIN: f64 = 16.0;
 /// Half the height of a loop.
 const LOOP: f64 = 6.0;
-/// Largest number of kinds in the legend.
-const MOST_KINDS: usize = 24;
 
 /// Returns the positions of all elements of a picture.
 pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan) -> Drawing {
@@ -248,21 +249,22 @@ impl Placing<'_> {
             self.edge(edge, course, &mut drawing);
         }
         self.labels(&mut drawing);
-        let mut kinds: Vec<String> = picture
-            .nodes
-            .iter()
-            .filter(|node| node.form != Form::Dots)
-            .map(|node| node.kind.clone())
-            .collect();
-        kinds.sort();
-        kinds.dedup();
-        if (2..=MOST_KINDS).contains(&kinds.len()) {
-            drawing.legend = kinds;
-        } else if kinds.len() > MOST_KINDS {
+        let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+        for node in picture.nodes.iter().filter(|node| node.form != Form::Dots) {
+            *kinds.entry(&node.kind).or_default() += 1;
+        }
+        let mut legend: Vec<(&str, usize)> = kinds.into_iter().collect();
+        let count = legend.len();
+        if count > STYLES {
+            legend.sort_by_key(|&(_, boxes)| Reverse(boxes));
+            legend.truncate(STYLES);
+            legend.sort();
             drawing.notes.push(format!(
-                "No legend, because there are {} kinds. Some share a colour.",
-                kinds.len()
+                "The legend has the {STYLES} most frequent of {count} kinds. Boxes of other kinds are grey."
             ));
+        }
+        if count > 1 {
+            drawing.legend = legend.iter().map(|(kind, _)| (*kind).to_owned()).collect();
         }
         let size = self.laid[self.nesting.root()].size;
         drawing.size = Size::new(size.width + 2.0 * MARGIN, size.height + 2.0 * MARGIN);
