@@ -146,7 +146,8 @@ pub(crate) fn not_an_input(
 /// contents without a known opening.
 ///
 /// # Errors
-/// Reports the first such file and returns [`Exit::Usage`].
+/// Reports the first such file and returns [`Exit::Usage`]. Returns the status of
+/// [`Session::unless_denied`] if a level makes a warning an error.
 pub(crate) fn check_owned(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     for (path, file) in files.iter().filter(|(_, file)| !file.create_once) {
         match Opening::of(&file.content) {
@@ -159,7 +160,7 @@ pub(crate) fn check_owned(session: &mut Session<'_>, files: &Files) -> Outcome<(
             }
         }
     }
-    Ok(())
+    session.unless_denied()
 }
 
 /// Warns if a picture of a network replaces a picture of a mapping, or the reverse. Reads only the

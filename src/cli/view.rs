@@ -55,8 +55,8 @@ pub(crate) struct ViewArgs {
     /// Write JSON
     #[arg(long)]
     json: bool,
-    /// Elements that a picture or a text shows [default: processes if there are few, otherwise
-    /// folded in a picture, kinds in a text]
+    /// Elements that a picture or a text shows [default: processes; above 200 of them, folded in a
+    /// picture; above 24 of them, kinds in a text]
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "json")]
     detail: Option<Detail>,
     #[command(flatten)]
@@ -114,6 +114,7 @@ pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
 
 fn form(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Form> {
     let ending = args.output.extension().map(|e| e.to_string_lossy());
+    let ending = ending.map(|ending| ending.to_ascii_lowercase());
     let told = match (args.svg, args.json) {
         (true, _) => Form::Svg,
         (_, true) => Form::Json,

@@ -139,6 +139,38 @@ fn what_cannot_be_shown() {
     test.run().status(1).stdout_is("");
 }
 
+/// Checks the warning if a picture of a network and one of a mapping have the same name. The file is
+/// written anyway.
+#[test]
+fn a_picture_of_something_else_is_replaced_with_a_warning() {
+    let (view, emit) = ("view g.dot -o g.svg", "g.dot --emit g.svg");
+    let warning = |old, new| {
+        format!("warning[G0022]: `g.svg` was a picture of {old}, and becomes a picture of {new}\n")
+    };
+    let mut test = squares(view);
+    for (args, said) in [
+        (view, None),
+        (view, None),
+        (emit, Some(warning("the network", "the mapping"))),
+        (emit, None),
+        (view, Some(warning("the mapping", "the network"))),
+    ] {
+        test = test.args(args);
+        let done = test.run().status(0);
+        match said {
+            Some(said) => done.stderr_has(&said),
+            None => done.stderr_lacks("G0022"),
+        };
+        let mapping = test.read("g.svg").contains("class=\"graphmap-mapping\"");
+        assert_eq!(mapping, args == emit);
+    }
+    // `--deny warnings` keeps the file.
+    let old = test.read("g.svg");
+    let test = test.args("g.dot --emit g.svg --deny warnings");
+    test.run().status(1).stderr_has("error[G0022]");
+    assert_eq!(test.read("g.svg"), old);
+}
+
 /// Checks the pictures that the tool `graphmap-render` converts, with scripts in its place.
 #[test]
 fn pictures_as_png_and_pdf_are_those_of_the_tool() {
@@ -150,10 +182,12 @@ fn pictures_as_png_and_pdf_are_those_of_the_tool() {
         ("view g.dot -o g.pdf", "pdf"),
         ("view g.dot -o g.png", "png"),
         ("view g.dot -o g.pdf --detail processes", "pdf"),
+        ("view g.dot -o g.PNG", "PNG"),
     ] {
         test = test.args(args);
         test.run().status(0).stdout_is("");
         let written = test.read(&format!("g.{format}"));
+        let format = format.to_lowercase();
         assert_eq!(written, format!("%PDF-1.7 - -o - --format {format}\n{svg}"));
     }
     for (script, status, text) in [
