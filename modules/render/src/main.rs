@@ -214,7 +214,10 @@ fn write(path: &Path, content: &[u8]) -> io::Result<()> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut temporary = builder.tempfile_in(folder)?;
+    // The error would name the temporary file, of which the user knows nothing.
+    let mut temporary = builder
+        .tempfile_in(folder)
+        .map_err(|why| io::Error::from(why.kind()))?;
     temporary.write_all(content)?;
     temporary.persist(&path)?;
     Ok(())

@@ -157,7 +157,7 @@ fn errors_name_what_is_wrong() {
         &["-", "-o", "/nowhere/x.png"],
         PICTURE,
         2,
-        "`/nowhere/x.png` cannot be written",
+        "`/nowhere/x.png` cannot be written: entity not found\n",
     );
 }
 
