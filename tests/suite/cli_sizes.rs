@@ -378,7 +378,7 @@ fn graphs_that_include_each_other_end() {
 }
 
 /// The library, as `src/library_networks.rs` embeds it.
-fn library() -> Vec<String> {
+pub(crate) fn library() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("skeletons/networks");
     let entries = std::fs::read_dir(folder).unwrap();
     let names = entries.map(|entry| {
@@ -391,15 +391,11 @@ fn library() -> Vec<String> {
 }
 
 #[test]
-fn every_network_of_the_library_has_a_name_a_page_and_a_picture() {
+fn every_network_of_the_library_has_a_name_and_a_page() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src");
     let index = std::fs::read_to_string(docs.join("library-networks.md")).unwrap();
     for name in library() {
         assert!(index.contains(&format!("(library/{name}.md)")), "{name}");
-        let page = std::fs::read_to_string(docs.join(format!("library/{name}.md"))).unwrap();
-        assert!(page.contains(&format!("({name}.svg)")), "{name}");
-        let picture = docs.join(format!("library/{name}.svg"));
-        assert!(std::fs::read_to_string(picture).unwrap().contains("</svg>"));
         Test::new()
             .file("a.dot", format!("digraph {{ X [use=\"{name}\"]; }}"))
             .args("check a.dot --format dot")

@@ -347,7 +347,7 @@ fn the_listing_of_the_thesis_is_sound_and_can_be_wired() {
 
 /// Compares a picture of the book with a new one, or replaces it if `GRAPHMAP_TEST_UPDATE` is set.
 fn compare_picture(name: &str, fresh: &str) {
-    let picture = root().join(format!("docs/src/networks/{name}.svg"));
+    let picture = root().join(format!("docs/src/{name}.svg"));
     if std::env::var_os("GRAPHMAP_TEST_UPDATE").is_some() {
         std::fs::write(&picture, fresh).unwrap();
     }
@@ -364,14 +364,30 @@ fn every_graph_has_its_picture_in_the_book() {
             book.contains(&format!("networks/{name}.svg")),
             "no picture of {name}"
         );
-        let file = root().join(format!("graphs/{name}.dot"));
-        let output = crate::common::graphmap()
-            .args(["view", "--svg", "--quiet"])
-            .arg(file)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{name}");
-        compare_picture(&name, std::str::from_utf8(&output.stdout).unwrap());
+        compare_view(&format!("networks/{name}"), &format!("graphs/{name}.dot"));
+    }
+}
+
+/// Compares a picture of the book with one that `graphmap view` draws of a file.
+fn compare_view(name: &str, file: &str) {
+    let output = crate::common::graphmap()
+        .args(["view", "--svg", "--quiet"])
+        .arg(root().join(file))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{name}");
+    compare_picture(name, std::str::from_utf8(&output.stdout).unwrap());
+}
+
+#[test]
+fn every_network_of_the_library_has_its_picture_in_the_book() {
+    for name in crate::cli_sizes::library() {
+        let page = std::fs::read_to_string(root().join(format!("docs/src/library/{name}.md")));
+        assert!(page.unwrap().contains(&format!("({name}.svg)")), "{name}");
+        compare_view(
+            &format!("library/{name}"),
+            &format!("skeletons/networks/{name}.dot"),
+        );
     }
 }
 
@@ -399,5 +415,5 @@ fn the_picture_of_readme_shows_its_graph_mapped() {
     assert!(words.contains(how));
     let test = test.args(how.strip_prefix("graphmap ").unwrap());
     test.run().status(0);
-    compare_picture("readme", &test.read("farm.svg"));
+    compare_picture("networks/readme", &test.read("farm.svg"));
 }
