@@ -143,8 +143,8 @@ fn answer(mut stream: TcpStream, documents: &Documents, heard: &Mutex<Heard>) ->
 /// Loads pictures in the browser. Returns what it heard and found, or `None` without a browser.
 fn look(pictures: &[String]) -> Option<Heard> {
     let version = Command::new("chromium").arg("--version").output();
-    if let Err(why) = version {
-        skip(Need::Chromium, format!("chromium does not start: {why}"));
+    if !version.is_ok_and(|done| done.status.success()) {
+        skip(Need::Chromium, "chromium does not start");
         return None;
     }
     let mut documents: Documents = Vec::new();
