@@ -30,6 +30,18 @@ pub(crate) enum Structure {
         /// Number of cells of each row, at least 2.
         columns: u32,
     },
+    /// A hypercube: members are joined whose numbers differ in one bit. The level of a member is
+    /// the number of bits that are set.
+    Cube {
+        /// Number of bits, at least 3.
+        dimension: u32,
+    },
+    /// Each member except the first is joined to one member before it, its parent. The level of a
+    /// member is its distance from the first.
+    Tree {
+        /// Number of levels, at least 2.
+        levels: u32,
+    },
 }
 
 /// All items of one kind in one scope.
@@ -50,6 +62,8 @@ pub(crate) struct Families {
     pub(crate) of: Vec<u32>,
     /// Number of each item in its family.
     pub(crate) ranks: Vec<u32>,
+    /// Level of each item that is a member of a cube or a tree.
+    pub(crate) levels: Vec<u32>,
     /// All families, scope by scope.
     pub(crate) list: Vec<Family>,
     /// Index of the first family of each scope.
@@ -159,6 +173,8 @@ impl Families {
             };
         }
         families.find_grids(lines, &known);
+        families.find_cubes(lines);
+        families.find_trees(lines);
         families.find_rows(tree, lines);
         families.find_blocks(tree, lines, closed, &known);
         families
@@ -170,6 +186,7 @@ impl Families {
         let mut families = Families {
             of: vec![0; items],
             ranks: vec![0; items],
+            levels: vec![0; items],
             list: Vec::new(),
             starts: vec![0],
             members: vec![0; items],
@@ -329,6 +346,77 @@ impl Families {
         }
     }
 
+    /// Finds the families that are hypercubes.
+    fn find_cubes(&mut self, lines: &[Line]) {
+        let may_be = |family: &Family| {
+            let count = family.count;
+            family.structure == Structure::Other && count >= 8 && count.is_power_of_two()
+        };
+        let mut is_cube: Vec<bool> = self.list.iter().map(may_be).collect();
+        if !is_cube.contains(&true) {
+            return;
+        }
+        // The bits in which a member differs from those to which it is joined.
+        let mut bits = vec![0; self.of.len()];
+        for line in lines {
+            let Some((family, [a, b])) = self.between(line) else {
+                continue;
+            };
+            let differ = self.ranks[a as usize] ^ self.ranks[b as usize];
+            is_cube[family] &= differ.is_power_of_two();
+            bits[a as usize] |= differ;
+            bits[b as usize] |= differ;
+        }
+        for (item, &family) in self.of.iter().enumerate() {
+            is_cube[family as usize] &= bits[item] + 1 == self.list[family as usize].count;
+        }
+        for (family, _) in self.list.iter_mut().zip(&is_cube).filter(|(_, is)| **is) {
+            let dimension = family.count.ilog2();
+            family.structure = Structure::Cube { dimension };
+        }
+        for (item, &family) in self.of.iter().enumerate() {
+            if is_cube[family as usize] {
+                self.levels[item] = self.ranks[item].count_ones();
+            }
+        }
+    }
+
+    /// Finds the families that are trees.
+    fn find_trees(&mut self, lines: &[Line]) {
+        let may_be = |family: &Family| family.structure == Structure::Other && family.count > 2;
+        let mut is_tree: Vec<bool> = self.list.iter().map(may_be).collect();
+        if !is_tree.contains(&true) {
+            return;
+        }
+        let mut parents: Vec<Option<u32>> = vec![None; self.of.len()];
+        for line in lines {
+            if let Some((family, [a, b])) = self.between(line) {
+                is_tree[family] &= *parents[b as usize].get_or_insert(a) == a;
+            }
+        }
+        for (index, is_tree) in is_tree.into_iter().enumerate() {
+            let members = &self.members[self.list[index].start as usize..];
+            let members = &members[..self.list[index].count as usize];
+            if !is_tree
+                || members[1..]
+                    .iter()
+                    .any(|&item| parents[item as usize].is_none())
+            {
+                continue;
+            }
+            let mut deepest = 0;
+            // A parent precedes its children.
+            for &item in members {
+                let parent = parents[item as usize];
+                let level = parent.map_or(0, |parent| self.levels[parent as usize] + 1);
+                self.levels[item as usize] = level;
+                deepest = deepest.max(level);
+            }
+            let levels = deepest + 1;
+            self.list[index].structure = Structure::Tree { levels };
+        }
+    }
+
     /// Finds the families of modules that are rows of a grid.
     fn find_rows(&mut self, tree: &Tree, lines: &[Line]) {
         let is_line = |structure| matches!(structure, Structure::Chain | Structure::Ring);
@@ -462,7 +550,11 @@ impl Families {
         } = self.list[family];
         let (i, j) = (self.ranks[a as usize], self.ranks[b as usize]);
         let step = match structure {
-            Structure::Other | Structure::Chain | Structure::Block => return false,
+            Structure::Other
+            | Structure::Chain
+            | Structure::Block
+            | Structure::Cube { .. }
+            | Structure::Tree { .. } => return false,
             // A ring of its own is drawn, but the row of a torus is not.
             Structure::Ring => {
                 let scope = tree.scope(a);
@@ -504,7 +596,9 @@ pub(crate) fn columns(family: &Family, nodes: bool) -> Option<usize> {
     let count = family.count;
     let root = || f64::from(count).sqrt().ceil() as usize;
     match family.structure {
-        Structure::Other => None,
+        Structure::Other | Structure::Tree { .. } => None,
+        Structure::Cube { dimension } if nodes => Some(columns_of_cube(dimension) as usize),
+        Structure::Cube { .. } => None,
         Structure::Chain | Structure::Ring if count < LEAST => None,
         Structure::Chain | Structure::Ring if nodes && count > MOST_BOXES_IN_ROW => {
             let columns = (f64::from(count) * RATIO * BOX.1 / BOX.0).sqrt();
@@ -516,6 +610,23 @@ pub(crate) fn columns(family: &Family, nodes: bool) -> Option<usize> {
         Structure::Grid { columns } => Some(columns as usize),
         Structure::Rows { .. } => Some(1),
     }
+}
+
+/// Returns the number of columns of a hypercube.
+const fn columns_of_cube(dimension: u32) -> u32 {
+    1 << (dimension / 2)
+}
+
+/// Returns the cell of a member of a hypercube. The lower bits of its number determine the column,
+/// and the higher bits the row. Both are in the order of the Gray code, as in a Karnaugh map, so
+/// that neighbours differ in one bit, and lines of one bit in a row or column are nested.
+pub(crate) fn cell_of_cube(dimension: u32, rank: u32) -> u32 {
+    let columns = columns_of_cube(dimension);
+    let place = |code: u32| {
+        let shifted = (0..u32::BITS).map(|by| code >> by);
+        shifted.fold(0, |sum, part| sum ^ part)
+    };
+    place(rank / columns) * columns + place(rank % columns)
 }
 
 #[cfg(test)]

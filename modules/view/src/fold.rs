@@ -2,7 +2,7 @@
 //! several repeated nodes or modules.
 
 use crate::drawing::Form;
-use crate::family::{Families, Family, Structure, columns};
+use crate::family::{Families, Family, Structure, cell_of_cube, columns};
 use crate::picture::Shape;
 use crate::scopes::Tree;
 use rustc_hash::FxHashMap;
@@ -27,7 +27,8 @@ pub(crate) struct ShownBox {
     pub(crate) count: usize,
     /// Index of its frame.
     pub(crate) frame: Option<usize>,
-    /// Index of the first node among the items of its scope.
+    /// Place among the boxes and frames of its frame: the index of the first node among the items of
+    /// its scope, or the cell in a hypercube.
     pub(crate) position: usize,
     /// Form of the box.
     pub(crate) form: Form,
@@ -59,6 +60,8 @@ struct Level {
     frame: Option<usize>,
     /// Whether it is a row of a grid.
     row: Row,
+    /// True if its boxes are dots.
+    dots: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,10 +71,7 @@ enum Row {
     /// A row whose cells are shown, or folded without regard to the other rows.
     Whole,
     /// A row that shows samples of its cells.
-    Folded {
-        /// True if the row is dots.
-        is_dots: bool,
-    },
+    Folded,
 }
 
 /// Items of a shown scope that are shown as one.
@@ -84,11 +84,13 @@ struct Class {
 }
 
 /// Number of samples of a chain, a ring or a block: the first two members, dots, and the last one.
+/// In the same way, levels of a tree or a hypercube are shown.
 const SAMPLES: u32 = 4;
 /// Number of rows and of columns that are shown of a grid: the first one, dots, and the last one.
 const SIDE: u32 = 3;
 
-/// Returns the sample that shows a member of a chain, a ring or a block. True for the dots.
+/// Returns the sample that shows a member of a chain, a ring or a block, or a level. True for the
+/// dots.
 fn sample(rank: u32, count: u32) -> (u32, bool) {
     match rank {
         _ if count <= SAMPLES => (rank, false),
@@ -113,6 +115,8 @@ struct Fold<'a> {
     families: &'a Families,
     /// True for the families that are folded.
     folded: Vec<bool>,
+    /// True for the folded families of modules that are ranks.
+    sampled: Vec<bool>,
     /// Number of nodes in each scope, and a number for its contents that is the same for scopes
     /// with equal contents. Empty if nothing is folded.
     nodes: Vec<usize>,
@@ -128,6 +132,7 @@ pub(crate) fn shown(tree: &Tree, families: &Families, most: usize) -> Shown {
         tree,
         families,
         folded: vec![false; families.list.len()],
+        sampled: vec![false; families.list.len()],
         nodes: Vec::new(),
         contents: Vec::new(),
         shown: Shown {
@@ -143,6 +148,7 @@ pub(crate) fn shown(tree: &Tree, families: &Families, most: usize) -> Shown {
         scopes: vec![0],
         frame: None,
         row: Row::No,
+        dots: false,
     }];
     while !levels.is_empty() {
         if boxes > most {
@@ -201,6 +207,27 @@ impl Fold<'_> {
         matches!(structure, Structure::Rows { .. }) && is_node(self.families.members(family)[0])
     }
 
+    /// Returns true if the family consists of equal modules, each joined to the next, and each with
+    /// nodes of one kind. They are shown by samples: the ranks of a butterfly.
+    fn are_ranks(&self, family: usize) -> bool {
+        let inside = |module: u32| self.tree.inside(module);
+        let members = self.families.members(family);
+        let is_line = matches!(
+            self.families.list[family].structure,
+            Structure::Chain | Structure::Ring
+        );
+        if !is_line || self.tree.is_node(members[0]) {
+            return false;
+        }
+        let first = inside(members[0]);
+        let contents = |module: u32| self.contents[inside(module) as usize];
+        self.families.of_scope(first).len() == 1
+            && self.tree.is_node(self.tree.items(first)[0])
+            && members
+                .iter()
+                .all(|&module| contents(module) == contents(members[0]))
+    }
+
     /// Returns the number of boxes that disappear when a family is folded.
     fn saved(&self, family: usize) -> usize {
         let members = self.families.members(family);
@@ -213,6 +240,7 @@ impl Fold<'_> {
         };
         let left = match structure {
             Structure::Rows { columns } if self.are_rows(family) => cells(columns),
+            _ if self.are_ranks(family) => count.min(SAMPLES as usize) * self.boxes(members[0]),
             _ if !self.tree.is_node(members[0]) => {
                 let mut known = FxHashMap::default();
                 for &item in members {
@@ -226,6 +254,8 @@ impl Fold<'_> {
                 (rows.min(SIDE) * columns.min(SIDE)) as usize
             }
             Structure::Chain | Structure::Ring | Structure::Block => count.min(SAMPLES as usize),
+            Structure::Cube { dimension } => (dimension + 1).min(SAMPLES) as usize,
+            Structure::Tree { levels } => levels.min(SAMPLES) as usize,
             Structure::Other | Structure::Rows { .. } => 1,
         };
         all.saturating_sub(left)
@@ -234,9 +264,7 @@ impl Fold<'_> {
     /// Folds families of the levels, those first that save most boxes, until at most `most` boxes
     /// are left.
     fn choose(&mut self, levels: &[Level], most: usize, boxes: &mut usize) {
-        let all = levels
-            .iter()
-            .filter(|level| !matches!(level.row, Row::Folded { .. }));
+        let all = levels.iter().filter(|level| level.row != Row::Folded);
         let all = all.flat_map(|level| self.families.of_scope(level.scopes[0]));
         let mut choices: Vec<(usize, usize)> =
             all.map(|family| (self.saved(family), family)).collect();
@@ -247,19 +275,26 @@ impl Fold<'_> {
                 return;
             }
             self.folded[family] = true;
+            self.sampled[family] = self.are_ranks(family);
             *boxes -= saved;
         }
     }
 
-    /// Returns a number for the class of a member of a folded family, and the form of a box.
+    /// Returns a number for the class of a member of a folded family, and the form of a box. Modules
+    /// with the form of dots contain dots.
     fn class(&self, family: usize, item: u32) -> (u32, Form) {
         let rank = self.families.ranks[item as usize];
         let Family {
             count, structure, ..
         } = self.families.list[family];
         let dots = |(class, dots)| (class, if dots { Form::Dots } else { Form::One });
+        let level = |levels| match sample(self.families.levels[item as usize], levels) {
+            (class, true) => (class, Form::Dots),
+            (class, false) => (class, Form::Many),
+        };
         match structure {
             _ if self.are_rows(family) => dots(side(rank, count)),
+            _ if self.sampled[family] => dots(sample(rank, count)),
             _ if !self.tree.is_node(item) => {
                 (self.contents[self.tree.inside(item) as usize], Form::One)
             }
@@ -269,6 +304,8 @@ impl Fold<'_> {
                 dots((row.0 * SIDE + column.0, row.1 || column.1))
             }
             Structure::Chain | Structure::Ring | Structure::Block => dots(sample(rank, count)),
+            Structure::Cube { dimension } => level(dimension + 1),
+            Structure::Tree { levels } => level(levels),
             Structure::Other | Structure::Rows { .. } => (0, Form::Many),
         }
     }
@@ -283,10 +320,9 @@ impl Fold<'_> {
             let family = self.families.of[item as usize];
             let made = classes.len() as u32;
             let folded = match level.row {
-                Row::Folded { is_dots } => {
+                Row::Folded => {
                     let rank = self.families.ranks[item as usize];
                     let (class, dots) = side(rank, items.len() as u32);
-                    let dots = dots || is_dots;
                     Some((class, if dots { Form::Dots } else { Form::One }))
                 }
                 _ if self.folded[family as usize] => Some(self.class(family as usize, item)),
@@ -307,6 +343,13 @@ impl Fold<'_> {
             classes[class as usize].count += 1;
             of.push(class);
         }
+        for class in &mut classes {
+            class.form = match class.form {
+                _ if level.dots => Form::Dots,
+                Form::Many if class.count == 1 => Form::One,
+                form => form,
+            };
+        }
         (classes, of)
     }
 
@@ -320,7 +363,11 @@ impl Fold<'_> {
             _ if !nodes => None,
             Structure::Chain | Structure::Ring => Some(SAMPLES as usize),
             Structure::Grid { columns } => Some(columns.min(SIDE) as usize),
-            Structure::Block | Structure::Other | Structure::Rows { .. } => None,
+            Structure::Block
+            | Structure::Other
+            | Structure::Rows { .. }
+            | Structure::Cube { .. }
+            | Structure::Tree { .. } => None,
         }
     }
 
@@ -336,7 +383,7 @@ impl Fold<'_> {
         for (family, frame) in families.clone().zip(&mut frames) {
             let columns = match level.row {
                 Row::No => self.columns(family),
-                Row::Whole | Row::Folded { .. } => Some(classes.len()),
+                Row::Whole | Row::Folded => Some(classes.len()),
             };
             let Some(columns) = columns else {
                 continue;
@@ -361,7 +408,15 @@ impl Fold<'_> {
         for class in &mut classes {
             let family = self.families.of[class.first as usize] as usize;
             let frame = frames[family - families.start];
-            let position = tree.place(class.first) as usize;
+            let position = match self.families.list[family].structure {
+                Structure::Cube { dimension }
+                    if !self.folded[family] && tree.is_node(class.first) =>
+                {
+                    let cell = cell_of_cube(dimension, self.families.ranks[class.first as usize]);
+                    cell as usize
+                }
+                _ => tree.place(class.first) as usize,
+            };
             if tree.is_node(class.first) {
                 class.shown = self.shown.boxes.len();
                 self.shown.boxes.push(ShownBox {
@@ -377,7 +432,8 @@ impl Fold<'_> {
             inner.push(Level {
                 scopes: Vec::with_capacity(class.count * total),
                 frame: Some(self.shown.frames.len()),
-                row: self.row(family, class.form),
+                row: self.row(family),
+                dots: class.form == Form::Dots,
             });
             self.shown.frames.push(ShownFrame {
                 module: Some(class.first),
@@ -404,12 +460,10 @@ impl Fold<'_> {
         );
     }
 
-    /// Returns whether the members of a family are rows. `form` is the form of the member's class.
-    fn row(&self, family: usize, form: Form) -> Row {
+    /// Returns whether the members of a family are rows.
+    fn row(&self, family: usize) -> Row {
         match self.families.list[family].structure {
-            Structure::Rows { .. } if self.folded[family] && self.are_rows(family) => Row::Folded {
-                is_dots: form == Form::Dots,
-            },
+            Structure::Rows { .. } if self.folded[family] && self.are_rows(family) => Row::Folded,
             Structure::Rows { .. } => Row::Whole,
             _ => Row::No,
         }
