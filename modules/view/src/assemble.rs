@@ -459,7 +459,7 @@ fn nodes(network: &Network, texts: Texts<'_>, scene: &Scene, inner: &[usize]) ->
                 (Form::Dots, 1) => "⋯".to_owned(),
                 (Form::Dots, many) => format!("⋯ {many} more"),
                 (Form::Many, many) => times(kind, many),
-                (Form::One, _) => match own[shown.first as usize] {
+                (Form::One | Form::Junction, _) => match own[shown.first as usize] {
                     true => texts.label(list, name).unwrap_or_default(),
                     false => name.to_owned(),
                 },

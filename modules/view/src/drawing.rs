@@ -66,6 +66,8 @@ pub enum Form {
     Many,
     /// Omitted processes: dots instead of a box.
     Dots,
+    /// No process, but a bar: each line to it is joined to each line from it.
+    Junction,
 }
 
 /// A line: channels.

@@ -304,6 +304,7 @@ impl<'a> Writer<'a> {
             Form::One => "one",
             Form::Many => "many",
             Form::Dots => "dots",
+            Form::Junction => "junction",
         };
         let fill = self.fill(&shape.kind, shape.color.as_deref());
         write!(
@@ -335,6 +336,16 @@ impl<'a> Writer<'a> {
                     "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"5\" \
                      fill=\"none\" stroke=\"{}\" stroke-dasharray=\"2 4\"/>",
                     LIGHT.faint
+                )?;
+            }
+            Form::Junction => {
+                let (width, height) = (Number(rect.size.width), Number(rect.size.height));
+                let (x, y) = (Number(rect.at.x), Number(rect.at.y));
+                write!(
+                    out,
+                    "<rect class=\"bar\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+                     rx=\"2\" fill=\"{}\" stroke=\"none\"/>",
+                    LIGHT.line
                 )?;
             }
         }
@@ -572,7 +583,7 @@ impl Display for Sheet {
 .graphmap .background{{fill:{background}}}
 .graphmap .frames{{fill:{frame};stroke:{border}}}
 .graphmap .edges{{stroke:{line}}}
-.graphmap .tip:not(.user){{fill:{line}}}
+.graphmap .tip:not(.user),.graphmap .bar{{fill:{line}}}
 .graphmap .controlled:not(.user,.tip){{stroke:{controlled}}}
 .graphmap .tip.controlled:not(.user){{fill:{controlled}}}
 .graphmap .dark rect{{stroke:{border}}}

@@ -3,9 +3,12 @@
 //! * Modules of one kind that exchange many tokens in both directions, such as the halves of a
 //!   butterfly, have no frames: their processes are layered together.
 //! * Modules in one row are layered, because lines between them bend less than in lanes.
-//! * A request and its reply are one line with two arrows, except between neighbours in a matrix.
+//! * A request and its reply are one line with two arrows, except between neighbours in a matrix
+//!   whose ports have no other lines.
+//! * A complete connection has a bar ([`junctions`]).
 //! * A ring of boxes is a closed way through the cells of a matrix.
 
+use super::junctions;
 use super::nesting::{Item, Nesting};
 use crate::picture::{End, Picture, Shape};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,7 +25,7 @@ const LIMITS: std::ops::RangeInclusive<f64> = 0.3..=3.6;
 
 /// Returns the contents with the changes. If `wraps`, a row of modules becomes two rows.
 pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
-    let mut picture = dissolved(picture);
+    let mut picture = junctions::joined(dissolved(picture));
     let nesting = Nesting::of(&picture);
     join_pairs(&mut picture, &nesting);
     let rings = rings(&picture, &nesting);
@@ -249,13 +252,22 @@ fn join_pairs(picture: &mut Picture, nesting: &Nesting) {
         let (Some(from), Some(to)) = (one.from.node, one.to.node) else {
             continue;
         };
+        let shares = || {
+            let ends = [
+                (&one.from, true),
+                (&one.to, false),
+                (&other.from, true),
+                (&other.to, false),
+            ];
+            ends.iter().all(|end| trunks[end].len() > 1)
+        };
         let is_layered = || {
             let scope = nesting.way(from, to).top.0;
             nesting.shape(picture, scope) == Shape::Layered
         };
         let is_opposite = other.from.node == Some(to) && from != to;
         let are_alike = one.controlled == other.controlled && one.color == other.color;
-        if is_opposite && are_alike && !one.wraps && !other.wraps && is_layered() {
+        if is_opposite && are_alike && !one.wraps && !other.wraps && (is_layered() || shares()) {
             (mates[a], mates[b]) = (Some(b), Some(a));
         }
     }

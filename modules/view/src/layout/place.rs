@@ -240,7 +240,10 @@ impl Placing<'_> {
                 label: sizes::lines(node),
                 title: node.title.clone(),
                 name: node.name.clone(),
-                kind: node.kind.clone(),
+                kind: match node.form {
+                    Form::Junction => String::new(),
+                    _ => node.kind.clone(),
+                },
                 form: node.form,
                 color: node.color.clone(),
             });
@@ -250,7 +253,7 @@ impl Placing<'_> {
         }
         self.labels(&mut drawing);
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-        for node in picture.nodes.iter().filter(|node| node.form != Form::Dots) {
+        for node in picture.nodes.iter().filter(|node| matches!(node.form, Form::One | Form::Many)) {
             *kinds.entry(&node.kind).or_default() += 1;
         }
         let mut legend: Vec<(&str, usize)> = kinds.into_iter().collect();

@@ -339,7 +339,9 @@ impl<'p> Planning<'p> {
             let ends = [0, 1].map(|end| {
                 let item = items[end];
                 self.cross(scope, item, edge, sides[end], end == 0);
-                self.port(scope, Some(item), sides[end], end == 0, edge)
+                // Arcs of several lengths have no trunk.
+                let alone = sides[0] == sides[1];
+                self.port(scope, Some(item), sides[end], end == 0, edge, alone)
             });
             self.line(scope, edge, ends, None);
         }
@@ -352,8 +354,8 @@ impl<'p> Planning<'p> {
             } = crossing;
             let own = self.side_to_border(scope, &crossing);
             self.cross(scope, item, edge, own, leaves);
-            let inner = self.port(scope, Some(item), own, leaves, edge);
-            let border = self.port(scope, None, side, leaves, edge);
+            let inner = self.port(scope, Some(item), own, leaves, edge, false);
+            let border = self.port(scope, None, side, leaves, edge, false);
             let ends = if leaves {
                 [inner, border]
             } else {
@@ -382,6 +384,9 @@ impl<'p> Planning<'p> {
                 let sides = |(_, [a, b]): &(usize, [usize; 2])| {
                     let sides = matrix::sides(columns, items.len(), *a, *b);
                     match sides {
+                        [from, to] if from == to && !(is_plain(*a) && is_plain(*b)) => {
+                            [Side::Right, Side::Left]
+                        }
                         [Side::Top | Side::Bottom, _] if !is_plain(*a) || !is_plain(*b) => {
                             [Side::Right, Side::Left]
                         }
@@ -510,7 +515,8 @@ impl<'p> Planning<'p> {
         });
     }
 
-    /// Returns the port of an edge at an item or at the border, which it may share.
+    /// Returns the port of an edge at an item or at the border, which it may share. If `alone`, an
+    /// edge shares no port of a node.
     fn port(
         &mut self,
         scope: usize,
@@ -518,6 +524,7 @@ impl<'p> Planning<'p> {
         side: Side,
         leaves: bool,
         edge: usize,
+        alone: bool,
     ) -> usize {
         let group = item.and_then(|item| match self.nesting.items[scope][item] {
             Item::Group(group) => Some(group),
@@ -526,6 +533,7 @@ impl<'p> Planning<'p> {
         let end = usize::from(!leaves);
         let is_node = item.is_some() && group.is_none();
         let trunk = match is_node {
+            true if alone => Trunk::Edge(edge),
             true => Trunk::Port(self.ports[edge][end]),
             false => self.trunk(edge),
         };
@@ -558,7 +566,7 @@ impl<'p> Planning<'p> {
         self.keys[scope].insert(key, number);
         if let Some(group) = group {
             // The scope inside has a port with the same trunk on its border.
-            let inner = self.port(group, None, side, leaves, edge);
+            let inner = self.port(group, None, side, leaves, edge, alone);
             self.plan.inner.insert((scope, number), inner);
         }
         number

@@ -13,6 +13,8 @@ const WIDEST: f64 = 240.0;
 const MARGIN: f64 = 14.0;
 /// Height of the name of a frame.
 const NAME: f64 = 18.0;
+/// Least size of a bar.
+const JUNCTION: Size = Size::new(5.0, 24.0);
 /// Space around the text of a box.
 const PAD: Size = Size::new(9.0, 7.0);
 /// Size of the room for the loop of an item to itself, without its label.
@@ -36,8 +38,12 @@ pub(super) fn of_box(node: &Node, ports: &[Port], downwards: bool) -> Size {
     let least = match node.form {
         Form::Dots => Size::new(30.0, 20.0),
         Form::One | Form::Many => Size::new(44.0, 28.0),
+        Form::Junction => JUNCTION,
     };
-    let text = Size::new(width.max(least.width), height.max(least.height));
+    let text = match node.form {
+        Form::Junction => least,
+        _ => Size::new(width.max(least.width), height.max(least.height)),
+    };
     let text = if downwards { text.transposed() } else { text };
     let on = |side: Side| -> Vec<Size> {
         let of_side = ports.iter().filter(|port| port.side == side);

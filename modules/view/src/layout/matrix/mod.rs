@@ -23,9 +23,16 @@ mod tracks;
 mod tests;
 
 /// Returns the sides of the ports of a line from item `from` to item `to`.
+///
+/// In several rows and columns, a line to an item of the same row that is not the next is an arc
+/// above or below the row, and a line in a column is an arc beside it. Arcs over blocks of a
+/// different power of two of items are on different sides, as far as possible, so that few of them
+/// cross. The smallest are at the side that is nearer to the rim.
 #[must_use]
 pub(crate) fn sides(columns: usize, items: usize, from: usize, to: usize) -> [Side; 2] {
     let columns = columns.max(1);
+    let rows = items.div_ceil(columns);
+    let [a, b] = [from, to].map(|item| (item / columns, item % columns));
     let right_of =
         |a: usize, b: usize| b.checked_sub(a) == Some(1) && !b.is_multiple_of(columns) && b < items;
     let below = |a: usize, b: usize| b.checked_sub(a) == Some(columns) && b < items;
@@ -37,6 +44,18 @@ pub(crate) fn sides(columns: usize, items: usize, from: usize, to: usize) -> [Si
         [Side::Bottom, Side::Top]
     } else if below(to, from) {
         [Side::Top, Side::Bottom]
+    } else if rows > 1 && columns > 1 && a.0 == b.0 && a.1 != b.1 {
+        let bit = (a.1 ^ b.1).ilog2();
+        match (bit % 2 == 1) == (a.0 < rows / 2) {
+            true => [Side::Top; 2],
+            false => [Side::Bottom; 2],
+        }
+    } else if rows > 1 && columns > 1 && a.1 == b.1 && a.0 != b.0 {
+        let bit = (a.0 ^ b.0).ilog2();
+        match (bit % 2 == 1) == (a.1 < columns / 2) {
+            true => [Side::Left; 2],
+            false => [Side::Right; 2],
+        }
     } else {
         [Side::Right, Side::Left]
     }
