@@ -363,10 +363,10 @@ impl Fold<'_> {
             _ if !nodes => None,
             Structure::Chain | Structure::Ring => Some(SAMPLES as usize),
             Structure::Grid { columns } => Some(columns.min(SIDE) as usize),
+            Structure::Cube { .. } => Some(SAMPLES as usize),
             Structure::Block
             | Structure::Other
             | Structure::Rows { .. }
-            | Structure::Cube { .. }
             | Structure::Tree { .. } => None,
         }
     }

@@ -126,6 +126,14 @@ pub(crate) fn times(name: &str, count: usize) -> String {
     }
 }
 
+/// Returns the name in a text of [`times`].
+pub(crate) fn without_count(text: &str) -> &str {
+    match text.rsplit_once(" ×") {
+        Some((name, count)) if count.parse::<usize>().is_ok() => name,
+        _ => text,
+    }
+}
+
 impl Picture {
     /// Returns the picture as text. Each line lists the successors of a node over channels of the
     /// same type, or over the same number of channels if there are several. The environment is

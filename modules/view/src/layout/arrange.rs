@@ -6,10 +6,15 @@
 //! * A request and its reply are one line with two arrows, except between neighbours in a matrix
 //!   whose ports have no other lines.
 //! * A complete connection has a bar ([`junctions`]).
+//! * Boxes of modules without lines inside, such as the ranks of a butterfly, have the order of a
+//!   layout without frames, so that few lines between the modules cross.
 //! * A ring of boxes is a closed way through the cells of a matrix.
 
 use super::junctions;
+use super::layered;
 use super::nesting::{Item, Nesting};
+use super::scope::{Line, Port, Scope};
+use crate::geometry::{Side, Size};
 use crate::picture::{End, Picture, Shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -30,6 +35,7 @@ pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
     join_pairs(&mut picture, &nesting);
     let rings = rings(&picture, &nesting);
     let between = lines_between(&picture, &nesting);
+    order_ranks(&mut picture, &nesting, &between);
     for (group, ring) in rings.into_iter().enumerate() {
         let Shape::Matrix { columns } = picture.groups[group].shape else {
             continue;
@@ -148,6 +154,88 @@ fn dissolved(picture: &Picture) -> Picture {
         names.join(", ")
     ));
     result
+}
+
+/// Orders the boxes of ranks: groups in a layered scope that contain only boxes, without lines
+/// between them.
+fn order_ranks(picture: &mut Picture, nesting: &Nesting, between: &[usize]) {
+    // The scope around the rank of each node.
+    let mut around = vec![None; picture.nodes.len()];
+    let mut ranks = vec![Vec::new(); nesting.items.len()];
+    for scope in 0..nesting.items.len() {
+        let is_layered = |scope| nesting.shape(picture, scope) == Shape::Layered;
+        for item in nesting.items[scope].iter().filter(|_| is_layered(scope)) {
+            let Item::Group(group) = *item else {
+                continue;
+            };
+            let nodes = nesting.items[group].iter().map(|item| match *item {
+                Item::Node(node) => Some(node),
+                Item::Group(_) => None,
+            });
+            let nodes: Option<Vec<usize>> = nodes.collect();
+            let is_rank = between[group] == 0 && is_layered(group);
+            if let Some(nodes) = nodes.filter(|nodes| is_rank && nodes.len() > 1) {
+                for &node in &nodes {
+                    around[node] = Some(scope);
+                }
+                ranks[scope].push(nodes);
+            }
+        }
+    }
+    let mut edges = vec![Vec::new(); nesting.items.len()];
+    for (index, edge) in picture.edges.iter().enumerate() {
+        if let (Some(from), Some(to)) = (edge.from.node, edge.to.node)
+            && let (Some(scope), Some(other)) = (around[from], around[to])
+            && scope == other
+            && picture.nodes[from].group != picture.nodes[to].group
+        {
+            edges[scope].push(index);
+        }
+    }
+    for (ranks, edges) in ranks.into_iter().zip(edges) {
+        if ranks.len() < 2 || edges.is_empty() {
+            continue;
+        }
+        let nodes = ranks.concat();
+        let items: FxHashMap<usize, usize> = nodes
+            .iter()
+            .enumerate()
+            .map(|(item, &node)| (node, item))
+            .collect();
+        let mut scope = Scope {
+            items: vec![Size::new(1.0, 1.0); nodes.len()],
+            ..Scope::default()
+        };
+        let mut ports: FxHashMap<(&End, Side), usize> = FxHashMap::default();
+        for edge in edges {
+            let edge = &picture.edges[edge];
+            let [from, to] = [&edge.from, &edge.to].map(|end| end.node.map(|node| items[&node]));
+            let sides = match from < to {
+                true => [Side::Right, Side::Left],
+                false => [Side::Left, Side::Right],
+            };
+            let mut port = |end, item, side| {
+                *ports.entry((end, side)).or_insert_with(|| {
+                    scope.ports.push(Port {
+                        item,
+                        side,
+                        offset: None,
+                        label: Size::default(),
+                        stub: false,
+                    });
+                    scope.ports.len() - 1
+                })
+            };
+            let line = Line {
+                from: port(&edge.from, from, sides[0]),
+                to: port(&edge.to, to, sides[1]),
+            };
+            scope.lines.push(line);
+        }
+        for (place, item) in layered::ordered(&scope).into_iter().enumerate() {
+            picture.nodes[nodes[item]].position = place;
+        }
+    }
 }
 
 /// Returns the number of edges between different items of each group.

@@ -9,7 +9,7 @@ use super::nesting::{Item, Nesting, Way};
 use super::scope::{Line, Port, Scope};
 use super::sizes;
 use crate::geometry::{Side, Size};
-use crate::picture::{Edge, End, Picture, Shape};
+use crate::picture::{Edge, End, Picture, Shape, without_count};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -409,7 +409,7 @@ impl<'p> Planning<'p> {
             .map(|item| {
                 let key = match *item {
                     Item::Node(node) => (true, &*self.picture.nodes[node].kind),
-                    Item::Group(group) => (false, &*self.picture.groups[group].label),
+                    Item::Group(group) => (false, without_count(&self.picture.groups[group].label)),
                 };
                 // A family is alone.
                 if key == (false, "") {

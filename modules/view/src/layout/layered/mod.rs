@@ -64,6 +64,27 @@ pub(crate) fn layout(scope: &Scope) -> Laid {
     laid
 }
 
+/// Returns the items of a scope, ordered by their layers and by their places in them.
+///
+/// # Panics
+/// As [`layout`].
+#[must_use]
+pub(crate) fn ordered(scope: &Scope) -> Vec<usize> {
+    let ports = Ports::new(scope);
+    let mut far = vec![0.0; scope.ports.len()];
+    let mut items = Vec::with_capacity(scope.items.len());
+    for part in split(scope) {
+        let mut graph = Graph::new(scope, &ports, &part);
+        order::order(&ports, &mut graph, &mut far);
+        let nodes = graph.layers.iter().flatten();
+        items.extend(nodes.filter_map(|&node| match graph.nodes[node] {
+            graph::Node::Item(item) => Some(item),
+            _ => None,
+        }));
+    }
+    items
+}
+
 /// Returns the parts of a scope that no line joins. All ports on the border are in one part.
 fn split(scope: &Scope) -> Vec<Part> {
     // The last node is the border.
