@@ -631,7 +631,7 @@ pub(crate) fn cell_of_cube(dimension: u32, rank: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Closed, Families, Structure, step};
+    use super::{Closed, Families, Structure, cell_of_cube, columns_of_cube, step};
     use crate::scopes::{Line, Tree};
     use graphmap_kpn::declared::Direction;
     use graphmap_kpn::names::{Names, Symbol};
@@ -737,9 +737,72 @@ mod tests {
             } else if pairs == ring {
                 prop_assert_eq!(found, Structure::Ring);
             } else if grids.is_empty() {
-                prop_assert_eq!(found, Structure::Other);
+                let parents = |i: u32| pairs.iter().filter(|pair| pair.1 == i).count();
+                match members > 2 && (1..members).all(|i| parents(i) == 1) {
+                    true => prop_assert!(matches!(found, Structure::Tree { .. })),
+                    false => prop_assert_eq!(found, Structure::Other),
+                }
             } else {
                 prop_assert!(grids.contains(&found), "{:?} {:?}", found, grids);
+            }
+        }
+
+        #[test]
+        fn members_of_a_cube_differ_in_one_bit(
+            dimension in 3_u32..6,
+            changed in prop::option::of((0_u32..32, 0_u32..32)),
+        ) {
+            let members = 1 << dimension;
+            let mut pairs: BTreeSet<(u32, u32)> = (0..members)
+                .flat_map(|i| (0..dimension).map(move |bit| (i.min(i ^ 1 << bit), i.max(i ^ 1 << bit))))
+                .collect();
+            if let Some((a, b)) = changed.map(|(a, b)| (a % members, b % members))
+                && a != b
+                && !pairs.remove(&(a.min(b), a.max(b)))
+            {
+                pairs.insert((a.min(b), a.max(b)));
+            }
+            let is_whole = changed.is_none_or(|(a, b)| a % members == b % members);
+            let lines: Vec<_> = pairs.iter().map(|&(a, b)| (a, b, 0, 1)).collect();
+            let found = families(members, 0, &lines, &[]);
+            let is_cube = found.list[0].structure == Structure::Cube { dimension };
+            prop_assert_eq!(is_cube, is_whole);
+            if is_cube {
+                prop_assert!((0..members).all(|i| found.levels[i as usize] == i.count_ones()));
+            }
+        }
+
+        #[test]
+        fn levels_of_a_tree_are_distances_from_the_root(
+            parents in prop::collection::vec(any::<prop::sample::Index>(), 3..30),
+        ) {
+            let parent = |i: usize| parents[i - 1].index(i);
+            let lines: Vec<_> = (1..=parents.len()).map(|i| (i as u32, parent(i) as u32, 0, 1)).collect();
+            let found = families(parents.len() as u32 + 1, 0, &lines, &[]);
+            let mut levels = vec![0];
+            for i in 1..=parents.len() {
+                levels.push(levels[parent(i)] + 1);
+            }
+            if let Structure::Tree { levels: count } = found.list[0].structure {
+                prop_assert_eq!(count, levels.iter().max().unwrap() + 1);
+                prop_assert_eq!(&found.levels, &levels);
+            } else {
+                prop_assert_eq!(found.list[0].structure, Structure::Chain);
+            }
+        }
+
+        #[test]
+        fn neighbours_in_the_cells_of_a_cube_differ_in_one_bit(dimension in 3_u32..10) {
+            let mut cells: Vec<(u32, u32)> =
+                (0..1 << dimension).map(|rank| (cell_of_cube(dimension, rank), rank)).collect();
+            cells.sort_unstable();
+            let columns = columns_of_cube(dimension);
+            for (i, &(cell, rank)) in cells.iter().enumerate() {
+                prop_assert_eq!(i as u32, cell);
+                let right = cells.get(i + 1).filter(|_| !(cell + 1).is_multiple_of(columns));
+                for (_, other) in right.into_iter().chain(cells.get(i + columns as usize)) {
+                    prop_assert!((rank ^ other).is_power_of_two());
+                }
             }
         }
 

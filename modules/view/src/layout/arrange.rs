@@ -35,7 +35,6 @@ pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
     join_pairs(&mut picture, &nesting);
     let rings = rings(&picture, &nesting);
     let between = lines_between(&picture, &nesting);
-    order_ranks(&mut picture, &nesting, &between);
     for (group, ring) in rings.into_iter().enumerate() {
         let Shape::Matrix { columns } = picture.groups[group].shape else {
             continue;
@@ -66,6 +65,7 @@ pub(super) fn arranged(picture: &Picture, wraps: bool) -> Picture {
             }
         }
     }
+    order_ranks(&mut picture, &nesting, &between);
     picture
 }
 
