@@ -15,7 +15,7 @@ use super::layered;
 use super::nesting::{Item, Nesting};
 use super::scope::{Line, Port, Scope};
 use crate::geometry::{Side, Size};
-use crate::picture::{End, Picture, Shape};
+use crate::picture::{Edge, End, Picture, Shape};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Least number of edges in each direction between two modules without frames.
@@ -207,7 +207,7 @@ fn order_ranks(picture: &mut Picture, nesting: &Nesting, between: &[usize]) {
             ..Scope::default()
         };
         let mut ports: FxHashMap<(&End, Side), usize> = FxHashMap::default();
-        for edge in edges {
+        for &edge in &edges {
             let edge = &picture.edges[edge];
             let [from, to] = [&edge.from, &edge.to].map(|end| end.node.map(|node| items[&node]));
             let sides = match from < to {
@@ -234,6 +234,16 @@ fn order_ranks(picture: &mut Picture, nesting: &Nesting, between: &[usize]) {
         }
         for (place, item) in layered::ordered(&scope).into_iter().enumerate() {
             picture.nodes[nodes[item]].position = place;
+        }
+        // Ports have the order of their edges.
+        let place = |end: &End| end.node.map(|node| picture.nodes[node].position);
+        let mut sorted: Vec<Edge> = edges
+            .iter()
+            .map(|&edge| picture.edges[edge].clone())
+            .collect();
+        sorted.sort_by_key(|edge| (place(&edge.from), place(&edge.to)));
+        for (edge, sorted) in edges.into_iter().zip(sorted) {
+            picture.edges[edge] = sorted;
         }
     }
 }
