@@ -1,7 +1,7 @@
 //! Contents of the pictures of a mapped network: hosts, OS processes, nodes, and flows between
 //! nodes.
 
-use crate::shown::Detail;
+use crate::shown::{Detail, total};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::mapping::{Mapped, OsProcessId};
 use graphmap_kpn::network::{ChannelId, KindId, ProcessId};
@@ -117,10 +117,10 @@ impl Scene {
                 scene.os_processes[os_process.index()].nodes.push(node);
             }
             scene.nodes[node].processes += 1;
-            scene.nodes[node].load += process.load;
+            add(&mut scene.nodes[node].load, process.load);
             let home = &mut scene.os_processes[os_process.index()];
             home.processes += 1;
-            home.load += process.load;
+            add(&mut home.load, process.load);
             node_of.push(node);
         }
         scene.add_flows(mapped, &node_of);
@@ -150,7 +150,7 @@ impl Scene {
                 });
             }
             self.flows[flow].channels += 1;
-            self.flows[flow].traffic += channel.traffic;
+            add(&mut self.flows[flow].traffic, channel.traffic);
             self.flows[flow].controlled |= network.terms(id).flow.is_some();
         }
     }
@@ -165,11 +165,15 @@ impl Scene {
                 self.nodes[flow.to].os_process,
             );
             if a != b {
-                *cut.entry((a, b)).or_default() += flow.traffic;
+                add(cut.entry((a, b)).or_default(), flow.traffic);
             }
         }
         cut
     }
+}
+
+fn add(sum: &mut f64, value: f64) {
+    *sum = total([*sum, value].into_iter());
 }
 
 fn label(mapped: &Mapped, process: ProcessId, detail: Detail) -> String {

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// Maximum number of processes that a picture shows individually by default.
 pub const MOST_PROCESSES: usize = 200;
 
+/// Least number of which not all digits are shown.
+const LARGE: f64 = 1e12;
+
 /// Returns `1 process` or `2 processes`, for a noun with a plural in `es`. 0 has the plural.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "es" };
@@ -60,8 +63,24 @@ pub(crate) fn detail(context: &EmitContext<'_>, mapped: &Mapped) -> Result<Detai
     })
 }
 
-/// Returns a number with at most two decimals, without trailing zeros.
+/// Returns a sum of traffic or loads. A sum that `f64` cannot represent is the largest number.
+pub(crate) fn total(values: impl Iterator<Item = f64>) -> f64 {
+    values.sum::<f64>().min(f64::MAX)
+}
+
+/// Returns a number that reads back as the same, with an exponent if it is large.
+pub(crate) fn exact(value: f64) -> String {
+    match value.abs() < LARGE {
+        true => value.to_string(),
+        false => format!("{value:e}"),
+    }
+}
+
+/// Returns a number with at most two decimals, without trailing zeros. A large one is compact.
 pub(crate) fn number(value: f64) -> String {
+    if value.abs() >= LARGE {
+        return compact(value);
+    }
     let rounded = format!("{value:.2}");
     let number = rounded.trim_end_matches('0').trim_end_matches('.');
     // An empty sum is -0.
@@ -131,7 +150,7 @@ pub(crate) fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{compact, escaped, number, ranges};
+    use super::{compact, escaped, exact, number, ranges, total};
 
     #[test]
     fn text_is_escaped() {
@@ -164,6 +183,19 @@ mod tests {
     }
 
     #[test]
+    fn sums_are_finite_and_exact_numbers_are_short() {
+        assert_eq!(total([f64::MAX, f64::MAX].into_iter()), f64::MAX);
+        for (value, shown) in [
+            (0.1, "0.1"),
+            (12.0, "12"),
+            (f64::MAX, "1.7976931348623157e308"),
+        ] {
+            assert_eq!(exact(value), shown);
+            assert_eq!(exact(value).parse(), Ok(value));
+        }
+    }
+
+    #[test]
     fn numbers_are_as_short_as_they_can_be() {
         let nothing: f64 = [].iter().sum();
         for (value, shown) in [
@@ -172,6 +204,10 @@ mod tests {
             (10.0, "10"),
             (0.5, "0.5"),
             (-2.255, "-2.25"),
+            (1e11, "100000000000"),
+            (2.5e12, "2.5T"),
+            (1e300, "1.0e300"),
+            (f64::MAX, "1.8e308"),
         ] {
             assert_eq!(number(value), shown, "{value:?}");
         }

@@ -7,7 +7,7 @@ use super::traffic::{Sum, Traffic};
 use crate::Scene;
 use crate::colour::styles;
 use crate::count;
-use crate::shown::{compact, number, ranges};
+use crate::shown::{compact, number, ranges, total};
 use graphmap_kpn::hardware::{self, Hardware};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -119,7 +119,7 @@ impl Contents {
         for (b, group) in groups.boxes.iter().enumerate() {
             group.iter().for_each(|&o| box_of[o] = b);
         }
-        let load: f64 = scene.os_processes.iter().map(|o| o.load).sum();
+        let load = total(scene.os_processes.iter().map(|o| o.load));
         let speed: f64 = places.of.iter().map(|p| p.speed).sum();
         let block = |b| {
             Block::of(
@@ -189,7 +189,7 @@ impl Block {
     ) -> Block {
         let group = &groups.boxes[b];
         let all = || group.iter().map(|&o| &scene.os_processes[o]);
-        let load: f64 = all().map(|o| o.load).sum();
+        let load = total(all().map(|o| o.load));
         let speed: f64 = group.iter().map(|&o| places.of[o].speed).sum();
         let fair = load_per_speed * speed;
         let share = (fair > 0.0 && fair.is_finite()).then(|| load / fair);

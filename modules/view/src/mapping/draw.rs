@@ -4,14 +4,14 @@ use super::block::{self, CORE, LINE, MARGIN, SWATCH, SWATCH_GAP};
 use super::contents::{Arc, Block, Contents, Frame, Level, channels};
 use super::labels::{self, labels};
 use super::layout::Laid;
-use super::legend::{Entry, Sign, drawn, full_bar};
+use super::legend::{Entry, Sign, drawn, full_bar, legend};
 use super::matrix::{self, Matrix};
 use super::style::{self, CELLS, ON_CELLS, OUTLINE, QUIET, TEXT};
 use crate::Scene;
 use crate::colour::FILLS;
 use crate::count;
 use crate::geometry::{Point, Rect, Size};
-use crate::shown::{compact, escaped, number, ranges};
+use crate::shown::{compact, escaped, exact, number, ranges, total};
 use crate::text::{FONTS, TITLE, shortened, width};
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -122,10 +122,27 @@ pub(crate) fn draw(
     contents: &Contents,
     laid: &Laid<'_>,
     matrix: Option<&Matrix>,
-    legend: &[Entry],
 ) -> String {
     let mut out = Svg(String::new());
-    let parts = parts(laid, matrix, legend);
+    let heads: Vec<Rect> = laid
+        .frames
+        .iter()
+        .zip(&laid.labels)
+        .map(|((rect, frame), &x)| {
+            let size = Size::new(block::WIDTH, block::head(frame));
+            Rect::new(Point::new(x, rect.at.y), size)
+        })
+        .collect();
+    let shown = &contents.arcs[..drawn(contents)];
+    let widest = shown.first().map_or(0.0, |arc| arc.sum.traffic);
+    let equal = shown.iter().all(|arc| arc.sum.traffic == widest);
+    // Numbers that are all equal are in the legend only.
+    let numbered = if equal { 0 } else { MOST_NUMBERS };
+    let texts = shown.iter().take(numbered);
+    let texts: Vec<String> = texts.map(|arc| compact(arc.sum.traffic)).collect();
+    let placed = labels(laid, &heads, &texts);
+    let legend = legend(scene, contents, placed.iter().flatten().count());
+    let parts = parts(laid, matrix, &legend);
     let Size { width, height } = parts.size;
     let head = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"graphmap-mapping\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" font-family=\"{FONTS}\" font-size=\"{}\">",
@@ -147,15 +164,6 @@ pub(crate) fn draw(
     out.open(&format!(
         "class=\"frames\" transform=\"translate({EDGE} {TOP})\""
     ));
-    let heads: Vec<Rect> = laid
-        .frames
-        .iter()
-        .zip(&laid.labels)
-        .map(|((rect, frame), &x)| {
-            let size = Size::new(block::WIDTH, block::head(frame));
-            Rect::new(Point::new(x, rect.at.y), size)
-        })
-        .collect();
     for ((rect, frame), head) in laid.frames.iter().zip(&heads) {
         out.frame(rect, frame, head);
     }
@@ -163,20 +171,12 @@ pub(crate) fn draw(
     for (block, rect) in contents.blocks.iter().zip(&laid.blocks) {
         out.block(block, rect, full);
     }
-    let shown = &contents.arcs[..drawn(contents)];
-    let widest = shown.first().map_or(0.0, |arc| arc.sum.traffic);
-    let equal = shown.iter().all(|arc| arc.sum.traffic == widest);
     // Arcs with equal traffic are of medium width.
     let scale = if equal { 2.0 * widest } else { widest };
     // The largest arcs are drawn last.
     for (arc, points) in shown.iter().zip(&laid.arcs).rev() {
         out.arc(arc, points, &contents.blocks, scale);
     }
-    // Numbers that are all equal are in the legend only.
-    let numbered = if equal { 0 } else { MOST_NUMBERS };
-    let texts = shown.iter().take(numbered);
-    let texts: Vec<String> = texts.map(|arc| compact(arc.sum.traffic)).collect();
-    let placed = labels(laid, &heads, &texts);
     for ((arc, text), rect) in shown.iter().zip(&texts).zip(placed) {
         if let Some(rect) = rect {
             out.number(arc, text, &rect);
@@ -186,14 +186,14 @@ pub(crate) fn draw(
     if let Some(matrix) = matrix {
         out.matrix(matrix, parts.matrix);
     }
-    out.legend(legend, parts.legend);
+    out.legend(&legend, parts.legend);
     out.line("</svg>");
     out.0
 }
 
 fn summary(scene: &Scene, contents: &Contents) -> String {
     let processes: usize = scene.os_processes.iter().map(|o| o.processes).sum();
-    let between: f64 = contents.classes.values().map(|s| s.traffic).sum();
+    let between = total(contents.classes.values().map(|s| s.traffic));
     let used = scene.hosts.len();
     let hosts = match (&scene.hosts[..], contents.hosts) {
         ([host], _) if host.name.is_empty() => String::new(),
@@ -206,7 +206,7 @@ fn summary(scene: &Scene, contents: &Contents) -> String {
         count(processes, "process"),
         count(scene.os_processes.len(), "OS process"),
         number(between),
-        number(between + contents.within.traffic)
+        number(total([between, contents.within.traffic].into_iter()))
     )
 }
 
@@ -311,7 +311,7 @@ impl Svg {
             "class=\"os-process\" data-os-process=\"{}\" data-host=\"{}\" data-load=\"{}\"",
             ranges(&numbers),
             escaped(&block.host),
-            block.load
+            exact(block.load)
         ));
         self.title(&block.title());
         let style = format!("rx=\"4\" fill=\"#fff\" stroke=\"{OUTLINE}\"");
@@ -399,7 +399,7 @@ impl Svg {
         let class = arc.class.name();
         self.open(&format!(
             "class=\"arc arc-{class}\" data-from=\"{}\" data-to=\"{}\" data-traffic=\"{}\" data-channels=\"{}\" data-class=\"{class}\"",
-            first(from), first(to), arc.sum.traffic, arc.sum.channels
+            first(from), first(to), exact(arc.sum.traffic), arc.sum.channels
         ));
         self.title(&format!(
             "{} to {}: traffic {} in {}, {}",
@@ -503,7 +503,7 @@ impl Svg {
                 "class=\"cell cell-{class}\" data-from=\"{}\" data-to=\"{}\" data-traffic=\"{}\" data-channels=\"{}\"",
                 escaped(writer),
                 escaped(reader),
-                sum.traffic,
+                exact(sum.traffic),
                 sum.channels
             ));
             self.title(&format!(
@@ -609,7 +609,8 @@ impl Svg {
                 Sign::Arc(class, traffic) => {
                     let class_name = class.name();
                     self.open(&format!(
-                        "class=\"class arc-{class_name}\" data-class=\"{class_name}\" data-traffic=\"{traffic}\""
+                        "class=\"class arc-{class_name}\" data-class=\"{class_name}\" data-traffic=\"{}\"",
+                        exact(traffic)
                     ));
                     let points = [Point::new(0.0, middle), Point::new(SIGN - 8.0, middle)];
                     self.arrow(&points, style::arc(class), 2.0);

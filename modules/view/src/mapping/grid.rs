@@ -47,6 +47,8 @@ pub(crate) struct Grid<'a> {
     /// Group of each row.
     pub(crate) rows: Vec<usize>,
     pub(crate) groups: Vec<Vec<Piece<'a>>>,
+    /// First row of each frame and the row after its last one, in the order in which frames are opened.
+    spans: Vec<(usize, usize)>,
     /// Least heights of boxes.
     heights: Vec<f64>,
 }
@@ -93,6 +95,7 @@ impl<'a> Grid<'a> {
             cells: vec![Cell::default(); contents.blocks.len()],
             rows: Vec::new(),
             groups: Vec::new(),
+            spans: Vec::new(),
             heights: contents.blocks.iter().map(height).collect(),
         };
         let tall: Vec<f64> = contents
@@ -137,6 +140,8 @@ impl<'a> Grid<'a> {
 
     fn open(&mut self, pieces: &mut Vec<Piece<'a>>, frame: &'a Frame, group: usize, root: usize) {
         pieces.push(Piece::Open(frame));
+        let (span, first) = (self.spans.len(), self.rows.len());
+        self.spans.push((first, first));
         for blocks in frame.blocks.chunks(self.shape.columns) {
             let row = self.rows.len();
             self.rows.push(group);
@@ -154,6 +159,42 @@ impl<'a> Grid<'a> {
             self.open(pieces, inner, group, root);
         }
         pieces.push(Piece::Close);
+        self.spans[span].1 = self.rows.len();
+    }
+
+    /// Returns the number of frames that a route between two rows crosses although neither row is
+    /// in them. A gap inside of a group, and a corridor above a row, are inside of frames.
+    pub(crate) fn foreign(
+        &self,
+        gaps: [usize; 2],
+        corridor: Option<Corridor>,
+        ends: [usize; 2],
+    ) -> usize {
+        let mut crossed = Vec::new();
+        for (gap, (own, other)) in gaps
+            .into_iter()
+            .zip([(ends[0], ends[1]), (ends[1], ends[0])])
+        {
+            if gap.is_multiple_of(self.shape.columns) {
+                continue;
+            }
+            let to = match corridor {
+                None => other,
+                Some(Corridor::Row(row)) => row,
+                Some(Corridor::Top) => self.rows.partition_point(|g| *g < self.rows[own]),
+                // A frame without rows may be below the last row.
+                Some(Corridor::Bottom) => self.rows.partition_point(|g| *g <= self.rows[own]),
+            };
+            crossed.push((own.min(to), own.max(to)));
+        }
+        if let Some(Corridor::Row(row)) = corridor {
+            crossed.push((row, row));
+        }
+        let foreign = |&&(first, end): &&(usize, usize)| {
+            crossed.iter().any(|run| run.0 < end && first <= run.1)
+                && !ends.into_iter().any(|row| first <= row && row < end)
+        };
+        self.spans.iter().filter(foreign).count()
     }
 
     /// Returns the number of gaps. Gaps 0 and the last are outside of the columns.

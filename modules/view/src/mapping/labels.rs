@@ -8,69 +8,88 @@ use crate::text::width;
 pub(crate) const LETTERS: f64 = 9.0;
 /// Length of an arrowhead.
 const TIP: f64 = 7.0;
-/// Positions along a segment at which a number may be, as shares of its length.
-const SHARES: [f64; 7] = [0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92];
+/// Distance between two positions that are tried on a segment.
+const STEP: f64 = 4.0;
+/// Maximum number of positions on each side of the middle of a segment.
+const MOST_STEPS: usize = 60;
+/// Space between a number and a line of another arc or the border of a frame.
+const SPACE: f64 = 2.0;
 
-/// Returns the rectangle of each text, which is beside no box, label of a frame or other text, and
-/// on its arc. `None` if there is no such place. Of the possible places it takes one that hides the
-/// fewest arrowheads and segments of other arcs.
+/// Returns the rectangle of each text on its arc. It is over nothing: no box, label or border of a
+/// frame, arrowhead, other arc or other text. `None` if the arc has no such place. The longest
+/// segment is tried first, from its middle.
 ///
 /// `heads` are the labels of the frames.
 pub(crate) fn labels(laid: &Laid<'_>, heads: &[Rect], texts: &[String]) -> Vec<Option<Rect>> {
     let mut placed: Vec<Rect> = Vec::new();
+    let whole = Rect::new(Point::default(), laid.size);
     let place = |(arc, text): (usize, &String)| {
         let size = Size::new(width(text, LETTERS) + 4.0, LETTERS + 3.0);
-        let mut best: Option<(usize, Rect)> = None;
-        for segment in laid.arcs[arc].windows(2) {
-            for share in SHARES {
-                let at = between(segment[0], segment[1], share);
-                let corner = Point::new(at.x - size.width / 2.0, at.y - size.height / 2.0);
-                let rect = Rect::new(corner, size);
-                let mut taken = laid.blocks.iter().chain(heads).chain(&placed);
-                let outside = rect.at.x < 0.0
-                    || rect.at.y < 0.0
-                    || rect.right() > laid.size.width
-                    || rect.bottom() > laid.size.height;
-                if outside || taken.any(|t| overlap(t, &rect)) {
-                    continue;
-                }
-                let hidden = hidden(laid, arc, &rect);
-                if best.is_none_or(|(least, _)| hidden < least) {
-                    best = Some((hidden, rect));
-                }
-            }
-        }
-        let rect = best.map(|(_, rect)| rect);
+        let lines = laid.arcs.iter().enumerate();
+        let lines = lines.filter(|(other, _)| *other != arc);
+        let lines: Vec<Rect> = lines
+            .flat_map(|(_, points)| points.windows(2).map(line))
+            .chain(laid.arcs.iter().filter_map(|points| tip(points)))
+            .collect();
+        let free = |rect: &Rect| {
+            let near = grown(rect, SPACE);
+            let mut taken = laid.blocks.iter().chain(heads).chain(&placed);
+            let mut borders = laid.frames.iter().map(|(frame, _)| frame);
+            encloses(&whole, rect)
+                && !taken.any(|t| overlap(t, rect))
+                && !lines.iter().any(|l| overlap(l, &near))
+                && borders.all(|f| !overlap(f, &near) || encloses(f, &near))
+        };
+        let mut segments: Vec<&[Point]> = laid.arcs[arc].windows(2).collect();
+        segments.sort_by(|a, b| length(b).total_cmp(&length(a)));
+        let places = segments.into_iter().flat_map(|s| {
+            let steps = (length(s) / 2.0 / STEP) as usize;
+            let offs = (0..=steps.min(MOST_STEPS)).flat_map(|i| [i as f64, -(i as f64)]);
+            offs.map(move |off| {
+                let share = 0.5 + off * STEP / length(s).max(STEP);
+                let x = s[0].x + (s[1].x - s[0].x) * share - size.width / 2.0;
+                let y = s[0].y + (s[1].y - s[0].y) * share - size.height / 2.0;
+                Rect::new(Point::new(x, y), size)
+            })
+        });
+        let rect = { places }.find(free);
         placed.extend(rect);
         rect
     };
     texts.iter().enumerate().map(place).collect()
 }
 
-/// Returns the number of segments of other arcs in a rectangle. An arrowhead counts as two more.
-fn hidden(laid: &Laid<'_>, arc: usize, rect: &Rect) -> usize {
-    let others = laid
-        .arcs
-        .iter()
-        .enumerate()
-        .filter(|(other, _)| *other != arc);
-    let segments = others.flat_map(|(_, points)| points.windows(2));
-    let thin = |s: &[Point]| {
-        let at = Point::new(s[0].x.min(s[1].x), s[0].y.min(s[1].y));
-        let size = Size::new((s[0].x - s[1].x).abs(), (s[0].y - s[1].y).abs());
-        Rect::new(at, size)
-    };
-    let lines = segments.filter(|s| overlap(&thin(s), rect)).count();
-    let tips = laid.arcs.iter().filter_map(|points| points.last());
-    let tip = |end: &&Point| {
-        let at = Point::new(end.x - TIP, end.y - TIP / 2.0);
-        overlap(&Rect::new(at, Size::new(2.0 * TIP, TIP)), rect)
-    };
-    lines + 2 * tips.filter(tip).count()
+fn length(segment: &[Point]) -> f64 {
+    (segment[0].x - segment[1].x).abs() + (segment[0].y - segment[1].y).abs()
 }
 
-fn between(a: Point, b: Point, share: f64) -> Point {
-    Point::new(a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share)
+/// Returns a segment as a rectangle without area.
+fn line(segment: &[Point]) -> Rect {
+    let (a, b) = (segment[0], segment[1]);
+    let size = Size::new((a.x - b.x).abs(), (a.y - b.y).abs());
+    Rect::new(Point::new(a.x.min(b.x), a.y.min(b.y)), size)
+}
+
+/// Returns the rectangle of the arrowhead of an arc.
+fn tip(points: &[Point]) -> Option<Rect> {
+    let at = *points.last()? + Point::new(-TIP, -TIP / 2.0);
+    Some(Rect::new(at, Size::new(2.0 * TIP, TIP)))
+}
+
+fn grown(rect: &Rect, by: f64) -> Rect {
+    let Rect { at, size } = *rect;
+    Rect::new(
+        at + Point::new(-by, -by),
+        Size::new(size.width + 2.0 * by, size.height + 2.0 * by),
+    )
+}
+
+/// Returns whether a rectangle contains another one.
+fn encloses(outer: &Rect, inner: &Rect) -> bool {
+    outer.at.x <= inner.at.x
+        && outer.at.y <= inner.at.y
+        && inner.right() <= outer.right()
+        && inner.bottom() <= outer.bottom()
 }
 
 /// Returns whether two rectangles have a common point.

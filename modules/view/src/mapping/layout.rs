@@ -27,6 +27,8 @@ pub(crate) struct Laid<'a> {
     pub(crate) blocks: Vec<Rect>,
     /// Points of the arcs, as many as were asked for.
     pub(crate) arcs: Vec<Vec<Point>>,
+    /// Number of frames that arcs cross and that contain neither of their boxes.
+    pub(crate) foreign: usize,
 }
 
 /// Returns the positions of all frames and boxes, and of the first `arcs` arcs.
@@ -122,6 +124,7 @@ pub(crate) fn layout<'a>(contents: &'a Contents, shape: Shape, arcs: usize) -> L
         labels,
         blocks,
         arcs,
+        foreign: routes.iter().map(|route| route.foreign).sum(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::contents::{Arc, Contents, Frame, MOST_ARCS, channels};
 use super::place::Class;
 use crate::Scene;
 use crate::count;
-use crate::shown::number;
+use crate::shown::{number, total};
 
 /// A line of the legend.
 #[derive(Clone, Debug)]
@@ -40,14 +40,14 @@ pub(crate) fn drawn(contents: &Contents) -> usize {
     contents.arcs.len().min(MOST_ARCS)
 }
 
-/// Returns the lines of the legend.
-pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
+/// Returns the lines of the legend. `numbers` is the number of arcs that have one.
+pub(crate) fn legend(scene: &Scene, contents: &Contents, numbers: usize) -> Vec<Entry> {
     let mut lines = Vec::new();
     let mut add = |sign, text| lines.push(Entry { sign, text });
-    let all: f64 = contents.classes.values().map(|s| s.traffic).sum();
-    let total = all + contents.within.traffic;
-    let share = |traffic: f64| match total > 0.0 {
-        true => format!(" ({:.0}%)", 100.0 * traffic / total),
+    let classes = contents.classes.values().chain([&contents.within]);
+    let all = total(classes.map(|s| s.traffic));
+    let share = |traffic: f64| match all > 0.0 {
+        true => format!(" ({:.0}%)", 100.0 * (traffic / all)),
         false => String::new(),
     };
     for (&class, sum) in &contents.classes {
@@ -76,15 +76,18 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
         let widest = number(widest.sum.traffic);
         let text = match equal {
             true => format!("traffic of each arc: {widest}"),
-            false => format!("width of arcs: traffic, {widest} at most"),
+            false if numbers == drawn => format!("width of arcs: traffic, {widest} at most"),
+            false => format!(
+                "width of arcs: traffic, {widest} at most; numbers at {numbers} of {drawn} arcs"
+            ),
         };
         add(Sign::None, text);
     }
     if drawn < arcs.len() {
-        let sum = |arcs: &[Arc]| arcs.iter().map(|a| a.sum.traffic).sum::<f64>();
+        let sum = |arcs: &[Arc]| total(arcs.iter().map(|a| a.sum.traffic));
         let (shown, all) = (sum(&arcs[..drawn]), sum(arcs));
         let share = match all > 0.0 {
-            true => format!(", {:.0}% of their traffic", (100.0 * shown / all).floor()),
+            true => format!(", {:.0}% of their traffic", (100.0 * (shown / all)).floor()),
             false => String::new(),
         };
         let which = match equal {
@@ -95,7 +98,7 @@ pub(crate) fn legend(scene: &Scene, contents: &Contents) -> Vec<Entry> {
         add(Sign::None, text);
     }
     if contents.blocks.iter().any(|b| b.share.is_some()) {
-        let load: f64 = scene.os_processes.iter().map(|o| o.load).sum();
+        let load = total(scene.os_processes.iter().map(|o| o.load));
         let full = 100.0 * full_bar(contents);
         let text = format!(
             "load {} in total; percent of the fair load, mark: 100%, full bar: {full:.0}%",

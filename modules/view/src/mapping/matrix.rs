@@ -134,7 +134,7 @@ impl Matrix {
             (least.min(t), most.max(t))
         });
         let numbered = rows.len() <= NUMBERED;
-        let side = (560.0 / rows.len().max(1) as f64).floor().clamp(9.0, 18.0);
+        let side = (560.0 / rows.len().max(1) as f64).floor().clamp(12.0, 18.0);
         let names = rows
             .iter()
             .map(|r| width(&r.name, LETTERS))
@@ -166,7 +166,7 @@ impl Matrix {
         if traffic >= most {
             return STEPS - 1;
         }
-        let share = (traffic / least).ln() / (most / least).ln();
+        let share = (traffic.ln() - least.ln()) / (most.ln() - least.ln());
         // The conversion saturates: 0 for traffic of 0.
         ((share * STEPS as f64) as usize).min(STEPS - 1)
     }

@@ -50,13 +50,15 @@ pub(crate) fn draw(name: &str, scene: &Scene, hardware: Option<&Hardware>) -> St
     let contents = Contents::of(scene, hardware, &traffic);
     let matrix =
         Some(Matrix::of(scene, &traffic)).filter(|m| m.rows.len() > 1 && !m.cells.is_empty());
-    let legend = legend::legend(scene, &contents);
+    let legend = legend::legend(scene, &contents, 0);
     let laid = best(&contents, |laid| draw::size(laid, matrix.as_ref(), &legend));
-    draw::draw(name, scene, &contents, &laid, matrix.as_ref(), &legend)
+    draw::draw(name, scene, &contents, &laid, matrix.as_ref())
 }
 
 /// Returns the layout whose picture is small, has about the preferred ratio of width to height, and
-/// few crossings.
+/// few crossings. Its arcs cross no frames but those of their boxes. A layout with one or two
+/// columns in each group has this property, because each of its boxes is beside a gap that is
+/// outside of all frames.
 fn best<'a>(
     contents: &'a Contents,
     picture: impl Fn(&Laid<'_>) -> crate::geometry::Size,
@@ -72,9 +74,10 @@ fn best<'a>(
         let size = picture(&laid);
         let ratio = size.width / size.height / RATIO;
         let room = size.width * size.height * ratio.max(1.0 / ratio);
-        (room * (1.0 + laid.crossings() as f64 / CROSSINGS), laid)
+        let cost = room * (1.0 + laid.crossings() as f64 / CROSSINGS);
+        ((laid.foreign, cost), laid)
     });
-    let least = judged.min_by(|a, b| a.0.total_cmp(&b.0));
+    let least = judged.min_by(|(a, _), (b, _)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let one = Shape {
         groups: 1,
         columns: 1,

@@ -9,11 +9,17 @@ const CORNERS: f64 = 60.0;
 /// Estimated distance between two gaps.
 const COLUMN: f64 = 260.0;
 
+/// Cost of each frame that a route crosses and that contains neither of its boxes. A detour is
+/// always cheaper.
+const FOREIGN: f64 = 1e9;
+
 /// Gaps beside the two boxes, and the corridor between the gaps if they differ.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Route {
     pub(crate) gaps: [usize; 2],
     pub(crate) corridor: Option<Corridor>,
+    /// Number of frames that it crosses and that contain neither of its boxes.
+    pub(crate) foreign: usize,
 }
 
 /// Returns the shortest route of each arc.
@@ -25,9 +31,17 @@ pub(crate) fn routes(grid: &Grid<'_>, estimate: &Vertical, arcs: &[Arc]) -> Vec<
             let cells = [arc.from, arc.to].map(|b| grid.cells[b]);
             let [a, b] = [arc.from, arc.to].map(|b| middle(estimate, b));
             let mut best: Option<(f64, Route)> = None;
+            let rows = cells.map(|cell| cell.row);
             let mut offer = |cost: f64, gaps, corridor| {
+                let foreign = grid.foreign(gaps, corridor, rows);
+                let cost = cost + foreign as f64 * FOREIGN;
+                let route = Route {
+                    gaps,
+                    corridor,
+                    foreign,
+                };
                 if best.is_none_or(|(least, _)| cost < least) {
-                    best = Some((cost, Route { gaps, corridor }));
+                    best = Some((cost, route));
                 }
             };
             // In a column, arcs lead down on the right, and up on the left.
@@ -59,6 +73,7 @@ pub(crate) fn routes(grid: &Grid<'_>, estimate: &Vertical, arcs: &[Arc]) -> Vec<
             route.unwrap_or(Route {
                 gaps: [0, last],
                 corridor: Some(Corridor::Top),
+                foreign: 0,
             })
         })
         .collect()

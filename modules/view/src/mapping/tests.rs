@@ -4,10 +4,11 @@ use super::contents::{Contents, Frame, MOST_ARCS};
 use super::grid::Shape;
 use super::labels::{labels, overlap};
 use super::layout::{Laid, layout};
+use super::legend::legend;
 use super::matrix::Matrix;
 use super::place::Class;
 use super::traffic::{Sum, Traffic};
-use super::{block, draw};
+use super::{best, block, draw};
 use crate::geometry::{Point, Rect, Size};
 use crate::{Flow, Host, OsProcess, Scene, SceneNode};
 use graphmap_kpn::hardware::{self, Distances, Hardware};
@@ -268,6 +269,40 @@ proptest! {
     }
 
     #[test]
+    fn arcs_cross_only_their_own_frames_and_numbers_cross_nothing(
+        scene in scenes(),
+        machine in machines(),
+    ) {
+        let traffic = Traffic::of(&scene);
+        let contents = Contents::of(&scene, machine.as_ref(), &traffic);
+        let matrix = Matrix::of(&scene, &traffic);
+        let legend = legend(&scene, &contents, 0);
+        let laid = best(&contents, |laid| crate::mapping::draw::size(laid, Some(&matrix), &legend));
+        prop_assert_eq!(laid.foreign, 0);
+        for (arc, points) in contents.arcs.iter().zip(&laid.arcs) {
+            for (rect, frame) in &laid.frames {
+                let inside = blocks(frame);
+                let own = inside.contains(&arc.from) || inside.contains(&arc.to);
+                let crossed = points.windows(2).any(|step| overlap(rect, &segment(step)));
+                prop_assert!(own || !crossed, "{rect:?} {points:?}");
+            }
+        }
+        let heads = heads(&laid);
+        let texts: Vec<String> = (0..laid.arcs.len()).map(|i| "1.2".repeat(1 + i % 3)).collect();
+        for (arc, number) in labels(&laid, &heads, &texts).into_iter().enumerate() {
+            let Some(number) = number else { continue };
+            prop_assert!(laid.arcs[arc].windows(2).any(|step| overlap(&number, &segment(step))));
+            for (other, points) in laid.arcs.iter().enumerate() {
+                let mut steps = points.windows(2);
+                prop_assert!(other == arc || !steps.any(|s| overlap(&number, &segment(s))));
+            }
+            for (frame, _) in &laid.frames {
+                prop_assert!(contains(frame, &number) || !overlap(frame, &number));
+            }
+        }
+    }
+
+    #[test]
     fn the_document_is_xml_without_foreign_elements(scene in scenes(), machine in machines()) {
         let text = draw("</title><script>alert(1)</script>", &scene, machine.as_ref());
         let document = roxmltree::Document::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -371,6 +406,25 @@ fn alike_os_processes_share_a_box() {
         (matrix.rows.len(), matrix.cells[&(0, 1)].traffic),
         (2, 90.0)
     );
+}
+
+#[test]
+fn huge_numbers_are_short_and_finite() {
+    for huge in [f64::MAX, 1e300, 1e15] {
+        let os_processes = (0..6).map(|o| (o % 2, Vec::new())).collect();
+        let nodes = (0..6).map(|o| (o, 0, 1)).collect();
+        let flows = (0..24).map(|i| (i % 6, (i * 5 + i / 6) % 6, i as u32));
+        let mut scene = scene(os_processes, nodes, flows.collect());
+        scene
+            .flows
+            .iter_mut()
+            .for_each(|flow| flow.traffic = huge / (1.0 + flow.traffic));
+        scene.os_processes.iter_mut().for_each(|o| o.load = huge);
+        let text = draw("", &scene, None);
+        assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");
+        let mut digits = text.split(|c: char| !c.is_ascii_digit());
+        assert!(digits.all(|digits| digits.len() <= 17), "{text}");
+    }
 }
 
 #[test]

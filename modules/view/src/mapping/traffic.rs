@@ -1,6 +1,7 @@
 //! Traffic between OS processes, and within them.
 
 use crate::Scene;
+use crate::shown::total;
 use std::collections::BTreeMap;
 
 /// Sum of the traffic of some channels, and their number.
@@ -13,7 +14,7 @@ pub(crate) struct Sum {
 impl Sum {
     pub(crate) fn add(&mut self, other: Sum) {
         self.channels += other.channels;
-        self.traffic += other.traffic;
+        self.traffic = total([self.traffic, other.traffic].into_iter());
     }
 }
 
