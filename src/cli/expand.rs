@@ -6,6 +6,7 @@ use super::output;
 use super::session::{Outcome, Session};
 use crate::to_dot;
 use clap::ValueEnum;
+use graphmap_dot::write;
 use graphmap_exchange::{graphml, node_link};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::json;
@@ -63,14 +64,17 @@ pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit>
         () if ends_with("cpa") => To::Cpa,
         () => To::Dot,
     });
-    if !matches!(to, To::Json | To::Cpa)
-        && let Some(error) = graphmap_dot::write::check(&network)
-    {
+    let error = match to {
+        To::Json | To::Cpa => None,
+        To::Dot => write::check(&network).or_else(|| write::unnamed(&network)),
+        To::NodeLink | To::Graphml => write::check(&network),
+    };
+    if let Some(error) = error {
         session.report(error);
         return Err(Exit::Usage);
     }
     if !matches!(to, To::Json | To::Cpa)
-        && let Some(warning) = graphmap_dot::write::lost(&network)
+        && let Some(warning) = write::lost(&network)
     {
         session.report(warning);
     }

@@ -39,7 +39,7 @@ use reading::Reading;
 
 pub(crate) use keeping::can_be_declared;
 pub use keeping::is_html;
-pub use keys::VERSION;
+pub use keys::{PICTURE, VERSION};
 
 mod arguments;
 mod attributes;

@@ -35,7 +35,7 @@ use std::fmt::Write;
 /// writes every name.
 #[must_use]
 pub fn to_dot(network: &Verified) -> String {
-    let mut printer = Printer::new(network);
+    let mut printer = Printer::new(network, None);
     printer.network();
     printer.out
 }
@@ -54,6 +54,9 @@ pub trait Drawing {
     fn process(&self, id: ProcessId) -> String;
     /// Returns additional attributes of a channel.
     fn channel(&self, id: ChannelId) -> String;
+    /// Returns the value of an attribute of the user for Graphviz as DOT, or `None` to leave it out.
+    /// `of_edge` is true for attributes of a channel or a closed port.
+    fn drawn(&self, name: &str, value: &str, of_edge: bool) -> Option<String>;
     /// Returns the name of the node that stands for the environment at a closed port, and additional
     /// attributes of the edge. The node must be declared by [`Drawing::head`] as a port of the
     /// graph. No process may have its name.
@@ -66,8 +69,7 @@ pub trait Drawing {
 /// [`to_dot`] has the same limits.
 #[must_use]
 pub fn to_drawing(network: &Verified, drawing: &dyn Drawing) -> String {
-    let mut printer = Printer::new(network);
-    printer.drawing = Some(drawing);
+    let mut printer = Printer::new(network, Some(drawing));
     printer.network();
     printer.out
 }
@@ -99,6 +101,34 @@ pub fn check(network: &Verified) -> Option<Diagnostic> {
         }
     }
     None
+}
+
+/// Returns an error (`G0206`) if a port, a kind or a type has an empty name, which the text of
+/// [`to_dot`] cannot express.
+pub fn unnamed(network: &Network) -> Option<Diagnostic> {
+    let is_empty = |name| network.name(name).is_empty();
+    let of_ports = network.ports.iter().find_map(|(id, port)| {
+        let process = network.process_name(port.process);
+        match () {
+            () if is_empty(port.name) => Some(format!("a port of `{process}` has an empty name")),
+            () if network.port_type(id).is_some_and(is_empty) => Some(format!(
+                "a port of `{process}` has a type with an empty name"
+            )),
+            () => None,
+        }
+    });
+    let of_kinds = || {
+        let mut processes = network.processes.ids();
+        let process = processes.find(|&id| network.kind_name(id).is_empty())?;
+        let process = network.process_name(process);
+        Some(format!("the kind of `{process}` has an empty name"))
+    };
+    let message = of_ports.or_else(of_kinds)?;
+    Some(
+        Diagnostic::error(codes::BAD_VALUE, message)
+            .with_note("a graph file in DOT has no empty names")
+            .help("name it, or write the network as JSON"),
+    )
 }
 
 /// Returns a warning (`G0222`) if a network has boxes, glue functions or environment variables,
@@ -144,7 +174,7 @@ struct Printer<'n> {
 }
 
 impl<'n> Printer<'n> {
-    fn new(network: &'n Network) -> Printer<'n> {
+    fn new(network: &'n Network, drawing: Option<&'n dyn Drawing>) -> Printer<'n> {
         let outside = network.modules.len();
         let mut children = vec![Vec::new(); outside + 1];
         for (id, module) in network.modules.iter() {
@@ -164,7 +194,7 @@ impl<'n> Printer<'n> {
             names: HashSet::new(),
             declared: BTreeSet::new(),
             listed: false,
-            drawing: None,
+            drawing,
         };
         printer.declared = printer.declared_names();
         printer.attributes = network
@@ -203,7 +233,7 @@ impl<'n> Printer<'n> {
             let names: Vec<&str> = self.declared.iter().copied().collect();
             let _ = writeln!(self.out, "    attributes={};", word(&names.join(", ")));
         }
-        for attribute in self.kept(network.attributes.graph, &OF_GRAPH, false) {
+        for attribute in self.kept(network.attributes.graph, &OF_GRAPH) {
             let _ = writeln!(self.out, "    {attribute};");
         }
         // Ranks follow the order of first appearance, which the order of modules may not give.
@@ -229,7 +259,7 @@ impl<'n> Printer<'n> {
             self.out.push_str(&drawing.frames());
         }
         // Graphviz gives the label of a graph or a cluster to the clusters that follow in it.
-        for attribute in self.kept(network.attributes.graph, &OF_GRAPH, true) {
+        for attribute in self.drawn(network.attributes.graph, &OF_GRAPH, false) {
             let _ = writeln!(self.out, "    {attribute};");
         }
         self.out.push_str("}\n");
@@ -281,7 +311,7 @@ impl<'n> Printer<'n> {
                 }
                 Step::Close(module) => {
                     let list = self.network.attributes.modules.get(module);
-                    for attribute in self.kept(list, &OF_ELEMENTS, true) {
+                    for attribute in self.drawn(list, &OF_ELEMENTS, false) {
                         let _ = writeln!(self.out, "{}{attribute};", indent(depth));
                     }
                     depth -= 1;
@@ -330,7 +360,7 @@ impl<'n> Printer<'n> {
             let _ = writeln!(self.out, "{}{attributes};", indent(depth + 1));
         }
         let list = self.network.attributes.modules.get(id);
-        for attribute in self.kept(list, &OF_ELEMENTS, false) {
+        for attribute in self.kept(list, &OF_ELEMENTS) {
             let _ = writeln!(self.out, "{}{attribute};", indent(depth + 1));
         }
     }
@@ -361,37 +391,54 @@ impl<'n> Printer<'n> {
                 word(&arguments)
             );
         }
-        self.add_kept(&mut text, self.network.attributes.processes.get(id));
+        self.add_kept(&mut text, self.network.attributes.processes.get(id), false);
         text
     }
 
     /// Adds the attributes of a process or a channel that are kept and not interpreted.
-    fn add_kept(&self, text: &mut String, list: Option<AttributesId>) {
-        for drawn in [false, true] {
-            for attribute in self.kept(list, &OF_ELEMENTS, drawn) {
+    fn add_kept(&self, text: &mut String, list: Option<AttributesId>, of_edge: bool) {
+        let drawn = self.drawn(list, &OF_ELEMENTS, of_edge);
+        for attributes in [self.kept(list, &OF_ELEMENTS), drawn] {
+            for attribute in attributes {
                 text.push(' ');
                 text.push_str(&attribute);
             }
         }
     }
 
-    /// Returns attributes of a list as `name=value`. If `drawn` is true, returns the attributes of
-    /// Graphviz, whose names are in `of_graphviz`. Otherwise, returns the user's own attributes.
-    fn kept(&self, list: Option<AttributesId>, of_graphviz: &[&str], drawn: bool) -> Vec<String> {
+    /// Returns the attributes of a list for Graphviz, whose names are in `of_graphviz`, as
+    /// `name=value`.
+    fn drawn(
+        &self,
+        list: Option<AttributesId>,
+        of_graphviz: &[&str],
+        of_edge: bool,
+    ) -> Vec<String> {
         if list.is_none() {
             return Vec::new();
         }
         let texts = self.network.attribute_texts(list);
-        let wanted = texts.filter(|(name, _)| of_graphviz.contains(name) == drawn);
+        let wanted = texts.filter(|(name, _)| of_graphviz.contains(name));
+        let written = wanted.filter_map(|(name, value)| {
+            let value = match self.drawing {
+                Some(drawing) => drawing.drawn(name, value, of_edge)?,
+                None if name == "label" && is_html(value) => value.to_owned(),
+                None => word(value),
+            };
+            Some(format!("{name}={value}"))
+        });
+        written.collect()
+    }
+
+    /// Returns the user's own attributes of a list as `name=value`. Those in `of_graphviz` are not
+    /// among them.
+    fn kept(&self, list: Option<AttributesId>, of_graphviz: &[&str]) -> Vec<String> {
+        if list.is_none() {
+            return Vec::new();
+        }
+        let texts = self.network.attribute_texts(list);
+        let wanted = texts.filter(|(name, _)| !of_graphviz.contains(name));
         let written = wanted.map(|(name, value)| {
-            if drawn {
-                let value = if name == "label" && is_html(value) {
-                    value.to_owned()
-                } else {
-                    word(value)
-                };
-                return format!("{name}={value}");
-            }
             let free = name.starts_with(PREFIX) || self.declared.contains(name);
             let prefix = if free { "" } else { PREFIX };
             format!("{}={}", word(&format!("{prefix}{name}")), word(value))
@@ -422,7 +469,7 @@ impl<'n> Printer<'n> {
         if let Some(bundle) = network.port_bundle(id) {
             let _ = write!(attributes, " bundle={}", bundle.name());
         }
-        self.add_kept(&mut attributes, network.port_attributes(id));
+        self.add_kept(&mut attributes, network.port_attributes(id), true);
         let mut environment = "NULL".to_owned();
         if let Some(drawing) = self.drawing {
             let (node, more) = drawing.closed(id);
@@ -476,7 +523,7 @@ impl<'n> Printer<'n> {
             }
             (None, _) => {}
         }
-        self.add_kept(&mut attributes, network.attributes.channels.get(id));
+        self.add_kept(&mut attributes, network.attributes.channels.get(id), true);
         if let Some(drawing) = self.drawing {
             attributes += &drawing.channel(id);
         }

@@ -1,7 +1,7 @@
 //! Graphviz file of a mapped network: OS processes as coloured clusters, grouped by host.
 //!
 //! With all processes, graphmap reads the file again (`drawing`). With kinds, it is only a
-//! picture.
+//! picture, and says so if graphmap reads it.
 
 mod drawing;
 mod frames;
@@ -10,6 +10,8 @@ mod style;
 
 use crate::shown::{detail, number};
 use crate::{Detail, Scene};
+use graphmap_dot::language::PICTURE;
+use graphmap_dot::write;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
@@ -45,6 +47,16 @@ impl Emitter for MappedDot {
         files: &mut Files,
     ) -> Result<(), Diagnostics> {
         let detail = detail(context, mapped)?;
+        let network = mapped.network();
+        let error = match detail {
+            Detail::Processes => write::check(network).or_else(|| write::unnamed(network)),
+            Detail::Kinds => None,
+        };
+        if let Some(error) = error {
+            let mut found = Diagnostics::new();
+            found.push(error.help("or draw kinds instead of processes: `--set detail=kinds`"));
+            return Err(found);
+        }
         files.generated(context.path, draw(mapped, detail));
         Ok(())
     }
@@ -69,6 +81,7 @@ pub fn draw(mapped: &Mapped, detail: Detail) -> String {
 fn draw_to(out: &mut String, name: &str, scene: &Scene) -> std::fmt::Result {
     writeln!(out, "digraph {} {{", quoted(name))?;
     writeln!(out, "    {MARK}")?;
+    writeln!(out, "    graphmap={PICTURE};")?;
     writeln!(
         out,
         "    // Only a picture: each node is all processes of a kind in an OS process. The option\n    \

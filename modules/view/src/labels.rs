@@ -77,7 +77,7 @@ impl<'a> Texts<'a> {
 
 /// Returns the text that Graphviz shows for a label. `\N` and `\G` are the names of the element and
 /// of the graph, and `\n`, `\l` and `\r` end a line. Of a label in HTML, only the text is left.
-fn shown_label(value: &str, name: &str, graph: &str) -> String {
+pub(crate) fn shown_label(value: &str, name: &str, graph: &str) -> String {
     let html = value
         .strip_prefix('<')
         .and_then(|rest| rest.strip_suffix('>'));

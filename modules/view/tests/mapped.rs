@@ -183,7 +183,7 @@ fn drawn(text: &str) -> Option<String> {
 #[test]
 fn graphviz_draws_examples_at_most_four_to_one() {
     for (name, network) in examples() {
-        for os_processes in [2, 4, 8] {
+        for os_processes in [1, 2, 4, 8] {
             for in_turn in [false, true] {
                 let mapped = mapped(network.clone(), os_processes, in_turn);
                 let text = dot::draw(&mapped, Detail::Processes);
@@ -218,7 +218,7 @@ fn frames_are_hosts_os_processes_and_parts_of_modules() {
         ("label=\"OS process 1, core 1\\nload 2\"", 1),
         ("label=\"the farm\"", 3),
         ("label=own", 1),
-        ("color=red", 1),
+        ("color=\"#ff0000\"", 1),
         ("rankdir=LR", 1),
         ("shape=point", 2),
         ("\"scatter\"", 1),
@@ -246,6 +246,46 @@ fn processes_with_channels_both_ways_are_in_different_rows() {
     }
 }
 
+#[test]
+fn foreign_labels_colours_and_styles_are_drawn_without_a_warning() {
+    let text = "digraph g {
+        subgraph cluster_m { module=m; label=<<i>x</i>>; color=nonsense; style=zork; a; }
+        a [label=<<b>x</b><br/>&alpha;>, color=foo, style=\"wiggly,dashed\"];
+        b [label=<<table><tr><td>b</td></tr></table>>, style=wiggly, color=\"#abc\"];
+        c [label=<<foo>bad</foo>>, color=\"red:blue\"]; d [label=<<br/>>, color=\"red;0.5:blue\"];
+        a -> b [label=<<u>k</u>>, color=\"red:nope\", style=\"rounded\"];
+        b -> c [label=<<b>unclosed<b>>, color=\"0.5 1 1\"];
+        c -> d [label=\"\\N \\q &bad; <b>\", style=\"\"]; d -> NULL [color=x, label=<<b>y<i>>];
+        label=<<b>title</b>>; rankdir=XX }";
+    let text = check_round_trip("foreign", &mapped(network(text), 2, true));
+    for part in [
+        "label=\"title\"",
+        "label=\"x\\n&alpha;\" style=\"dashed\"",
+        "color=\"#aabbcc\" label=\"b\"",
+        "color=\"#ff0000:#0000ff\" label=\"bad\"",
+        "label=\"unclosed\"",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let _ = drawn(&text);
+}
+
+#[test]
+fn a_picture_of_kinds_is_refused_with_advice() {
+    let mapped = mapped(network("digraph g { a -> b; b -> c }"), 2, true);
+    let text = dot::draw(&mapped, Detail::Kinds);
+    let mut found = Diagnostics::new();
+    assert!(load(&mut SourceMap::new(), "g.dot", text.into(), &mut found).is_none());
+    let [error] = &Vec::from_iter(found)[..] else {
+        panic!("one error");
+    };
+    assert_eq!(error.code, graphmap_kpn::codes::OTHER_VERSION);
+    assert_eq!(
+        error.help,
+        ["write it again with all processes: `--set detail=processes`"]
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
@@ -253,17 +293,24 @@ proptest! {
     fn any_names_are_read_back_and_drawn(
         names in prop::collection::hash_set("[a-c\"\\\\<>&{}|\\n\\r\\t #;:=\u{e9}\u{4e2d}/*'-]{1,6}", 4),
         label in "[a-c\"\\\\<>&\\n N]{0,6}",
+        html in "<(<b>|</b>|<br/>|<x y='1'>|&amp;|&zz;|a| ){0,4}>",
+        color in "red|#[0-9a-f]{3,8}|0?[.][0-9] 1 1|[a-z]{0,4}(:blue)?|/blues9/3|red;0[.]5:blue|none",
+        style in "(dashed|bold|rounded|filled|invis|wedged|[a-z]{1,3}|,| ){0,3}",
     ) {
         let mut names: Vec<String> = names.into_iter().collect();
         names.sort();
         let words: Vec<String> = names.iter().map(|n| graphmap_dot::write::word(n)).collect();
         let [a, b, c, d] = &words[..] else { unreachable!() };
         let label = graphmap_dot::write::word(&format!("x{label}"));
+        let html = if graphmap_dot::language::is_html(&html) { html } else { label.clone() };
+        let foreign = format!("color=\"{color}\", style=\"{style}\"");
         let text = format!(
-            "digraph {a} {{ subgraph \"cluster_1\" {{ module={c}; label={label}; {a} }}
-                {a} [kind={b}, label={label}]; {b} [kind={c}]; {c} [kind={d}]; {d} [kind={a}];
-                {a} -> {b} [src={c}, dst={d}, type={b}, label={label}];
-                {b} -> {{ {c} {d} }} [src={a}, bundle=scatter]; {d} -> NULL [src={a}] }}"
+            "digraph {a} {{ subgraph \"cluster_1\" {{ module={c}; label={label}; color=\"{color}\"; {a} }}
+                subgraph \"cluster_2\" {{ module={b}; label={html}; {b} }}
+                {a} [kind={b}, label={label}, {foreign}]; {b} [kind={c}, label={html}]; {c} [kind={d}];
+                {d} [kind={a}]; {a} -> {b} [src={c}, dst={d}, type={b}, label={label}];
+                {b} -> {{ {c} {d} }} [src={a}, bundle=scatter, label={html}, {foreign}];
+                {d} -> NULL [src={a}, label={html}, {foreign}] }}"
         );
         let mut network = network(&text).into_network();
         network.name.clone_from(&names[0]);

@@ -2,13 +2,14 @@
 
 use super::constraint::Constraints;
 use super::explicit::Explicit;
-use super::keys::{Element, Key, VERSION};
+use super::keys::{Element, Key, PICTURE, VERSION};
 use super::reading::{Fitted, Reading};
 use super::value;
 use crate::codes;
 use crate::events::Attribute;
 use crate::graph::Scope;
 use graphmap_kpn::arena::Id as _;
+use graphmap_kpn::codes::OTHER_VERSION;
 use graphmap_kpn::declared::{
     ConstraintTarget, ModuleDecl, ModuleId, kind_of_name, without_cluster,
 };
@@ -344,8 +345,16 @@ impl Scopes {
 
 impl Reading<'_> {
     /// Checks `graphmap=1`, the version of the graph language. Reports a value that is not a
-    /// number, and stores the error for an unsupported version in `refused`.
+    /// number, and stores the error for an unsupported version, or for a picture, in `refused`.
     fn version(&mut self, attribute: &Attribute) {
+        if self.text.value(attribute.value) == PICTURE {
+            let message = "the graph is a picture of a mapping, and not a network";
+            let error = Diagnostic::error(OTHER_VERSION, message)
+                .at(attribute.span(), "a node is all processes of a kind")
+                .help("write it again with all processes: `--set detail=processes`");
+            self.refused = Some(error);
+            return;
+        }
         let stated = self.read(attribute, value::version).map(u64::from);
         if stated.is_some()
             && let Some(error) = version::refused("the graph", "graphmap=", stated, VERSION)

@@ -7,6 +7,8 @@ use graphmap_kpn::names::Symbol;
 /// Version of the graph language that is written, and the newest that can be read. A graph without
 /// a version is of version 1.
 pub const VERSION: u32 = 1;
+/// Value of `graphmap=` in a graph that is only a picture and must not be read.
+pub const PICTURE: &str = "picture";
 
 /// An attribute of the graph language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

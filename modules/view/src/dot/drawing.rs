@@ -6,11 +6,13 @@
 
 use super::frames::{Around, Frames, Sizes};
 use super::rows::rows;
-use super::style::{BETWEEN_HOSTS, MARK, ON_ONE_HOST, OUTLINE, open_host, open_os_process, quoted};
+use super::style::{
+    BETWEEN_HOSTS, MARK, ON_ONE_HOST, OUTLINE, open_host, open_os_process, own_color, own_label,
+    own_style, quoted,
+};
 use crate::shown::number;
 use crate::text::width;
 use crate::{Detail, Scene};
-use graphmap_dot::language::is_html;
 use graphmap_dot::write::{self, word};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::attributes::AttributesId;
@@ -121,15 +123,16 @@ impl<'m> Drawing<'m> {
         let name = network.name(module.name);
         let bare = without_cluster(name).map_or(name, |rest| rest.trim_start_matches('_'));
         let own = value(network, list, "label").filter(|label| !self.repeated.contains(label));
-        let label = match own {
-            Some(label) => own_label(label),
+        let label = match own.and_then(own_label) {
+            Some(label) => label,
             // A number is not a name.
             None if bare.starts_with(|c: char| c.is_ascii_digit()) => {
                 quoted(&format!("{} {bare}", network.name(module.kind)))
             }
             None => quoted(if bare.is_empty() { name } else { bare }),
         };
-        let color = value(network, list, "color").map_or_else(|| quoted(OUTLINE), word);
+        let color = value(network, list, "color").and_then(own_color);
+        let color = color.unwrap_or_else(|| quoted(OUTLINE));
         let _ = writeln!(
             out,
             "            subgraph cluster_module_{index} {{ module=\"\";"
@@ -234,7 +237,8 @@ impl write::Drawing for Drawing<'_> {
         let list = network.attributes.processes.get(id);
         let (name, kind) = (network.process_name(id), network.kind_name(id));
         let differs = kind_of_name(name) != kind;
-        if value(network, list, "label").is_none() && (differs || name.contains('\\')) {
+        let own = value(network, list, "label").and_then(own_label);
+        if own.is_none() && (differs || name.contains('\\')) {
             let label = if differs {
                 format!("{name}\n{kind}")
             } else {
@@ -263,7 +267,8 @@ impl write::Drawing for Drawing<'_> {
         if let Some(colour) = distance {
             let _ = write!(out, " color=\"{colour}\"");
         }
-        if network.terms(id).flow.is_some() && value(network, list, "style").is_none() {
+        let style = value(network, list, "style").and_then(|style| own_style(style, true));
+        if network.terms(id).flow.is_some() && style.is_none() {
             out += " style=dashed";
         }
         let [from, to] = [network.writer(id), network.reader(id)].map(|p| self.rows[p.index()]);
@@ -283,6 +288,15 @@ impl write::Drawing for Drawing<'_> {
         }
         let _ = write!(out, " tooltip={}", quoted(&tooltip(network, id)));
         out
+    }
+
+    fn drawn(&self, name: &str, value: &str, of_edge: bool) -> Option<String> {
+        match name {
+            "label" => own_label(value),
+            "color" => own_color(value),
+            "style" => own_style(value, of_edge),
+            _ => Some(word(value)),
+        }
     }
 
     fn closed(&self, id: PortId) -> (String, String) {
@@ -308,14 +322,6 @@ fn repeated(network: &Network) -> HashSet<&str> {
     let labels = lists.filter_map(|list| value(network, list, "label"));
     let mut known = HashSet::new();
     labels.filter(|label| !known.insert(*label)).collect()
-}
-
-/// Returns the label that the user gave, as DOT.
-fn own_label(label: &str) -> String {
-    match is_html(label) {
-        true => label.to_owned(),
-        false => word(label),
-    }
 }
 
 /// Returns the width of the box of a process in inches.

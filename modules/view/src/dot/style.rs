@@ -1,7 +1,10 @@
 //! What both graph files of a mapped network share: colours, frames and texts.
 
+use crate::labels::shown_label;
 use crate::shown::{number, ranges};
-use crate::{Host, OsProcess};
+use crate::{Colour, Host, OsProcess};
+use graphmap_dot::language::is_html;
+use graphmap_dot::write::word;
 use std::fmt::Write;
 
 /// Line by which graphmap recognises the file before it overwrites it.
@@ -58,6 +61,32 @@ pub(super) fn open_os_process(out: &mut String, number_of_it: usize, os_process:
         quoted(&os_process_label(number_of_it, os_process)),
         TINTS[number_of_it % TINTS.len()]
     );
+}
+
+/// Returns a label of the user as DOT, or `None` if it shows nothing. Of a label in HTML, only the
+/// text is left, because Graphviz fails with elements and entities that it does not know.
+pub(super) fn own_label(label: &str) -> Option<String> {
+    if !is_html(label) {
+        return Some(word(label));
+    }
+    let text = shown_label(label, "", "");
+    (!text.is_empty()).then(|| quoted(&text))
+}
+
+/// Returns a colour of the user as DOT, or colours separated by colons. Returns `None` if any of
+/// them is not known, because Graphviz warns of it.
+pub(super) fn own_color(color: &str) -> Option<String> {
+    let colors = color.split(':').map(Colour::parsed);
+    let colors: Option<Vec<String>> = colors.map(|c| Some(c?.to_string())).collect();
+    colors.map(|colors| quoted(&colors.join(":")))
+}
+
+/// Returns those styles of the user that Graphviz knows, as DOT. Returns `None` if there are none.
+pub(super) fn own_style(style: &str, of_edge: bool) -> Option<String> {
+    const STYLES: [&str; 6] = ["solid", "dashed", "dotted", "bold", "invis", "filled"];
+    let known = |style: &&str| STYLES.contains(style) || (!of_edge && *style == "rounded");
+    let styles: Vec<&str> = style.split(',').map(str::trim).filter(known).collect();
+    (!styles.is_empty()).then(|| quoted(&styles.join(",")))
 }
 
 /// Returns a text as a label of Graphviz that shows it.
