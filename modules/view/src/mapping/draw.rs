@@ -2,7 +2,7 @@
 
 use super::block::{self, CORE, LINE, MARGIN, SWATCH, SWATCH_GAP};
 use super::contents::{Arc, Block, Contents, Frame, Level, channels};
-use super::labels::{self, labels};
+use super::labels::{self, labels, numbers};
 use super::layout::Laid;
 use super::legend::{Entry, Sign, drawn, full_bar, legend};
 use super::matrix::{self, Matrix};
@@ -24,8 +24,6 @@ const EDGE: f64 = 16.0;
 const BETWEEN: f64 = 28.0;
 /// Height of the title and the summary.
 const TOP: f64 = 62.0;
-/// Maximum number of arcs with numbers.
-const MOST_NUMBERS: usize = 24;
 /// Maximum width of the title.
 const MOST_TITLE: f64 = 600.0;
 /// Least width of a picture.
@@ -136,10 +134,7 @@ pub(crate) fn draw(
     let shown = &contents.arcs[..drawn(contents)];
     let widest = shown.first().map_or(0.0, |arc| arc.sum.traffic);
     let equal = shown.iter().all(|arc| arc.sum.traffic == widest);
-    // Numbers that are all equal are in the legend only.
-    let numbered = if equal { 0 } else { MOST_NUMBERS };
-    let texts = shown.iter().take(numbered);
-    let texts: Vec<String> = texts.map(|arc| compact(arc.sum.traffic)).collect();
+    let texts = numbers(contents);
     let placed = labels(laid, &heads, &texts);
     let legend = legend(scene, contents, placed.iter().flatten().count());
     let parts = parts(laid, matrix, &legend);

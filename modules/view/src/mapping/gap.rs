@@ -6,8 +6,6 @@ use super::place::Class;
 use super::route::{Route, middle, stacked};
 use std::collections::BTreeMap;
 
-/// Distance between two lanes of a gap.
-const LANE: f64 = 8.0;
 /// Space between a lane and the border of a frame.
 const MARGIN: f64 = 8.0;
 /// Width of a gap between two columns without lanes, and of one with lanes, which may have labels.
@@ -28,6 +26,8 @@ pub(crate) enum Strip {
 /// Number of lanes in each strip of a gap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gap {
+    /// Distance between two lanes.
+    pitch: f64,
     left: [usize; 4],
     middle: usize,
     right: [usize; 4],
@@ -64,20 +64,25 @@ struct Segment {
     order: f64,
 }
 
-/// Returns the lanes of all gaps, and the ways of the arcs.
+/// Returns the lanes of all gaps, and the ways of the arcs. `pitch` is the distance between lanes.
 pub(crate) fn gaps(
     grid: &Grid<'_>,
     vertical: &Vertical,
     arcs: &[Arc],
     routes: &[Route],
     corridor_lanes: &[usize],
+    pitch: f64,
 ) -> (Vec<Gap>, Vec<Way>) {
     let corridor = |arc: usize| {
         let corridor = routes[arc].corridor?;
         Some(vertical.corridor(corridor, corridor_lanes[arc]))
     };
     let ports = ports(grid, vertical, arcs, routes, &corridor);
-    let mut gaps = vec![Gap::default(); grid.gaps()];
+    let gap = Gap {
+        pitch,
+        ..Gap::default()
+    };
+    let mut gaps = vec![gap; grid.gaps()];
     let mut ways = Vec::with_capacity(arcs.len());
     let mut strips: BTreeMap<(usize, Strip), Vec<Segment>> = BTreeMap::new();
     for (i, (arc, route)) in arcs.iter().zip(routes).enumerate() {
@@ -219,7 +224,7 @@ impl Gap {
         let mut x = 0.0;
         for (l, &count) in lanes.iter().enumerate() {
             if count > 0 {
-                x += count as f64 * LANE + 2.0;
+                x += count as f64 * self.pitch + 2.0;
             }
             if l < 3 && levels[l] {
                 x += MARGIN;
@@ -250,7 +255,7 @@ impl Gap {
         let middle = match self.middle {
             0 if left[2] || right[2] => MARGIN,
             0 => 0.0,
-            lanes => (lanes + 1) as f64 * LANE,
+            lanes => (lanes + 1) as f64 * self.pitch,
         };
         let least = match self.middle > 0 || self.crossed {
             true => LABELLED,
@@ -268,7 +273,7 @@ impl Gap {
         right: [bool; 3],
         ends: (f64, f64),
     ) -> f64 {
-        let off = (lane + 1) as f64 * LANE;
+        let off = (lane + 1) as f64 * self.pitch;
         let before = |side: bool, level: usize, levels| match level {
             0 => 0.0,
             _ => self.inset(side, Some(level - 1), levels),
@@ -279,7 +284,7 @@ impl Gap {
             Strip::Middle => {
                 let from = ends.0 + self.inset(true, None, left);
                 let to = ends.1 - self.inset(false, None, right);
-                let used = (self.middle + 1) as f64 * LANE;
+                let used = (self.middle + 1) as f64 * self.pitch;
                 from + (to - from - used) / 2.0 + off
             }
         }

@@ -13,6 +13,7 @@ use super::block::WIDTH;
 use super::contents::{Arc, Contents, Frame};
 use super::gap::gaps;
 use super::grid::{Grid, Needs, Piece, Shape, levels};
+use super::labels::pitch;
 use super::route::{Route, corridor_lanes, routes};
 use crate::geometry::{Point, Rect, Size};
 
@@ -45,7 +46,7 @@ pub(crate) fn layout<'a>(contents: &'a Contents, shape: Shape, arcs: usize) -> L
     let lanes = corridor_lanes(&routes, &mut needs);
     count_ports(&grid, &routes, arcs, &mut needs.ports);
     let vertical = grid.vertical(&needs);
-    let (gaps, ways) = gaps(&grid, &vertical, arcs, &routes, &lanes);
+    let (gaps, ways) = gaps(&grid, &vertical, arcs, &routes, &lanes, pitch(contents));
     // Left sides of the columns, and of the gaps.
     let mut x = 0.0;
     let mut columns = Vec::new();

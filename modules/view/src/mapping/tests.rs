@@ -1,6 +1,7 @@
 //! Properties of pictures of random mappings: sums, positions, and valid XML.
 
 use super::contents::{Contents, Frame, MOST_ARCS};
+use super::draw::size;
 use super::grid::Shape;
 use super::labels::{labels, overlap};
 use super::layout::{Laid, layout};
@@ -277,7 +278,7 @@ proptest! {
         let contents = Contents::of(&scene, machine.as_ref(), &traffic);
         let matrix = Matrix::of(&scene, &traffic);
         let legend = legend(&scene, &contents, 0);
-        let laid = best(&contents, |laid| crate::mapping::draw::size(laid, Some(&matrix), &legend));
+        let laid = best(&contents, |laid| size(laid, Some(&matrix), &legend));
         prop_assert_eq!(laid.foreign, 0);
         for (arc, points) in contents.arcs.iter().zip(&laid.arcs) {
             for (rect, frame) in &laid.frames {
