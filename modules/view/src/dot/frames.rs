@@ -45,6 +45,10 @@ pub(super) struct Frame {
 /// All frames. The first one is around the picture.
 pub(super) struct Frames(pub(super) Vec<Frame>);
 
+/// Width of the label of an OS process in inches.
+const OS_PROCESS: f64 = 1.5;
+/// The same with the space beside the frame, where rows are beside each other.
+const TURNED: f64 = 1.9;
 /// Part of the elements without a common row that Graphviz puts beside each other.
 const BESIDE: f64 = 0.35;
 
@@ -153,8 +157,14 @@ impl Frames {
                 labels[extent.first] = labels[extent.first].max(extent.labels);
                 extent.along += sizes.margin;
             }
-            if matches!(frame.around, Around::OsProcess(_)) && !sizes.turned {
-                extent.along = extent.along.max(1.5);
+            if matches!(frame.around, Around::OsProcess(_)) {
+                if sizes.turned {
+                    let rows = (extent.last - extent.first + 1) as f64;
+                    let missing = TURNED - rows * sizes.across;
+                    labels[extent.first] = labels[extent.first].max(missing);
+                } else {
+                    extent.along = extent.along.max(OS_PROCESS);
+                }
             }
             extents[index] = Some(extent);
         }
