@@ -1,7 +1,7 @@
 //! Attributes that are kept and not interpreted.
 
 use graphmap_dot::language::load;
-use graphmap_dot::write::to_dot;
+use graphmap_dot::write::{to_dot, unnamed};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::json::{self, Positions};
 use graphmap_kpn::network::Verified;
@@ -152,6 +152,20 @@ fn names_of_other_languages_get_a_prefix_in_dot() {
         ["a: est=4 label=<b x_=3 x_a,b=2 x_b c=5 x_load=1 x_rankdir=LR x_shape=box"],
         "{dot}"
     );
+}
+
+#[test]
+fn an_empty_name_is_an_error_in_dot() {
+    let text = |port: &str, kind: &str, ty: &str| {
+        format!(
+            r#"{{"graphmap": 1, "processes": [{{"name": "a", "kind": "{kind}"}}, {{"name": "b"}}],
+                "channels": [{{"from": ["a", "{port}"], "to": ["b", "in"], "type": "{ty}"}}]}}"#
+        )
+    };
+    let message = |text: String| unnamed(&of_json(&text)).map(|error| error.message);
+    assert_eq!(message(text("p", "k", "t")), None);
+    let empty = message(text("", "k", "t"));
+    assert_eq!(empty.as_deref(), Some("a port of `a` has an empty name"));
 }
 
 proptest! {

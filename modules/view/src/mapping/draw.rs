@@ -208,7 +208,7 @@ fn summary(scene: &Scene, contents: &Contents) -> String {
 /// Returns the width of the line of an arc.
 fn stroke(traffic: f64, widest: f64) -> f64 {
     let share = (traffic / widest).clamp(0.0, 1.0);
-    if widest > 0.0 { 1.0 + 2.2 * share } else { 1.0 }
+    if widest > 0.0 { 1.0 + 1.6 * share } else { 1.0 }
 }
 
 /// A text that grows.

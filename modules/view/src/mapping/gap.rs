@@ -194,10 +194,13 @@ fn ports(
         ports.sort_by(|a, b| (a.order.0.cmp(&b.order.0)).then(a.order.1.total_cmp(&b.order.1)));
         let (top, bottom) = vertical.blocks[block];
         let slots = (((bottom - top) / PITCH) as usize).saturating_sub(1);
-        let first = slots.saturating_sub(ports.len()) / 2 + 1;
+        // Two slots apart, a number has room.
+        let stride = if 2 * ports.len() <= slots { 2 } else { 1 };
+        let used = stride * ports.len().saturating_sub(1) + 1;
+        let first = slots.saturating_sub(used) / 2 + 1;
         let shift = if right { 0.0 } else { LEFT_SHIFT };
         for (slot, port) in ports.iter().enumerate() {
-            all[port.arc][port.end] = top + (first + slot) as f64 * PITCH - shift;
+            all[port.arc][port.end] = top + (first + slot * stride) as f64 * PITCH - shift;
         }
     }
     // Arcs between neighbours in a row are straight, unless only one is high enough.
