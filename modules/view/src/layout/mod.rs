@@ -31,15 +31,19 @@ const NEARLY: f64 = 8.0;
 /// Panics if an index in the picture is out of range, or if a parent does not precede its children.
 #[must_use]
 pub fn layout(picture: &Picture) -> Drawing {
-    let drawing = laid_out(&arrange::arranged(picture, false));
-    if picture.nodes.len() < LARGE || length(&drawing) <= LONGEST {
-        return drawing;
+    let mut best = laid_out(picture, Wraps::Large);
+    if picture.nodes.len() < LARGE {
+        return best;
     }
-    let wrapped = laid_out(&arrange::arranged(picture, true));
-    let mut best = match length(&wrapped) < length(&drawing) {
-        true => wrapped,
-        false => drawing,
-    };
+    for wraps in [Wraps::Whole, Wraps::All] {
+        if length(&best) <= LONGEST {
+            return best;
+        }
+        let other = laid_out(picture, wraps);
+        if length(&other) < length(&best) {
+            best = other;
+        }
+    }
     if length(&best) <= NEARLY {
         best.size.width = best.size.width.max(best.size.height / LONGEST);
         best.size.height = best.size.height.max(best.size.width / LONGEST);
@@ -47,10 +51,33 @@ pub fn layout(picture: &Picture) -> Drawing {
     best
 }
 
-fn laid_out(picture: &Picture) -> Drawing {
+/// Which layered scopes are cut into rows if they are too wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wraps {
+    /// Those with many items.
+    Large,
+    /// These, and the whole picture. A row of modules in a matrix becomes two rows.
+    Whole,
+    /// All.
+    All,
+}
+
+impl Wraps {
+    /// Returns the number of items from which a scope may be cut into rows.
+    const fn least(self, is_whole: bool) -> usize {
+        match self {
+            Wraps::All => 2,
+            Wraps::Whole if is_whole => 2,
+            Wraps::Large | Wraps::Whole => LARGE,
+        }
+    }
+}
+
+fn laid_out(picture: &Picture, wraps: Wraps) -> Drawing {
+    let picture = &arrange::arranged(picture, wraps != Wraps::Large);
     let nesting = nesting::Nesting::of(picture);
     let plan = plan::Plan::of(picture, &nesting);
-    place::place(picture, &nesting, plan)
+    place::place(picture, &nesting, plan, wraps)
 }
 
 /// Returns the length of the longer side in relation to the other.

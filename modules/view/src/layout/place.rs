@@ -4,7 +4,7 @@ use super::nesting::{Item, Nesting};
 use super::plan::{Course, Plan};
 use super::scope::{Columns, Laid, Port, STUB, Scope};
 use super::sizes::{self, Padding};
-use super::{layered, matrix};
+use super::{Wraps, layered, matrix};
 use crate::colour::STYLES;
 use crate::drawing::{Drawing, Form, Frame, Label, Path, Shape as Drawn, Tip};
 use crate::geometry::{Point, Rect, Side, Size};
@@ -19,13 +19,13 @@ const MARGIN: f64 = 16.0;
 const LOOP: f64 = 6.0;
 
 /// Returns the positions of all elements of a picture.
-pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan) -> Drawing {
+pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan, wraps: Wraps) -> Drawing {
     let mut laid: Vec<Laid> = vec![Laid::default(); nesting.items.len()];
     let mut frames: Vec<Outline> = vec![Outline::default(); picture.groups.len()];
     // Children follow their parent. The whole picture comes last.
     for scope in (0..nesting.root()).rev().chain([nesting.root()]) {
         align(picture, nesting, &mut plan, &mut laid, &mut frames, scope);
-        lay_out(picture, nesting, &mut plan, &mut laid, &frames, scope);
+        lay_out(picture, nesting, &mut plan, &mut laid, &frames, scope, wraps);
         if scope < frames.len() {
             frames[scope] = outline(picture, &plan.scopes[scope], &laid[scope], scope, 0.0);
         }
@@ -143,6 +143,7 @@ fn lay_out(
     laid: &mut [Laid],
     frames: &[Outline],
     scope: usize,
+    wraps: Wraps,
 ) {
     let turned = |size: Size| match picture.downwards {
         true => size.transposed(),
@@ -176,7 +177,7 @@ fn lay_out(
     let contents: &mut Scope = &mut plan.scopes[scope];
     contents.items = items;
     laid[scope] = match nesting.shape(picture, scope) {
-        Shape::Layered => layered::layout(contents),
+        Shape::Layered => layered::layout(contents, wraps.least(scope == nesting.root())),
         Shape::Matrix { columns } => matrix::layout(contents, columns),
     };
 }

@@ -76,6 +76,19 @@ pub(crate) struct Laid {
     pub(crate) lines: Vec<Vec<Point>>,
 }
 
+impl Laid {
+    /// Returns a layout in which nothing has a position yet.
+    pub(crate) fn of(scope: &Scope) -> Laid {
+        Laid {
+            size: Size::default(),
+            items: vec![Point::default(); scope.items.len()],
+            ports: vec![Point::default(); scope.ports.len()],
+            labels: vec![Point::default(); scope.ports.len()],
+            lines: vec![Vec::new(); scope.lines.len()],
+        }
+    }
+}
+
 /// Length of the stub of a port that is joined to the environment.
 pub(crate) const STUB: f64 = 16.0;
 /// Least distance between two boxes, and between a box and a line that passes it.

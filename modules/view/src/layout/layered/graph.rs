@@ -123,13 +123,14 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Ranks the items of a part and puts dummies on the ways of its lines.
-    pub(super) fn new(scope: &Scope, ports: &Ports, part: &Part) -> Graph {
+    /// Puts dummies on the ways of the lines of a part. `layer` has the layer of each item, followed by
+    /// that of each border port.
+    pub(super) fn new(scope: &Scope, ports: &Ports, part: &Part, layer: Vec<usize>) -> Graph {
         let mut nodes: Vec<Node> = part.items.iter().map(|&i| Node::Item(i)).collect();
         nodes.extend(part.borders.iter().map(|&p| Node::Border(p)));
         let items = part.items.len();
         let mut graph = Graph {
-            layer: ranks(scope, ports, part),
+            layer,
             nodes,
             layers: Vec::new(),
             links: Vec::new(),
@@ -246,7 +247,7 @@ impl Graph {
 }
 
 /// Returns the layer of each item and border port of a part. All layers have nodes.
-fn ranks(scope: &Scope, ports: &Ports, part: &Part) -> Vec<usize> {
+pub(super) fn ranks(scope: &Scope, ports: &Ports, part: &Part) -> Vec<usize> {
     let items = part.items.len();
     // Two more nodes stand for all ports on the left border and on the right border.
     let (left, right) = (items, items + 1);

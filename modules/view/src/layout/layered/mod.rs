@@ -5,13 +5,14 @@
 //! width of the layer, and labels are inside of this width. So no line passes through an item or a
 //! label.
 
-use crate::geometry::{Point, Size};
+use crate::geometry::Size;
 use crate::layout::scope::{Laid, Scope};
 use graph::{Graph, Part, Ports};
 use parts::Parts;
 use routes::Sheet;
 use sides::{Rows, Sides};
 
+mod bands;
 mod coordinates;
 mod cycles;
 mod graph;
@@ -27,38 +28,31 @@ mod tests;
 pub(crate) use cycles::backward;
 pub(crate) use sides::least_height;
 
-/// Number of items from which the ratio of the sides is limited.
-const LARGE: usize = 13;
 /// Largest ratio of the sides of a large part.
 const RATIO: f64 = 4.0;
+/// Largest factor of vertical distances that makes a part high enough. Others are cut into bands.
+const STRETCH: f64 = 1.5;
+/// Widths of bands that are tried.
+const ATTEMPTS: usize = 4;
 
 /// Lays out a scope in layers. Lines from right to left ports lead to the right, lines from left to
 /// right ports to the left. Other lines, and lines that close a cycle against the sides of their
-/// ports, turn in the gaps between layers.
+/// ports, turn in the gaps between layers. A part with at least `least` items that is more than four times
+/// as wide as high is cut into bands, one below the other.
 ///
 /// Deterministic. The search for a good order is limited by a count of work.
 ///
 /// # Panics
 /// If a port or line refers to an item or port that does not exist, or a size is not finite.
 #[must_use]
-pub(crate) fn layout(scope: &Scope) -> Laid {
+pub(crate) fn layout(scope: &Scope, least: usize) -> Laid {
     let ports = Ports::new(scope);
     let parts = split(scope);
-    let mut laid = Laid {
-        size: Size::default(),
-        items: vec![Point::default(); scope.items.len()],
-        ports: vec![Point::default(); scope.ports.len()],
-        labels: vec![Point::default(); scope.ports.len()],
-        lines: vec![Vec::new(); scope.lines.len()],
-    };
-    let mut rows = Rows {
-        port: vec![[0.0; 2]; scope.ports.len()],
-        row: vec![0.0; scope.ports.len()],
-    };
-    let mut far = vec![0.0; scope.ports.len()];
+    let mut laid = Laid::of(scope);
+    let mut room = Room::of(scope);
     let sizes: Vec<Size> = parts
         .iter()
-        .map(|part| lay_out(scope, &ports, part, &mut rows, &mut far, &mut laid))
+        .map(|part| lay_out(scope, &ports, part, least, &mut room, &mut laid))
         .collect();
     pack::pack(scope, &ports, &parts, &sizes, &mut laid);
     laid
@@ -121,21 +115,101 @@ fn split(scope: &Scope) -> Vec<Part> {
     parts
 }
 
-/// Lays out a part in its own coordinates. Returns its size.
+/// Lays out a part in its own coordinates. Returns its size. A part with at least `least` items that
+/// is too wide is cut into bands, one below the other.
 fn lay_out(
     scope: &Scope,
     ports: &Ports,
     part: &Part,
-    rows: &mut Rows,
-    far: &mut [f64],
+    least: usize,
+    room: &mut Room,
     laid: &mut Laid,
 ) -> Size {
-    let mut graph = Graph::new(scope, ports, part);
-    order::order(ports, &mut graph, far);
+    let layer = graph::ranks(scope, ports, part);
+    let large = part.items.len() >= least;
+    let estimate = bands::Estimate::new(scope, ports, part, &layer);
+    let guess = estimate.size();
+    let mut plain = None;
+    if !large || guess.width <= 2.0 * RATIO * guess.height {
+        let size = in_layers(scope, ports, part, layer.clone(), [1, least], room, laid);
+        if !large || size.width <= RATIO * size.height {
+            return size;
+        }
+        plain = Some(size);
+    }
+    let mut best = None;
+    let mut least_length = plain.map_or(f64::INFINITY, length);
+    for firsts in estimate.cuts().take(ATTEMPTS) {
+        if firsts.len() < 2 {
+            continue;
+        }
+        let Some(sheet) = bands::Sheet::new(scope, ports, part, &estimate, &firsts) else {
+            break;
+        };
+        let share = [firsts.len(), usize::MAX];
+        let placed = sheet.place(|scope, ports, part, layer, laid| {
+            in_layers(scope, ports, part, layer, share, &mut Room::of(scope), laid)
+        });
+        if length(placed.size) < least_length {
+            least_length = length(placed.size);
+            best = Some(placed);
+        }
+        if least_length <= RATIO {
+            break;
+        }
+    }
+    match (best, plain) {
+        (Some(placed), _) => {
+            placed.write(laid);
+            placed.size
+        }
+        (None, Some(size)) => size,
+        (None, None) => in_layers(scope, ports, part, layer, [1, least], room, laid),
+    }
+}
+
+/// Numbers for the ports of a scope that parts set for their items.
+struct Room {
+    rows: Rows,
+    /// Place of the far ends of each port.
+    far: Vec<f64>,
+}
+
+impl Room {
+    fn of(scope: &Scope) -> Room {
+        let count = scope.ports.len();
+        Room {
+            rows: Rows {
+                port: vec![[0.0; 2]; count],
+                row: vec![0.0; count],
+            },
+            far: vec![0.0; count],
+        }
+    }
+}
+
+/// Returns the length of the longer side in relation to the other.
+fn length(size: Size) -> f64 {
+    let ratio = size.width / size.height.max(1.0);
+    ratio.max(1.0 / ratio)
+}
+
+/// Lays out a part whose items and border ports have layers. `share` divides the work. The distances of a
+/// part with at least `least` items grow until no side is too long, as far as they are not too large then.
+fn in_layers(
+    scope: &Scope,
+    ports: &Ports,
+    part: &Part,
+    layer: Vec<usize>,
+    [share, least]: [usize; 2],
+    Room { rows, far }: &mut Room,
+    laid: &mut Laid,
+) -> Size {
+    let mut graph = Graph::new(scope, ports, part, layer);
+    order::order(ports, &mut graph, share, far);
+    let fits = part.items.len() >= least;
     let sides = Sides::new(scope, ports, &graph, far, rows);
-    let large = part.items.len() >= LARGE;
     let mut stretch = 1.0;
-    let mut rest = 4;
     loop {
         let y = coordinates::vertical(&graph, &sides, rows, stretch);
         sides.settle(scope, ports, &graph, &y, rows);
@@ -146,17 +220,17 @@ fn lay_out(
             part,
             graph: &graph,
             sides: &sides,
-            rows,
+            rows: rows,
             y: &y,
         };
         let size = sheet.write(0.0, laid);
-        if large && size.height > RATIO * size.width {
+        if fits && size.height > RATIO * size.width {
             return sheet.write(size.height / RATIO, laid);
         }
-        rest -= 1;
-        if !large || rest == 0 || size.width <= RATIO * size.height || size.height <= 0.0 {
+        let more = size.width / (RATIO * size.height).max(1.0);
+        if !fits || more <= 1.0 || stretch * more > STRETCH {
             return size;
         }
-        stretch *= (size.width / (RATIO * size.height)).clamp(1.02, 8.0);
+        stretch *= more.max(1.02);
     }
 }

@@ -58,9 +58,10 @@ struct Search<'a> {
 ///
 /// Sweeps with barycentres and medians alternately, and exchanges neighbours, from several initial
 /// orders, of which the first is the order of items. Keeps the best. Each sweep takes
-/// O(E log V).
-pub(super) fn order(ports: &Ports, graph: &mut Graph, far: &mut [f64]) {
+/// O(E log V). `share` divides the work.
+pub(super) fn order(ports: &Ports, graph: &mut Graph, share: usize, far: &mut [f64]) {
     let mut search = Search::new(ports, graph);
+    search.most /= share;
     search.load(&graph.layers);
     // Ports on the border follow the items, whose order stays if that has no crossings.
     let is_border = |layer: &[usize]| {

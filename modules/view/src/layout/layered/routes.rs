@@ -6,7 +6,7 @@ use crate::geometry::{Point, Side, Size};
 use crate::layout::scope::{LANE, Laid, Scope};
 
 /// Least width of the gap between two layers.
-const GAP: f64 = 28.0;
+pub(super) const GAP: f64 = 28.0;
 /// Width of a gap for each unit that its steepest line climbs.
 const SLOPE: f64 = 0.45;
 /// Largest width that a gap has because of the slope of its lines.

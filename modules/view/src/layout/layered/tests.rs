@@ -249,9 +249,10 @@ proptest! {
         ports in ports(),
         lines in prop::collection::vec((0..90_usize, 0..90_usize), 0..70),
         sides in prop_oneof![Just(2_usize), Just(4)],
+        least in prop_oneof![Just(2_usize), Just(13)],
     ) {
         let scope = build(&items, &ports, &lines, sides);
-        let laid = layout(&scope);
+        let laid = layout(&scope, least);
         prop_assert_eq!(broken(&scope, &laid), None);
     }
 
@@ -261,12 +262,107 @@ proptest! {
         lines in prop::collection::vec((0..30_usize, 0..30_usize, any::<bool>()), 0..60),
     ) {
         let scope = forward(&items, &lines);
-        let laid = layout(&scope);
+        let laid = layout(&scope, usize::MAX);
         prop_assert_eq!(broken(&scope, &laid), None);
         for line in &scope.lines {
             prop_assert!(laid.ports[line.from].x < laid.ports[line.to].x);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 256,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn nothing_overlaps_in_long_scopes(
+        items in prop::collection::vec((10.0..90.0, 10.0..60.0), 4..60),
+        lines in prop::collection::vec((0..60_usize, 1..60_usize, 0..9_usize), 0..30),
+        labels in any::<u64>(),
+        borders in prop::collection::vec((0..60_usize, 0..4_usize, any::<bool>()), 0..8),
+    ) {
+        let scope = chain(&items, &lines, labels, &borders);
+        let laid = layout(&scope, 2);
+        prop_assert_eq!(broken(&scope, &laid), None);
+        prop_assert!(laid.size.width <= 4.0 * laid.size.height.max(320.0));
+    }
+}
+
+/// Builds a chain with more lines: from an item to another at a distance, and, for some, between any
+/// sides. Some lines share the port of their writer, and some lead to a port on the border.
+fn chain(
+    items: &[(f64, f64)],
+    lines: &[(usize, usize, usize)],
+    labels: u64,
+    borders: &[(usize, usize, bool)],
+) -> Scope {
+    let count = items.len();
+    let mut scope = Scope {
+        items: items
+            .iter()
+            .map(|&(w, h)| Size::new(w, h + 300.0))
+            .collect(),
+        ..Scope::default()
+    };
+    let mut port = |item: Option<usize>, side| {
+        let number = scope.ports.len();
+        let has_label = item.is_some() && labels >> (number % 64) & 1 == 1;
+        scope.ports.push(Port {
+            item,
+            side,
+            offset: None,
+            label: if has_label {
+                Size::new(30.0, 11.0)
+            } else {
+                Size::default()
+            },
+            stub: false,
+        });
+        number
+    };
+    let mut wires = Vec::new();
+    let mut outputs = Vec::new();
+    for item in 0..count {
+        outputs.push(port(Some(item), Side::Right));
+        let input = port(Some(item), Side::Left);
+        if item > 0 {
+            wires.push((outputs[item - 1], input));
+        }
+    }
+    for &(from, distance, how) in lines {
+        let (from, to) = (from % count, (from + distance) % count);
+        let sides = [Side::Left, Side::Right];
+        let (a, b) = match how {
+            0..3 => (outputs[from], port(Some(to), sides[0])),
+            3..5 => (port(Some(from), sides[0]), port(Some(to), sides[1])),
+            _ => (
+                port(Some(from), sides[how % 2]),
+                port(Some(to), sides[how / 2 % 2]),
+            ),
+        };
+        wires.push((a, b));
+    }
+    for &(item, side, shares) in borders {
+        let side = [Side::Left, Side::Right, Side::Top, Side::Bottom][side];
+        let border = port(None, side);
+        let of_item = match side {
+            Side::Left | Side::Top => Side::Left,
+            Side::Right | Side::Bottom => Side::Right,
+        };
+        for item in [item, item / 2].into_iter().take(1 + usize::from(shares)) {
+            let end = port(Some(item % count), of_item);
+            match of_item {
+                Side::Left => wires.push((border, end)),
+                _ => wires.push((end, border)),
+            }
+        }
+    }
+    let lines = wires.into_iter().filter(|(from, to)| from != to);
+    scope.lines = lines.map(|(from, to)| Line { from, to }).collect();
+    scope
 }
 
 /// Builds a scope whose lines lead from items to items with larger indices. Some ports have several
@@ -310,14 +406,14 @@ fn forward(items: &[(f64, f64)], lines: &[(usize, usize, bool)]) -> Scope {
 
 #[test]
 fn an_empty_scope_has_no_size() {
-    assert_eq!(layout(&Scope::default()).size, Size::default());
+    assert_eq!(layout(&Scope::default(), 13).size, Size::default());
 }
 
 #[test]
 fn a_chain_is_straight() {
     let lines = [(0, 1, false), (1, 2, false)];
     let scope = forward(&[(40.0, 20.0), (40.0, 50.0), (40.0, 20.0)], &lines);
-    let laid = layout(&scope);
+    let laid = layout(&scope, 13);
     for points in &laid.lines {
         assert!(points.iter().all(|p| (p.y - points[0].y).abs() < 1e-9));
     }
@@ -332,7 +428,7 @@ fn a_scatter_to_far_readers_is_a_trunk() {
         lines.push((0, reader, true));
     }
     let scope = forward(&[(40.0, 20.0); 6], &lines);
-    let laid = layout(&scope);
+    let laid = layout(&scope, 13);
     let trunk: Vec<&Vec<Point>> = [3, 5, 7].iter().map(|&l| &laid.lines[l]).collect();
     let shared = trunk[0].len() - 2;
     assert!(shared >= 4);

@@ -1,0 +1,323 @@
+//! Ratios of the sides of pictures of many shapes, and positions that do not change if a shape grows.
+
+use graphmap_view::drawing::{Drawing, Form};
+use graphmap_view::layout::layout;
+use graphmap_view::picture::{Edge, End, Group, Node, Picture, Shape};
+
+/// Largest ratio of the sides.
+const LONGEST: f64 = 4.0;
+/// Numbers of boxes.
+const SIZES: [usize; 9] = [13, 14, 17, 24, 33, 60, 61, 120, 200];
+
+/// A picture that is built box by box. All boxes have different kinds.
+#[derive(Default)]
+struct Building(Picture);
+
+impl Building {
+    fn group(&mut self, parent: Option<usize>) -> usize {
+        let index = self.0.groups.len();
+        self.0.groups.push(Group {
+            name: format!("g{index}"),
+            label: format!("Module{index}"),
+            parent,
+            position: self.0.groups.len() + self.0.nodes.len(),
+            framed: true,
+            shape: Shape::Layered,
+            title: String::new(),
+            color: None,
+        });
+        index
+    }
+
+    fn node(&mut self, group: Option<usize>) -> usize {
+        let index = self.0.nodes.len();
+        self.0.nodes.push(Node {
+            name: format!("n{index}"),
+            label: format!("n{index}\nKind{index}"),
+            kind: format!("Kind{index}"),
+            group,
+            position: self.0.groups.len() + self.0.nodes.len(),
+            form: Form::One,
+            processes: 1,
+            title: String::new(),
+            color: None,
+        });
+        index
+    }
+
+    fn nodes(&mut self, count: usize, group: Option<usize>) -> Vec<usize> {
+        (0..count).map(|_| self.node(group)).collect()
+    }
+
+    /// Adds an edge with a port of its own at the reader, and a port at the writer.
+    fn edge(&mut self, from: usize, port: &str, to: usize) {
+        self.0.edges.push(Edge {
+            from: End {
+                node: Some(from),
+                port: port.to_owned(),
+            },
+            to: End {
+                node: Some(to),
+                port: format!("from{from}"),
+            },
+            label: if to % 3 == 0 { "int" } else { "" }.to_owned(),
+            ty: String::new(),
+            channels: 1,
+            title: String::new(),
+            controlled: false,
+            initial: false,
+            wraps: false,
+            two_way: false,
+            width: 1.2,
+            color: None,
+        });
+    }
+
+    fn chain(&mut self, nodes: &[usize]) {
+        for pair in nodes.windows(2) {
+            self.edge(pair[0], "out", pair[1]);
+        }
+    }
+}
+
+fn chain(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    b.chain(&nodes);
+    b.0
+}
+
+fn ring(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    b.chain(&nodes);
+    b.edge(count - 1, "out", 0);
+    b.0
+}
+
+/// A chain in which each second box has a leaf.
+fn caterpillar(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    let spine: Vec<usize> = nodes.iter().copied().filter(|n| n % 3 != 2).collect();
+    b.chain(&spine);
+    for leaf in (2..count).step_by(3) {
+        b.edge(leaf - 1, "leaf", leaf);
+    }
+    b.0
+}
+
+/// Each box of a chain leads to a tooth.
+fn comb(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    let spine: Vec<usize> = nodes.iter().copied().step_by(2).collect();
+    b.chain(&spine);
+    for tooth in (1..count).step_by(2) {
+        b.edge(tooth - 1, "tooth", tooth);
+    }
+    b.0
+}
+
+fn two_chains(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    let (one, other) = nodes.split_at(count / 2);
+    b.chain(one);
+    b.chain(other);
+    b.0
+}
+
+fn joined_chains(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    let (one, other) = nodes[2..].split_at(count / 2 - 1);
+    for chain in [one, other] {
+        b.edge(0, "out", chain[0]);
+        b.chain(chain);
+        b.edge(chain[chain.len() - 1], "out", 1);
+    }
+    b.0
+}
+
+/// All boxes of a chain send to a server and get its replies.
+fn served(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    let (server, stages) = (nodes[0], &nodes[1..]);
+    b.chain(stages);
+    for &stage in stages {
+        b.edge(stage, "request", server);
+        b.edge(server, "reply", stage);
+    }
+    b.0
+}
+
+/// Each fifth box of a chain has a line back to one of the boxes before it, or to one behind it.
+fn shortcuts(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    b.chain(&nodes);
+    for node in (0..count).step_by(5) {
+        let far = (node * 7 + 3) % count;
+        if far != node {
+            b.edge(node, "far", far);
+        }
+    }
+    b.0
+}
+
+fn star(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    for &leaf in &nodes[1..] {
+        b.edge(0, "out", leaf);
+    }
+    b.0
+}
+
+fn farm(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    for &worker in &nodes[2..] {
+        b.edge(0, "out", worker);
+        b.edge(worker, "out", 1);
+    }
+    b.0
+}
+
+fn tree(count: usize) -> Picture {
+    let mut b = Building::default();
+    b.nodes(count, None);
+    for node in 1..count {
+        b.edge((node - 1) / 2, "out", node);
+    }
+    b.0
+}
+
+/// A chain of modules with a chain of four boxes in each.
+fn modules(count: usize) -> Picture {
+    let mut b = Building::default();
+    let mut all = Vec::new();
+    while all.len() < count {
+        let group = b.group(None);
+        all.extend(b.nodes(4.min(count - all.len()), Some(group)));
+    }
+    b.chain(&all);
+    b.0
+}
+
+/// A module with a long chain between two boxes.
+fn long_module(count: usize) -> Picture {
+    let mut b = Building::default();
+    let first = b.node(None);
+    let group = b.group(None);
+    let inside = b.nodes(count - 2, Some(group));
+    let last = b.node(None);
+    b.edge(first, "out", inside[0]);
+    b.edge(first, "more", inside[count / 2]);
+    b.chain(&inside);
+    b.edge(inside[count / 3], "early", last);
+    b.edge(inside[count - 3], "out", last);
+    b.0
+}
+
+/// Two modules with half of a chain in each.
+fn two_modules(count: usize) -> Picture {
+    let mut b = Building::default();
+    let mut all = Vec::new();
+    for part in [count / 2, count - count / 2] {
+        let group = b.group(None);
+        all.extend(b.nodes(part, Some(group)));
+    }
+    b.chain(&all);
+    b.0
+}
+
+/// A chain, then a farm, then a chain.
+fn mixture(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    let third = count / 3;
+    b.chain(&nodes[..third]);
+    for &worker in &nodes[third..2 * third] {
+        b.edge(third - 1, "work", worker);
+        b.edge(worker, "done", nodes[2 * third]);
+    }
+    b.chain(&nodes[2 * third..]);
+    b.0
+}
+
+/// Boxes without edges.
+fn dust(count: usize) -> Picture {
+    let mut b = Building::default();
+    b.nodes(count, None);
+    b.0
+}
+
+/// Chains of different lengths without edges between them.
+fn bundles(count: usize) -> Picture {
+    let mut b = Building::default();
+    let nodes = b.nodes(count, None);
+    let mut rest = &nodes[..];
+    for length in 1.. {
+        if rest.is_empty() {
+            break;
+        }
+        let (chain, others) = rest.split_at(length.min(rest.len()));
+        b.chain(chain);
+        rest = others;
+    }
+    b.0
+}
+
+type Make = fn(usize) -> Picture;
+const SHAPES: [(&str, Make); 18] = [
+    ("chain", chain),
+    ("ring", ring),
+    ("caterpillar", caterpillar),
+    ("comb", comb),
+    ("two chains", two_chains),
+    ("joined chains", joined_chains),
+    ("served", served),
+    ("shortcuts", shortcuts),
+    ("star", star),
+    ("farm", farm),
+    ("tree", tree),
+    ("modules", modules),
+    ("long module", long_module),
+    ("two modules", two_modules),
+    ("mixture", mixture),
+    ("dust", dust),
+    ("bundles", bundles),
+    ("two served", |count| served(count / 2 + 7)),
+];
+
+fn ratio(drawing: &Drawing) -> f64 {
+    drawing.size.width / drawing.size.height
+}
+
+#[test]
+fn no_side_of_a_large_picture_is_too_long() {
+    let mut wrong = Vec::new();
+    for (name, make) in SHAPES {
+        for count in SIZES {
+            for downwards in [false, true] {
+                let mut picture = make(count);
+                picture.downwards = downwards;
+                let drawing = layout(&picture);
+                let ratio = ratio(&drawing);
+                if std::env::var("SHAPES").is_ok() {
+                    println!("{name} {count} {downwards}: {:.0} x {:.0} {ratio:.2}", drawing.size.width, drawing.size.height);
+                    std::fs::create_dir_all("/tmp/w8/p1shapes").unwrap();
+                    let file = format!("/tmp/w8/p1shapes/{}-{count}{}.svg", name.replace(' ', "-"), if downwards { "-tb" } else { "" });
+                    std::fs::write(file, graphmap_view::draw(&picture)).unwrap();
+                }
+                if ratio > LONGEST || ratio < 1.0 / LONGEST {
+                    wrong.push(format!("{name} {count} {downwards}: {ratio:.2}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
