@@ -1,9 +1,9 @@
 //! Long parts in rows, like lines of text.
 //!
-//! The layers of a part are cut into *bands*, which are drawn one below the other. Each band is laid
-//! out on its own. Lines that leave it end at ports on its left or right border. Outside of the bands,
-//! they run in lanes: vertical ones left and right of all bands, and horizontal ones between two bands.
-//! So no line passes through an item or a label.
+//! The layers of a part are cut into *bands*, which are drawn one below the other. Each band is
+//! laid out on its own. Lines that leave it end at ports on its left or right border. Outside of
+//! the bands, they run in lanes: vertical ones left and right of all bands, and horizontal ones
+//! between two bands. So no line passes through an item or a label.
 
 use super::graph::{Part, Ports};
 use super::routes::GAP;
@@ -12,8 +12,8 @@ use crate::geometry::{Point, Side, Size};
 use crate::layout::scope::{CLEARANCE, LANE, Laid, Line, Port, STUB, Scope};
 use rustc_hash::FxHashMap;
 
-/// Smallest width of bands. The others are larger by powers of [`STEP`], so that one more layer rarely
-/// changes the width.
+/// Smallest width of bands. The others are larger by powers of [`STEP`], so that one more layer
+/// rarely changes the width.
 const NARROWEST: f64 = 320.0;
 const STEP: f64 = std::f64::consts::SQRT_2;
 /// Wished ratio of width to height, at least.
@@ -179,8 +179,8 @@ struct Net {
     taps: Vec<((usize, Side), Gate)>,
     /// Height of the shared end.
     level: f64,
-    /// Horizontal lanes: number of the channel, and height. At most one above and one below the shared
-    /// end.
+    /// Horizontal lanes: number of the channel, and height. At most one above and one below the
+    /// shared end.
     runs: Vec<(usize, f64)>,
     /// Position of the vertical lanes, left and right of the bands.
     lanes: [f64; 2],
@@ -217,8 +217,8 @@ pub(super) struct Sheet<'a> {
 }
 
 impl<'a> Sheet<'a> {
-    /// Returns the bands of a part. `firsts` are their first layers. Returns `None` if ports on the border
-    /// have no lines or are joined to each other.
+    /// Returns the bands of a part. `firsts` are their first layers. Returns `None` if ports on the
+    /// border have no lines or are joined to each other.
     pub(super) fn new(
         scope: &'a Scope,
         ports: &'a Ports,
@@ -371,8 +371,8 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Lays out the bands with a function that gets a scope, its ports, its part, and the layers of its
-    /// items and border ports.
+    /// Lays out the bands with a function that gets a scope, its ports, its part, and the layers of
+    /// its items and border ports.
     pub(super) fn place(
         mut self,
         lay_out: impl Fn(&Scope, &Ports, &Part, Vec<usize>, &mut Laid) -> Size,
@@ -482,7 +482,8 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// Chooses a channel next to the shared end of each net for the taps above it, and for those below.
+    /// Chooses a channel next to the shared end of each net for the taps above it, and for those
+    /// below.
     fn choose_channels(&mut self) {
         let last = self.bands.len() - 2;
         for net in &mut self.nets {
@@ -633,9 +634,9 @@ impl Band {
     }
 }
 
-/// Returns the number of the lane of each span, from 1 beside the bands, 0 without a span. Spans in the
-/// same band or channel have different lanes, and short ones are inside of long ones. `tops` are the
-/// upper ends of the bands.
+/// Returns the number of the lane of each span, from 1 beside the bands, 0 without a span. Spans in
+/// the same band or channel have different lanes, and short ones are inside of long ones. `tops`
+/// are the upper ends of the bands.
 fn nested(spans: Vec<Option<[f64; 2]>>, tops: &[f64]) -> Vec<u32> {
     let mut order: Vec<(f64, usize, [f64; 2])> = Vec::new();
     for (net, span) in spans.iter().enumerate() {

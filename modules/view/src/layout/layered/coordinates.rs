@@ -5,12 +5,14 @@ use super::sides::{Rows, Sides, weighted_spread};
 use super::simplex::{self, Edge};
 use crate::layout::scope::{CLEARANCE, LANE};
 
-/// Sweeps over the layers that move each layer as a whole.
+/// Most sweeps over the layers that move each layer as a whole. An even number.
 const SWEEPS: usize = 12;
+/// Least number of these sweeps.
+const LEAST_SWEEPS: usize = 4;
 /// Most sweeps that move each block on its own.
 const MOVES: usize = 24;
 /// Least number of these sweeps.
-const LEAST_MOVES: usize = 6;
+const LEAST_MOVES: usize = 2;
 /// Sweeps after rows have changed.
 const FOLLOWS: usize = 4;
 /// Number of nodes that these sweeps move.
@@ -53,8 +55,9 @@ pub(super) fn vertical(graph: &Graph, sides: &Sides, rows: &Rows, stretch: f64) 
     let nodes = graph.nodes.len();
     let mut placement = Placement::new(graph, sides, rows, stretch, vec![0.0; nodes]);
     placement.start();
-    for sweep in 0..SWEEPS {
-        placement.sweep(sweep);
+    let sweeps = (MOVE_WORK / nodes.max(1)).clamp(LEAST_SWEEPS, SWEEPS) / 2 * 2;
+    for sweep in 0..sweeps {
+        placement.sweep(sweep, sweep >= sweeps / 2);
     }
     let blocks = placement.blocks();
     placement.straighten(&blocks);
@@ -156,9 +159,8 @@ impl Placement<'_> {
     }
 
     /// Moves the nodes of one layer after the other to the mean of their neighbours: on the left in even
-    /// sweeps, on the right in odd ones, and on both sides in the second half.
-    fn sweep(&mut self, sweep: usize) {
-        let both = sweep >= SWEEPS / 2;
+    /// sweeps, on the right in odd ones, or on both sides.
+    fn sweep(&mut self, sweep: usize, both: bool) {
         let count = self.graph.layers.len();
         for step in 0..count {
             let (at, side) = if sweep.is_multiple_of(2) {

@@ -123,8 +123,8 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Puts dummies on the ways of the lines of a part. `layer` has the layer of each item, followed by
-    /// that of each border port.
+    /// Puts dummies on the ways of the lines of a part. `layer` has the layer of each item,
+    /// followed by that of each border port.
     pub(super) fn new(scope: &Scope, ports: &Ports, part: &Part, layer: Vec<usize>) -> Graph {
         let mut nodes: Vec<Node> = part.items.iter().map(|&i| Node::Item(i)).collect();
         nodes.extend(part.borders.iter().map(|&p| Node::Border(p)));

@@ -37,8 +37,8 @@ const ATTEMPTS: usize = 4;
 
 /// Lays out a scope in layers. Lines from right to left ports lead to the right, lines from left to
 /// right ports to the left. Other lines, and lines that close a cycle against the sides of their
-/// ports, turn in the gaps between layers. A part with at least `least` items that is more than four times
-/// as wide as high is cut into bands, one below the other.
+/// ports, turn in the gaps between layers. A part with at least `least` items that is more than
+/// four times as wide as high is cut into bands, one below the other.
 ///
 /// Deterministic. The search for a good order is limited by a count of work.
 ///
@@ -115,8 +115,8 @@ fn split(scope: &Scope) -> Vec<Part> {
     parts
 }
 
-/// Lays out a part in its own coordinates. Returns its size. A part with at least `least` items that
-/// is too wide is cut into bands, one below the other.
+/// Lays out a part in its own coordinates. Returns its size. A part with at least `least` items
+/// that is too wide is cut into bands, one below the other.
 fn lay_out(
     scope: &Scope,
     ports: &Ports,
@@ -194,8 +194,9 @@ fn length(size: Size) -> f64 {
     ratio.max(1.0 / ratio)
 }
 
-/// Lays out a part whose items and border ports have layers. `share` divides the work. The distances of a
-/// part with at least `least` items grow until no side is too long, as far as they are not too large then.
+/// Lays out a part whose items and border ports have layers. `share` divides the work. The
+/// distances of a part with at least `least` items grow until no side is too long, as far as they
+/// are not too large then.
 fn in_layers(
     scope: &Scope,
     ports: &Ports,

@@ -272,7 +272,7 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 256,
+        cases: 32,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -280,7 +280,7 @@ proptest! {
     #[test]
     fn nothing_overlaps_in_long_scopes(
         items in prop::collection::vec((10.0..90.0, 10.0..60.0), 4..60),
-        lines in prop::collection::vec((0..60_usize, 1..60_usize, 0..9_usize), 0..30),
+        lines in prop::collection::vec((0..60_usize, 1..60_usize, 0..9_usize), 0..12),
         labels in any::<u64>(),
         borders in prop::collection::vec((0..60_usize, 0..4_usize, any::<bool>()), 0..8),
     ) {
@@ -291,8 +291,8 @@ proptest! {
     }
 }
 
-/// Builds a chain with more lines: from an item to another at a distance, and, for some, between any
-/// sides. Some lines share the port of their writer, and some lead to a port on the border.
+/// Builds a chain with more lines: from an item to another at a distance, and, for some, between
+/// any sides. Some lines share the port of their writer, and some lead to a port on the border.
 fn chain(
     items: &[(f64, f64)],
     lines: &[(usize, usize, usize)],
