@@ -1,8 +1,9 @@
 //! Positions of all elements of a picture.
 //!
 //! The contents are adapted to the layouts (`arrange`, `junctions`). Each group is a scope
-//! (`nesting`). The sides of ports are decided outside in, from the structure only (`plan`). Then scopes are laid out inside out, each by its shape, and their
-//! positions are added outside in (`place`).
+//! (`nesting`). The sides of ports are decided outside in, from the structure only (`plan`). Then
+//! scopes are laid out inside out, each by its shape, and their positions are added outside in
+//! (`place`).
 
 mod arrange;
 mod junctions;

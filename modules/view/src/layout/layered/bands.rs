@@ -421,7 +421,7 @@ impl<'a> Sheet<'a> {
             net.level = own.map_or(f64::NAN, level);
         }
         for (channel, users) in users.iter_mut().enumerate() {
-            // The end at the right that is next to the channel decides. Lines from above turn left the
+            // The end at the right decides. Lines from above turn left the
             // lower the higher they come from.
             let middle = tops[channel] + drawn[channel].1.height;
             let key = |&(net, _): &(usize, usize)| {

@@ -221,7 +221,7 @@ fn in_layers(
             part,
             graph: &graph,
             sides: &sides,
-            rows: rows,
+            rows,
             y: &y,
         };
         let size = sheet.write(0.0, laid);
