@@ -64,7 +64,7 @@ impl Building {
                 node: Some(to),
                 port: format!("from{from}"),
             },
-            label: if to % 3 == 0 { "int" } else { "" }.to_owned(),
+            label: if to.is_multiple_of(3) { "int" } else { "" }.to_owned(),
             ty: String::new(),
             channels: 1,
             title: String::new(),
@@ -313,7 +313,7 @@ fn no_side_of_a_large_picture_is_too_long() {
                 picture.downwards = downwards;
                 let drawing = layout(&picture);
                 let ratio = ratio(&drawing);
-                if ratio > LONGEST || ratio < 1.0 / LONGEST {
+                if !(1.0 / LONGEST..=LONGEST).contains(&ratio) {
                     wrong.push(format!("{name} {count} {downwards}: {ratio:.2}"));
                 }
             }

@@ -25,7 +25,9 @@ pub(super) fn place(picture: &Picture, nesting: &Nesting, mut plan: Plan, wraps:
     // Children follow their parent. The whole picture comes last.
     for scope in (0..nesting.root()).rev().chain([nesting.root()]) {
         align(picture, nesting, &mut plan, &mut laid, &mut frames, scope);
-        lay_out(picture, nesting, &mut plan, &mut laid, &frames, scope, wraps);
+        lay_out(
+            picture, nesting, &mut plan, &mut laid, &frames, scope, wraps,
+        );
         if scope < frames.len() {
             frames[scope] = outline(picture, &plan.scopes[scope], &laid[scope], scope, 0.0);
         }
