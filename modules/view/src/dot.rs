@@ -1,7 +1,7 @@
 //! Graphviz file of a mapped network: OS processes as coloured clusters, grouped by host.
 //!
 //! With all processes, graphmap reads the file again (`drawing`). With kinds, it is only a
-//! picture, and says so if graphmap reads it.
+//! picture, which graphmap refuses to read.
 
 mod drawing;
 mod frames;
