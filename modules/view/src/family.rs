@@ -739,7 +739,10 @@ mod tests {
             } else if grids.is_empty() {
                 let parents = |i: u32| pairs.iter().filter(|pair| pair.1 == i).count();
                 match members > 2 && (1..members).all(|i| parents(i) == 1) {
-                    true => prop_assert!(matches!(found, Structure::Tree { .. })),
+                    true => {
+                        let is_tree = matches!(found, Structure::Tree { .. });
+                        prop_assert!(is_tree, "{:?}", found);
+                    }
                     false => prop_assert_eq!(found, Structure::Other),
                 }
             } else {
