@@ -162,9 +162,9 @@ fn order_ranks(picture: &mut Picture, nesting: &Nesting, between: &[usize]) {
     // The scope around the rank of each node.
     let mut around = vec![None; picture.nodes.len()];
     let mut ranks = vec![Vec::new(); nesting.items.len()];
-    for scope in 0..nesting.items.len() {
+    for (scope, items) in nesting.items.iter().enumerate() {
         let is_layered = |scope| nesting.shape(picture, scope) == Shape::Layered;
-        for item in nesting.items[scope].iter().filter(|_| is_layered(scope)) {
+        for item in items.iter().filter(|_| is_layered(scope)) {
             let Item::Group(group) = *item else {
                 continue;
             };
