@@ -27,8 +27,8 @@ pub(crate) struct ShownBox {
     pub(crate) count: usize,
     /// Index of its frame.
     pub(crate) frame: Option<usize>,
-    /// Place among the boxes and frames of its frame: the index of the first node among the items of
-    /// its scope, or the cell in a hypercube.
+    /// Place among the boxes and frames of its frame: the index of the first node among the items
+    /// of its scope, or the cell in a hypercube.
     pub(crate) position: usize,
     /// Form of the box.
     pub(crate) form: Form,
@@ -280,8 +280,8 @@ impl Fold<'_> {
         }
     }
 
-    /// Returns a number for the class of a member of a folded family, and the form of a box. Modules
-    /// with the form of dots contain dots.
+    /// Returns a number for the class of a member of a folded family, and the form of a box.
+    /// Modules with the form of dots contain dots.
     fn class(&self, family: usize, item: u32) -> (u32, Form) {
         let rank = self.families.ranks[item as usize];
         let Family {

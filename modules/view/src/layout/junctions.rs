@@ -1,5 +1,6 @@
-//! Complete connections: an edge from each of several ports to each of several other ports. They are
-//! drawn as one trunk with a bar: each writer has a line to the bar, and each reader a line from it.
+//! Complete connections: an edge from each of several ports to each of several other ports. They
+//! are drawn as one trunk with a bar: each writer has a line to the bar, and each reader a line
+//! from it.
 
 use super::nesting::Nesting;
 use crate::drawing::Form;
