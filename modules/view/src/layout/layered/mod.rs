@@ -68,8 +68,9 @@ pub(crate) fn ordered(scope: &Scope) -> Vec<usize> {
     let mut far = vec![0.0; scope.ports.len()];
     let mut items = Vec::with_capacity(scope.items.len());
     for part in split(scope) {
-        let mut graph = Graph::new(scope, &ports, &part);
-        order::order(&ports, &mut graph, &mut far);
+        let layer = graph::ranks(scope, &ports, &part);
+        let mut graph = Graph::new(scope, &ports, &part, layer);
+        order::order(&ports, &mut graph, 1, &mut far);
         let nodes = graph.layers.iter().flatten();
         items.extend(nodes.filter_map(|&node| match graph.nodes[node] {
             graph::Node::Item(item) => Some(item),
