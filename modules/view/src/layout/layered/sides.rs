@@ -92,10 +92,52 @@ impl Sides {
                 sides.flanks[node][side].ports.push(port);
             }
             for side in 0..2 {
-                sides.place(scope, ports, far, [item, node, side], rows);
+                sort(
+                    scope,
+                    ports,
+                    far,
+                    &|_| 0.0,
+                    side,
+                    &mut sides.flanks[node][side].ports,
+                );
+            }
+        }
+        // Ports with the same far item follow the order of its ports.
+        for side in 0..2 {
+            let place = sides.far_places(graph, side);
+            let place = |port: usize| place.get(&port).copied().unwrap_or(0.0);
+            for flanks in &mut sides.flanks {
+                sort(scope, ports, far, &place, side, &mut flanks[side].ports);
+            }
+        }
+        for (node, kind) in graph.nodes.iter().enumerate() {
+            let Node::Item(item) = *kind else { continue };
+            for side in 0..2 {
+                sides.place(scope, [item, node, side], ports, rows);
             }
         }
         sides
+    }
+
+    /// Returns the mean place of the far ends of each port on a side among the ports of their items.
+    fn far_places(&self, graph: &Graph, side: usize) -> FxHashMap<usize, f64> {
+        let mut places: FxHashMap<usize, f64> = FxHashMap::default();
+        for flanks in &self.flanks {
+            let ports = flanks[1 - side].ports.iter().zip(0_u32..);
+            places.extend(ports.map(|(&port, place)| (port, f64::from(place))));
+        }
+        let mut sums: FxHashMap<usize, (f64, f64)> = FxHashMap::default();
+        for link in &graph.links {
+            if let (Some(port), Some(far)) = (link[1 - side].port, link[side].port)
+                && let Some(place) = places.get(&far)
+            {
+                let sum = sums.entry(port).or_default();
+                *sum = (sum.0 + place, sum.1 + 1.0);
+            }
+        }
+        sums.into_iter()
+            .map(|(port, (sum, count))| (port, sum / count))
+            .collect()
     }
 
     /// Moves free ports level with the far ends of their lines, where their order and distances
@@ -127,38 +169,11 @@ impl Sides {
         }
     }
 
-    fn place(
-        &mut self,
-        scope: &Scope,
-        ports: &Ports,
-        far: &[f64],
-        at: [usize; 3],
-        placed: &mut Rows,
-    ) {
+    fn place(&mut self, scope: &Scope, at: [usize; 3], ports: &Ports, placed: &mut Rows) {
         let [item, node, side] = at;
         let size = scope.items[item];
         let mut flank = std::mem::take(&mut self.flanks[node][side]);
-        let group = |p: usize| match scope.ports[p].side {
-            Side::Top => 0,
-            Side::Bottom => 2,
-            _ => 1,
-        };
-        flank.ports.sort_by(|&a, &b| {
-            let key = |p: usize| (group(p), scope.ports[p].offset.is_none());
-            let fixed = |p: usize| scope.ports[p].offset.unwrap_or(0.0);
-            // The row of a port at the top must not cross what leads up from ports beyond it.
-            let outward = |p: usize| match (group(p), side) {
-                (0, 1) | (2, 0) => fixed(p),
-                (0, _) | (2, _) => -fixed(p),
-                _ => fixed(p),
-            };
-            key(a)
-                .cmp(&key(b))
-                .then(outward(a).total_cmp(&outward(b)))
-                .then(far[a].total_cmp(&far[b]))
-                .then(ports.first[a].cmp(&ports.first[b]))
-                .then(a.cmp(&b))
-        });
+        let group = |p: usize| group(scope, p);
         let count = |g: usize| flank.ports.iter().filter(|&&p| group(p) == g).count();
         let counts = [count(0), count(1), count(2)];
         // Ports at the top and bottom: lines to the right pass outside of the lines to the left.
@@ -226,6 +241,44 @@ impl Sides {
         flank.room = flank.room.max(flank.fan);
         self.flanks[node][side] = flank;
     }
+}
+
+/// Returns 0 for a port at the top of its item, 2 for one at the bottom, and otherwise 1.
+fn group(scope: &Scope, port: usize) -> usize {
+    match scope.ports[port].side {
+        Side::Top => 0,
+        Side::Bottom => 2,
+        _ => 1,
+    }
+}
+
+/// Sorts the ports on a side of an item from top to bottom. Free ones are ordered by the places of
+/// the far items (`far`), and then by the places of the far ports (`place`).
+fn sort(
+    scope: &Scope,
+    ports: &Ports,
+    far: &[f64],
+    place: &dyn Fn(usize) -> f64,
+    side: usize,
+    flank: &mut [usize],
+) {
+    flank.sort_by(|&a, &b| {
+        let key = |p: usize| (group(scope, p), scope.ports[p].offset.is_none());
+        let fixed = |p: usize| scope.ports[p].offset.unwrap_or(0.0);
+        // The row of a port at the top must not cross what leads up from ports beyond it.
+        let outward = |p: usize| match (group(scope, p), side) {
+            (0, 1) | (2, 0) => fixed(p),
+            (0, _) | (2, _) => -fixed(p),
+            _ => fixed(p),
+        };
+        key(a)
+            .cmp(&key(b))
+            .then(outward(a).total_cmp(&outward(b)))
+            .then(far[a].total_cmp(&far[b]))
+            .then(place(a).total_cmp(&place(b)))
+            .then(ports.first[a].cmp(&ports.first[b]))
+            .then(a.cmp(&b))
+    });
 }
 
 /// Moves the ports on a side towards the mean of the sums of their far ends, if all are free and have
