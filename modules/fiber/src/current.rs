@@ -38,6 +38,15 @@ impl Resume {
     }
 }
 
+/// Reason why a stack was suspended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suspension {
+    /// Its body waits for a future.
+    Waiting,
+    /// Its body has [abandoned](abandon) it.
+    Abandoned,
+}
+
 /// Result of a body: its output, or the payload of its panic.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 
@@ -62,7 +71,7 @@ impl Extent {
 
 /// State by which a fiber is suspended. It is located on the fiber's own stack.
 struct Suspender<'a> {
-    yielder: &'a Yielder<Resume, ()>,
+    yielder: &'a Yielder<Resume, Suspension>,
     extent: &'a Extent,
     /// Context of the poll that resumed the stack last.
     context: Cell<*mut Context<'static>>,
@@ -92,7 +101,7 @@ pub(crate) fn resuming<R>(resume: impl FnOnce() -> R) -> R {
 /// Runs the body of a fiber that was polled for the first time, on the stack of the fiber. Returns
 /// the output of the body. Returns the payload if the body panics or is cancelled.
 pub(crate) fn run<T>(
-    yielder: &Yielder<Resume, ()>,
+    yielder: &Yielder<Resume, Suspension>,
     resume: Resume,
     extent: &Extent,
     body: impl FnOnce() -> T,
@@ -149,7 +158,7 @@ impl Suspender<'_> {
     /// before the switch.
     #[inline(always)]
     fn suspend(&self) {
-        let resume = self.yielder.suspend(());
+        let resume = self.yielder.suspend(Suspension::Waiting);
         self.enter();
         self.context.set(resume.context);
         if resume.cancel {
@@ -168,7 +177,7 @@ impl Suspender<'_> {
         }
         loop {
             // A fiber that reaches this loop is never resumed.
-            self.yielder.suspend(());
+            self.yielder.suspend(Suspension::Waiting);
         }
     }
 
@@ -257,5 +266,34 @@ pub fn try_wait<F: IntoFuture>(future: F) -> Result<F::Output, WaitError> {
             return Err(fiber.refuse());
         }
         fiber.suspend();
+    }
+}
+
+/// Ends the running fiber without unwinding its stack. The poll of the fiber returns
+/// [`Poll::Pending`], and [`Fiber::is_abandoned`](crate::Fiber::is_abandoned) is then true. The
+/// stack is never resumed. A drop of the fiber frees it, and runs no destructor of a value on it.
+///
+/// Use this function below C code, which must not be unwound. Catch the unwinding of a dropped
+/// fiber in each function that the C code calls, and call this function instead of returning.
+///
+/// # Errors
+///
+/// Returns [`WaitError::NoFiber`] or [`WaitError::InPoll`] as [`try_wait`] does.
+///
+/// # Safety
+///
+/// No value on the stack of the fiber may be used after this call, because the stack is freed
+/// without running destructors. In particular, no future on the stack may be registered anywhere.
+pub unsafe fn abandon() -> WaitError {
+    // SAFETY: as in `try_wait`.
+    let Some(fiber) = (unsafe { CURRENT.get().as_ref() }) else {
+        return WaitError::NoFiber;
+    };
+    if uninterrupted_depth() != fiber.depth.get() {
+        return WaitError::InPoll;
+    }
+    loop {
+        // The fiber never resumes an abandoned stack.
+        fiber.yielder.suspend(Suspension::Abandoned);
     }
 }

@@ -11,7 +11,7 @@ use std::thread;
 use corosensei::stack::STACK_ALIGNMENT;
 use corosensei::{Coroutine, CoroutineResult};
 
-use crate::current::{self, Cancelled, Outcome, Resume};
+use crate::current::{self, Cancelled, Outcome, Resume, Suspension};
 use crate::error::StackError;
 use crate::pool::{self, Stack, Stacks};
 
@@ -20,7 +20,7 @@ use crate::pool::{self, Stack, Stacks};
 const LARGE: usize = 512;
 
 /// A stack with a body on it.
-type Body<T> = Coroutine<Resume, (), Outcome<T>, Stack>;
+type Body<T> = Coroutine<Resume, Suspension, Outcome<T>, Stack>;
 
 /// A future that runs a function on a stack of its own. Its output is the result of the function.
 ///
@@ -43,6 +43,8 @@ type Body<T> = Coroutine<Resume, (), Outcome<T>, Stack>;
 pub struct Fiber<T: 'static> {
     /// `None` after the end. While the body runs, [`Coroutine::done`] returns true.
     stack: Option<Body<T>>,
+    /// True if the body has abandoned its stack, which must not be resumed then.
+    is_abandoned: bool,
 }
 
 impl<T: 'static> Fiber<T> {
@@ -77,6 +79,13 @@ impl<T: 'static> Fiber<T> {
     ) -> Result<Self, StackError> {
         pool::with_default(|stacks| stacks.fiber(name, body))
     }
+
+    /// Returns true if the body has ended by [`abandon`](crate::abandon). All further polls return
+    /// [`Poll::Pending`].
+    #[inline]
+    pub fn is_abandoned(&self) -> bool {
+        self.is_abandoned
+    }
 }
 
 impl Stacks {
@@ -98,7 +107,10 @@ impl Stacks {
             true => begin(stack, name, Box::new(body)),
             false => begin(stack, name, body),
         };
-        Ok(Fiber { stack: Some(stack) })
+        Ok(Fiber {
+            stack: Some(stack),
+            is_abandoned: false,
+        })
     }
 }
 
@@ -115,6 +127,9 @@ impl<T: 'static> Future for Fiber<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let fiber = self.get_mut();
+        if fiber.is_abandoned {
+            return Poll::Pending;
+        }
         let Some(stack) = &mut fiber.stack else {
             panic!("a fiber was polled after it ended");
         };
@@ -125,7 +140,10 @@ impl<T: 'static> Future for Fiber<T> {
         }
         let resume = Resume::new(context, false);
         match current::resuming(|| stack.resume(resume)) {
-            CoroutineResult::Yield(()) => Poll::Pending,
+            CoroutineResult::Yield(suspension) => {
+                fiber.is_abandoned = suspension == Suspension::Abandoned;
+                Poll::Pending
+            }
             CoroutineResult::Return(outcome) => {
                 fiber.stack = None;
                 match outcome {
@@ -148,6 +166,10 @@ impl<T: 'static> Drop for Fiber<T> {
             return mem::forget(stack);
         }
         let cancelled = match stack.started() {
+            true if self.is_abandoned => {
+                free(&mut stack);
+                Ok(None)
+            }
             true => cancel(&mut stack),
             false => never_begun(&mut stack),
         };
@@ -171,9 +193,19 @@ fn cancel<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     let mut context = Context::from_waker(Waker::noop());
     let resume = Resume::new(&mut context, true);
     match current::resuming(|| stack.resume(resume)) {
-        CoroutineResult::Yield(()) => Ok(None),
+        CoroutineResult::Yield(Suspension::Waiting) => Ok(None),
+        CoroutineResult::Yield(Suspension::Abandoned) => {
+            free(stack);
+            Ok(None)
+        }
         CoroutineResult::Return(outcome) => outcome.map(Some),
     }
+}
+
+/// Marks an abandoned stack as ended, without running destructors of values on it.
+fn free<T>(stack: &mut Body<T>) {
+    // SAFETY: by the contract of `abandon`, no value on the stack is used any more.
+    unsafe { stack.force_reset() };
 }
 
 /// Drops a body that never began. Returns `Ok(None)`, or the payload if the drop panics.

@@ -67,8 +67,8 @@
 //! in such a wait, the stack unwinds up to the Rust function that the C code called. A function
 //! with the ABI `"C"` ends the program there, as for any panic. With the ABI `"C-unwind"`, the C
 //! frames unwind. This is undefined behaviour unless the C code is compiled for it
-//! (`-fexceptions`). To prevent a fiber from unwinding, keep it in a
-//! [`ManuallyDrop`](std::mem::ManuallyDrop), or leak it.
+//! (`-fexceptions`). To prevent this, the Rust function catches the unwinding and calls
+//! [`abandon`], which frees the stack without unwinding the C frames.
 //!
 //! # Restrictions on bodies
 //!
@@ -104,7 +104,7 @@ mod pool;
 mod slab;
 mod system;
 
-pub use current::{on_fiber, try_wait, wait};
+pub use current::{abandon, on_fiber, try_wait, wait};
 pub use error::{OptionsError, StackError, WaitError};
 pub use fiber::Fiber;
 pub use graphmap_executor::uninterrupted;

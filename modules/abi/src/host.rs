@@ -1,0 +1,117 @@
+//! The host program: runs a program with many ranks in this OS process.
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use graphmap_runtime::{Names, Network};
+
+use crate::image::{Image, Program};
+use crate::output;
+use crate::rank::{Ended, Process, Rank};
+
+/// Prints an error and ends the OS process with the exit code for wrong usage.
+fn usage(text: &str) -> ! {
+    eprintln!("error: {text}");
+    std::process::exit(2)
+}
+
+/// Ends the OS process, because a function of MPI was called by a thread that is not a rank.
+#[cold]
+pub(crate) fn not_a_rank(name: &str) -> ! {
+    eprintln!("error: {name} was called by a thread that is not a rank");
+    // SAFETY: this function never returns.
+    unsafe { libc::_exit(1) }
+}
+
+/// Ends the OS process, because a rank ends in a callback of MPI.
+#[cold]
+pub(crate) fn cannot_leave(error: graphmap_fiber::WaitError) -> ! {
+    eprintln!("error: a rank ended where it cannot be suspended: {error}");
+    // SAFETY: this function never returns.
+    unsafe { libc::_exit(1) }
+}
+
+/// Arguments of the program, in the form of C.
+struct Arguments(Vec<CString>);
+
+/// Runs `argv[2..]` with `argv[1]` ranks, and returns the exit code. The host program calls it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_char) -> c_int {
+    let all = (0..count as usize).map(|index| {
+        // SAFETY: the arguments of a program are strings.
+        unsafe { CStr::from_ptr(*arguments.add(index)) }.to_owned()
+    });
+    let all: Vec<CString> = all.collect();
+    let (Some(ranks), Some(program)) = (all.get(1), all.get(2)) else {
+        usage("usage: graphmap-mpi RANKS PROGRAM [ARGUMENT ...]");
+    };
+    let ranks = ranks.to_str().ok().and_then(|text| text.parse().ok());
+    let Some(ranks) = ranks.filter(|&ranks: &usize| ranks > 0) else {
+        usage("expected a number of ranks");
+    };
+    let path = Path::new(OsStr::from_bytes(program.to_bytes()));
+    let program = match Program::read(path) {
+        Ok(program) => Arc::new(program),
+        Err(why) => usage(&format!("{}: {why}", path.display())),
+    };
+    if let Err(error) = output::replace() {
+        usage(&format!("cannot replace standard output: {error}"));
+    }
+    let arguments = Arc::new(Arguments(all[2..].to_vec()));
+    let code = graphmap_runtime::main(|| network(ranks, program, arguments));
+    i32::from(code != ExitCode::SUCCESS)
+}
+
+fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Network {
+    let numbers = format!("0+1*{ranks}");
+    let name = program
+        .path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut network = Network::new(&name, "");
+    network.kind(
+        "main",
+        Names::Numbered("main", &numbers),
+        &numbers,
+        &[],
+        move |()| {
+            let (program, arguments) = (Arc::clone(&program), Arc::clone(&arguments));
+            Process::new(move |rank| run(rank, &program, &arguments))
+        },
+    );
+    network
+}
+
+/// Loads the program for a rank, and runs it.
+fn run(rank: &Rc<Rank>, program: &Program, arguments: &Arguments) -> Ended {
+    let image = Image::load(program)?;
+    // Programs may change their arguments, so each rank has its own.
+    let copy = |text: &CString| text.clone().into_raw();
+    let mut texts: Vec<*mut c_char> = arguments.0.iter().map(copy).collect();
+    texts.push(std::ptr::null_mut());
+    let mut variables: Vec<*mut c_char> = Vec::new();
+    // SAFETY: the environment is a list of strings that ends with a null pointer.
+    unsafe {
+        let mut at = environ;
+        while !at.is_null() && !(*at).is_null() {
+            variables.push(*at);
+            at = at.add(1);
+        }
+    }
+    variables.push(std::ptr::null_mut());
+    let (texts, variables) = (texts.leak(), variables.leak());
+    let entry = image.entry_point();
+    rank.image.replace(Some(image));
+    // SAFETY: this is the bottom of the stack of the rank. All values here were moved or leaked.
+    unsafe { entry.start(texts, variables) }
+}
+
+unsafe extern "C" {
+    static environ: *mut *mut c_char;
+}

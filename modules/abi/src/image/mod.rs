@@ -1,0 +1,12 @@
+//! A private copy of the program for each rank, so that each rank has its own globals.
+//!
+//! The program is a position-independent executable or a shared object. Each rank loads a copy of
+//! its file with `dlopen`, which matches libraries by name and by inode. The copy is a file in
+//! memory without a name in the file system.
+
+mod elf;
+mod libc_calls;
+mod load;
+
+pub(crate) use elf::{Program, Refused};
+pub(crate) use load::Image;

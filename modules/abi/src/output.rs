@@ -1,0 +1,98 @@
+//! Standard output of the ranks, in whole lines.
+//!
+//! The C library has one `stdout` for the OS process. It is replaced by an unbuffered stream, whose
+//! writes are collected for each rank until a line is complete.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::io::{self, Write};
+use std::{ptr, slice};
+
+use crate::rank;
+
+/// Incomplete line of a rank.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(Vec<u8>);
+
+impl Lines {
+    /// Adds bytes, and writes all complete lines. Errors of standard output are returned.
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.extend_from_slice(bytes);
+        match self.0.iter().rposition(|&byte| byte == b'\n') {
+            Some(end) => {
+                let rest = self.0.split_off(end + 1);
+                let lines = std::mem::replace(&mut self.0, rest);
+                write(&lines)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the incomplete line.
+    pub(crate) fn flush(&mut self) {
+        // The rank has ended and cannot handle errors.
+        drop(write(&std::mem::take(&mut self.0)));
+    }
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    output.write_all(bytes)?;
+    output.flush()
+}
+
+unsafe extern "C" {
+    static mut stdout: *mut libc::FILE;
+    fn fopencookie(
+        cookie: *mut c_void,
+        mode: *const c_char,
+        functions: Functions,
+    ) -> *mut libc::FILE;
+}
+
+/// `cookie_io_functions_t` of the C library.
+#[repr(C)]
+struct Functions {
+    read: *const c_void,
+    write: unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> isize,
+    seek: *const c_void,
+    close: *const c_void,
+}
+
+/// Writes bytes of the calling rank. Returns 0 for an error, as `fopencookie` demands.
+unsafe extern "C" fn written(_cookie: *mut c_void, bytes: *const c_char, count: usize) -> isize {
+    // SAFETY: the C library passes `count` bytes.
+    let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), count) };
+    let result = match rank::current() {
+        Some(rank) => rank.lines.borrow_mut().add(bytes),
+        None => write(bytes),
+    };
+    match result {
+        Ok(()) => count as isize,
+        Err(_) => 0,
+    }
+}
+
+/// Replaces `stdout` of the C library. Must be called before a program is loaded, on the only
+/// thread.
+pub(crate) fn replace() -> io::Result<()> {
+    let functions = Functions {
+        read: ptr::null(),
+        write: written,
+        seek: ptr::null(),
+        close: ptr::null(),
+    };
+    // SAFETY: the functions are valid for a stream that is only written to. `stdout` may be
+    // assigned, and no other thread runs.
+    unsafe {
+        let stream = fopencookie(ptr::null_mut(), c"w".as_ptr(), functions);
+        if stream.is_null() {
+            return Err(io::Error::last_os_error());
+        }
+        let status: c_int = libc::setvbuf(stream, ptr::null_mut(), libc::_IONBF, 0);
+        if status != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        stdout = stream;
+    }
+    Ok(())
+}
