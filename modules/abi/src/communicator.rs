@@ -64,6 +64,16 @@ impl Communicator {
         }
     }
 
+    /// Returns the communicator that carries messages, and the rank in it of the first rank that
+    /// messages can be sent to.
+    #[inline]
+    pub(crate) fn messages(&self) -> (&core::Communicator, usize) {
+        match &self.ranks {
+            Ranks::Intra(communicator) => (communicator, 0),
+            Ranks::Inter(communicator) => communicator.bridge(),
+        }
+    }
+
     /// Returns the rank of the caller in its group.
     pub(crate) fn rank(&self) -> usize {
         match &self.ranks {

@@ -15,6 +15,7 @@
 mod export;
 
 mod abi;
+mod buffer;
 mod call;
 mod communicator;
 mod datatype;

@@ -2,74 +2,41 @@
 
 use std::ffi::{c_int, c_void};
 use std::pin::Pin;
-use std::ptr::NonNull;
-use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::{Packed, Request as _, SendMode, Source, TagOf};
 
-use crate::abi::{ANY_SOURCE, ANY_TAG, Comm, Datatype, PROC_NULL, Request, Status};
-use crate::communicator::{Communicator, Ranks};
-use crate::datatype::Type;
-use crate::error::{Class, Done, Fail, fail};
+use crate::abi::{ANY_SOURCE, ANY_TAG, Comm, Datatype, Request, Status};
+use crate::buffer::Elements;
+use crate::communicator::Communicator;
+use crate::error::{Done, fail};
 use crate::export::Number;
-use crate::rank::Rank;
 use crate::request::{Started, write_status};
 use crate::wait::wait;
 
-/// Elements in memory.
-struct Elements {
-    address: *mut u8,
-    count: usize,
-    layout: Rc<Type>,
-}
-
-impl Elements {
-    /// Checks the arguments that describe elements.
-    fn new(this: &Rank, address: *const c_void, count: i64, of: Datatype) -> Done<Self> {
-        let Ok(count) = usize::try_from(count) else {
-            return fail!(Count, "the count {count} is negative");
-        };
-        Ok(Elements {
-            address: address.cast_mut().cast(),
-            count,
-            layout: this.datatypes.get(of)?,
-        })
+/// Starts a send.
+///
+/// # Safety
+/// The elements must be readable.
+unsafe fn send(
+    by: &Communicator,
+    elements: &Elements,
+    dest: usize,
+    tag: c_int,
+    mode: SendMode,
+) -> Done<core::Sending> {
+    if tag < 0 {
+        return fail!(Tag, "the tag {tag} is negative");
     }
-
-    fn bytes(&self) -> usize {
-        self.count * self.layout.size
-    }
-
-    /// Sends the elements.
-    ///
-    /// # Safety
-    /// The elements must be readable.
-    unsafe fn send(
-        &self,
-        by: &Communicator,
-        dest: usize,
-        tag: c_int,
-        mode: SendMode,
-    ) -> Done<core::Sending> {
-        let intra = by.intra()?;
-        if tag < 0 {
-            return fail!(Tag, "the tag {tag} is negative");
-        }
-        if self.layout.is_contiguous() {
-            let bytes = match self.bytes() {
-                0 => &[][..],
-                // SAFETY: the elements are in a row.
-                bytes => unsafe { std::slice::from_raw_parts(self.address, bytes) },
-            };
-            return Ok(intra.send_bytes(bytes, dest, tag, mode));
-        }
-        let mut bytes = Vec::new();
-        // SAFETY: the caller guarantees that the elements are readable.
-        unsafe { self.layout.pack(self.address, self.count, &mut bytes) };
-        Ok(intra.send_packed(bytes.into(), dest, tag, mode))
-    }
+    let (messages, offset) = by.messages();
+    let dest = dest + offset;
+    // SAFETY: the caller guarantees that the elements are readable.
+    Ok(match unsafe { elements.as_bytes() } {
+        Some(bytes) => messages.send_bytes(bytes, dest, tag, mode),
+        // SAFETY: as above.
+        None => messages.send_packed(unsafe { elements.pack() }, dest, tag, mode),
+    })
 }
 
 /// A started send.
@@ -92,6 +59,8 @@ struct Receiving {
     elements: Elements,
     /// True if the sender may write to the elements.
     direct: bool,
+    /// Rank in the carrying communicator of rank 0 of the peers.
+    offset: usize,
 }
 
 impl Receiving {
@@ -100,29 +69,28 @@ impl Receiving {
     /// # Safety
     /// The elements must be writable until the receive is complete.
     unsafe fn new(by: &Communicator, elements: Elements, source: c_int, tag: c_int) -> Done<Self> {
-        let Ranks::Intra(intra) = &by.ranks else {
-            return fail!(Comm, "not implemented");
-        };
+        let (messages, offset) = by.messages();
         let source = match source {
             ANY_SOURCE => Source::Any,
-            rank => Source::Rank(rank as usize),
+            rank => Source::Rank(rank as usize + offset),
         };
         let tag = match tag {
             ANY_TAG => TagOf::Any,
             tag if tag < 0 => return fail!(Tag, "the tag {tag} is negative"),
             tag => TagOf::Tag(tag),
         };
-        let at = NonNull::new(elements.address).filter(|_| elements.layout.is_contiguous());
-        let receiving = match at {
+        let place = elements.place();
+        let direct = place.is_some();
+        let receiving = match place {
             // SAFETY: the caller guarantees that the elements are writable.
-            Some(at) => unsafe { intra.recv_packed_at(at, elements.bytes(), source, tag) },
-            None => intra.recv(source, tag),
+            Some((at, room)) => unsafe { messages.recv_packed_at(at, room, source, tag) },
+            None => messages.recv(source, tag),
         };
-        let direct = at.is_some();
         Ok(Receiving {
             receiving,
             elements,
             direct,
+            offset,
         })
     }
 }
@@ -133,14 +101,9 @@ impl Started for Receiving {
         polled.map(|result| {
             let (packed, status) = result?;
             let sent = status.count;
-            let Elements {
-                address,
-                count,
-                layout,
-            } = &self.elements;
             if !(self.direct && packed.is_empty()) {
                 // SAFETY: the elements are writable until the receive is complete.
-                unsafe { layout.unpack(&packed, *address, *count) };
+                unsafe { self.elements.unpack(&packed) };
             }
             let room = self.elements.bytes();
             if sent > room {
@@ -149,7 +112,8 @@ impl Started for Receiving {
                     "a message of {sent} bytes was received into {room} bytes"
                 );
             }
-            Ok(Status::new(status.source as c_int, status.tag, sent))
+            let source = status.source - self.offset;
+            Ok(Status::new(source as c_int, status.tag, sent))
         })
     }
 
@@ -179,7 +143,7 @@ export! {
         let elements = Elements::new(this, buf, count.get(), datatype)?;
         match by.peer(dest)? {
             None => Ok(()),
-            Some(dest) => Ok(wait(elements.send(&by, dest, tag, SendMode::Standard)?)?),
+            Some(dest) => Ok(wait(send(&by, &elements, dest, tag, SendMode::Standard)?)?),
         }
     };
     fn MPI_Isend, MPI_Isend_c<C>(
@@ -191,7 +155,7 @@ export! {
         request.write(match by.peer(dest)? {
             None => this.requests.add(Complete(Status::PROC_NULL))?,
             Some(dest) => {
-                this.requests.add(Sending(elements.send(&by, dest, tag, SendMode::Standard)?))?
+                this.requests.add(Sending(send(&by, &elements, dest, tag, SendMode::Standard)?))?
             }
         });
         Ok(())
@@ -223,11 +187,4 @@ export! {
         });
         Ok(())
     };
-}
-
-#[allow(dead_code)]
-const _: (Class, c_int) = (Class::Tag, PROC_NULL);
-#[allow(dead_code)]
-fn unused(fail: Fail) -> Fail {
-    fail
 }
