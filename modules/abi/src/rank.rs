@@ -7,13 +7,21 @@ use std::task::{Context, Poll};
 
 use graphmap_fiber::{Fiber, Options, Stacks};
 
+use crate::attribute::Attributes;
+use crate::buffered::Buffers;
 use crate::call::{Call, On};
 use crate::communicator::Communicators;
 use crate::datatype::Datatypes;
+use crate::errhandler::Errhandlers;
 use crate::error::{Class, Done, Fail};
+use crate::group::Groups;
 use crate::image::Image;
+use crate::info::Infos;
+use crate::operation::Operations;
 use crate::output::Lines;
+use crate::probe::Messages;
 use crate::request::Requests;
+use crate::session::Sessions;
 
 /// Result of a rank: an error message if it has failed.
 pub(crate) type Ended = Result<(), String>;
@@ -44,6 +52,14 @@ pub(crate) struct Rank {
     pub(crate) communicators: Communicators,
     pub(crate) datatypes: Datatypes,
     pub(crate) requests: Requests,
+    pub(crate) attributes: Attributes,
+    pub(crate) infos: Infos,
+    pub(crate) errhandlers: Errhandlers,
+    pub(crate) groups: Groups,
+    pub(crate) sessions: Sessions,
+    pub(crate) operations: Operations,
+    pub(crate) messages: Messages,
+    pub(crate) buffers: Buffers,
 }
 
 impl Rank {
@@ -58,6 +74,14 @@ impl Rank {
             communicators: Communicators::default(),
             datatypes: Datatypes::default(),
             requests: Requests::default(),
+            attributes: Attributes::default(),
+            infos: Infos::default(),
+            errhandlers: Errhandlers::default(),
+            groups: Groups::default(),
+            sessions: Sessions::default(),
+            operations: Operations::default(),
+            messages: Messages::default(),
+            buffers: Buffers::default(),
         }
     }
 

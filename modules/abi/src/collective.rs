@@ -1,0 +1,1 @@
+//! Collective calls on intracommunicators (MPI-5.0, chapter 6).

@@ -1,0 +1,1 @@
+//! Generalized requests (MPI-5.0, section 13.2).

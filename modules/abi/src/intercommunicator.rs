@@ -1,0 +1,1 @@
+//! Intercommunicators (MPI-5.0, section 7.6).

@@ -1,0 +1,1 @@
+//! Partitioned communication (MPI-5.0, chapter 4).

@@ -1,0 +1,5 @@
+//! Sessions (MPI-5.0, section 11.3).
+
+/// All of them that a rank has.
+#[derive(Default)]
+pub(crate) struct Sessions {}

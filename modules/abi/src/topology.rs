@@ -1,0 +1,1 @@
+//! Virtual topologies (MPI-5.0, chapter 8).

@@ -1,0 +1,1 @@
+//! Functions that are exported and fail with their own names.
