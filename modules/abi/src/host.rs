@@ -63,7 +63,9 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
     }
     let arguments = Arc::new(Arguments(all[2..].to_vec()));
     let code = graphmap_runtime::main(|| network(ranks, program, arguments));
-    i32::from(code != ExitCode::SUCCESS)
+    // The destructors of the programs must not run here: they belong to ranks that have ended.
+    // SAFETY: this function never returns.
+    unsafe { libc::_exit(i32::from(code != ExitCode::SUCCESS)) }
 }
 
 fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Network {

@@ -15,7 +15,7 @@ use crate::datatype::Datatypes;
 use crate::errhandler::Errhandlers;
 use crate::error::{Class, Done, Fail};
 use crate::group::Groups;
-use crate::image::Image;
+use crate::image::{Exceptions, Image};
 use crate::info::Infos;
 use crate::operation::Operations;
 use crate::output::Lines;
@@ -134,6 +134,7 @@ pub(crate) fn leave(rank: Rc<Rank>) -> ! {
 /// Future of a rank. It is ready when the program of the rank has ended.
 pub(crate) struct Process {
     rank: Rc<Rank>,
+    exceptions: Exceptions,
     stage: Stage,
 }
 
@@ -150,7 +151,11 @@ impl Process {
     pub(crate) fn new(main: impl FnOnce(&Rc<Rank>) -> Ended + 'static) -> Self {
         let rank = Rc::new(Rank::new());
         let stage = Stage::New(Box::new(main));
-        Process { rank, stage }
+        Process {
+            rank,
+            exceptions: Exceptions::default(),
+            stage,
+        }
     }
 }
 
@@ -188,7 +193,9 @@ impl Future for Process {
         let Stage::Running(fiber) = &mut this.stage else {
             return Poll::Pending;
         };
+        this.exceptions.exchange();
         let mut outcome = fiber.as_mut().poll(context);
+        this.exceptions.exchange();
         if fiber.is_abandoned() {
             this.stage = Stage::Ended;
             let ended = this.rank.ended.take();

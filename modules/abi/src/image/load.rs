@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::elf::Program;
-use super::libc_calls;
+use super::{exceptions, libc_calls};
 
 /// A loaded copy of the program.
 pub(crate) struct Image {
@@ -93,6 +93,8 @@ impl Image {
             };
             return Err(text);
         }
+        // SAFETY: the handle is valid.
+        unsafe { exceptions::find_runtime(handle) };
         let mut map: *const LinkMap = std::ptr::null();
         // SAFETY: the handle is valid, and this request writes a pointer.
         let status = unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };

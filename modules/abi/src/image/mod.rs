@@ -5,8 +5,10 @@
 //! memory without a name in the file system.
 
 mod elf;
+mod exceptions;
 mod libc_calls;
 mod load;
 
-pub(crate) use elf::{Program, Refused};
+pub(crate) use elf::Program;
+pub(crate) use exceptions::Exceptions;
 pub(crate) use load::Image;
