@@ -88,6 +88,7 @@ export! {
         Ok(())
     };
     fn MPI_Abort(_comm: Comm, code: c_int) on World => |this| {
+        crate::report::record_status(code);
         this.fail(format!("called MPI_Abort with code {code}"));
         fail!(Other, "aborted with code {code}")
     };

@@ -3,15 +3,16 @@
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use graphmap_runtime::{Names, Network};
+use graphmap_runtime::{Exit, Names, Network, RunError};
 
+use crate::crash;
 use crate::image::{Image, Program};
 use crate::output;
 use crate::rank::{Ended, Process, Rank};
+use crate::report;
 
 /// Prints an error and ends the OS process with the exit code for wrong usage.
 fn usage(text: &str) -> ! {
@@ -61,11 +62,20 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
     if let Err(error) = output::replace() {
         usage(&format!("cannot replace standard output: {error}"));
     }
+    if let Err(error) = crash::watch() {
+        usage(&format!("cannot handle signals: {error}"));
+    }
     let arguments = Arc::new(Arguments(all[2..].to_vec()));
-    let code = graphmap_runtime::main(|| network(ranks, program, arguments));
+    let path = program.path.clone();
+    let explain = |error: &mut RunError| report::explain(error, &path);
+    let exit = graphmap_runtime::main_with(|| network(ranks, program, arguments), explain);
+    let code = match exit {
+        Exit::Failed => report::status().unwrap_or(exit as u8),
+        exit => exit as u8,
+    };
     // The destructors of the programs must not run here: they belong to ranks that have ended.
     // SAFETY: this function never returns.
-    unsafe { libc::_exit(i32::from(code != ExitCode::SUCCESS)) }
+    unsafe { libc::_exit(code.into()) }
 }
 
 fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Network {
@@ -110,6 +120,7 @@ fn run(rank: &Rc<Rank>, program: &Program, arguments: &Arguments) -> Ended {
     let (texts, variables) = (texts.leak(), variables.leak());
     let entry = image.entry_point();
     rank.image.replace(Some(image));
+    crash::set_running(Some((rank.number(), rank.base())));
     // SAFETY: this is the bottom of the stack of the rank. All values here were moved or leaked.
     unsafe { entry.start(texts, variables) }
 }

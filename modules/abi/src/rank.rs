@@ -11,6 +11,7 @@ use crate::attribute::Attributes;
 use crate::buffered::Buffers;
 use crate::call::{Call, On};
 use crate::communicator::Communicators;
+use crate::crash;
 use crate::datatype::Datatypes;
 use crate::errhandler::Errhandlers;
 use crate::error::{Class, Done, Fail};
@@ -20,6 +21,7 @@ use crate::info::Infos;
 use crate::operation::Operations;
 use crate::output::Lines;
 use crate::probe::Messages;
+use crate::report;
 use crate::request::Requests;
 use crate::session::Sessions;
 
@@ -88,6 +90,11 @@ impl Rank {
     /// Returns the rank in `MPI_COMM_WORLD`.
     pub(crate) fn number(&self) -> usize {
         self.number.get()
+    }
+
+    /// Returns the address at which the program is loaded, or 0 if it is not.
+    pub(crate) fn base(&self) -> usize {
+        self.image.borrow().as_ref().map_or(0, |image| image.base)
     }
 
     /// Records that the rank has failed, unless its result is known already.
@@ -164,12 +171,14 @@ struct Entered(Option<Rc<Rank>>);
 
 impl Entered {
     fn new(rank: &Rc<Rank>) -> Self {
+        crash::set_running(Some((rank.number(), rank.base())));
         Entered(CURRENT.replace(Some(Rc::clone(rank))))
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
+        crash::set_running(None);
         CURRENT.replace(self.0.take());
     }
 }
@@ -179,12 +188,14 @@ impl Future for Process {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
         let this = &mut *self;
+        if this.rank.number() == usize::MAX {
+            this.rank.number.set(graphmap_runtime::me().rank);
+        }
         let _entered = Entered::new(&this.rank);
         if let Stage::New(_) = this.stage
             && let Stage::New(main) = std::mem::replace(&mut this.stage, Stage::Ended)
         {
             let rank = Rc::clone(&this.rank);
-            rank.number.set(graphmap_runtime::me().rank);
             match begin(rank, main) {
                 Ok(fiber) => this.stage = Stage::Running(Box::pin(fiber)),
                 Err(why) => return Poll::Ready(Err(why)),
@@ -212,6 +223,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         // A rank that waits unwinds to the function that the program called.
         let _entered = Entered::new(&self.rank);
+        if let (Stage::Running(_), Some(call)) = (&self.stage, self.rank.call.get()) {
+            report::record(self.rank.number(), call, self.rank.base());
+        }
         self.stage = Stage::Ended;
     }
 }

@@ -53,23 +53,33 @@ use graphmap_executor::trace::Trace;
 /// }
 /// ```
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
+    main_with(network, |_| ()).into()
+}
+
+/// Runs a network as [`main`] does, and returns the exit code. `explain` may change the error of a
+/// run in this OS process alone before it is printed. Intended for crates that run programs in
+/// other languages, whose calls have no positions in Rust code.
+pub fn main_with(
+    network: impl FnOnce() -> Network,
+    explain: impl FnOnce(&mut RunError),
+) -> Exit {
     if let Some(launched) = launched() {
         match launched.reports {
             true => say(&format!("error: {}", visible(&launched.to_string()))),
             // Some launchers kill all copies when the first one exits.
             false => std::thread::sleep(GRACE),
         }
-        return Exit::Usage.into();
+        return Exit::Usage;
     }
     panics::set_hook();
     signals::handle();
     let begun = Options::from_env().and_then(|options| begin(network, options));
     let ended = begun.and_then(|(network, options)| {
         placed(&network, &options)?;
-        run_as_linked(network, &options)
+        run_as_linked(network, &options, explain)
     });
     let exit = ended.unwrap_or_else(|error| failed(&error));
-    finish(exit).into()
+    finish(exit)
 }
 
 /// Runs the network over the link that the options name, and writes its results. Returns the exit
@@ -79,11 +89,15 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
 /// # Errors
 /// Returns the error of a run that cannot begin, which is not printed yet. This is always
 /// [`RunError::Options`] for [`Link::Mpi`], because a launcher must start such a run.
-fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> {
+fn run_as_linked(
+    network: Network,
+    options: &Options,
+    explain: impl FnOnce(&mut RunError),
+) -> Result<Exit, RunError> {
     match options.link {
         Link::Threads => {
             outputs::check(options)?;
-            run_alone(network, options)
+            run_alone(network, options, explain)
         }
         Link::SharedMemory => run_shared(network, options),
         Link::Mpi => Err(not_started()),
@@ -95,11 +109,19 @@ fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> 
 ///
 /// # Errors
 /// Returns the error of a run that cannot begin, as [`run_to_end`] does. It is not printed.
-fn run_alone(network: impl Into<Arc<Network>>, options: &Options) -> Result<Exit, RunError> {
+fn run_alone(
+    network: impl Into<Arc<Network>>,
+    options: &Options,
+    explain: impl FnOnce(&mut RunError),
+) -> Result<Exit, RunError> {
     let network = network.into();
     let name = network.name().to_string();
     listen(&name, options, None);
-    Ok(conclude(&name, run_to_end(network, options)?, options))
+    let mut over = run_to_end(network, options)?;
+    if let Err(error) = &mut over.result {
+        explain(error);
+    }
+    Ok(conclude(&name, over, options))
 }
 
 /// Time limit for writing the trace of a failed run. Its file may be a pipe that is not read.
@@ -451,7 +473,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
         )));
     }
     if count == 1 {
-        return run_alone(network, options);
+        return run_alone(network, options, |_| ());
     }
     let child_processes =
         child_processes::start(count, each, table, &options.streams, failed_soon)?;

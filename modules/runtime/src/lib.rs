@@ -158,7 +158,7 @@ mod visible;
 
 pub use entry::main;
 #[doc(hidden)]
-pub use entry::main_over;
+pub use entry::{main_over, main_with};
 #[cfg(feature = "derive")]
 pub use graphmap_derive::Payload;
 pub use graphmap_executor::{

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::rc::Rc;
 
 use crate::rank::{self, Rank};
+use crate::report;
 use crate::wait;
 
 /// Returns the function that replaces a function of the C library, or `None` if it is not replaced.
@@ -61,7 +62,10 @@ extern "C" fn exit_at_once(status: c_int) -> ! {
     let rank = current();
     match status {
         0 => rank.succeed(),
-        _ => rank.fail(format!("exited with status {status}")),
+        _ => {
+            report::record_status(status);
+            rank.fail(format!("exited with status {status}"));
+        }
     }
     rank::leave(rank)
 }

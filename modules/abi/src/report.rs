@@ -1,0 +1,103 @@
+//! Reports of runs that have failed, in terms of the program: names of functions of MPI, and source
+//! lines of their calls.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use graphmap_runtime::{Place, RunError};
+
+use crate::call::Call;
+
+/// A call in which a rank was blocked when the run ended.
+#[derive(Debug, Clone, Copy)]
+struct Blocked {
+    call: Call,
+    /// Address at which the program of the rank is loaded.
+    base: usize,
+}
+
+static BLOCKED: Mutex<BTreeMap<usize, Blocked>> = Mutex::new(BTreeMap::new());
+
+/// Exit status of the first rank that has failed with one.
+static STATUS: AtomicI32 = AtomicI32::new(0);
+
+/// Records the call of a rank whose run ends.
+pub(crate) fn record(rank: usize, call: Call, base: usize) {
+    let mut blocked = BLOCKED.lock().unwrap_or_else(PoisonError::into_inner);
+    blocked.insert(rank, Blocked { call, base });
+}
+
+/// Records that a rank has failed with an exit status. Later ones are ignored.
+pub(crate) fn record_status(status: c_int) {
+    // Another rank may have been first.
+    let _ = STATUS.compare_exchange(0, status, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// Returns the exit status of the first rank that has failed with one.
+pub(crate) fn status() -> Option<u8> {
+    match STATUS.load(Ordering::Relaxed) {
+        0 => None,
+        // As the system does.
+        status => Some(status as u8),
+    }
+}
+
+/// Replaces the positions in a report of a deadlock, which are those of this library, by those of
+/// the calls in the program.
+pub(crate) fn explain(error: &mut RunError, program: &Path) {
+    let RunError::Blocked(block) = error else {
+        return;
+    };
+    let blocked = BLOCKED.lock().unwrap_or_else(PoisonError::into_inner);
+    for process in block.cycle.iter_mut().chain(&mut block.others) {
+        let Some(&Blocked { call, base }) = blocked.get(&process.rank) else {
+            continue;
+        };
+        let place = place(program, call.address.wrapping_sub(base));
+        for wait in &mut process.waits {
+            if let Some(text) = &mut wait.call {
+                *text = format!("{}: {text}", call.name);
+                wait.place = Some(place.clone());
+            }
+        }
+    }
+}
+
+/// Returns the source position of the call that returns to an address of the program: by the tool
+/// `addr2line`, or else the address itself.
+fn place(program: &Path, address: usize) -> Place {
+    let unknown = || Place {
+        file: format!("{}+{address:#x}", program.display()),
+        line: 0,
+        column: 0,
+    };
+    // The call is before the address to which it returns.
+    let output = Command::new("addr2line")
+        .arg("-e")
+        .arg(program)
+        .arg(format!("{:#x}", address - 1))
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let Ok(output) = output else {
+        return unknown();
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let text = text.lines().next().unwrap_or_default();
+    let (position, _) = text.split_once(" (").unwrap_or((text, ""));
+    match position.rsplit_once(':') {
+        Some((file, line)) if file != "??" => match line.parse() {
+            Ok(line) => Place {
+                file: file.to_string(),
+                line,
+                column: 0,
+            },
+            Err(_) => unknown(),
+        },
+        _ => unknown(),
+    }
+}
