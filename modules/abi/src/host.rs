@@ -94,15 +94,15 @@ fn network(ranks: usize, program: Arc<Program>, arguments: Arc<Arguments>) -> Ne
         &[],
         move |()| {
             let (program, arguments) = (Arc::clone(&program), Arc::clone(&arguments));
-            Process::new(move |rank| run(rank, &program, &arguments))
+            Process::new(move |rank| run(rank, &program, ranks, &arguments))
         },
     );
     network
 }
 
 /// Loads the program for a rank, and runs it.
-fn run(rank: &Rc<Rank>, program: &Program, arguments: &Arguments) -> Ended {
-    let image = Image::load(program)?;
+fn run(rank: &Rc<Rank>, program: &Program, ranks: usize, arguments: &Arguments) -> Ended {
+    let image = Image::load(program, ranks)?;
     // Programs may change their arguments, so each rank has its own.
     let copy = |text: &CString| text.clone().into_raw();
     let mut texts: Vec<*mut c_char> = arguments.0.iter().map(copy).collect();

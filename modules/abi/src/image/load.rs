@@ -4,10 +4,10 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::elf::Program;
-use super::{exceptions, libc_calls};
+use super::{exceptions, libc_calls, limit};
 
 /// A loaded copy of the program.
 pub(crate) struct Image {
@@ -66,9 +66,23 @@ const DT_FINI_ARRAY: u64 = 26;
 const DT_FINI_ARRAYSZ: u64 = 28;
 
 impl Image {
-    /// Loads a copy of the program, and runs its constructors. The error is that of the dynamic
-    /// linker or of the system.
-    pub(crate) fn load(program: &Program) -> Result<Self, String> {
+    /// Loads a copy of the program for one of `ranks` ranks, and runs its constructors.
+    ///
+    /// # Errors
+    /// The error of the dynamic linker or of the system, or a description if there are too many
+    /// ranks.
+    pub(crate) fn load(program: &Program, ranks: usize) -> Result<Self, String> {
+        static IS_FIRST: AtomicBool = AtomicBool::new(true);
+        if !IS_FIRST.swap(false, Ordering::Relaxed) {
+            return Image::load_copy(program);
+        }
+        let before = limit::mappings();
+        let image = Image::load_copy(program)?;
+        limit::check(before, ranks)?;
+        Ok(image)
+    }
+
+    fn load_copy(program: &Program) -> Result<Self, String> {
         // SAFETY: the name is a string.
         let descriptor = unsafe { libc::memfd_create(c"graphmap".as_ptr(), libc::MFD_CLOEXEC) };
         if descriptor < 0 {

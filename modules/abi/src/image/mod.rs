@@ -7,6 +7,7 @@
 mod elf;
 mod exceptions;
 mod libc_calls;
+mod limit;
 mod load;
 
 pub(crate) use elf::Program;
