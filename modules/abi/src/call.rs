@@ -9,6 +9,7 @@ use crate::abi::{Comm, Session};
 use crate::error::{Class, Done, Fail};
 use crate::host;
 use crate::rank::{self, Phase, Rank};
+use crate::watch;
 
 /// Object whose error handler handles the errors of a call.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +69,7 @@ pub(crate) fn call(name: &'static str, on: On, body: impl FnOnce(&Rc<Rank>) -> D
         host::not_a_rank(name);
     };
     rank.call.set(Some(Call { name, address }));
+    watch::progress();
     // The frames of the program below must not be unwound.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         rank.check_phase(name, on)?;

@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
+use std::fmt;
 use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -56,7 +57,7 @@ pub(crate) fn watch() -> io::Result<()> {
 ///
 /// # Safety
 /// `context` must be the context that the kernel has passed to a handler.
-unsafe fn instruction(context: *const c_void) -> usize {
+pub(crate) unsafe fn instruction(context: *const c_void) -> usize {
     // SAFETY: guaranteed by the caller.
     unsafe {
         let context = context.cast::<libc::ucontext_t>();
@@ -67,29 +68,35 @@ unsafe fn instruction(context: *const c_void) -> usize {
     }
 }
 
+/// Writes a report about the rank that runs on this thread: its number, `what`, and the address of
+/// its instruction. Safe in a handler of signals.
+pub(crate) fn write_report(address: usize, what: fmt::Arguments<'_>, is_warning: bool) {
+    let mut text = [0; 256];
+    let mut rest = &mut text[..];
+    let level = if is_warning { "warning" } else { "error" };
+    // The text fits.
+    let _ = match RUNNING.get() {
+        Some(Running { rank, base }) if base != 0 && address >= base => writeln!(
+            rest,
+            "{level}: rank {rank} {what} at {address:#x} (offset {:#x} of the program)",
+            address - base
+        ),
+        Some(Running { rank, .. }) => writeln!(rest, "{level}: rank {rank} {what} at {address:#x}"),
+        None => writeln!(rest, "{level}: a thread {what} at {address:#x}"),
+    };
+    let length = 256 - rest.len();
+    // SAFETY: the text has this length.
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), length) };
+}
+
 extern "C" fn handle(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
     let name = SIGNALS.iter().find(|(number, _)| *number == signal);
     let name = name.map_or("a signal", |(_, name)| name);
     // SAFETY: the kernel passes a valid context.
     let address = unsafe { instruction(context) };
-    let mut text = [0; 256];
-    let mut rest = &mut text[..];
-    // The text fits.
-    let _ = match RUNNING.get() {
-        Some(Running { rank, base }) if base != 0 && address >= base => writeln!(
-            rest,
-            "error: rank {rank} received {name} at {address:#x} (offset {:#x} of the program)",
-            address - base
-        ),
-        Some(Running { rank, .. }) => {
-            writeln!(rest, "error: rank {rank} received {name} at {address:#x}")
-        }
-        None => writeln!(rest, "error: received {name} at {address:#x}"),
-    };
-    let length = 256 - rest.len();
-    // SAFETY: the text has this length. The default action of the signal is valid.
+    write_report(address, format_args!("received {name}"), false);
+    // SAFETY: the default action of the signal is valid.
     unsafe {
-        libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), length);
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
     }

@@ -13,6 +13,7 @@ use crate::image::{Image, Program};
 use crate::output;
 use crate::rank::{Ended, Process, Rank};
 use crate::report;
+use crate::watch;
 
 /// Prints an error and ends the OS process with the exit code for wrong usage.
 fn usage(text: &str) -> ! {
@@ -62,7 +63,7 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
     if let Err(error) = output::replace() {
         usage(&format!("cannot replace standard output: {error}"));
     }
-    if let Err(error) = crash::watch() {
+    if let Err(error) = crash::watch().and_then(|()| watch::start()) {
         usage(&format!("cannot handle signals: {error}"));
     }
     let arguments = Arc::new(Arguments(all[2..].to_vec()));

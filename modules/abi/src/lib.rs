@@ -50,3 +50,4 @@ mod table;
 mod topology;
 mod unimplemented;
 mod wait;
+mod watch;

@@ -24,6 +24,7 @@ use crate::probe::Messages;
 use crate::report;
 use crate::request::Requests;
 use crate::session::Sessions;
+use crate::watch;
 
 /// Result of a rank: an error message if it has failed.
 pub(crate) type Ended = Result<(), String>;
@@ -172,6 +173,7 @@ struct Entered(Option<Rc<Rank>>);
 impl Entered {
     fn new(rank: &Rc<Rank>) -> Self {
         crash::set_running(Some((rank.number(), rank.base())));
+        watch::set_running(Some(rank.number()));
         Entered(CURRENT.replace(Some(Rc::clone(rank))))
     }
 }
@@ -179,6 +181,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         crash::set_running(None);
+        watch::set_running(None);
         CURRENT.replace(self.0.take());
     }
 }
