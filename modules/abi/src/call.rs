@@ -65,9 +65,7 @@ fn return_address() -> usize {
 #[inline(always)]
 pub(crate) fn call(name: &'static str, on: On, body: impl FnOnce(&Rc<Rank>) -> Done) -> c_int {
     let address = return_address();
-    let Some(rank) = rank::current() else {
-        host::not_a_rank(name);
-    };
+    let rank = rank::current().unwrap_or_else(|| host::adopt(name));
     rank.call.set(Some(Call { name, address }));
     watch::progress();
     // The frames of the program below must not be unwound.

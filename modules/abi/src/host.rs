@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use graphmap_runtime::{Exit, Names, Network, RunError};
 
@@ -13,7 +14,7 @@ use crate::image::{Image, Program};
 use crate::output;
 use crate::rank::{Ended, Process, Rank};
 use crate::report;
-use crate::watch;
+use crate::{singleton, watch};
 
 /// Prints an error and ends the OS process with the exit code for wrong usage.
 fn usage(text: &str) -> ! {
@@ -27,6 +28,24 @@ pub(crate) fn not_a_rank(name: &str) -> ! {
     eprintln!("error: {name} was called by a thread that is not a rank");
     // SAFETY: this function never returns.
     unsafe { libc::_exit(1) }
+}
+
+/// Set if this OS process is the host program of ranks.
+static IS_HOST: AtomicBool = AtomicBool::new(false);
+/// Set if a thread of this OS process is the only rank of a program that was started directly.
+static HAS_SINGLETON: AtomicBool = AtomicBool::new(false);
+
+/// Makes the calling thread the only rank of its run, if the program was started directly and this
+/// is its first call of MPI. Otherwise ends the OS process.
+#[cold]
+pub(crate) fn adopt(name: &str) -> Rc<Rank> {
+    if IS_HOST.load(Ordering::Relaxed) || HAS_SINGLETON.swap(true, Ordering::Relaxed) {
+        not_a_rank(name);
+    }
+    match singleton::begin() {
+        Ok(rank) => rank,
+        Err(why) => usage(&why),
+    }
 }
 
 /// Ends the OS process, because a rank ends in a callback of MPI.
@@ -60,6 +79,7 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
         Ok(program) => Arc::new(program),
         Err(why) => usage(&format!("{}: {why}", path.display())),
     };
+    IS_HOST.store(true, Ordering::Relaxed);
     if let Err(error) = output::replace() {
         usage(&format!("cannot replace standard output: {error}"));
     }

@@ -45,6 +45,7 @@ mod rank;
 mod report;
 mod request;
 mod session;
+mod singleton;
 mod status;
 mod table;
 mod topology;

@@ -24,6 +24,7 @@ use crate::probe::Messages;
 use crate::report;
 use crate::request::Requests;
 use crate::session::Sessions;
+use crate::singleton;
 use crate::watch;
 
 /// Result of a rank: an error message if it has failed.
@@ -130,8 +131,19 @@ pub(crate) fn current() -> Option<Rc<Rank>> {
     CURRENT.with_borrow(Option::clone)
 }
 
+/// Makes the calling thread a rank, which is the only one of its run.
+pub(crate) fn adopt() -> Rc<Rank> {
+    let rank = Rc::new(Rank::new());
+    rank.number.set(0);
+    CURRENT.replace(Some(Rc::clone(&rank)));
+    rank
+}
+
 /// Ends the calling rank, whose result is known. Its stack is freed without unwinding.
 pub(crate) fn leave(rank: Rc<Rank>) -> ! {
+    if singleton::is_current() {
+        singleton::leave(rank.ended.take());
+    }
     drop(rank);
     // SAFETY: the callers are functions that the program has called. They have dropped their
     // values, and the frames below belong to the program.

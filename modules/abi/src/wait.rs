@@ -3,6 +3,8 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use crate::singleton;
+
 /// Blocks the calling rank until the future is ready. If the run ends meanwhile, unwinds to the
 /// function that the program called.
 ///
@@ -10,7 +12,10 @@ use std::task::{Context, Poll, Waker};
 /// If the rank may not wait here, for example in an operation that another rank has called.
 #[inline]
 pub(crate) fn wait<F: Future>(future: F) -> F::Output {
-    graphmap_fiber::wait(future)
+    match singleton::is_current() {
+        false => graphmap_fiber::wait(future),
+        true => singleton::wait(future),
+    }
 }
 
 /// Polls a future once, without a waker. Use it only for futures that are known to be ready.
