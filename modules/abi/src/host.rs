@@ -56,6 +56,9 @@ pub(crate) fn cannot_leave(error: graphmap_fiber::WaitError) -> ! {
     unsafe { libc::_exit(1) }
 }
 
+/// Variable with the names of private libraries, separated by colons.
+const PRIVATE: &str = "GRAPHMAP_PRIVATE";
+
 /// Arguments of the program, in the form of C.
 struct Arguments(Vec<CString>);
 
@@ -75,7 +78,13 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
         usage("expected a number of ranks");
     };
     let path = Path::new(OsStr::from_bytes(program.to_bytes()));
-    let program = match Program::read(path) {
+    let private = std::env::var(PRIVATE).unwrap_or_default();
+    let private: Vec<String> = private
+        .split(':')
+        .filter(|name| !name.is_empty())
+        .map(String::from)
+        .collect();
+    let program = match Program::read(path, &private) {
         Ok(program) => Arc::new(program),
         Err(why) => usage(&format!("{}: {why}", path.display())),
     };

@@ -96,7 +96,7 @@ impl Rank {
 
     /// Returns the address at which the program is loaded, or 0 if it is not.
     pub(crate) fn base(&self) -> usize {
-        self.image.borrow().as_ref().map_or(0, |image| image.base)
+        self.image.borrow().as_ref().map_or(0, Image::base)
     }
 
     /// Records that the rank has failed, unless its result is known already.

@@ -1,7 +1,6 @@
 //! Reading an ELF file and changing what prevents its copies from being loaded.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
 use object::{Endianness, elf};
@@ -21,6 +20,8 @@ pub(crate) enum Refused {
     ThreadLocal,
     /// The program was compiled for another MPI.
     OtherMpi(String),
+    /// A private library does not exist.
+    NoLibrary(String),
 }
 
 impl fmt::Display for Refused {
@@ -33,6 +34,9 @@ impl fmt::Display for Refused {
             Refused::ThreadLocal => {
                 f.write_str("the thread-local variables of the program cannot be made private")
             }
+            Refused::NoLibrary(name) => {
+                write!(f, "the program does not use the private library {name}")
+            }
             Refused::OtherMpi(name) => {
                 write!(
                     f,
@@ -43,24 +47,31 @@ impl fmt::Display for Refused {
     }
 }
 
-/// A program that can be loaded, with the bytes of its copies.
+/// A file whose copies can be loaded.
 #[derive(Debug)]
-pub(crate) struct Program {
-    pub(crate) path: PathBuf,
+pub(super) struct Copied {
     /// Contents of a copy, without what is not loaded.
-    pub(crate) bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     /// Offset of the first instruction from the load address.
-    pub(crate) entry: u64,
+    pub(super) entry: u64,
+    /// Names of private libraries in the contents, which each copy replaces.
+    pub(super) names: Vec<Name>,
 }
 
-impl Program {
-    /// Reads a program, and changes it so that copies of it can be loaded.
-    pub(crate) fn read(path: &Path) -> Result<Self, Refused> {
-        let bytes = std::fs::read(path).map_err(Refused::Unreadable)?;
-        Program::of(path, bytes)
-    }
+/// Name of a private library in the contents of a file.
+#[derive(Debug)]
+pub(super) struct Name {
+    /// Offset of the first byte.
+    pub(super) at: usize,
+    pub(super) length: usize,
+    /// Index of the library.
+    pub(super) library: usize,
+}
 
-    fn of(path: &Path, mut bytes: Vec<u8>) -> Result<Self, Refused> {
+impl Copied {
+    /// Checks a file and changes it so that copies of it can be loaded. `private` are the names of
+    /// the private libraries.
+    pub(super) fn of(mut bytes: Vec<u8>, private: &[String]) -> Result<Self, Refused> {
         let wrong = |error: object::read::Error| Refused::NotElf(error.to_string());
         let header = Header::parse(&*bytes).map_err(wrong)?;
         let endian = header.endian().map_err(wrong)?;
@@ -71,87 +82,98 @@ impl Program {
         if header.e_machine(endian) != machine {
             return Err(Refused::NotElf("it is for another processor".to_string()));
         }
-        match header.e_type(endian) {
-            elf::ET_DYN => {}
-            elf::ET_EXEC => {
-                let segments = header.program_headers(endian, &*bytes).map_err(wrong)?;
-                let mut types = segments.iter().map(|segment| segment.p_type(endian));
-                return Err(match types.any(|kind| kind == elf::PT_INTERP) {
-                    true => Refused::Fixed,
-                    false => Refused::Static,
-                });
-            }
-            _ => return Err(Refused::NotElf("it is not a program".to_string())),
-        }
         let entry = header.e_entry(endian);
         let segments = header.program_headers(endian, &*bytes).map_err(wrong)?;
+        let has_interpreter = segments
+            .iter()
+            .any(|segment| segment.p_type(endian) == elf::PT_INTERP);
+        match header.e_type(endian) {
+            elf::ET_DYN => {}
+            elf::ET_EXEC if has_interpreter => return Err(Refused::Fixed),
+            elf::ET_EXEC => return Err(Refused::Static),
+            _ => return Err(Refused::NotElf("it is not a program".to_string())),
+        }
         let mut end = 0;
         let mut has_thread_locals = false;
-        let mut interpreter = false;
         let mut dynamic = None;
         for segment in segments {
             let file = segment.p_offset(endian) + segment.p_filesz(endian);
             match segment.p_type(endian) {
                 elf::PT_LOAD => end = end.max(file),
                 elf::PT_TLS => has_thread_locals = segment.p_memsz(endian) > 0,
-                elf::PT_INTERP => interpreter = true,
                 elf::PT_DYNAMIC => dynamic = segment.dynamic(endian, &*bytes).map_err(wrong)?,
                 _ => {}
             }
         }
-        let Some(dynamic) = dynamic else {
-            return Err(Refused::Static);
-        };
-        if !interpreter
-            && dynamic
-                .iter()
-                .all(|entry| entry.tag32(endian) != Some(elf::DT_NEEDED))
-        {
+        let dynamic = dynamic.ok_or(Refused::Static)?;
+        let is_needed =
+            |entry: &&elf::Dyn64<Endianness>| entry.tag32(endian) == Some(elf::DT_NEEDED);
+        if !has_interpreter && dynamic.iter().find(is_needed).is_none() {
             return Err(Refused::Static);
         }
         let start = bytes.as_ptr() as usize;
-        let place = |entry: &elf::Dyn64<Endianness>| std::ptr::from_ref(entry) as usize - start;
         let flags = dynamic
             .iter()
             .find(|entry| entry.tag32(endian) == Some(elf::DT_FLAGS_1))
-            .map(|entry| (place(entry), entry.d_val(endian)));
+            .map(|entry| {
+                (
+                    std::ptr::from_ref(entry) as usize - start,
+                    entry.d_val(endian),
+                )
+            });
         let is_executable = flags.is_some_and(|(_, flags)| flags & u64::from(elf::DF_1_PIE) != 0);
         if is_executable && has_thread_locals {
             return Err(Refused::ThreadLocal);
         }
-        let unique = unique_symbols(header, endian, &bytes).map_err(wrong)?;
+        let sections = header.sections(endian, &*bytes).map_err(wrong)?;
+        let symbols = sections
+            .symbols(endian, &*bytes, elf::SHT_DYNSYM)
+            .map_err(wrong)?;
+        // All copies would share symbols that are unique in the OS process, as C++ compilers make
+        // inline variables. `st_info` is behind `st_name`, which has four bytes.
+        let unique: Vec<usize> = symbols
+            .iter()
+            .filter(|symbol| symbol.st_bind() == elf::STB_GNU_UNIQUE)
+            .map(|symbol| std::ptr::from_ref(symbol) as usize - start + 4)
+            .collect();
+        let mut names = Vec::new();
+        for entry in dynamic {
+            if !matches!(entry.tag32(endian), Some(elf::DT_NEEDED | elf::DT_SONAME)) {
+                continue;
+            }
+            let name = entry.string(endian, symbols.strings()).map_err(wrong)?;
+            if other_mpi(name) {
+                return Err(Refused::OtherMpi(
+                    String::from_utf8_lossy(name).into_owned(),
+                ));
+            }
+            if let Some(library) = private.iter().position(|other| other.as_bytes() == name) {
+                names.push(Name {
+                    at: name.as_ptr() as usize - start,
+                    length: name.len(),
+                    library,
+                });
+            }
+        }
         // `dlopen` refuses executables.
         if let Some((at, flags)) = flags {
             let flags = flags & !u64::from(elf::DF_1_PIE);
             bytes[at + 8..at + 16].copy_from_slice(&flags.to_ne_bytes());
         }
-        // All copies would share symbols that are unique in the OS process.
         for at in unique {
             bytes[at] = elf::STB_GLOBAL << 4 | bytes[at] & 0xf;
         }
         bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
-        Ok(Program {
-            path: path.to_path_buf(),
+        Ok(Copied {
             bytes,
             entry,
+            names,
         })
     }
 }
 
-/// Returns the offsets in the file of the `st_info` of all symbols with the binding
-/// `STB_GNU_UNIQUE`, which C++ compilers give to inline variables.
-fn unique_symbols(
-    header: &Header,
-    endian: Endianness,
-    bytes: &[u8],
-) -> object::read::Result<Vec<usize>> {
-    let sections = header.sections(endian, bytes)?;
-    let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM)?;
-    let start = bytes.as_ptr() as usize;
-    let unique = symbols
-        .iter()
-        .filter(|symbol| symbol.st_bind() == elf::STB_GNU_UNIQUE)
-        // `st_info` is behind `st_name`, which has four bytes.
-        .map(|symbol| std::ptr::from_ref(symbol) as usize - start + 4);
-    Ok(unique.collect())
+/// Returns true if a library is an MPI with another binary interface: that of MPICH or of Open MPI.
+fn other_mpi(name: &[u8]) -> bool {
+    let names: [&[u8]; 4] = [b"libmpi.so", b"libmpich.so", b"libmpi_mpi", b"libmpicxx.so"];
+    names.iter().any(|other| name.starts_with(other))
 }

@@ -4,19 +4,97 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use super::elf::Program;
+use object::elf;
+
+use super::elf::Copied;
+use super::program::Program;
 use super::{exceptions, libc_calls, limit};
 
 /// A loaded copy of the program.
+///
+/// It is never unloaded, because pointers into the copy may be anywhere.
 pub(crate) struct Image {
-    /// Handle of `dlopen`. It is never closed, because pointers into the copy may be anywhere.
-    _handle: *mut c_void,
-    /// Difference between addresses in memory and in the file.
-    pub(crate) base: usize,
+    program: Loaded,
+    /// Private libraries of the program. A library is behind those that it needs.
+    libraries: Vec<Loaded>,
     /// Address of the first instruction.
     entry: usize,
+}
+
+impl Image {
+    /// Loads a copy of the program for one of `ranks` ranks, and runs its constructors.
+    ///
+    /// # Errors
+    /// The error of the dynamic linker or of the system, or a description if there are too many
+    /// ranks.
+    pub(crate) fn load(program: &Program, ranks: usize) -> Result<Self, String> {
+        static IS_FIRST: AtomicBool = AtomicBool::new(true);
+        if !IS_FIRST.swap(false, Ordering::Relaxed) {
+            return Image::load_copy(program);
+        }
+        let before = limit::mappings();
+        let image = Image::load_copy(program)?;
+        limit::check(before, ranks)?;
+        Ok(image)
+    }
+
+    fn load_copy(program: &Program) -> Result<Self, String> {
+        static COPIES: AtomicUsize = AtomicUsize::new(1);
+        let copy = COPIES.fetch_add(1, Ordering::Relaxed);
+        let count = program.libraries.len();
+        // The names of libraries in the program are those of the copies that are loaded here.
+        let libraries = program
+            .libraries
+            .iter()
+            .map(|library| open(library, copy, count));
+        let libraries: Vec<Loaded> = libraries.collect::<Result<_, _>>()?;
+        let loaded = open(&program.file, copy, count)?;
+        for library in &libraries {
+            // SAFETY: the files were just loaded, and only their constructors have run.
+            unsafe { library.use_variables_of(&loaded)? };
+        }
+        Ok(Image {
+            program: loaded,
+            libraries,
+            entry: loaded.base + program.file.entry as usize,
+        })
+    }
+
+    /// Returns the difference between addresses of the program in memory and in its file.
+    pub(crate) fn base(&self) -> usize {
+        self.program.base
+    }
+
+    /// Returns the entry point of the program.
+    pub(crate) fn entry_point(&self) -> EntryPoint {
+        EntryPoint(self.entry)
+    }
+
+    /// Runs the destructors of the program and of its private libraries: those of static objects,
+    /// and the functions that it has passed to `atexit`.
+    ///
+    /// # Safety
+    /// The caller must be on the stack of the rank of this program, and must have no values to
+    /// drop, because a destructor may end the rank.
+    pub(crate) unsafe fn destruct(&self) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            self.program.destruct();
+            for library in self.libraries.iter().rev() {
+                library.destruct();
+            }
+        }
+    }
+}
+
+/// A file that is loaded.
+#[derive(Clone, Copy)]
+struct Loaded {
+    /// Difference between addresses in memory and in the file.
+    base: usize,
     dynamic: *const Dynamic,
 }
 
@@ -31,9 +109,9 @@ struct LinkMap {
 /// Entry of the dynamic section in memory.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Dynamic {
-    pub(super) tag: u64,
-    pub(super) value: usize,
+struct Dynamic {
+    tag: u64,
+    value: usize,
 }
 
 /// Relocation with an addend.
@@ -55,153 +133,156 @@ struct Symbol {
     size: u64,
 }
 
-const DT_STRTAB: u64 = 5;
-const DT_SYMTAB: u64 = 6;
-const DT_RELA: u64 = 7;
-const DT_RELASZ: u64 = 8;
-const DT_PLTRELSZ: u64 = 2;
-const DT_JMPREL: u64 = 23;
-const DT_FINI: u64 = 13;
-const DT_FINI_ARRAY: u64 = 26;
-const DT_FINI_ARRAYSZ: u64 = 28;
+/// A relocation that names a symbol.
+struct Reference {
+    /// Address of the word, or of the variable for a copy.
+    address: usize,
+    kind: u32,
+    symbol: &'static Symbol,
+    name: &'static CStr,
+}
 
-impl Image {
-    /// Loads a copy of the program for one of `ranks` ranks, and runs its constructors.
-    ///
-    /// # Errors
-    /// The error of the dynamic linker or of the system, or a description if there are too many
-    /// ranks.
-    pub(crate) fn load(program: &Program, ranks: usize) -> Result<Self, String> {
-        static IS_FIRST: AtomicBool = AtomicBool::new(true);
-        if !IS_FIRST.swap(false, Ordering::Relaxed) {
-            return Image::load_copy(program);
-        }
-        let before = limit::mappings();
-        let image = Image::load_copy(program)?;
-        limit::check(before, ranks)?;
-        Ok(image)
-    }
+/// Kind of relocations that copy a variable of a library into the program.
+const COPY: u32 = match cfg!(target_arch = "x86_64") {
+    true => elf::R_X86_64_COPY,
+    false => elf::R_AARCH64_COPY,
+};
 
-    fn load_copy(program: &Program) -> Result<Self, String> {
-        // SAFETY: the name is a string.
-        let descriptor = unsafe { libc::memfd_create(c"graphmap".as_ptr(), libc::MFD_CLOEXEC) };
-        if descriptor < 0 {
-            return Err(std::io::Error::last_os_error().to_string());
-        }
-        // SAFETY: the descriptor was just created.
-        let mut file = unsafe { File::from_raw_fd(descriptor) };
-        file.write_all(&program.bytes)
-            .map_err(|error| error.to_string())?;
-        let name = unique_name(file.as_raw_fd());
-        // SAFETY: the constructors of the program run, as if it was started.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if handle.is_null() {
-            // SAFETY: `dlerror` returns null or a string.
-            let error = unsafe { libc::dlerror() };
-            let text = match error.is_null() {
-                true => "unknown error".into(),
-                // SAFETY: the pointer is not null.
-                false => unsafe { CStr::from_ptr(error) }
-                    .to_string_lossy()
-                    .into_owned(),
-            };
-            return Err(text);
-        }
-        // SAFETY: the handle is valid.
-        unsafe { exceptions::find_runtime(handle) };
-        let mut map: *const LinkMap = std::ptr::null();
-        // SAFETY: the handle is valid, and this request writes a pointer.
-        let status = unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
-        if status != 0 || map.is_null() {
-            return Err("the dynamic linker does not describe the program".to_string());
-        }
-        // SAFETY: the link map is valid while the program is loaded.
-        let map = unsafe { &*map };
-        let image = Image {
-            _handle: handle,
-            base: map.base,
-            entry: map.base + program.entry as usize,
-            dynamic: map.dynamic,
-        };
-        // SAFETY: the program was just loaded, and only its constructors have run.
-        unsafe { image.replace_libc_calls() }?;
-        Ok(image)
-    }
+/// Kind of relocations that store the address of a variable.
+const ADDRESS: u32 = match cfg!(target_arch = "x86_64") {
+    true => elf::R_X86_64_GLOB_DAT,
+    false => elf::R_AARCH64_GLOB_DAT,
+};
 
-    /// Returns the value of an entry of the dynamic section. The dynamic linker has made addresses
-    /// absolute.
-    fn dynamic(&self, tag: u64) -> Option<usize> {
+impl Loaded {
+    /// Returns the value of an entry of the dynamic section.
+    fn dynamic(&self, tag: u32) -> Option<usize> {
         let mut at = self.dynamic;
         loop {
             // SAFETY: the dynamic section ends with a null tag.
             let entry = unsafe { *at };
             match entry.tag {
                 0 => return None,
-                found if found == tag => return Some(entry.value),
+                found if found == u64::from(tag) => return Some(entry.value),
                 // SAFETY: there is a further entry.
                 _ => at = unsafe { at.add(1) },
             }
         }
     }
 
-    /// Makes the program call functions of this library instead of those of the C library that
-    /// would end or duplicate the OS process.
-    ///
-    /// # Safety
-    /// No code of the program may run meanwhile.
-    unsafe fn replace_libc_calls(&self) -> Result<(), String> {
-        let (Some(strings), Some(symbols)) = (self.dynamic(DT_STRTAB), self.dynamic(DT_SYMTAB))
+    /// Returns the address in memory of an address of the dynamic section. The dynamic linker makes
+    /// only some of them absolute.
+    fn absolute(&self, address: usize) -> usize {
+        match address < self.base {
+            true => self.base + address,
+            false => address,
+        }
+    }
+
+    /// Returns the relocations that name a symbol.
+    fn references(&self) -> Vec<Reference> {
+        let mut references = Vec::new();
+        let (Some(strings), Some(symbols)) =
+            (self.dynamic(elf::DT_STRTAB), self.dynamic(elf::DT_SYMTAB))
         else {
-            return Ok(());
+            return references;
         };
-        let tables = [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)];
+        let (strings, symbols) = (self.absolute(strings), self.absolute(symbols));
+        let tables = [
+            (elf::DT_RELA, elf::DT_RELASZ),
+            (elf::DT_JMPREL, elf::DT_PLTRELSZ),
+        ];
         for (table, size) in tables {
             let (Some(table), Some(size)) = (self.dynamic(table), self.dynamic(size)) else {
                 continue;
             };
             let count = size / size_of::<Relocation>();
-            // SAFETY: the dynamic section describes the table.
-            let relocations =
-                unsafe { std::slice::from_raw_parts(table as *const Relocation, count) };
+            // SAFETY: the dynamic section describes the table, which stays loaded.
+            let relocations: &'static [Relocation] =
+                unsafe { std::slice::from_raw_parts(self.absolute(table) as *const _, count) };
             for relocation in relocations {
-                let symbol = (relocation.info >> 32) as usize;
-                if symbol == 0 {
+                let number = (relocation.info >> 32) as usize;
+                if number == 0 {
                     continue;
                 }
-                // SAFETY: a relocation names a symbol of the table.
-                let symbol = unsafe { &*(symbols as *const Symbol).add(symbol) };
-                if symbol.section != 0 {
-                    continue;
-                }
-                // SAFETY: the name of a symbol is a string in the table of strings.
-                let name =
-                    unsafe { CStr::from_ptr((strings + symbol.name as usize) as *const c_char) };
-                if let Some(function) = libc_calls::replacement(name) {
-                    // SAFETY: the relocation is for a word of the program.
-                    unsafe { write_word(self.base + relocation.offset, function)? };
-                }
+                // SAFETY: a relocation names a symbol of the table, which stays loaded. The name of
+                // a symbol is in the table of strings.
+                let (symbol, name) = unsafe {
+                    let symbol = &*(symbols as *const Symbol).add(number);
+                    let name = CStr::from_ptr((strings + symbol.name as usize) as *const c_char);
+                    (symbol, name)
+                };
+                references.push(Reference {
+                    address: self.base + relocation.offset,
+                    kind: relocation.info as u32,
+                    symbol,
+                    name,
+                });
+            }
+        }
+        references
+    }
+
+    /// Makes the file call functions of this library instead of those of the C library that would
+    /// end or duplicate the OS process.
+    ///
+    /// # Safety
+    /// No code of the file may run meanwhile.
+    unsafe fn replace_libc_calls(&self) -> Result<(), String> {
+        for reference in self.references() {
+            let is_undefined = reference.symbol.section == elf::SHN_UNDEF;
+            if is_undefined && let Some(function) = libc_calls::replacement(reference.name) {
+                // SAFETY: the relocation is for a word of the file.
+                unsafe { write_word(reference.address, function)? };
             }
         }
         Ok(())
     }
 
-    /// Returns the entry point of the program.
-    pub(crate) fn entry_point(&self) -> EntryPoint {
-        EntryPoint(self.entry)
-    }
-
-    /// Runs the destructors of the program: those of static objects, and the functions that it has
-    /// passed to `atexit`.
+    /// Makes this library use the variables of the program, which has copies of variables of
+    /// libraries (`R_X86_64_COPY`).
     ///
     /// # Safety
-    /// The caller must be on the stack of the rank of this program, and must have no values to
-    /// drop, because a destructor may end the rank.
-    pub(crate) unsafe fn destruct(&self) {
+    /// No code of both files may run meanwhile.
+    unsafe fn use_variables_of(&self, program: &Loaded) -> Result<(), String> {
+        let copies = program
+            .references()
+            .into_iter()
+            .filter(|copy| copy.kind == COPY);
+        let copies: Vec<Reference> = copies.collect();
+        if copies.is_empty() {
+            return Ok(());
+        }
+        for reference in self.references() {
+            let copy = copies.iter().find(|copy| copy.name == reference.name);
+            if reference.kind == ADDRESS
+                && let Some(copy) = copy
+            {
+                let from = (self.base + reference.symbol.value) as *const u8;
+                if reference.symbol.section != elf::SHN_UNDEF {
+                    // SAFETY: the library defines the variable, and the program has room for it.
+                    // The constructors of the library may have changed it.
+                    unsafe {
+                        let size = copy.symbol.size.min(reference.symbol.size) as usize;
+                        std::ptr::copy(from, copy.address as *mut u8, size);
+                    }
+                }
+                // SAFETY: the relocation is for a word of the library.
+                unsafe { write_word(reference.address, copy.address)? };
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the destructors of the file.
+    ///
+    /// # Safety
+    /// As for [`Image::destruct`].
+    unsafe fn destruct(&self) {
         type Destructor = unsafe extern "C" fn();
-        if let (Some(array), Some(size)) =
-            (self.dynamic(DT_FINI_ARRAY), self.dynamic(DT_FINI_ARRAYSZ))
-        {
-            // The dynamic linker makes only some entries absolute.
+        let array = self.dynamic(elf::DT_FINI_ARRAY);
+        let size = self.dynamic(elf::DT_FINI_ARRAYSZ);
+        if let (Some(array), Some(size)) = (array, size) {
             let array = self.absolute(array);
             for index in (0..size / size_of::<usize>()).rev() {
                 // SAFETY: the dynamic section describes the array.
@@ -212,21 +293,58 @@ impl Image {
                 }
             }
         }
-        if let Some(function) = self.dynamic(DT_FINI) {
+        if let Some(function) = self.dynamic(elf::DT_FINI) {
             let function = self.absolute(function);
             // SAFETY: the entry is a function without arguments.
             unsafe { std::mem::transmute::<usize, Destructor>(function)() };
         }
     }
+}
 
-    /// Returns the address in memory of an address of the dynamic section, which may be one in the
-    /// file.
-    fn absolute(&self, address: usize) -> usize {
-        match address < self.base {
-            true => self.base + address,
-            false => address,
-        }
+/// Loads a copy of a file, and runs its constructors. `copy` is the number of the copy, in which the
+/// names of `libraries` private libraries are replaced.
+fn open(file: &Copied, copy: usize, libraries: usize) -> Result<Loaded, String> {
+    // SAFETY: the name is a string.
+    let descriptor = unsafe { libc::memfd_create(c"graphmap".as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(std::io::Error::last_os_error().to_string());
     }
+    // SAFETY: the descriptor was just created.
+    let mut memory = unsafe { File::from_raw_fd(descriptor) };
+    let mut write = || {
+        memory.write_all(&file.bytes)?;
+        for name in &file.names {
+            let text = private_name(copy * libraries + name.library, name.length);
+            memory.write_all_at(text.as_bytes(), name.at as u64)?;
+        }
+        Ok(())
+    };
+    write().map_err(|error: std::io::Error| error.to_string())?;
+    let name = unique_name(memory.as_raw_fd());
+    // SAFETY: the constructors of the program run, as if it was started.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if handle.is_null() {
+        // SAFETY: `dlerror` returns a string after an error.
+        let error = unsafe { CStr::from_ptr(libc::dlerror()) };
+        return Err(error.to_string_lossy().into_owned());
+    }
+    // SAFETY: the handle is valid.
+    unsafe { exceptions::find_runtime(handle) };
+    let mut map: *const LinkMap = std::ptr::null();
+    // SAFETY: the handle is valid, and this request writes a pointer.
+    let status = unsafe { libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
+    if status != 0 || map.is_null() {
+        return Err("the dynamic linker does not describe the program".to_string());
+    }
+    // SAFETY: the link map is valid while the file is loaded.
+    let map = unsafe { &*map };
+    let loaded = Loaded {
+        base: map.base,
+        dynamic: map.dynamic,
+    };
+    // SAFETY: the file was just loaded, and only its constructors have run.
+    unsafe { loaded.replace_libc_calls() }?;
+    Ok(loaded)
 }
 
 /// Address of the first instruction of a loaded program.
@@ -288,6 +406,14 @@ impl EntryPoint {
             );
         }
     }
+}
+
+/// Returns the name of a copy of a private library: its number, in a text of the given length that
+/// no library has as its name.
+fn private_name(number: usize, length: usize) -> String {
+    let digits = format!("{number:x}");
+    let digits = &digits[digits.len().saturating_sub(length)..];
+    format!("{digits:@>length$}")
 }
 
 /// Returns a name of an open file that no other library has had. The path has a component `.` for

@@ -9,7 +9,8 @@ mod exceptions;
 mod libc_calls;
 mod limit;
 mod load;
+mod program;
 
-pub(crate) use elf::Program;
 pub(crate) use exceptions::Exceptions;
 pub(crate) use load::Image;
+pub(crate) use program::Program;
