@@ -1,6 +1,7 @@
 //! The command line, with one file for each verb.
 
 mod args;
+mod c_programs;
 mod cargo;
 mod check;
 mod child;
@@ -149,6 +150,9 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::Setup(args)) => setup::run(args, session),
         Some(Verb::Partition(args)) => partition::run(args, session),
         Some(Verb::Run(args)) => run::run(args, session),
+        Some(Verb::Cc(args)) => c_programs::compile::cc(args, session),
+        Some(Verb::Cxx(args)) => c_programs::compile::cxx(args, session),
+        Some(Verb::Mpiexec(args)) => c_programs::start::mpiexec(args, session),
         Some(Verb::View(args)) => view::run(args, session),
         Some(Verb::Passes(args)) => passes::run(args, session),
         Some(Verb::Explain(args)) => explain::run(args, session),

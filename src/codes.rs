@@ -65,6 +65,8 @@ pub const REFUSES_ROOT: Code = Code(714);
 pub const NO_SOURCES: Code = Code(715);
 /// A project needs another version of the runtime, or has a copy of an older one.
 pub const OTHER_RUNTIME: Code = Code(716);
+/// The MPI library for programs in C cannot be built or used.
+pub const NO_LIBRARY: Code = Code(719);
 /// A folder contains no Cargo project whose program uses `mpi`.
 pub const NO_RANKS: Code = Code(808);
 /// The tool that checks programs of ranks is missing or cannot be used.

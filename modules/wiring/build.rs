@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Names of the packages, and of their files in `copied/`. `NAME-src` is the folder of the source,
 /// and `NAME.toml` is the manifest.
-const CRATES: [(&str, &str); 9] = [
+const CRATES: [(&str, &str); 10] = [
+    ("graphmap-abi", "abi"),
     ("graphmap-derive", "derive"),
     ("graphmap-executor", "executor"),
     ("graphmap-fiber", "fiber"),
@@ -98,7 +99,7 @@ const MARK: &str = "# Written by graphmap: do not edit.\n\n";
 /// and our other crates are path dependencies next to it. The names of `cfg` that the crate uses
 /// stay, because the compiler warns of unknown ones.
 fn own_manifest(name: &str, whole: &str) -> String {
-    const KEPT: [&str; 7] = [
+    const KEPT: [&str; 8] = [
         "authors",
         "description",
         "edition",
@@ -106,6 +107,7 @@ fn own_manifest(name: &str, whole: &str) -> String {
         "name",
         "rust-version",
         "version",
+        "build",
     ];
     let mut text = MARK.to_owned();
     let mut section = "";
@@ -114,7 +116,7 @@ fn own_manifest(name: &str, whole: &str) -> String {
             section = line;
             if matches!(
                 section,
-                "[package]" | "[features]" | "[dependencies]" | "[lib]"
+                "[package]" | "[features]" | "[dependencies]" | "[lib]" | "[[bin]]"
             ) {
                 text += line;
                 text += "\n";
@@ -127,7 +129,7 @@ fn own_manifest(name: &str, whole: &str) -> String {
         let key = line.split(" = ").next().unwrap_or_default();
         let kept = match section {
             "[package]" => KEPT.contains(&key),
-            "[features]" | "[dependencies]" | "[lib]" => !line.starts_with('#'),
+            "[features]" | "[dependencies]" | "[lib]" | "[[bin]]" => !line.starts_with('#'),
             "[lints.rust]" => key == "unexpected_cfgs",
             _ => false,
         };

@@ -1,6 +1,7 @@
 //! `graphmap doctor`: reports which tools are installed, and the state that ranks of a project
 //! would share.
 
+use super::c_programs;
 use super::doctor_project::{self, ProjectArgs};
 use super::exit::Exit;
 use super::session::{Outcome, Session};
@@ -97,6 +98,7 @@ const WANTED: &[Wanted] = &[
 
 pub(crate) fn run(args: &DoctorArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     match &args.project {
+        Some(program) if c_programs::is_program(program) => c_programs::examine(program, session),
         Some(project) => doctor_project::run(project, &args.ranks, session),
         None => tools(session),
     }

@@ -18,11 +18,12 @@ mod ranks;
 mod shared_build;
 
 use super::exit::Exit;
-use super::mapping::MappingArgs;
+use super::mapping::{MappingArgs, Target};
 use super::session::{Outcome, Session};
-use crate::cli::child;
+use crate::cli::{c_programs, child};
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
+use crate::program::PassedMapping;
 use args::{Link, RunArgs};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Mapping;
@@ -36,7 +37,13 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::Command;
 
+pub(crate) use program::ended as program_ended;
+
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    if c_programs::is_program(&args.file) {
+        return c_programs::start::run(args, session);
+    }
+    only_for_programs(args, session)?;
     let ranks_project = ranks::project(args, session)?;
     if is_under_launcher(args, session)? {
         let launched = hosts::launched(args, ranks_project.as_ref(), session)?;
@@ -122,6 +129,42 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let result = session.timed("run", |_| child::run(&mut command));
     ended(session, &program, result)
+}
+
+/// Checks that the options of compiled programs are not set.
+///
+/// # Errors
+/// Reports an error and returns [`Exit::Usage`] if one is set.
+fn only_for_programs(args: &RunArgs, session: &mut Session<'_>) -> Outcome<()> {
+    let options = [
+        ("--ranks", args.ranks.is_some()),
+        ("--private", !args.private.is_empty()),
+    ];
+    let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) else {
+        return Ok(());
+    };
+    let message = format!("`{option}` is for compiled MPI programs");
+    let error = Diagnostic::error(codes::USAGE, message)
+        .help("the number of ranks of a project is the first argument of its program: `-- 1000`");
+    session.fail(Exit::Usage, error)
+}
+
+/// Returns the target of the mapping for ranks without a graph. The errors are those of
+/// [`ranks::target`].
+pub(crate) fn target_of_ranks(session: &mut Session<'_>, how: &MappingArgs) -> Outcome<Target> {
+    ranks::target(session, how)
+}
+
+/// Returns the mapping of a file for ranks, in the form that the runtime reads. The errors are those
+/// of [`mapping_of_file`] and [`passed_mapping`].
+pub(crate) fn mapping_for_ranks(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    path: &Path,
+    network: &Verified,
+) -> Outcome<PassedMapping> {
+    let mapping = mapping_of_file(args, session, path, network, false)?;
+    passed_mapping(session, &mapping)
 }
 
 /// Returns the variables of a network that the environment does not set.

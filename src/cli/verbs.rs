@@ -49,6 +49,9 @@ pub(crate) enum Verb {
     Setup(super::setup::SetupArgs),
     Partition(super::partition::args::PartitionArgs),
     Run(super::run::args::RunArgs),
+    Cc(super::c_programs::compile::CcArgs),
+    Cxx(super::c_programs::compile::CxxArgs),
+    Mpiexec(super::c_programs::start::MpiexecArgs),
     View(super::view::ViewArgs),
     Passes(super::passes::PassesArgs),
     Explain(super::explain::ExplainArgs),
@@ -77,6 +80,9 @@ impl Verb {
             | Verb::Import(_)
             | Verb::Setup(_)
             | Verb::Doctor(_)
+            | Verb::Cc(_)
+            | Verb::Cxx(_)
+            | Verb::Mpiexec(_)
             | Verb::Completions(_)
             | Verb::Man(_) => None,
         }

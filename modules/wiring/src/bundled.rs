@@ -15,8 +15,8 @@ pub const FOLDER: &str = ".graphmap";
 pub const REQUIREMENT: &str = "0.1";
 
 /// Names of all packages.
-pub const PACKAGES: [&str; 9] = [
-    DERIVE, EXECUTOR, FIBER, LINK, MPI_CORE, MPI_DERIVE, RANKMAP, RUNTIME, MPI,
+pub const PACKAGES: [&str; 10] = [
+    ABI, DERIVE, EXECUTOR, FIBER, LINK, MPI_CORE, MPI_DERIVE, RANKMAP, RUNTIME, MPI,
 ];
 
 /// The runtime. The next four packages are its dependencies.
@@ -25,6 +25,8 @@ pub(crate) const DERIVE: &str = "graphmap-derive";
 pub(crate) const EXECUTOR: &str = "graphmap-executor";
 pub(crate) const MPI_CORE: &str = "graphmap-mpi-core";
 pub(crate) const RANKMAP: &str = "graphmap-rankmap";
+/// The MPI library for programs in C.
+pub const ABI: &str = "graphmap-abi";
 /// The link over MPI.
 pub const LINK: &str = "graphmap-link-mpi";
 /// The package that takes the place of rsmpi. The next two packages are its dependencies.

@@ -17,6 +17,7 @@ Examples:
   graphmap run graphs/farm.dot -n 4 --link shm         in four OS processes
   graphmap run farm.dot --hosts hostfile               on several hosts, under mpiexec
   graphmap run ring --hosts hostfile -- 1000           a project of ranks, with 1000 ranks
+  graphmap run ./a.out --ranks 1000 -- input.txt       a program in C or C++, see `graphmap cc`
   graphmap run graphs/farm.dot --shuffle 7 -- 1000     words after -- are arguments of the program
 
 The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. The exit status is
@@ -24,10 +25,17 @@ that of the program: 6 if the network deadlocked, 7 if one of its OS processes w
 would have to grow beyond --memory. If a signal ends an OS process under mpiexec, the status is that of
 mpiexec.")]
 pub(crate) struct RunArgs {
-    /// Graph file, or the folder of a project of ranks (an MPI program in Rust, without a graph)
-    /// [default: `file` in graphmap.toml, or the only graph file or project of ranks here]
+    /// Graph file, the folder of a project of ranks (an MPI program in Rust, without a graph), or a
+    /// compiled MPI program in C or C++ [default: `file` in graphmap.toml, or the only graph file or project of ranks here]
     #[arg(value_name = "FILE", required = false, index = 1)]
     pub(crate) file: File,
+    /// Number of ranks of a compiled MPI program
+    #[arg(long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, help_heading = "Run")]
+    pub(crate) ranks: Option<NonZeroU32>,
+    /// Library of a compiled MPI program of which each rank gets its own copy, with its own globals;
+    /// may be repeated
+    #[arg(long, value_name = "LIBRARY", value_delimiter = ',', help_heading = "Run")]
+    pub(crate) private: Vec<String>,
     /// Number of OS processes
     #[arg(short = 'n', long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, help_heading = "Run")]
     pub(crate) os_processes: Option<NonZeroU32>,
@@ -63,7 +71,8 @@ pub(crate) struct RunArgs {
     /// or 2G [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) memory: Option<u64>,
-    /// Begin each line of output with the number of its OS process
+    /// Begin each line of output with the number of its OS process, or with the rank in a compiled
+    /// program
     #[arg(long, help_heading = "Run")]
     pub(crate) prefix: bool,
     /// Do not pin OS processes to cores of their own

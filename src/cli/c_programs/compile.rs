@@ -1,0 +1,180 @@
+//! `graphmap cc` and `graphmap cxx`: compile programs so that each rank has its own globals.
+//!
+//! A program is linked as a shared object with an entry point. It runs as any executable does, and
+//! can be loaded many times. Its thread-local variables are accessed by module, so that they are
+//! private, too. In an executable they would be at fixed offsets.
+
+use super::library;
+use crate::cli::child;
+use crate::cli::exit::Exit;
+use crate::cli::run;
+use crate::cli::session::{Outcome, Session};
+use crate::cli::supervisor::{self, Bound};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Compile an MPI program in C, to run it with `graphmap run`
+#[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true, after_help = "\
+The arguments are those of the compiler, which is $GRAPHMAP_CC, or cc. `-show` prints the command,
+and `-show-bin` prints a folder with `mpicc`, `mpicxx` and `mpiexec` for build systems.
+
+Examples:
+  graphmap cc -O2 ring.c -o ring
+  graphmap run ./ring --ranks 1000
+  CC=\"$(graphmap cc -show-bin)/mpicc\" ./configure")]
+pub(crate) struct CcArgs {
+    /// Arguments of the compiler
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    args: Vec<OsString>,
+}
+
+/// Compile an MPI program in C++, to run it with `graphmap run`
+#[derive(clap::Args, Debug)]
+#[command(disable_help_flag = true, after_help = "\
+The arguments are those of the compiler, which is $GRAPHMAP_CXX, or c++. `-show` prints the command,
+and `-show-bin` prints a folder with `mpicc`, `mpicxx` and `mpiexec` for build systems.
+
+Examples:
+  graphmap cxx -O2 solver.cpp -o solver
+  graphmap run ./solver --ranks 1000")]
+pub(crate) struct CxxArgs {
+    /// Arguments of the compiler
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    args: Vec<OsString>,
+}
+
+pub(crate) fn cc(args: &CcArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    compile("GRAPHMAP_CC", "cc", &args.args, session)
+}
+
+pub(crate) fn cxx(args: &CxxArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    compile("GRAPHMAP_CXX", "c++", &args.args, session)
+}
+
+/// Runs the compiler of a variable or the default one. Blocks until it ends.
+fn compile(
+    variable: &str,
+    default: &str,
+    given: &[OsString],
+    session: &mut Session<'_>,
+) -> Outcome<Exit> {
+    let library = library::find(session)?;
+    if given.iter().any(|argument| argument == "-show-bin") {
+        session.show(&format!("{}\n", library.scripts().display()))?;
+        return Ok(Exit::Ok);
+    }
+    let compiler = std::env::var_os(variable).filter(|name| !name.is_empty());
+    let compiler = compiler.unwrap_or_else(|| default.into());
+    let (headers, libraries) = (library.headers(), library.libraries());
+    let arguments = arguments(given, &headers, &libraries, &|| start_file(&compiler));
+    if given.iter().any(|argument| argument == "-show") {
+        let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
+        session.show(&format!("{} {}\n", compiler.to_string_lossy(), words.join(" ")))?;
+        return Ok(Exit::Ok);
+    }
+    let result = supervisor::command(&compiler, Bound::Program).and_then(|mut command| {
+        command.args(arguments);
+        session.timed("compiler", |_| child::run(&mut command))
+    });
+    run::program_ended(session, Path::new(&compiler), result)
+}
+
+/// Arguments that conflict with those of a shared object, or that graphmap reads itself.
+const DROPPED: [&str; 8] = [
+    "-pie", "-no-pie", "-fpie", "-fPIE", "-fno-pie", "-fno-PIE", "-show", "-static-pie",
+];
+
+/// Arguments with which a compiler does not link.
+const NO_LINK: [&str; 9] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-v", "--version", "-###"];
+
+/// Returns the arguments for the compiler. `start_file` returns the path of the code that calls
+/// `main`.
+fn arguments(
+    given: &[OsString],
+    headers: &Path,
+    libraries: &Path,
+    start_file: &dyn Fn() -> OsString,
+) -> Vec<OsString> {
+    let with = |option: &str, path: &Path| {
+        let mut word = OsString::from(option);
+        word.push(path);
+        word
+    };
+    let is = |words: &[&str]| {
+        let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+        given.iter().any(|argument| words.contains(&argument.as_os_str()))
+    };
+    let dropped = |argument: &&OsString| !DROPPED.iter().any(|word| argument == word);
+    let mut arguments: Vec<OsString> = given.iter().filter(dropped).cloned().collect();
+    arguments.extend(["-fPIC".into(), "-ftls-model=global-dynamic".into()]);
+    arguments.push(with("-I", headers));
+    let has_input = given.iter().any(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
+    if is(&NO_LINK) && !(is(&["-v"]) && has_input) || !has_input {
+        return arguments;
+    }
+    if !is(&["-shared"]) {
+        arguments.push("-shared".into());
+        arguments.push(start_file());
+        let options = ["-e,_start", "-Bsymbolic", "-z,defs", "-z,now"];
+        arguments.extend(options.map(|option| format!("-Wl,{option}").into()));
+        arguments.push(format!("-Wl,--dynamic-linker={LOADER}").into());
+    }
+    arguments.push(with("-L", libraries));
+    arguments.push(with("-Wl,-rpath,", libraries));
+    arguments.push("-lmpi_abi".into());
+    arguments
+}
+
+/// The dynamic linker, which programs name.
+const LOADER: &str = match cfg!(target_arch = "x86_64") {
+    true => "/lib64/ld-linux-x86-64.so.2",
+    false => "/lib/ld-linux-aarch64.so.1",
+};
+
+/// Returns the path of the code that calls `main`, which the compiler links into executables only.
+fn start_file(compiler: &OsStr) -> OsString {
+    let name = "Scrt1.o";
+    let output = Command::new(compiler)
+        .arg(format!("-print-file-name={name}"))
+        .stdin(Stdio::null())
+        .output();
+    let path = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    // The compiler reports a missing file.
+    path.unwrap_or_else(|_| name.to_owned()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(given: &str) -> String {
+        let given: Vec<OsString> = given.split_whitespace().map(OsString::from).collect();
+        let all = arguments(&given, Path::new("/h"), Path::new("/l"), &|| "/s.o".into());
+        all.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn objects_are_not_linked() {
+        let expected = "-c a.c -fPIC -ftls-model=global-dynamic -I/h";
+        assert_eq!(of("-c a.c"), expected);
+        assert_eq!(of("-fPIE -c a.c"), expected);
+        assert!(!of("--version").contains("-lmpi_abi"));
+    }
+
+    #[test]
+    fn programs_have_an_entry_point() {
+        let linked = of("a.o -pie -o a");
+        assert!(linked.starts_with("a.o -o a -fPIC"), "{linked}");
+        assert!(linked.contains("-shared /s.o -Wl,-e,_start"), "{linked}");
+        assert!(linked.ends_with("-L/l -Wl,-rpath,/l -lmpi_abi"), "{linked}");
+    }
+
+    #[test]
+    fn libraries_have_no_entry_point() {
+        let linked = of("-shared a.o -o liba.so");
+        assert!(!linked.contains("/s.o") && !linked.contains("_start"), "{linked}");
+        assert!(linked.contains("-lmpi_abi"), "{linked}");
+    }
+}
