@@ -5,6 +5,8 @@ mod named;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+pub(crate) use named::{Kind, Named, Number};
+
 use crate::abi::Datatype;
 use crate::error::{Class, Done};
 use crate::rank::invalid;
@@ -19,15 +21,28 @@ pub(crate) struct Type {
     pub(crate) extent: isize,
     /// Runs of bytes of one element, in the order of the type map: offset and length.
     pub(crate) runs: Vec<(isize, usize)>,
+    /// The predefined datatype, if it is one.
+    pub(crate) named: Option<&'static Named>,
 }
 
 impl Type {
-    /// Creates the type of `size` bytes in a row.
-    pub(crate) fn contiguous(size: usize) -> Self {
+    /// Creates a predefined type.
+    fn named(named: &'static Named) -> Self {
+        let size = named.size();
+        let (mut runs, mut extent) = (vec![(0, size)], size);
+        if let Kind::Pair(value, index) = named.kind {
+            let at = value.size().next_multiple_of(index.size());
+            if at > value.size() {
+                runs = vec![(0, value.size()), (at as isize, index.size())];
+            }
+            let align = value.size().max(index.size());
+            extent = (at + index.size()).next_multiple_of(align);
+        }
         Type {
             size,
-            extent: size as isize,
-            runs: vec![(0, size)],
+            extent: extent as isize,
+            runs,
+            named: Some(named),
         }
     }
 
@@ -35,6 +50,20 @@ impl Type {
     #[inline]
     pub(crate) fn is_contiguous(&self) -> bool {
         matches!(self.runs[..], [(0, size)] if size as isize == self.extent)
+    }
+
+    /// Returns the offsets of the first byte of `count` elements and of the end of the last.
+    pub(crate) fn span(&self, count: usize) -> (isize, isize) {
+        let ends = self
+            .runs
+            .iter()
+            .map(|&(offset, length)| offset + length as isize);
+        let (from, to) = (self.runs.iter().map(|run| run.0).min(), ends.max());
+        let more = self.extent * count.saturating_sub(1) as isize;
+        (
+            from.unwrap_or(0) + more.min(0),
+            to.unwrap_or(0) + more.max(0),
+        )
     }
 
     /// Copies the data of `count` elements at `from` to the end of `to`.
@@ -99,5 +128,19 @@ impl Datatypes {
             Some(found) => Ok(Rc::clone(found)),
             None => invalid(Class::Type, "datatype", handle.0),
         }
+    }
+
+    /// Returns a temporary handle of a type if its handle is invalid now.
+    pub(crate) fn lend(&self, handle: Datatype, layout: &Rc<Type>) -> Option<Datatype> {
+        if self.get(handle).is_ok() {
+            return None;
+        }
+        let lent = self.table.borrow_mut().add(Rc::clone(layout));
+        lent.map(Datatype)
+    }
+
+    /// Invalidates a temporary handle.
+    pub(crate) fn take_back(&self, handle: Datatype) {
+        self.table.borrow_mut().remove(handle.0);
     }
 }
