@@ -80,11 +80,25 @@ impl Named {
             Kind::Pair(value, index) => value.size() + index.size(),
         }
     }
+
+    /// Returns the alignment in bytes.
+    pub(super) fn align(&self) -> usize {
+        match self.kind {
+            Kind::Complex(number) => number.size(),
+            Kind::Pair(value, index) => value.size().max(index.size()),
+            _ => self.size(),
+        }
+    }
 }
+
+pub(super) const LONG: Datatype = Datatype(0x20a);
+pub(super) const UNSIGNED_LONG: Datatype = Datatype(0x20e);
+pub(super) const LONG_INT: Datatype = Datatype(0x22a);
+pub(super) const WCHAR: Datatype = Datatype(0x23c);
 
 macro_rules! named {
     ($($handle:literal $name:literal $kind:ident($($number:ident),*))*) => {
-        const LIST: &[Named] = &[$(Named {
+        pub(super) const LIST: &[Named] = &[$(Named {
             handle: Datatype($handle),
             name: concat!("MPI_", $name),
             kind: named!(@kind $kind($($number),*)),

@@ -1,0 +1,351 @@
+//! Layout of the data of a datatype in memory, and the loops that copy it.
+
+use std::rc::Rc;
+
+/// Number of blocks that are copied into the layout that contains them once. A layout with more
+/// blocks is referred to.
+const FEW: usize = 8;
+
+/// A body at an offset, repeated at regular distances.
+#[derive(Debug, Clone)]
+struct Block {
+    offset: isize,
+    times: usize,
+    /// Distance in bytes from one repetition to the next.
+    step: isize,
+    body: Body,
+}
+
+#[derive(Debug, Clone)]
+enum Body {
+    /// Bytes in a row.
+    Bytes(usize),
+    Blocks(Rc<[Block]>),
+}
+
+/// Runs of bytes, in the order of the type map.
+#[derive(Debug, Clone)]
+pub(super) struct Layout(Rc<[Block]>);
+
+/// Layout under construction.
+#[derive(Debug, Default)]
+pub(super) struct Builder(Vec<Block>);
+
+impl Builder {
+    /// Adds `times` copies of a layout, the first at `offset`, at distances of `step` bytes.
+    pub(super) fn add(&mut self, layout: &Layout, offset: isize, times: usize, step: isize) {
+        match &*layout.0 {
+            _ if times == 0 => {}
+            few if times == 1 && few.len() <= FEW => {
+                for block in few {
+                    let mut block = block.clone();
+                    block.offset += offset;
+                    self.push(block);
+                }
+            }
+            // The copies continue the repetition of the only block.
+            [one] if one.times == 1 || one.step * one.times as isize == step => self.push(Block {
+                offset: offset + one.offset,
+                times: times * one.times,
+                step: if one.times == 1 { step } else { one.step },
+                body: one.body.clone(),
+            }),
+            _ => self.push(Block {
+                offset,
+                times,
+                step,
+                body: Body::Blocks(Rc::clone(&layout.0)),
+            }),
+        }
+    }
+
+    /// Adds a block, as part of the last one if it continues that.
+    fn push(&mut self, mut block: Block) {
+        if let Body::Bytes(length) = &mut block.body
+            && *length as isize == block.step
+        {
+            *length *= block.times;
+            block.times = 1;
+        }
+        let Some(last) = self.0.last_mut() else {
+            return self.0.push(block);
+        };
+        if let (Body::Bytes(before), Body::Bytes(length)) = (&mut last.body, &block.body)
+            && block.times == 1
+        {
+            let distance = block.offset - last.offset;
+            if last.times == 1 && distance == *before as isize {
+                *before += length;
+                return;
+            }
+            if before == length && last.times == 1 {
+                last.step = distance;
+            }
+            if before == length && distance == last.times as isize * last.step {
+                last.times += 1;
+                return;
+            }
+        }
+        self.0.push(block);
+    }
+
+    pub(super) fn build(self) -> Layout {
+        Layout(self.0.into())
+    }
+}
+
+impl Layout {
+    /// Creates the layout of bytes in a row.
+    pub(super) fn bytes(size: usize) -> Self {
+        Layout::run(0, size)
+    }
+
+    /// Creates the layout of bytes in a row at an offset.
+    pub(super) fn run(offset: isize, size: usize) -> Self {
+        let block = Block {
+            offset,
+            times: 1,
+            step: 0,
+            body: Body::Bytes(size),
+        };
+        Layout(Rc::new([block]))
+    }
+
+    /// Returns true if the data is `size` bytes in a row at offset 0.
+    pub(super) fn is_row(&self, size: usize) -> bool {
+        match &*self.0 {
+            [] => size == 0,
+            [one] => {
+                one.offset == 0
+                    && one.times == 1
+                    && matches!(one.body, Body::Bytes(length) if length == size)
+            }
+            _ => false,
+        }
+    }
+
+    /// Calls `copy` for the runs of bytes of `count` copies at distances of `extent`, until it
+    /// returns false.
+    fn runs(&self, count: usize, extent: isize, mut copy: impl FnMut(Runs) -> bool) {
+        if let [one] = &*self.0
+            && let Body::Bytes(length) = one.body
+            && one.times == 1
+        {
+            copy(Runs {
+                offset: one.offset,
+                length,
+                times: count,
+                step: extent,
+            });
+            return;
+        }
+        for at in 0..count as isize {
+            if !walk(&self.0, at * extent, &mut copy) {
+                return;
+            }
+        }
+    }
+
+    /// Copies the data of `count` copies at distances of `extent` to a row of bytes.
+    ///
+    /// # Safety
+    /// The data must be readable, and the row must have room for it.
+    pub(super) unsafe fn pack(&self, from: *const u8, count: usize, extent: isize, to: *mut u8) {
+        let mut to = to;
+        self.runs(count, extent, |runs| {
+            // SAFETY: guaranteed by the caller. The runs are part of the data.
+            unsafe { runs.copy(Way::Pack(from, to)) };
+            to = to.wrapping_add(runs.length * runs.times);
+            true
+        });
+    }
+
+    /// Copies a row of bytes to `count` copies at distances of `extent`, until one of them ends.
+    /// Returns the number of bytes that were copied.
+    ///
+    /// # Safety
+    /// The data must be writable.
+    pub(super) unsafe fn unpack(
+        &self,
+        from: &[u8],
+        to: *mut u8,
+        count: usize,
+        extent: isize,
+    ) -> usize {
+        let mut done = 0;
+        self.runs(count, extent, |mut runs| {
+            let rest = &from[done..];
+            let whole = runs.length * runs.times;
+            if rest.len() < whole {
+                runs.times = rest.len() / runs.length;
+            }
+            // SAFETY: guaranteed by the caller, and `rest` has the bytes of these runs.
+            unsafe { runs.copy(Way::Unpack(rest.as_ptr(), to)) };
+            let copied = runs.length * runs.times;
+            done += copied;
+            if copied == whole {
+                return true;
+            }
+            let part = &rest[copied..];
+            let at = to.wrapping_offset(runs.offset + runs.times as isize * runs.step);
+            // SAFETY: the part is less than a run.
+            unsafe { std::ptr::copy(part.as_ptr(), at, part.len()) };
+            done += part.len();
+            false
+        });
+        done
+    }
+}
+
+fn walk(blocks: &[Block], base: isize, copy: &mut impl FnMut(Runs) -> bool) -> bool {
+    blocks.iter().all(|block| match &block.body {
+        Body::Bytes(length) => copy(Runs {
+            offset: base + block.offset,
+            length: *length,
+            times: block.times,
+            step: block.step,
+        }),
+        Body::Blocks(inner) => (0..block.times as isize)
+            .all(|at| walk(inner, base + block.offset + at * block.step, copy)),
+    })
+}
+
+/// Runs of equal length at regular distances.
+#[derive(Debug, Clone, Copy)]
+struct Runs {
+    offset: isize,
+    length: usize,
+    times: usize,
+    step: isize,
+}
+
+/// Direction of a copy.
+#[derive(Clone, Copy)]
+enum Way {
+    /// From elements to a row.
+    Pack(*const u8, *mut u8),
+    /// From a row to elements.
+    Unpack(*const u8, *mut u8),
+}
+
+impl Runs {
+    /// Copies the runs.
+    ///
+    /// # Safety
+    /// The source must be readable, and the target writable.
+    #[inline]
+    unsafe fn copy(self, way: Way) {
+        // SAFETY: guaranteed by the caller.
+        unsafe {
+            match self.length {
+                1 => self.each::<1>(way),
+                2 => self.each::<2>(way),
+                4 => self.each::<4>(way),
+                8 => self.each::<8>(way),
+                12 => self.each::<12>(way),
+                16 => self.each::<16>(way),
+                24 => self.each::<24>(way),
+                32 => self.each::<32>(way),
+                _ => self.each::<0>(way),
+            }
+        }
+    }
+
+    /// Copies runs whose length is `N`, or any length if `N` is 0.
+    ///
+    /// # Safety
+    /// As for [`Runs::copy`].
+    #[inline(always)]
+    unsafe fn each<const N: usize>(self, way: Way) {
+        let length = if N == 0 { self.length } else { N };
+        let offset = |at: usize| self.offset + at as isize * self.step;
+        // The addresses wrap, because displacements from `MPI_BOTTOM` are addresses.
+        for at in 0..self.times {
+            let (from, to) = match way {
+                Way::Pack(from, to) => (
+                    from.wrapping_offset(offset(at)),
+                    to.wrapping_add(at * length),
+                ),
+                Way::Unpack(from, to) => (
+                    from.wrapping_add(at * length),
+                    to.wrapping_offset(offset(at)),
+                ),
+            };
+            // SAFETY: guaranteed by the caller.
+            unsafe { std::ptr::copy(from, to, length) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(layout: &Layout, count: usize, extent: isize) -> Vec<u8> {
+        let memory: Vec<u8> = (0..100).collect();
+        let mut row = [255; 100];
+        // SAFETY: the layouts of the tests are within the first 100 bytes.
+        unsafe { layout.pack(memory.as_ptr(), count, extent, row.as_mut_ptr()) };
+        let end = row.iter().position(|&byte| byte == 255);
+        row[..end.unwrap()].to_vec()
+    }
+
+    fn repeated(layout: &Layout, offset: isize, times: usize, step: isize) -> Layout {
+        let mut builder = Builder::default();
+        builder.add(layout, offset, times, step);
+        builder.build()
+    }
+
+    #[test]
+    fn rows_are_merged() {
+        let row = repeated(&Layout::bytes(4), 0, 5, 4);
+        assert!(row.is_row(20));
+        assert!(repeated(&row, 0, 3, 20).is_row(60));
+        let mut builder = Builder::default();
+        builder.add(&Layout::bytes(4), 0, 1, 0);
+        builder.add(&Layout::bytes(8), 4, 1, 0);
+        assert!(builder.build().is_row(12));
+    }
+
+    #[test]
+    fn vectors_are_one_block() {
+        let column = repeated(&Layout::bytes(2), 1, 3, 10);
+        assert_eq!(packed(&column, 1, 0), [1, 2, 11, 12, 21, 22]);
+        assert_eq!(column.0.len(), 1);
+        let columns = repeated(&column, 0, 2, 30);
+        assert_eq!((columns.0.len(), columns.0[0].times), (1, 6));
+        let mut indexed = Builder::default();
+        for at in [8, 4, 0] {
+            indexed.add(&Layout::bytes(1), at, 1, 0);
+        }
+        let indexed = indexed.build();
+        assert_eq!(
+            (indexed.0.len(), packed(&indexed, 1, 0)),
+            (1, vec![8, 4, 0])
+        );
+    }
+
+    #[test]
+    fn nested_blocks_keep_their_order() {
+        let mut two = Builder::default();
+        two.add(&Layout::bytes(2), 4, 1, 0);
+        two.add(&Layout::bytes(1), 0, 1, 0);
+        let nested = repeated(&two.build(), 1, 2, 10);
+        assert_eq!(
+            packed(&nested, 2, 30),
+            [5, 6, 1, 15, 16, 11, 35, 36, 31, 45, 46, 41]
+        );
+    }
+
+    #[test]
+    fn unpack_stops_where_the_data_ends() {
+        let pairs = repeated(&Layout::bytes(2), 0, 2, 3);
+        let mut memory = [0; 12];
+        // SAFETY: two elements have 11 bytes.
+        let done = unsafe { pairs.unpack(&[1, 2, 3, 4, 5], memory.as_mut_ptr(), 2, 6) };
+        assert_eq!((done, memory), (5, [1, 2, 0, 3, 4, 0, 5, 0, 0, 0, 0, 0]));
+        // SAFETY: as above.
+        let done = unsafe { pairs.unpack(&[7; 9], memory.as_mut_ptr(), 2, 6) };
+        assert_eq!((done, memory), (8, [7, 7, 0, 7, 7, 0, 7, 7, 0, 7, 7, 0]));
+    }
+}
