@@ -283,8 +283,9 @@ export! {
         if this.datatypes.any(handle)?.permanent.get() == Some(&handle) {
             return fail!(Type, "the datatype {:#x} is predefined and cannot be freed", handle.0);
         }
-        // Its data may have to be dropped when the table is not borrowed.
+        this.attributes.delete_type(handle)?;
         let entry = this.datatypes.table.borrow_mut().remove(handle.0);
+        // A type may contain many others. The table is not borrowed while they are dropped.
         drop(entry);
         this.datatypes.names.borrow_mut().remove(&handle);
         datatype.write(Datatype::NULL);
@@ -292,14 +293,17 @@ export! {
     };
     fn MPI_Type_dup(old: Datatype, new: *mut Datatype) on World => |this| {
         let of = this.datatypes.any(old)?;
-        let recipe = Recipe::new(Combiner::Dup).of(&of);
-        this.add_type(new, Type::duplicate(&of, recipe)?)?;
-        // A copy of a committed type is committed.
-        if this.datatypes.get(old).is_ok()
-            && let Some(entry) = this.datatypes.table.borrow_mut().get_mut((*new).0)
-        {
-            entry.is_committed = true;
+        if new.is_null() {
+            return fail!(Arg, "the pointer to the new datatype is null");
         }
+        let copy = Type::duplicate(&of, Recipe::new(Combiner::Dup).of(&of))?;
+        let is_committed = this.datatypes.get(old).is_ok();
+        let handle = this.datatypes.add(Rc::new(copy), is_committed)?;
+        if let Err(fail) = this.attributes.copy_type(old, handle) {
+            this.datatypes.table.borrow_mut().remove(handle.0);
+            return Err(fail);
+        }
+        new.write(handle);
         Ok(())
     };
 }

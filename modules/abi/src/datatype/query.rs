@@ -4,11 +4,10 @@ use std::ffi::{CStr, c_char, c_int};
 use std::rc::Rc;
 
 use super::recipe::{Combiner, Recipe};
-use super::{Kind, Number as Basic, Type, named};
+use super::{Type, named};
 use crate::abi::{Aint, Count, Datatype, MAX_OBJECT_NAME, UNDEFINED};
 use crate::environment::write_text;
 use crate::error::{Done, fail};
-use crate::export::Number;
 use crate::rank::Rank;
 
 /// Returns a handle of a type in the contents of another. Handles of derived types are new.
@@ -87,20 +86,18 @@ fn envelope(of: &Type) -> ([Count; 4], Combiner) {
     (numbers, recipe.combiner)
 }
 
-/// Returns the predefined type of pairs of a value and an index, or the null handle.
-fn pair(value: &Type, index: &Type) -> Datatype {
-    let number = |of: &Type| match of.named?.kind {
-        Kind::Integer(number) | Kind::Real(number) => Some(number),
-        _ => None,
-    };
-    let kinds = (number(value), number(index));
-    let (Some(value), Some(Basic::I32)) = kinds else {
-        return Datatype::NULL;
-    };
-    let wanted = Kind::Pair(value, Basic::I32);
-    let found = named::LIST.iter().find(|named| named.kind == wanted);
-    found.map_or(Datatype::NULL, |named| named.handle)
-}
+/// Pairs of predefined datatypes of a value and an index: value, index, pair.
+const PAIRS: [(usize, usize, usize); 9] = [
+    (0x210, 0x209, 0x228),
+    (0x214, 0x209, 0x229),
+    (0x20a, 0x209, 0x22a),
+    (0x209, 0x209, 0x22b),
+    (0x208, 0x209, 0x22c),
+    (0x220, 0x209, 0x22d),
+    (0x21a, 0x21a, 0x230),
+    (0x21c, 0x21c, 0x231),
+    (0x219, 0x219, 0x232),
+];
 
 export! {
     fn MPI_Type_size(datatype: Datatype, size: *mut c_int) on World => |this| {
@@ -181,8 +178,10 @@ export! {
     fn MPI_Type_get_value_index(
         value: Datatype, index: Datatype, datatype: *mut Datatype,
     ) on World => |this| {
-        let (value, index) = (this.datatypes.any(value)?, this.datatypes.any(index)?);
-        datatype.write(pair(&value, &index));
+        this.datatypes.any(value)?;
+        this.datatypes.any(index)?;
+        let found = PAIRS.iter().find(|pair| (pair.0, pair.1) == (value.0, index.0));
+        datatype.write(found.map_or(Datatype::NULL, |pair| Datatype(pair.2)));
         Ok(())
     };
     fn MPI_Type_set_name(datatype: Datatype, name: *const c_char) on World => |this| {
