@@ -30,10 +30,18 @@ impl Elements {
         let Ok(count) = usize::try_from(count) else {
             return fail!(Count, "the count {count} is negative");
         };
+        let layout = this.datatypes.get(of)?;
+        let bytes = count.checked_mul(layout.size);
+        if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+            return fail!(
+                Count,
+                "{count} elements of the datatype exceed the address space"
+            );
+        }
         Ok(Elements {
             address: address.cast_mut().cast(),
             count,
-            layout: this.datatypes.get(of)?,
+            layout,
         })
     }
 

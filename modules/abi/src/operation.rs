@@ -10,9 +10,8 @@ use graphmap_runtime::mpi::Packed;
 
 use crate::abi::{Count, Datatype, Op};
 use crate::buffer::Elements;
-use crate::datatype::Type;
+use crate::datatype::{Type, elements};
 use crate::error::{Class, Done, Fail, fail};
-use crate::export::Number;
 use crate::rank::{self, Rank, invalid};
 use crate::table::Table;
 
@@ -344,8 +343,8 @@ export! {
     fn MPI_Reduce_local, MPI_Reduce_local_c<C>(
         from: *const c_void, to: *mut c_void, count: C, datatype: Datatype, op: Op,
     ) on World => |this| {
-        let left = Elements::new(this, from, count.get(), datatype)?;
-        let right = Elements::new(this, to, count.get(), datatype)?;
+        let left = elements(this, from, count.get(), datatype)?;
+        let right = elements(this, to, count.get(), datatype)?;
         let reduction = Reduction::new(this, op, &right, datatype)?;
         if right.count > 0 {
             reduction.combine_in_place(&left, &right);

@@ -1,7 +1,5 @@
 //! Questions about a status.
 
-use std::ffi::c_int;
-
 use crate::abi::{Count, Datatype, Status, UNDEFINED};
 use crate::error::{Done, fail};
 use crate::export::Number;

@@ -4,12 +4,11 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use super::create::array;
-use super::layout::{Builder, Layout};
+use super::layout::Builder;
 use super::recipe::{Combiner, Recipe};
 use super::{Bounds, Type, too_large};
 use crate::abi::Datatype;
 use crate::error::{Done, fail};
-use crate::export::Number;
 
 const ORDER_C: c_int = 0xc;
 const ORDER_FORTRAN: c_int = 0xf;
@@ -107,7 +106,7 @@ fn part(of: &Rc<Type>, dimensions: &[(usize, Slices)], recipe: Recipe) -> Done<T
         0 => Vec::new(),
         count => vec![(count, Rc::clone(of))],
     };
-    Type::with(layout as Layout, bounds, parts, recipe.of(of))
+    Type::with(layout, bounds, parts, recipe.of(of))
 }
 
 /// Returns the index of the last element of slices, or the start if they are empty.
@@ -183,10 +182,10 @@ export! {
         let recipe = recipe.numbers(sizes).numbers(subsizes).numbers(starts).integer(order);
         let dimensions = (0..count).map(|at| {
             let size = positive(sizes[at].get(), "size")?;
-            let subsize = positive(subsizes[at].get(), "subsize")?;
-            let start = starts[at].get();
-            match usize::try_from(start) {
-                Ok(start) if subsize <= size && start <= size - subsize => {
+            let (subsize, start) = (subsizes[at].get(), starts[at].get());
+            // Programs use empty parts, although the standard demands an element.
+            match (usize::try_from(subsize), usize::try_from(start)) {
+                (Ok(subsize), Ok(start)) if subsize <= size && start <= size - subsize => {
                     Ok((size, Slices::one(start, subsize)))
                 }
                 _ => fail!(

@@ -21,17 +21,6 @@ pub(super) fn count<C: Number>(count: C) -> Done<usize> {
     }
 }
 
-/// Returns the length of a block.
-///
-/// # Errors
-/// [`Class::Arg`](crate::error::Class::Arg) if it is negative.
-fn length<C: Number>(length: C) -> Done<usize> {
-    match usize::try_from(length.get()) {
-        Ok(length) => Ok(length),
-        Err(_) => fail!(Arg, "the block length {} is negative", length.get()),
-    }
-}
-
 /// Returns a distance of elements in bytes.
 fn bytes<C: Number>(distance: C, of: &Type) -> Done<isize> {
     let bytes = (distance.get() as isize).checked_mul(of.extent);
@@ -80,7 +69,7 @@ fn blocks<C: Number>(
     recipe: Recipe,
 ) -> Done<Type> {
     let copies = lengths.zip(offsets).map(|(blocklength, offset)| {
-        let (count, offset) = (length(blocklength)?, offset?);
+        let (count, offset) = (count(blocklength)?, offset?);
         Ok(Copies {
             of,
             offset,
@@ -100,7 +89,7 @@ fn vector<C: Number>(
     step: isize,
     recipe: Recipe,
 ) -> Done<Type> {
-    let (times, count) = (self::count(times)?, length(count)?);
+    let (times, count) = (self::count(times)?, self::count(count)?);
     Type::of(
         &[Copies {
             of,
@@ -210,7 +199,7 @@ export! {
         number: C, blocklength: C, displacements: *const C, old: Datatype, new: *mut Datatype,
     ) on World => |this| {
         let (of, count) = (this.datatypes.any(old)?, count(number)?);
-        length(blocklength)?;
+        self::count(blocklength)?;
         let displacements = array(displacements, count)?;
         let recipe = Recipe::new(Combiner::IndexedBlock).numbers(&[number, blocklength]);
         let recipe = recipe.numbers(displacements);
@@ -221,7 +210,7 @@ export! {
         number: C, blocklength: C, displacements: *const Aint, old: Datatype, new: *mut Datatype,
     ) on World => |this| {
         let (of, count) = (this.datatypes.any(old)?, count(number)?);
-        length(blocklength)?;
+        self::count(blocklength)?;
         let displacements = array(displacements, count)?;
         let recipe = Recipe::new(Combiner::HindexedBlock).numbers(&[number, blocklength]);
         let recipe = recipe.places::<C>(displacements);
@@ -234,13 +223,16 @@ export! {
     ) on World => |this| {
         let count = count(number)?;
         let (lengths, displacements) = (array(lengths, count)?, array(displacements, count)?);
+        for &blocklength in lengths {
+            self::count(blocklength)?;
+        }
         let types = array(types, count)?.iter().map(|&of| this.datatypes.any(of));
         let types: Vec<_> = types.collect::<Done<_>>()?;
         let mut recipe = Recipe::new(Combiner::Struct).number(number);
         recipe = recipe.numbers(lengths).places::<C>(displacements);
         let copies = types.iter().zip(lengths).zip(displacements);
         let copies = copies.map(|((of, &blocklength), &offset)| {
-            Ok(Copies { of, offset, count: length(blocklength)?, times: 1, step: 0 })
+            Ok(Copies { of, offset, count: self::count(blocklength)?, times: 1, step: 0 })
         });
         let copies: Vec<_> = copies.collect::<Done<_>>()?;
         recipe.types = types.clone();

@@ -156,7 +156,7 @@ impl Type {
     ///
     /// # Errors
     /// [`Class::Conversion`](crate::error::Class::Conversion) if a value does not fit.
-    pub(super) fn to_external(&self, count: usize, data: &[u8]) -> Done<Vec<u8>> {
+    pub(super) fn packed_to_external(&self, count: usize, data: &[u8]) -> Done<Vec<u8>> {
         let mut external = Vec::with_capacity(count * self.external);
         let mut rest = data;
         self.signature(count, &mut |named, count| {
@@ -174,7 +174,7 @@ impl Type {
     }
 
     /// Converts elements in the representation to packed elements.
-    pub(super) fn from_external(&self, count: usize, external: &[u8]) -> Done<Vec<u8>> {
+    pub(super) fn external_to_packed(&self, count: usize, external: &[u8]) -> Done<Vec<u8>> {
         let mut data = Vec::with_capacity(count * self.size);
         let mut rest = external;
         self.signature(count, &mut |named, count| {
@@ -200,8 +200,8 @@ mod tests {
     fn round(handle: usize, data: &[u8], external: &[u8]) {
         let of = named::get(Datatype(handle)).unwrap();
         let count = data.len() / of.size;
-        assert_eq!(of.to_external(count, data).unwrap(), external);
-        assert_eq!(of.from_external(count, external).unwrap(), data);
+        assert_eq!(of.packed_to_external(count, data).unwrap(), external);
+        assert_eq!(of.external_to_packed(count, external).unwrap(), data);
     }
 
     #[test]
@@ -210,7 +210,10 @@ mod tests {
         round(0x20a, &(-2i64).to_ne_bytes(), &[255, 255, 255, 254]);
         round(0x22c, &[1, 2, 3, 4, 5, 6], &[2, 1, 6, 5, 4, 3]);
         let long = named::get(Datatype(0x20a)).unwrap();
-        assert!(long.to_external(1, &(1i64 << 31).to_ne_bytes()).is_err());
+        assert!(
+            long.packed_to_external(1, &(1i64 << 31).to_ne_bytes())
+                .is_err()
+        );
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn create(this: &Rank, combiner: Combiner, arguments: &[c_int], equal: Datatype)
     new.named = of.named;
     let new = Rc::new(new);
     let handle = this.datatypes.add(Rc::clone(&new), true)?;
-    drop(new.permanent.set(handle));
+    new.permanent.get_or_init(|| handle);
     this.datatypes.f90.borrow_mut().insert(key, handle);
     Ok(handle)
 }

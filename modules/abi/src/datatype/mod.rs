@@ -21,6 +21,7 @@ use crate::rank::invalid;
 use crate::table::Table;
 use layout::{Builder, Layout};
 pub(crate) use named::{Kind, Named, Number};
+pub(crate) use pack::elements;
 use recipe::Recipe;
 
 /// Maximum depth of datatypes in datatypes, because they are visited by recursion.
@@ -162,7 +163,8 @@ impl Type {
         for copy in copies {
             let (of, count) = (copy.of, copy.count);
             let all = count.checked_mul(copy.times).ok_or_else(too_large)?;
-            if all == 0 {
+            let is_bound = of.bounds.is_lower_set || of.bounds.is_upper_set;
+            if all == 0 || of.size == 0 && !is_bound {
                 continue;
             }
             let block = of.bounds.repeated(copy.offset, count, of.extent);

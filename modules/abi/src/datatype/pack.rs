@@ -1,8 +1,8 @@
 //! Packing of elements to buffers of the program (MPI-5.0, section 5.2).
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_void};
 
-use crate::abi::{Aint, Comm, Count, Datatype};
+use crate::abi::{Aint, Comm, Datatype};
 use crate::buffer::Elements;
 use crate::error::{Done, fail};
 use crate::export::Number;
@@ -141,7 +141,7 @@ unsafe fn pack_external<N: Number>(from: &Elements, room: &Room<N>) -> Done {
     }
     // SAFETY: guaranteed by the caller.
     unsafe {
-        let external = from.layout.to_external(from.count, &from.pack())?;
+        let external = from.layout.packed_to_external(from.count, &from.pack())?;
         let to = room.take(bytes)?;
         std::ptr::copy_nonoverlapping(external.as_ptr(), to, bytes);
     }
@@ -160,7 +160,7 @@ unsafe fn unpack_external<N: Number>(room: &Room<N>, to: &Elements) -> Done {
         let from = room.take(bytes)?;
         if bytes > 0 {
             let external = std::slice::from_raw_parts(from, bytes);
-            to.unpack(&to.layout.from_external(to.count, external)?);
+            to.unpack(&to.layout.external_to_packed(to.count, external)?);
         }
     }
     Ok(())
@@ -180,7 +180,17 @@ fn size<N: Number>(count: i64, of: usize) -> Done<N> {
     }
 }
 
-fn elements(this: &Rank, at: *const c_void, count: i64, datatype: Datatype) -> Done<Elements> {
+/// Checks the arguments that describe elements that are read or written at once.
+///
+/// # Errors
+/// Those of [`Elements::new`], and [`Class::Buffer`](crate::error::Class::Buffer) if the address is
+/// null.
+pub(crate) fn elements(
+    this: &Rank,
+    at: *const c_void,
+    count: i64,
+    datatype: Datatype,
+) -> Done<Elements> {
     let elements = Elements::new(this, at, count, datatype)?;
     if at.is_null() && elements.count > 0 && elements.layout.is_contiguous() {
         return fail!(Buffer, "the buffer of {count} elements is null");

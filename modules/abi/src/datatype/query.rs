@@ -20,7 +20,7 @@ fn handle_of(this: &Rank, of: &Rc<Type>) -> Done<Datatype> {
 
 fn check_room(count: usize, room: Count, what: &str) -> Done {
     if room < count as Count {
-        return fail!(Arg, "an array of {room} {what} has no room for {count}");
+        return fail!(Other, "an array of {room} {what} has no room for {count}");
     }
     Ok(())
 }

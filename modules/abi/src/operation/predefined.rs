@@ -477,8 +477,11 @@ unsafe extern "C" {
     fn __lttf2();
 }
 
+// A vector has the ABI of a foreign type, although the lint does not know it.
+#[allow(improper_ctypes_definitions)]
 type Binary = extern "C" fn(Register, Register) -> Register;
 /// Returns a negative number if the first number is less.
+#[allow(improper_ctypes_definitions)]
 type Compare = extern "C" fn(Register, Register) -> std::ffi::c_int;
 
 /// Returns a function of the compiler's runtime library.
