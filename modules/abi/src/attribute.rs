@@ -1,5 +1,461 @@
 //! Attributes: keys with functions that copy and delete values (MPI-5.0, section 7.7).
 
-/// All of them that a rank has.
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use crate::abi::{ANY_SOURCE, Comm, Datatype, PROC_NULL, TAG_UB, Win};
+use crate::errhandler::no_window;
+use crate::error::{Class, Done, Fail, fail};
+use crate::rank::Rank;
+use crate::table::Table;
+
+/// `MPI_KEYVAL_INVALID`.
+const INVALID: c_int = 0;
+
+/// Predefined attributes of `MPI_COMM_WORLD`, and of all communicators.
+const PREDEFINED: std::ops::RangeInclusive<c_int> = 501..=507;
+const KEY_TAG_UB: c_int = 501;
+const KEY_IO: c_int = 502;
+const KEY_HOST: c_int = 503;
+const KEY_WTIME_IS_GLOBAL: c_int = 504;
+const KEY_APPNUM: c_int = 505;
+const KEY_LASTUSEDCODE: c_int = 506;
+const KEY_UNIVERSE_SIZE: c_int = 507;
+
+/// Kind of object that a key is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Comm,
+    Type,
+    Win,
+}
+
+type Copy =
+    unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+type Delete = unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int;
+
+/// Copy function of a key.
+#[derive(Debug, Clone, Copy)]
+enum Copying {
+    /// Values are not copied (`MPI_COMM_NULL_COPY_FN`).
+    Never,
+    /// The pointer is copied (`MPI_COMM_DUP_FN`).
+    Pointer,
+    User(Copy),
+}
+
+impl Copying {
+    /// Creates the function from the argument of the program.
+    ///
+    /// # Safety
+    /// `function` must be a constant of the ABI or a valid function.
+    unsafe fn new(function: usize) -> Self {
+        match function {
+            0 => Copying::Never,
+            1 => Copying::Pointer,
+            // SAFETY: guaranteed by the caller.
+            _ => Copying::User(unsafe { std::mem::transmute::<usize, Copy>(function) }),
+        }
+    }
+}
+
+/// A key.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    kind: Kind,
+    copy: Copying,
+    delete: Option<Delete>,
+    state: *mut c_void,
+    /// True if the program has freed the key.
+    is_freed: bool,
+    /// Number of objects that have a value with this key. A freed key is removed when it is 0.
+    uses: usize,
+}
+
+/// Values of an object, in the order in which they were set.
+#[derive(Debug, Default)]
+pub(crate) struct Values(RefCell<Vec<(c_int, *mut c_void)>>);
+
+impl Values {
+    /// Moves the values of `from` to this object, which has none.
+    pub(crate) fn take(&self, from: &Values) {
+        self.0.swap(&from.0);
+    }
+
+    fn get(&self, key: c_int) -> Option<*mut c_void> {
+        let values = self.0.borrow();
+        let found = values.iter().find(|&&(other, _)| other == key);
+        found.map(|&(_, value)| value)
+    }
+
+    fn remove(&self, key: c_int) -> bool {
+        let mut values = self.0.borrow_mut();
+        let found = values.iter().position(|&(other, _)| other == key);
+        found.map(|index| values.remove(index)).is_some()
+    }
+}
+
+/// Keys of a rank, and the values of its datatypes.
 #[derive(Default)]
-pub(crate) struct Attributes {}
+pub(crate) struct Attributes {
+    keys: RefCell<Table<Key>>,
+    /// Values of datatypes by handle. Predefined datatypes are shared by ranks, but their attributes
+    /// are not.
+    types: RefCell<HashMap<Datatype, Rc<Values>>>,
+    /// Values of predefined attributes. Programs get their addresses.
+    predefined: [Cell<c_int>; 7],
+}
+
+impl Attributes {
+    fn create(
+        &self,
+        kind: Kind,
+        copy: Copying,
+        delete: Option<Delete>,
+        state: *mut c_void,
+    ) -> Done<c_int> {
+        let key = Key {
+            kind,
+            copy,
+            delete,
+            state,
+            is_freed: false,
+            uses: 0,
+        };
+        let handle = self.keys.borrow_mut().add(key);
+        let handle = handle.ok_or_else(|| Fail::new(Class::NoMem, "too many attribute keys"))?;
+        Ok(handle as c_int)
+    }
+
+    /// Frees a key. It stays valid while objects have values with it.
+    fn free(&self, kind: Kind, key: &mut c_int) -> Done {
+        self.key(kind, *key)?;
+        self.change(*key, |key| key.is_freed = true);
+        *key = INVALID;
+        Ok(())
+    }
+
+    fn key(&self, kind: Kind, key: c_int) -> Done<Key> {
+        if key == INVALID {
+            return fail!(Keyval, "the attribute key is MPI_KEYVAL_INVALID");
+        }
+        if PREDEFINED.contains(&key) || (601..=605).contains(&key) {
+            return fail!(Keyval, "the attribute key {key} is predefined");
+        }
+        match self.keys.borrow().get(key as usize) {
+            Some(&found) if found.kind == kind => Ok(found),
+            Some(found) => fail!(
+                Keyval,
+                "the attribute key {key} is for objects of kind {:?}",
+                found.kind
+            ),
+            None => fail!(Keyval, "the attribute key {key} does not exist"),
+        }
+    }
+
+    /// Changes a key, and removes it if it is freed and not used.
+    fn change(&self, key: c_int, change: impl FnOnce(&mut Key)) {
+        let mut keys = self.keys.borrow_mut();
+        if let Some(found) = keys.get_mut(key as usize) {
+            change(found);
+            if found.is_freed && found.uses == 0 {
+                keys.remove(key as usize);
+            }
+        }
+    }
+
+    /// Sets a value of an object. Deletes the value that the object has.
+    fn set(&self, kind: Kind, object: usize, of: &Values, key: c_int, value: *mut c_void) -> Done {
+        let function = self.key(kind, key)?;
+        if let Some(before) = of.get(key) {
+            call_delete(&function, object, key, before)?;
+        }
+        self.put(of, key, value);
+        Ok(())
+    }
+
+    fn put(&self, of: &Values, key: c_int, value: *mut c_void) {
+        let mut values = of.0.borrow_mut();
+        match values.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, before)) => *before = value,
+            None => {
+                values.push((key, value));
+                self.change(key, |key| key.uses += 1);
+            }
+        }
+    }
+
+    fn delete(&self, kind: Kind, object: usize, of: &Values, key: c_int) -> Done {
+        let function = self.key(kind, key)?;
+        let Some(value) = of.get(key) else {
+            return fail!(Keyval, "the object has no attribute with the key {key}");
+        };
+        call_delete(&function, object, key, value)?;
+        if of.remove(key) {
+            self.change(key, |key| key.uses -= 1);
+        }
+        Ok(())
+    }
+
+    fn copy_all(&self, kind: Kind, object: usize, from: &Values, to: &Values) -> Done {
+        let values = from.0.borrow().clone();
+        for (key, value) in values {
+            let function = self.key(kind, key)?;
+            let copy = match function.copy {
+                Copying::Never => continue,
+                Copying::Pointer => value,
+                Copying::User(copy) => {
+                    let (mut copied, mut flag) = (std::ptr::null_mut::<c_void>(), 0);
+                    let out = (&raw mut copied).cast();
+                    // SAFETY: the program has passed a function of this type.
+                    let code = unsafe { copy(object, key, function.state, value, out, &mut flag) };
+                    if code != 0 {
+                        return fail!(Other, "an attribute copy function returned the code {code}");
+                    }
+                    match flag {
+                        0 => continue,
+                        _ => copied,
+                    }
+                }
+            };
+            self.put(to, key, copy);
+        }
+        Ok(())
+    }
+
+    /// Deletes all values of an object, the last one first.
+    fn delete_all(&self, kind: Kind, object: usize, of: &Values) -> Done {
+        loop {
+            let last = of.0.borrow().last().copied();
+            let Some((key, _)) = last else {
+                return Ok(());
+            };
+            self.delete(kind, object, of, key)?;
+        }
+    }
+
+    /// Copies the attributes of a communicator to a duplicate.
+    pub(crate) fn copy_comm(&self, from: Comm, values: &Values, to: &Values) -> Done {
+        self.copy_all(Kind::Comm, from.0, values, to)
+    }
+
+    /// Deletes the attributes of a communicator.
+    pub(crate) fn delete_comm(&self, comm: Comm, values: &Values) -> Done {
+        self.delete_all(Kind::Comm, comm.0, values)
+    }
+
+    /// Copies the attributes of a datatype to a duplicate.
+    pub(crate) fn copy_type(&self, from: Datatype, to: Datatype) -> Done {
+        let Some(values) = self.values_of_type(from) else {
+            return Ok(());
+        };
+        let copies = Values::default();
+        self.copy_all(Kind::Type, from.0, &values, &copies)?;
+        self.types.borrow_mut().insert(to, Rc::new(copies));
+        Ok(())
+    }
+
+    /// Deletes the attributes of a datatype that is freed.
+    pub(crate) fn delete_type(&self, datatype: Datatype) -> Done {
+        if let Some(values) = self.values_of_type(datatype) {
+            self.delete_all(Kind::Type, datatype.0, &values)?;
+            self.types.borrow_mut().remove(&datatype);
+        }
+        Ok(())
+    }
+
+    fn values_of_type(&self, datatype: Datatype) -> Option<Rc<Values>> {
+        self.types.borrow().get(&datatype).cloned()
+    }
+
+    /// Returns the address of the value of a predefined attribute of communicators.
+    fn predefined(&self, this: &Rank, key: c_int) -> Done<*mut c_void> {
+        let value = match key {
+            KEY_TAG_UB => TAG_UB,
+            KEY_IO => ANY_SOURCE,
+            KEY_HOST => PROC_NULL,
+            KEY_WTIME_IS_GLOBAL => 1,
+            KEY_APPNUM => 0,
+            KEY_LASTUSEDCODE => this.errhandlers.last_code(),
+            KEY_UNIVERSE_SIZE => this.communicators.get(Comm::WORLD)?.size() as c_int,
+            _ => return fail!(Keyval, "the attribute key {key} is for windows"),
+        };
+        let cell = &self.predefined[(key - PREDEFINED.start()) as usize];
+        cell.set(value);
+        Ok(cell.as_ptr().cast())
+    }
+}
+
+fn call_delete(key: &Key, object: usize, handle: c_int, value: *mut c_void) -> Done {
+    if let Some(delete) = key.delete {
+        // SAFETY: the program has passed a function of this type.
+        let code = unsafe { delete(object, handle, value, key.state) };
+        if code != 0 {
+            return fail!(
+                Other,
+                "an attribute delete function returned the code {code}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Writes an attribute and whether it exists.
+///
+/// # Safety
+/// The pointers must be valid for writing a pointer and an integer.
+unsafe fn write(found: Option<*mut c_void>, value: *mut c_void, flag: *mut c_int) -> Done {
+    if value.is_null() || flag.is_null() {
+        return fail!(Arg, "the argument for the attribute or the flag is null");
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        flag.write(found.is_some().into());
+        if let Some(found) = found {
+            value.cast::<*mut c_void>().write(found);
+        }
+    }
+    Ok(())
+}
+
+fn get_comm(this: &Rank, comm: Comm, key: c_int) -> Done<Option<*mut c_void>> {
+    let by = this.communicators.get(comm)?;
+    if PREDEFINED.contains(&key) {
+        return this.attributes.predefined(this, key).map(Some);
+    }
+    this.attributes.key(Kind::Comm, key)?;
+    Ok(by.attributes.get(key))
+}
+
+fn set_comm(this: &Rank, comm: Comm, key: c_int, value: *mut c_void) -> Done {
+    let by = this.communicators.get(comm)?;
+    let attributes = &this.attributes;
+    attributes.set(Kind::Comm, comm.0, &by.attributes, key, value)
+}
+
+fn delete_comm(this: &Rank, comm: Comm, key: c_int) -> Done {
+    let by = this.communicators.get(comm)?;
+    this.attributes
+        .delete(Kind::Comm, comm.0, &by.attributes, key)
+}
+
+/// Creates a key. The functions are constants of the ABI or functions of the program.
+///
+/// # Safety
+/// The functions must be valid, and `to` must be valid for writing.
+unsafe fn create(
+    this: &Rank,
+    kind: Kind,
+    copy: usize,
+    delete: Option<Delete>,
+    to: *mut c_int,
+    state: *mut c_void,
+) -> Done {
+    if to.is_null() {
+        return fail!(Arg, "the argument for the attribute key is null");
+    }
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        let copy = Copying::new(copy);
+        to.write(this.attributes.create(kind, copy, delete, state)?);
+    }
+    Ok(())
+}
+
+/// Frees a key, and sets it to `MPI_KEYVAL_INVALID`.
+///
+/// # Safety
+/// `key` must be null or valid.
+unsafe fn free(this: &Rank, kind: Kind, key: *mut c_int) -> Done {
+    // SAFETY: guaranteed by the caller.
+    match unsafe { key.as_mut() } {
+        Some(key) => this.attributes.free(kind, key),
+        None => fail!(Arg, "the argument for the attribute key is null"),
+    }
+}
+
+export! {
+    fn MPI_Comm_create_keyval(
+        copy: usize, delete: Option<Delete>, key: *mut c_int, state: *mut c_void,
+    ) on World => |this| create(this, Kind::Comm, copy, delete, key, state);
+    fn MPI_Keyval_create(
+        copy: usize, delete: Option<Delete>, key: *mut c_int, state: *mut c_void,
+    ) on World => |this| create(this, Kind::Comm, copy, delete, key, state);
+    fn MPI_Type_create_keyval(
+        copy: usize, delete: Option<Delete>, key: *mut c_int, state: *mut c_void,
+    ) on World => |this| create(this, Kind::Type, copy, delete, key, state);
+    fn MPI_Win_create_keyval(
+        copy: usize, delete: Option<Delete>, key: *mut c_int, state: *mut c_void,
+    ) on World => |this| create(this, Kind::Win, copy, delete, key, state);
+    fn MPI_Comm_free_keyval(key: *mut c_int) on World => |this| free(this, Kind::Comm, key);
+    fn MPI_Keyval_free(key: *mut c_int) on World => |this| free(this, Kind::Comm, key);
+    fn MPI_Type_free_keyval(key: *mut c_int) on World => |this| free(this, Kind::Type, key);
+    fn MPI_Win_free_keyval(key: *mut c_int) on World => |this| free(this, Kind::Win, key);
+    fn MPI_Comm_set_attr(comm: Comm, key: c_int, value: *mut c_void) on comm => |this| {
+        set_comm(this, comm, key, value)
+    };
+    fn MPI_Attr_put(comm: Comm, key: c_int, value: *mut c_void) on comm => |this| {
+        set_comm(this, comm, key, value)
+    };
+    fn MPI_Comm_get_attr(
+        comm: Comm, key: c_int, value: *mut c_void, flag: *mut c_int,
+    ) on comm => |this| write(get_comm(this, comm, key)?, value, flag);
+    fn MPI_Attr_get(
+        comm: Comm, key: c_int, value: *mut c_void, flag: *mut c_int,
+    ) on comm => |this| write(get_comm(this, comm, key)?, value, flag);
+    fn MPI_Comm_delete_attr(comm: Comm, key: c_int) on comm => |this| {
+        delete_comm(this, comm, key)
+    };
+    fn MPI_Attr_delete(comm: Comm, key: c_int) on comm => |this| delete_comm(this, comm, key);
+    fn MPI_Type_set_attr(datatype: Datatype, key: c_int, value: *mut c_void) on World => |this| {
+        this.datatypes.get(datatype)?;
+        let values = Rc::clone(this.attributes.types.borrow_mut().entry(datatype).or_default());
+        this.attributes.set(Kind::Type, datatype.0, &values, key, value)
+    };
+    fn MPI_Type_get_attr(
+        datatype: Datatype, key: c_int, value: *mut c_void, flag: *mut c_int,
+    ) on World => |this| {
+        this.datatypes.get(datatype)?;
+        this.attributes.key(Kind::Type, key)?;
+        let values = this.attributes.values_of_type(datatype);
+        write(values.and_then(|values| values.get(key)), value, flag)
+    };
+    fn MPI_Type_delete_attr(datatype: Datatype, key: c_int) on World => |this| {
+        this.datatypes.get(datatype)?;
+        let values = this.attributes.values_of_type(datatype).unwrap_or_default();
+        this.attributes.delete(Kind::Type, datatype.0, &values, key)
+    };
+    fn MPI_Win_set_attr(win: Win, _key: c_int, _value: *mut c_void) on World => |_| no_window(win);
+    fn MPI_Win_get_attr(
+        win: Win, _key: c_int, _value: *mut c_void, _flag: *mut c_int,
+    ) on World => |_| no_window(win);
+    fn MPI_Win_delete_attr(win: Win, _key: c_int) on World => |_| no_window(win);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_freed_key_is_valid_while_it_is_used() {
+        let attributes = Attributes::default();
+        let state = std::ptr::null_mut();
+        let created = attributes.create(Kind::Comm, Copying::Pointer, None, state);
+        let key = created.unwrap();
+        let (values, copies) = (Values::default(), Values::default());
+        attributes.set(Kind::Comm, 1, &values, key, state).unwrap();
+        assert!(attributes.set(Kind::Type, 1, &values, key, state).is_err());
+        let mut freed = key;
+        attributes.free(Kind::Comm, &mut freed).unwrap();
+        assert_eq!(freed, INVALID);
+        attributes
+            .copy_all(Kind::Comm, 1, &values, &copies)
+            .unwrap();
+        attributes.delete_all(Kind::Comm, 1, &values).unwrap();
+        assert!(attributes.key(Kind::Comm, key).is_ok());
+        attributes.delete(Kind::Comm, 2, &copies, key).unwrap();
+        assert!(attributes.key(Kind::Comm, key).is_err());
+    }
+}

@@ -112,6 +112,8 @@ impl Rank {
     fn check_phase(&self, name: &str, on: On) -> Done {
         match (self.phase.get(), on) {
             (Phase::Initialized, _) | (_, On::Always | On::In(_)) => Ok(()),
+            // The sessions model needs no MPI_Init.
+            _ if self.sessions.is_open() => Ok(()),
             (phase, _) => wrong_phase(phase, name),
         }
     }

@@ -1,25 +1,44 @@
 //! Communicators of a rank, by their handles.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_char, c_int};
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use graphmap_runtime::mpi as core;
+use graphmap_runtime::mpi::{Comparison, SplitType};
 
-use crate::abi::{Comm, PROC_NULL};
+use crate::abi::{
+    CONGRUENT, Comm, Errhandler, Group, IDENT, Info, MAX_OBJECT_NAME, PROC_NULL, Request, SIMILAR,
+    Status, UNDEFINED, UNEQUAL,
+};
+use crate::attribute::Values;
+use crate::environment::write_text;
+use crate::errhandler::{Handler, Kind};
 use crate::error::{Class, Done, Fail, fail};
-use crate::rank::{Rank, invalid};
+use crate::group::rank_in;
+use crate::info::Pairs;
+use crate::rank::{self, Rank, invalid};
+use crate::request::Started;
 use crate::table::Table;
+use crate::wait::{poll_ready, wait};
 
-/// How the errors of a communicator are handled.
-#[derive(Debug, Clone, Default)]
-pub(crate) enum Handler {
-    /// The run ends (`MPI_ERRORS_ARE_FATAL`, `MPI_ERRORS_ABORT`).
-    #[default]
-    Fatal,
-    /// The call returns the code (`MPI_ERRORS_RETURN`).
-    Return,
-}
+/// Values of the argument of `MPI_Comm_split_type`.
+const TYPE_SHARED: c_int = 221;
+const TYPE_HW_UNGUIDED: c_int = 222;
+const TYPE_HW_GUIDED: c_int = 223;
+const TYPE_RESOURCE_GUIDED: c_int = 224;
+
+/// Hints of communicators that the standard defines.
+const HINTS: [&[u8]; 5] = [
+    b"mpi_assert_no_any_tag",
+    b"mpi_assert_no_any_source",
+    b"mpi_assert_exact_length",
+    b"mpi_assert_allow_overtaking",
+    b"mpi_assert_strict_persistent_collective_ordering",
+];
 
 /// Ranks of a communicator.
 pub(crate) enum Ranks {
@@ -34,6 +53,9 @@ pub(crate) struct Communicator {
     pub(crate) handle: Cell<Comm>,
     pub(crate) ranks: Ranks,
     pub(crate) handler: RefCell<Handler>,
+    pub(crate) attributes: Values,
+    name: RefCell<Vec<u8>>,
+    hints: RefCell<Pairs>,
 }
 
 /// All communicators of a rank.
@@ -41,7 +63,8 @@ pub(crate) struct Communicator {
 pub(crate) struct Communicators {
     world: OnceCell<Rc<Communicator>>,
     alone: OnceCell<Rc<Communicator>>,
-    table: RefCell<Table<Rc<Communicator>>>,
+    /// A communicator that is being created has a handle without an object.
+    table: RefCell<Table<Option<Rc<Communicator>>>>,
 }
 
 impl Communicator {
@@ -50,7 +73,40 @@ impl Communicator {
             handle: Cell::new(handle),
             ranks,
             handler: RefCell::default(),
+            attributes: Values::default(),
+            name: RefCell::default(),
+            hints: RefCell::default(),
         })
+    }
+
+    /// Returns the local group.
+    pub(crate) fn group(&self) -> &core::Group {
+        match &self.ranks {
+            Ranks::Intra(communicator) => communicator.group(),
+            Ranks::Inter(communicator) => communicator.group(),
+        }
+    }
+
+    /// Returns the intercommunicator.
+    ///
+    /// # Errors
+    /// [`Class::Comm`] if it is an intracommunicator.
+    pub(crate) fn inter(&self) -> Done<&core::InterCommunicator> {
+        match &self.ranks {
+            Ranks::Inter(communicator) => Ok(communicator),
+            Ranks::Intra(_) => fail!(Comm, "the communicator is not an intercommunicator"),
+        }
+    }
+
+    /// Returns the name that the program has set.
+    pub(crate) fn name(&self) -> Vec<u8> {
+        self.name.borrow().clone()
+    }
+
+    /// Takes the error handler of the communicator from which this one was created.
+    pub(crate) fn inherit(&self, parent: &Communicator) {
+        let handler = parent.handler.borrow().clone();
+        self.handler.replace(handler);
     }
 
     /// Returns the intracommunicator.
@@ -122,18 +178,59 @@ impl Communicators {
         let world = core::world()?;
         let alone = Communicator::new(Ranks::Intra(world.alone()?), Comm::SELF);
         let world = Communicator::new(Ranks::Intra(world), Comm::WORLD);
+        alone.name.replace(b"MPI_COMM_SELF".to_vec());
+        world.name.replace(b"MPI_COMM_WORLD".to_vec());
         drop(self.alone.set(alone));
         drop(self.world.set(world));
         Ok(())
     }
 
+    /// Returns a new handle, for a communicator that is being created.
+    fn reserve(&self) -> Done<Comm> {
+        let handle = self.table.borrow_mut().add(None);
+        let none = || Fail::new(Class::NoMem, "too many communicators");
+        Ok(Comm(handle.ok_or_else(none)?))
+    }
+
+    /// Sets the communicator of a new handle.
+    fn set(&self, handle: Comm, ranks: Ranks) -> Rc<Communicator> {
+        let communicator = Communicator::new(ranks, handle);
+        if let Some(entry) = self.table.borrow_mut().get_mut(handle.0) {
+            *entry = Some(Rc::clone(&communicator));
+        }
+        communicator
+    }
+
     /// Adds a communicator, and returns its handle.
     pub(crate) fn add(&self, ranks: Ranks) -> Done<Comm> {
-        let communicator = Communicator::new(ranks, Comm::NULL);
-        let handle = self.table.borrow_mut().add(Rc::clone(&communicator));
-        let handle = handle.ok_or_else(|| Fail::new(Class::NoMem, "too many communicators"))?;
-        communicator.handle.set(Comm(handle));
-        Ok(Comm(handle))
+        let handle = self.reserve()?;
+        self.set(handle, ranks);
+        Ok(handle)
+    }
+
+    /// Adds a communicator with the error handler of another, and returns its handle.
+    pub(crate) fn derive(&self, parent: &Communicator, ranks: Ranks) -> Done<Comm> {
+        let handle = self.reserve()?;
+        self.set(handle, ranks).inherit(parent);
+        Ok(handle)
+    }
+
+    /// As [`Communicators::derive`]. Returns `MPI_COMM_NULL` for a rank that is not a member.
+    pub(crate) fn derive_some(
+        &self,
+        parent: &Communicator,
+        ranks: Option<core::Communicator>,
+    ) -> Done<Comm> {
+        match ranks {
+            Some(ranks) => self.derive(parent, Ranks::Intra(ranks)),
+            None => Ok(Comm::NULL),
+        }
+    }
+
+    fn remove(&self, handle: Comm) {
+        let removed = self.table.borrow_mut().remove(handle.0);
+        // The drop may call the destructor of an error handler.
+        drop(removed);
     }
 
     /// Returns the communicator of a handle.
@@ -145,7 +242,7 @@ impl Communicators {
         let found = match handle {
             Comm::WORLD => self.world.get().cloned(),
             Comm::SELF => self.alone.get().cloned(),
-            Comm(handle) => self.table.borrow().get(handle).cloned(),
+            Comm(handle) => self.table.borrow().get(handle).cloned().flatten(),
         };
         match found {
             Some(communicator) => Ok(communicator),
@@ -172,12 +269,226 @@ impl Communicators {
 }
 
 impl Communicator {
-    fn handles(&self, _fail: &Fail) -> bool {
-        match *self.handler.borrow() {
-            Handler::Fatal => false,
-            Handler::Return => true,
+    fn handles(&self, fail: &Fail) -> bool {
+        let handler = self.handler.borrow().clone();
+        handler.call(self.handle.get().0, fail.class as c_int)
+    }
+
+    /// Returns the future of the communicators that carry a duplicate. It begins now.
+    fn copy(&self) -> Copying {
+        match &self.ranks {
+            Ranks::Intra(communicator) => {
+                let made = communicator.dup();
+                Box::pin(async { Ok(Ranks::Intra(made.await?)) })
+            }
+            Ranks::Inter(communicator) => {
+                let made = communicator.dup();
+                Box::pin(async { Ok(Ranks::Inter(made.await?)) })
+            }
         }
     }
+}
+
+type Copying = Pin<Box<dyn Future<Output = Result<Ranks, core::Error>>>>;
+
+/// A started duplication.
+struct Duplication {
+    copying: RefCell<Copying>,
+    /// Outcome, if a test has found it.
+    made: RefCell<Option<Result<Ranks, core::Error>>>,
+    handle: Comm,
+    handler: Handler,
+    hints: Pairs,
+    /// Copies of the attributes, until the communicator exists.
+    attributes: Values,
+}
+
+impl Duplication {
+    /// Starts the duplication of a communicator, and copies its attributes.
+    fn new(this: &Rank, comm: Comm, hints: Info) -> Done<Self> {
+        let parent = this.communicators.get(comm)?;
+        let hints = this.infos.argument(hints)?;
+        let attributes = Values::default();
+        // All ranks must take part, even if a function of the program fails here.
+        let copying = parent.copy();
+        let copied = this
+            .attributes
+            .copy_comm(comm, &parent.attributes, &attributes);
+        if let Err(fail) = copied {
+            wait(copying)?;
+            return Err(fail);
+        }
+        let mut known = Pairs::default();
+        known.update(&hints, is_hint);
+        let handler = parent.handler.borrow().clone();
+        Ok(Duplication {
+            copying: RefCell::new(copying),
+            made: RefCell::new(None),
+            handle: this.communicators.reserve()?,
+            handler,
+            hints: known,
+            attributes,
+        })
+    }
+
+    /// Polls the duplication. Creates the communicator when its ranks are known.
+    fn poll_for(&mut self, this: &Rank, context: &mut Context<'_>) -> Poll<Done> {
+        let made = match self.made.take() {
+            Some(made) => made,
+            None => std::task::ready!(self.copying.get_mut().as_mut().poll(context)),
+        };
+        let communicators = &this.communicators;
+        let made = match made {
+            Ok(ranks) => communicators.set(self.handle, ranks),
+            Err(error) => {
+                communicators.remove(self.handle);
+                return Poll::Ready(Err(error.into()));
+            }
+        };
+        made.handler.replace(self.handler.clone());
+        made.hints.replace(std::mem::take(&mut self.hints));
+        made.attributes.take(&self.attributes);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Started for Duplication {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>> {
+        // Requests are polled by calls of their rank.
+        let Some(this) = rank::current() else {
+            return Poll::Pending;
+        };
+        self.poll_for(&this, context).map_ok(|()| Status::EMPTY)
+    }
+
+    fn is_done(&self) -> bool {
+        let mut made = self.made.borrow_mut();
+        if made.is_none()
+            && let Poll::Ready(ready) = poll_ready(&mut *self.copying.borrow_mut())
+        {
+            *made = Some(ready);
+        }
+        made.is_some()
+    }
+}
+
+fn dup(this: &Rank, comm: Comm, hints: Info) -> Done<Comm> {
+    let mut duplication = Duplication::new(this, comm, hints)?;
+    wait(poll_fn(|context| duplication.poll_for(this, context)))?;
+    Ok(duplication.handle)
+}
+
+/// Returns true for a hint of communicators with a value that is allowed.
+fn is_hint(key: &[u8], value: &[u8]) -> bool {
+    HINTS.contains(&key) && [&b"true"[..], b"false"].contains(&value)
+}
+
+fn free(this: &Rank, comm: Comm) -> Done {
+    let by = this.communicators.get(comm)?;
+    if [Comm::WORLD, Comm::SELF].contains(&comm) {
+        return fail!(Comm, "a predefined communicator cannot be freed");
+    }
+    this.attributes.delete_comm(comm, &by.attributes)?;
+    this.communicators.remove(comm);
+    Ok(())
+}
+
+fn compare(left: &Communicator, right: &Communicator) -> Comparison {
+    match (&left.ranks, &right.ranks) {
+        (Ranks::Intra(left), Ranks::Intra(right)) => left.compare(right),
+        (Ranks::Inter(left), Ranks::Inter(right)) => left.compare(right),
+        _ => Comparison::Unequal,
+    }
+}
+
+fn split(this: &Rank, comm: Comm, colour: c_int, key: c_int) -> Done<Comm> {
+    let parent = this.communicators.get(comm)?;
+    let colour = match u32::try_from(colour) {
+        Ok(colour) => Some(colour),
+        Err(_) if colour == UNDEFINED => None,
+        Err(_) => return fail!(Arg, "the colour {colour} is negative"),
+    };
+    match &parent.ranks {
+        Ranks::Intra(ranks) => {
+            let made = wait(ranks.split(colour, key.into()))?;
+            this.communicators.derive_some(&parent, made)
+        }
+        Ranks::Inter(ranks) => match wait(ranks.split(colour, key.into()))? {
+            Some(made) => this.communicators.derive(&parent, Ranks::Inter(made)),
+            None => Ok(Comm::NULL),
+        },
+    }
+}
+
+fn split_type(this: &Rank, comm: Comm, by: c_int, key: c_int, info: Info) -> Done<Comm> {
+    let parent = this.communicators.get(comm)?;
+    let ranks = parent.intra()?;
+    let hints = this.infos.argument(info)?;
+    let world = ranks.split_type(SplitType::OsProcess, key.into());
+    let none = || ranks.split(None, key.into());
+    let made = match by {
+        TYPE_SHARED => Some(wait(world)?),
+        // Resources are not divided further.
+        TYPE_HW_GUIDED | TYPE_RESOURCE_GUIDED => {
+            let kind = hints.get(b"mpi_hw_resource_type");
+            match kind == Some(b"mpi_shared_memory") {
+                true => Some(wait(world)?),
+                false => wait(none())?,
+            }
+        }
+        UNDEFINED | TYPE_HW_UNGUIDED => wait(none())?,
+        _ => return fail!(Arg, "the split type {by} does not exist"),
+    };
+    this.communicators.derive_some(&parent, made)
+}
+
+fn create(this: &Rank, comm: Comm, group: Group) -> Done<Comm> {
+    let parent = this.communicators.get(comm)?;
+    let group = this.groups.get(group)?;
+    if group.difference(parent.group()).size() > 0 {
+        return fail!(
+            Group,
+            "the group has a rank that is not in the communicator"
+        );
+    }
+    match &parent.ranks {
+        Ranks::Intra(ranks) => {
+            let made = wait(ranks.create(&group))?;
+            this.communicators.derive_some(&parent, made)
+        }
+        Ranks::Inter(ranks) => {
+            let rank = rank_in(this, &group)?;
+            let key = rank.unwrap_or_default() as i64;
+            match wait(ranks.split(rank.map(|_| 0), key))? {
+                Some(made) => this.communicators.derive(&parent, Ranks::Inter(made)),
+                None => Ok(Comm::NULL),
+            }
+        }
+    }
+}
+
+fn create_group(this: &Rank, comm: Comm, group: Group, tag: c_int) -> Done<Comm> {
+    let parent = this.communicators.get(comm)?;
+    let group = this.groups.get(group)?;
+    if tag < 0 {
+        return fail!(Tag, "the tag {tag} is negative");
+    }
+    let made = wait(parent.intra()?.create_group(&group, tag))?;
+    this.communicators.derive_some(&parent, made)
+}
+
+/// Returns the tag of a creation from groups.
+///
+/// # Safety
+/// `tag` must be null or a string.
+pub(crate) unsafe fn string_tag(tag: *const c_char) -> Done<String> {
+    if tag.is_null() {
+        return fail!(Arg, "the tag is null");
+    }
+    // SAFETY: the tag is a string, as the caller guarantees.
+    Ok(unsafe { CStr::from_ptr(tag) }
+        .to_string_lossy()
+        .into_owned())
 }
 
 export! {
@@ -189,14 +500,117 @@ export! {
         size.write(this.communicators.get(comm)?.size() as c_int);
         Ok(())
     };
-    fn MPI_Comm_dup(comm: Comm, new: *mut Comm) on comm => |this| {
-        new.write(dup(this, comm)?);
+    fn MPI_Comm_compare(left: Comm, right: Comm, result: *mut c_int) on left => |this| {
+        let (left, right) = (this.communicators.get(left)?, this.communicators.get(right)?);
+        result.write(match compare(&left, &right) {
+            Comparison::Identical => IDENT,
+            Comparison::Congruent => CONGRUENT,
+            Comparison::Similar => SIMILAR,
+            Comparison::Unequal => UNEQUAL,
+        });
         Ok(())
     };
-}
-
-fn dup(this: &Rank, comm: Comm) -> Done<Comm> {
-    let parent = this.communicators.get(comm)?;
-    let copy = crate::wait::wait(parent.intra()?.dup())?;
-    this.communicators.add(Ranks::Intra(copy))
+    fn MPI_Comm_dup(comm: Comm, new: *mut Comm) on comm => |this| {
+        new.write(Comm::NULL);
+        new.write(dup(this, comm, Info::NULL)?);
+        Ok(())
+    };
+    fn MPI_Comm_dup_with_info(comm: Comm, info: Info, new: *mut Comm) on comm => |this| {
+        new.write(Comm::NULL);
+        new.write(dup(this, comm, info)?);
+        Ok(())
+    };
+    fn MPI_Comm_idup(comm: Comm, new: *mut Comm, request: *mut Request) on comm => |this| {
+        let duplication = Duplication::new(this, comm, Info::NULL)?;
+        new.write(duplication.handle);
+        request.write(this.requests.add(duplication)?);
+        Ok(())
+    };
+    fn MPI_Comm_idup_with_info(
+        comm: Comm, info: Info, new: *mut Comm, request: *mut Request,
+    ) on comm => |this| {
+        let duplication = Duplication::new(this, comm, info)?;
+        new.write(duplication.handle);
+        request.write(this.requests.add(duplication)?);
+        Ok(())
+    };
+    fn MPI_Comm_split(comm: Comm, colour: c_int, key: c_int, new: *mut Comm) on comm => |this| {
+        new.write(split(this, comm, colour, key)?);
+        Ok(())
+    };
+    fn MPI_Comm_split_type(
+        comm: Comm, by: c_int, key: c_int, info: Info, new: *mut Comm,
+    ) on comm => |this| {
+        new.write(split_type(this, comm, by, key, info)?);
+        Ok(())
+    };
+    fn MPI_Comm_create(comm: Comm, group: Group, new: *mut Comm) on comm => |this| {
+        new.write(create(this, comm, group)?);
+        Ok(())
+    };
+    fn MPI_Comm_create_group(
+        comm: Comm, group: Group, tag: c_int, new: *mut Comm,
+    ) on comm => |this| {
+        new.write(create_group(this, comm, group, tag)?);
+        Ok(())
+    };
+    fn MPI_Comm_create_from_group(
+        group: Group, tag: *const c_char, info: Info, errhandler: Errhandler, new: *mut Comm,
+    ) on World => |this| {
+        let group = this.groups.get(group)?;
+        let tag = string_tag(tag)?;
+        let hints = this.infos.argument(info)?;
+        let handler = this.errhandlers.get(errhandler, Kind::Comm)?;
+        let Some(made) = wait(core::create_from_group(&group, &tag))? else {
+            new.write(Comm::NULL);
+            return Ok(());
+        };
+        let handle = this.communicators.add(Ranks::Intra(made))?;
+        let made = this.communicators.get(handle)?;
+        made.handler.replace(handler);
+        made.hints.borrow_mut().update(&hints, is_hint);
+        new.write(handle);
+        Ok(())
+    };
+    fn MPI_Comm_free(comm: *mut Comm) on unsafe {
+        // SAFETY: the argument is valid for reading.
+        *comm
+    } => |this| {
+        free(this, *comm)?;
+        comm.write(Comm::NULL);
+        Ok(())
+    };
+    fn MPI_Comm_disconnect(comm: *mut Comm) on unsafe {
+        // SAFETY: the argument is valid for reading.
+        *comm
+    } => |this| {
+        free(this, *comm)?;
+        comm.write(Comm::NULL);
+        Ok(())
+    };
+    fn MPI_Comm_set_name(comm: Comm, name: *const c_char) on comm => |this| {
+        let by = this.communicators.get(comm)?;
+        if name.is_null() {
+            return fail!(Arg, "the name is null");
+        }
+        let name = CStr::from_ptr(name).to_bytes();
+        by.name.replace(name[..name.len().min(MAX_OBJECT_NAME - 1)].to_vec());
+        Ok(())
+    };
+    fn MPI_Comm_get_name(comm: Comm, name: *mut c_char, length: *mut c_int) on comm => |this| {
+        let by = this.communicators.get(comm)?;
+        write_text(&by.name(), MAX_OBJECT_NAME, name, length);
+        Ok(())
+    };
+    fn MPI_Comm_set_info(comm: Comm, info: Info) on comm => |this| {
+        let by = this.communicators.get(comm)?;
+        let hints = this.infos.argument(info)?;
+        by.hints.borrow_mut().update(&hints, is_hint);
+        Ok(())
+    };
+    fn MPI_Comm_get_info(comm: Comm, info: *mut Info) on comm => |this| {
+        let hints = this.communicators.get(comm)?.hints.borrow().clone();
+        info.write(this.infos.add(hints)?);
+        Ok(())
+    };
 }

@@ -1,16 +1,23 @@
 //! Initialization, and questions about the environment.
 
-use std::ffi::{c_char, c_double, c_int};
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_char, c_double, c_int, c_void};
+use std::panic::resume_unwind;
 use std::ptr;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::abi::{Comm, MAX_LIBRARY_VERSION_STRING, MAX_PROCESSOR_NAME, THREAD_FUNNELED};
-use crate::error::{Done, fail, text};
+use crate::abi::{
+    Aint, Comm, Info, MAX_LIBRARY_VERSION_STRING, MAX_PROCESSOR_NAME, THREAD_FUNNELED,
+};
+use crate::error::{Done, fail};
+use crate::info::Pairs;
 use crate::rank::{Phase, Rank};
 
 /// Version of the standard.
 const VERSION: (c_int, c_int) = (5, 0);
+/// Version of the ABI.
+const ABI_VERSION: (c_int, c_int) = (1, 0);
 
 fn initialize(this: &Rank) -> Done {
     if this.phase.get() != Phase::Before {
@@ -22,6 +29,10 @@ fn initialize(this: &Rank) -> Done {
 
 fn finalize(this: &Rank) -> Done {
     let world = this.communicators.get(Comm::WORLD)?;
+    for comm in [Comm::SELF, Comm::WORLD] {
+        let by = this.communicators.get(comm)?;
+        this.attributes.delete_comm(comm, &by.attributes)?;
+    }
     crate::wait::wait(world.intra()?.barrier())?;
     this.phase.set(Phase::Finalized);
     Ok(())
@@ -44,7 +55,7 @@ pub(crate) unsafe fn write_text(value: &[u8], size: usize, to: *mut c_char, leng
 }
 
 /// Returns the name of the host.
-fn host() -> Vec<u8> {
+pub(crate) fn host() -> Vec<u8> {
     let mut name = vec![0u8; MAX_PROCESSOR_NAME];
     // SAFETY: the buffer has this size.
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
@@ -87,18 +98,205 @@ export! {
         write_text(&host(), MAX_PROCESSOR_NAME, name, length);
         Ok(())
     };
-    fn MPI_Abort(_comm: Comm, code: c_int) on World => |this| {
-        crate::report::record_status(code);
-        this.fail(format!("called MPI_Abort with code {code}"));
-        fail!(Other, "aborted with code {code}")
+    fn MPI_Abort(comm: Comm, code: c_int) on Always => |this| {
+        let name = this.communicators.get(comm).map(|by| by.name()).unwrap_or_default();
+        let name = String::from_utf8_lossy(&name);
+        this.fail(format!("called MPI_Abort with code {code} on communicator \"{name}\""));
+        // The rank has failed, so its entry into MPI ends it.
+        resume_unwind(Box::new(()))
     };
-    fn MPI_Error_string(code: c_int, to: *mut c_char, length: *mut c_int) on Always => |_| {
-        let Some(text) = text(code) else {
-            return fail!(Arg, "{code} is not an error code");
-        };
-        write_text(text.as_bytes(), crate::abi::MAX_ERROR_STRING, to, length);
+    fn MPI_Query_thread(provided: *mut c_int) on World => |_| {
+        provided.write(THREAD_FUNNELED);
         Ok(())
     };
+    fn MPI_Is_thread_main(flag: *mut c_int) on World => |_| {
+        flag.write(1);
+        Ok(())
+    };
+    /// `MPI_Pcontrol`. The arguments after the level are ignored.
+    fn MPI_Pcontrol(_level: c_int) on World => |_| Ok(());
+    fn MPI_Alloc_mem(size: Aint, info: Info, base: *mut c_void) on World => |this| {
+        let Ok(size) = usize::try_from(size) else {
+            return fail!(Arg, "the size {size} is negative");
+        };
+        if base.is_null() {
+            return fail!(Arg, "the argument for the address is null");
+        }
+        let alignment = this.infos.argument(info)?;
+        let alignment = alignment.get(b"mpi_minimum_memory_alignment");
+        let alignment = alignment.and_then(|text| str::from_utf8(text).ok()?.parse().ok());
+        let alignment = alignment.filter(|it: &usize| it.is_power_of_two()).unwrap_or(16).max(16);
+        let mut memory = ptr::null_mut();
+        if libc::posix_memalign(&mut memory, alignment, size) != 0 {
+            return fail!(NoMem, "{size} bytes cannot be allocated");
+        }
+        base.cast::<*mut c_void>().write(memory);
+        Ok(())
+    };
+    fn MPI_Free_mem(base: *mut c_void) on World => |_| {
+        libc::free(base);
+        Ok(())
+    };
+    fn MPI_Get_address(location: *const c_void, address: *mut Aint) on World => |_| {
+        if address.is_null() {
+            return fail!(Arg, "the argument for the address is null");
+        }
+        address.write(location as Aint);
+        Ok(())
+    };
+    fn MPI_Get_hw_resource_info(info: *mut Info) on Always => |this| {
+        info.write(this.infos.add(Pairs::default())?);
+        Ok(())
+    };
+    fn MPI_Abi_get_version(major: *mut c_int, minor: *mut c_int) on Always => |_| {
+        major.write(ABI_VERSION.0);
+        minor.write(ABI_VERSION.1);
+        Ok(())
+    };
+    fn MPI_Abi_get_info(info: *mut Info) on Always => |this| {
+        let mut pairs = Pairs::default();
+        for key in ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"] {
+            pairs.set(key.as_bytes(), b"8");
+        }
+        info.write(this.infos.add(pairs)?);
+        Ok(())
+    };
+    fn MPI_Abi_get_fortran_info(info: *mut Info) on Always => |this| {
+        let pairs = this.fortran.info.borrow().clone();
+        info.write(match pairs {
+            Some(pairs) => this.infos.add(pairs)?,
+            None => Info::NULL,
+        });
+        Ok(())
+    };
+    fn MPI_Abi_set_fortran_info(info: Info) on Always => |this| {
+        let pairs = this.infos.argument(info)?;
+        let mut known = this.fortran.info.borrow_mut();
+        if known.is_some() {
+            return fail!(Abi, "the properties of Fortran are set already");
+        }
+        *known = Some(pairs);
+        Ok(())
+    };
+    fn MPI_Abi_set_fortran_booleans(
+        size: c_int, on_true: *const c_void, on_false: *const c_void,
+    ) on Always => |this| {
+        if this.fortran.booleans.get().is_some() {
+            return fail!(Abi, "the values of Fortran's logical constants are set already");
+        }
+        let values = (read_logical(size, on_true)?, read_logical(size, on_false)?);
+        this.fortran.booleans.set(Some((size, values)));
+        Ok(())
+    };
+    fn MPI_Abi_get_fortran_booleans(
+        size: c_int, to_true: *mut c_void, to_false: *mut c_void, is_set: *mut c_int,
+    ) on Always => |this| {
+        let known = this.fortran.booleans.get();
+        is_set.write(known.is_some().into());
+        match known {
+            Some((known, _)) if known != size => {
+                fail!(Arg, "the size of a logical value is {known} bytes, not {size}")
+            }
+            Some((_, (on_true, on_false))) => {
+                write_logical(size, on_true, to_true);
+                write_logical(size, on_false, to_false);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    };
+    fn MPI_Open_port(_info: Info, _name: *mut c_char) on World => |_| no_other_program();
+    fn MPI_Close_port(_name: *const c_char) on World => |_| {
+        fail!(Port, "the port does not exist: {OTHER}")
+    };
+    fn MPI_Publish_name(
+        _service: *const c_char, _info: Info, _name: *const c_char,
+    ) on World => |_| no_other_program();
+    fn MPI_Unpublish_name(
+        _service: *const c_char, _info: Info, _name: *const c_char,
+    ) on World => |_| fail!(Service, "the service is not published: {OTHER}");
+    fn MPI_Lookup_name(
+        _service: *const c_char, _info: Info, _name: *mut c_char,
+    ) on World => |_| fail!(Name, "the service is not published: {OTHER}");
+    fn MPI_Comm_accept(
+        _port: *const c_char, _info: Info, _root: c_int, comm: Comm, _new: *mut Comm,
+    ) on comm => |this| {
+        this.communicators.get(comm)?;
+        no_other_program()
+    };
+    fn MPI_Comm_connect(
+        _port: *const c_char, _info: Info, _root: c_int, comm: Comm, _new: *mut Comm,
+    ) on comm => |this| {
+        this.communicators.get(comm)?;
+        no_other_program()
+    };
+    fn MPI_Comm_join(_socket: c_int, _new: *mut Comm) on World => |_| no_other_program();
+    fn MPI_Comm_get_parent(parent: *mut Comm) on World => |_| {
+        parent.write(Comm::NULL);
+        Ok(())
+    };
+    fn MPI_Comm_spawn(
+        _command: *const c_char, _arguments: *mut *mut c_char, _count: c_int, _info: Info,
+        _root: c_int, comm: Comm, _new: *mut Comm, _codes: *mut c_int,
+    ) on comm => |this| {
+        this.communicators.get(comm)?;
+        no_spawn()
+    };
+    fn MPI_Comm_spawn_multiple(
+        _count: c_int, _commands: *mut *mut c_char, _arguments: *mut *mut *mut c_char,
+        _counts: *const c_int, _infos: *const Info, _root: c_int, comm: Comm, _new: *mut Comm,
+        _codes: *mut c_int,
+    ) on comm => |this| {
+        this.communicators.get(comm)?;
+        no_spawn()
+    };
+}
+
+const OTHER: &str = "ranks of one OS process cannot connect to another program";
+
+fn no_other_program() -> Done {
+    fail!(UnsupportedOperation, "{OTHER}")
+}
+
+fn no_spawn() -> Done {
+    fail!(
+        Spawn,
+        "the ranks of one OS process cannot be increased: start the program with more ranks"
+    )
+}
+
+/// Properties of Fortran that a library for it has set.
+#[derive(Default)]
+pub(crate) struct Fortran {
+    info: RefCell<Option<Pairs>>,
+    /// Size in bytes of a logical value, and the values for true and false.
+    booleans: Cell<Option<(c_int, (u64, u64))>>,
+}
+
+/// Reads a logical value.
+///
+/// # Safety
+/// `from` must be null or valid for reading `size` bytes.
+unsafe fn read_logical(size: c_int, from: *const c_void) -> Done<u64> {
+    let mut bytes = [0; 8];
+    if ![1, 2, 4, 8].contains(&size) || from.is_null() {
+        return fail!(Arg, "a logical value of {size} bytes at {from:?}");
+    }
+    // SAFETY: the value is readable, as the caller guarantees, and fits the array.
+    unsafe { ptr::copy_nonoverlapping(from.cast(), bytes.as_mut_ptr(), size as usize) };
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+/// Writes a logical value.
+///
+/// # Safety
+/// `to` must be null or valid for writing `size` bytes, and `size` at most 8.
+unsafe fn write_logical(size: c_int, value: u64, to: *mut c_void) {
+    if !to.is_null() {
+        let bytes = value.to_ne_bytes();
+        // SAFETY: guaranteed by the caller.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), size as usize) };
+    }
 }
 
 /// `MPI_Wtime`: seconds since the first call in this OS process.
@@ -112,4 +310,40 @@ extern "C" fn MPI_Wtime() -> c_double {
 #[unsafe(no_mangle)]
 extern "C" fn PMPI_Wtime() -> c_double {
     MPI_Wtime()
+}
+
+/// `MPI_Wtick`: the resolution of `MPI_Wtime` in seconds.
+#[unsafe(no_mangle)]
+extern "C" fn MPI_Wtick() -> c_double {
+    1e-9
+}
+
+/// `PMPI_Wtick`.
+#[unsafe(no_mangle)]
+extern "C" fn PMPI_Wtick() -> c_double {
+    MPI_Wtick()
+}
+
+/// `MPI_Aint_add`.
+#[unsafe(no_mangle)]
+extern "C" fn MPI_Aint_add(base: Aint, displacement: Aint) -> Aint {
+    base.wrapping_add(displacement)
+}
+
+/// `PMPI_Aint_add`.
+#[unsafe(no_mangle)]
+extern "C" fn PMPI_Aint_add(base: Aint, displacement: Aint) -> Aint {
+    MPI_Aint_add(base, displacement)
+}
+
+/// `MPI_Aint_diff`.
+#[unsafe(no_mangle)]
+extern "C" fn MPI_Aint_diff(left: Aint, right: Aint) -> Aint {
+    left.wrapping_sub(right)
+}
+
+/// `PMPI_Aint_diff`.
+#[unsafe(no_mangle)]
+extern "C" fn PMPI_Aint_diff(left: Aint, right: Aint) -> Aint {
+    MPI_Aint_diff(left, right)
 }

@@ -13,6 +13,7 @@ use crate::call::{Call, On};
 use crate::communicator::Communicators;
 use crate::crash;
 use crate::datatype::Datatypes;
+use crate::environment::Fortran;
 use crate::errhandler::Errhandlers;
 use crate::error::{Class, Done, Fail};
 use crate::group::Groups;
@@ -64,6 +65,7 @@ pub(crate) struct Rank {
     pub(crate) operations: Operations,
     pub(crate) messages: Messages,
     pub(crate) buffers: Buffers,
+    pub(crate) fortran: Fortran,
 }
 
 impl Rank {
@@ -86,6 +88,7 @@ impl Rank {
             operations: Operations::default(),
             messages: Messages::default(),
             buffers: Buffers::default(),
+            fortran: Fortran::default(),
         }
     }
 
@@ -113,7 +116,8 @@ impl Rank {
     pub(crate) fn handle(self: &Rc<Self>, _name: &str, on: On, fail: &Fail) -> bool {
         match on {
             On::Of(comm) => self.communicators.handle(comm, fail),
-            On::In(_) | On::World | On::Always => self.communicators.handle_without(fail),
+            On::In(session) => self.sessions.handle(session, fail),
+            On::World | On::Always => self.communicators.handle_without(fail),
         }
     }
 }

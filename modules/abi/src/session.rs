@@ -1,5 +1,173 @@
 //! Sessions (MPI-5.0, section 11.3).
 
-/// All of them that a rank has.
+use std::cell::{Cell, RefCell};
+use std::ffi::{CStr, c_char, c_int};
+
+use graphmap_runtime::mpi as core;
+
+use crate::abi::{Errhandler, Group, Info, Session};
+use crate::environment::write_text;
+use crate::errhandler::{Handler, Kind};
+use crate::error::{Class, Done, Fail, fail};
+use crate::info::Pairs;
+use crate::rank::{Rank, invalid};
+use crate::table::Table;
+
+/// Names of the process sets.
+const SETS: [&str; 2] = ["mpi://WORLD", "mpi://SELF"];
+
+/// A session.
+struct Open {
+    handler: Handler,
+    info: Pairs,
+}
+
+/// All sessions of a rank.
 #[derive(Default)]
-pub(crate) struct Sessions {}
+pub(crate) struct Sessions {
+    table: RefCell<Table<Open>>,
+    count: Cell<usize>,
+}
+
+impl Sessions {
+    /// Returns true if the rank has a session, so that it may call MPI without `MPI_Init`.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.count.get() > 0
+    }
+
+    fn read<T>(&self, session: Session, f: impl FnOnce(&mut Open) -> T) -> Done<T> {
+        match self.table.borrow_mut().get_mut(session.0) {
+            Some(open) => Ok(f(open)),
+            None => invalid(Class::Session, "session", session.0),
+        }
+    }
+
+    /// Returns the error handler of a session.
+    ///
+    /// # Errors
+    /// [`Class::Session`] if the handle is null or invalid.
+    pub(crate) fn handler(&self, session: Session) -> Done<Handler> {
+        self.read(session, |open| open.handler.clone())
+    }
+
+    /// Sets the error handler of a session.
+    ///
+    /// # Errors
+    /// As for [`Sessions::handler`].
+    pub(crate) fn set_handler(&self, session: Session, handler: Handler) -> Done {
+        let before = self.read(session, |open| {
+            std::mem::replace(&mut open.handler, handler)
+        })?;
+        // May call a function of the program.
+        drop(before);
+        Ok(())
+    }
+
+    /// Handles an error of a call with a session. Returns false if the error is fatal.
+    pub(crate) fn handle(&self, session: Session, fail: &Fail) -> bool {
+        match self.handler(session) {
+            Ok(handler) => handler.call(session.0, fail.class as c_int),
+            Err(_) => false,
+        }
+    }
+
+    /// Checks a session.
+    ///
+    /// # Errors
+    /// As for [`Sessions::handler`].
+    pub(crate) fn check(&self, session: Session) -> Done {
+        self.read(session, |_| ())
+    }
+}
+
+/// Returns the group of a process set.
+///
+/// # Safety
+/// `name` must be null or a string.
+unsafe fn set(this: &Rank, name: *const c_char) -> Done<core::Group> {
+    if name.is_null() {
+        return fail!(Arg, "the name of the process set is null");
+    }
+    // SAFETY: the name is a string, as the caller guarantees.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let index = SETS.iter().position(|set| set.eq_ignore_ascii_case(&name));
+    match index {
+        Some(0) => Ok(core::world()?.group().clone()),
+        Some(_) => Ok(core::Group::of(vec![this.number() as u32])?),
+        None => fail!(Arg, "the process set {name} does not exist"),
+    }
+}
+
+export! {
+    fn MPI_Session_init(
+        info: Info, errhandler: Errhandler, session: *mut Session,
+    ) on Always => |this| {
+        let handler = this.errhandlers.get(errhandler, Kind::Session)?;
+        let info = this.infos.argument(info)?;
+        let handle = this.sessions.table.borrow_mut().add(Open { handler, info });
+        let handle = handle.ok_or_else(|| Fail::new(Class::NoMem, "too many sessions"))?;
+        this.sessions.count.set(this.sessions.count.get() + 1);
+        session.write(Session(handle));
+        Ok(())
+    };
+    fn MPI_Session_finalize(session: *mut Session) on unsafe {
+        // SAFETY: the argument is valid for reading.
+        *session
+    } => |this| {
+        let open = this.sessions.table.borrow_mut().remove((*session).0);
+        if open.is_none() {
+            return invalid(Class::Session, "session", (*session).0);
+        }
+        this.sessions.count.set(this.sessions.count.get() - 1);
+        session.write(Session::NULL);
+        Ok(())
+    };
+    fn MPI_Session_get_info(session: Session, info: *mut Info) on session => |this| {
+        let mut pairs = this.sessions.read(session, |open| open.info.clone())?;
+        pairs.set(b"thread_level", b"MPI_THREAD_FUNNELED");
+        info.write(this.infos.add(pairs)?);
+        Ok(())
+    };
+    fn MPI_Session_get_num_psets(
+        session: Session, info: Info, count: *mut c_int,
+    ) on session => |this| {
+        this.sessions.check(session)?;
+        this.infos.argument(info)?;
+        count.write(SETS.len() as c_int);
+        Ok(())
+    };
+    fn MPI_Session_get_nth_pset(
+        session: Session, info: Info, index: c_int, length: *mut c_int, name: *mut c_char,
+    ) on session => |this| {
+        this.sessions.check(session)?;
+        this.infos.argument(info)?;
+        let set = usize::try_from(index).ok().and_then(|index| SETS.get(index));
+        let Some(set) = set else {
+            return fail!(Arg, "the process set {index} does not exist");
+        };
+        if let Ok(room) = usize::try_from(*length)
+            && room > 0
+        {
+            write_text(set.as_bytes(), room, name, std::ptr::null_mut());
+        }
+        length.write(set.len() as c_int + 1);
+        Ok(())
+    };
+    fn MPI_Session_get_pset_info(
+        session: Session, name: *const c_char, info: *mut Info,
+    ) on session => |this| {
+        this.sessions.check(session)?;
+        let mut pairs = Pairs::default();
+        pairs.set(b"mpi_size", set(this, name)?.size().to_string().as_bytes());
+        info.write(this.infos.add(pairs)?);
+        Ok(())
+    };
+    fn MPI_Group_from_session_pset(
+        session: Session, name: *const c_char, group: *mut Group,
+    ) on session => |this| {
+        this.sessions.check(session)?;
+        group.write(this.groups.add(set(this, name)?)?);
+        Ok(())
+    };
+}

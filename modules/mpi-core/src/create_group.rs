@@ -81,6 +81,29 @@ impl Communicator {
     }
 }
 
+/// Creates a communicator of a group without a parent (`MPI_Comm_create_from_group`). Only the
+/// members of `group` call it, all with the same group and tag. A caller that is not a member gets
+/// `None` at once. Creations by the same ranks at the same time must have different tags.
+///
+/// # Errors
+/// [`Error::NoProcess`] outside of a process of a run. Otherwise as for
+/// [`Communicator::create_group`].
+#[track_caller]
+pub fn create_from_group(
+    group: &Group,
+    tag: &str,
+) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
+    let at = Location::caller();
+    let mut mixer = Mixer::default();
+    tag.hash(&mut mixer);
+    let hash = (mixer.finish() & 0x7fff_ffff) as i32;
+    let made = super::communicator::world().map(|world| {
+        let name = format!("create_from_group({tag})");
+        world.create_known(group, Ok((MAKING, hash)), name, at)
+    });
+    async move { made?.await }
+}
+
 /// Creates a communicator of a group for `member`, or returns `None` if this is not a member. All
 /// members call this with the same group and key. If `like` has the same ranks, the new
 /// communicator shares their location. The errors are those of [`Communicator::create_group`].

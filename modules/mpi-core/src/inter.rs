@@ -14,7 +14,7 @@ use super::create_group::create_of;
 use super::endpoint::EndpointBlock;
 use super::envelope::{Source, Status, TagOf};
 use super::error::Error;
-use super::group::Group;
+use super::group::{Comparison, Group};
 use super::instance::begin;
 use super::probe::Message;
 use super::recipe::Recipes;
@@ -482,6 +482,79 @@ impl InterCommunicator {
         let source = source.map_err(|error| error.unwrap_or(Error::Inactive))?;
         let found = self.bridge.iprobe(source, tag).await?;
         Ok(found.map(|status| status.behind(self.offset)))
+    }
+
+    /// Compares two intercommunicators (`MPI_Comm_compare`): the local groups and the remote groups.
+    pub fn compare(&self, other: &InterCommunicator) -> Comparison {
+        if self.bridge.compare(&other.bridge) == Comparison::Identical {
+            return Comparison::Identical;
+        }
+        let local = self.local.compare(&other.local);
+        match (local, self.remote.compare(&other.remote)) {
+            (Comparison::Unequal, _) | (_, Comparison::Unequal) => Comparison::Unequal,
+            (Comparison::Congruent, Comparison::Identical) => Comparison::Congruent,
+            _ => Comparison::Similar,
+        }
+    }
+
+    /// Creates an intercommunicator of the same groups (`MPI_Comm_dup`). A collective call, which
+    /// begins when it is called.
+    ///
+    /// # Errors
+    /// As for [`Communicator::dup`].
+    #[track_caller]
+    pub fn dup(&self) -> impl Future<Output = Result<InterCommunicator, Error>> + use<> {
+        let (at, this) = (Location::caller(), self.clone());
+        let local = self.local.copy("dup", at);
+        let (bridge, inside) = (self.inside.copy("dup", at), self.inside.copy("dup", at));
+        async move {
+            Ok(InterCommunicator {
+                local: local.await?,
+                bridge: bridge.await?,
+                inside: inside.await?,
+                ..this
+            })
+        }
+    }
+
+    /// Splits both groups (`MPI_Comm_split`). The ranks of both groups with the same colour form an
+    /// intercommunicator, ordered by key in each group, and by rank if keys are equal. A rank
+    /// without a colour gets `None`, and so does a rank whose colour no rank of the remote group
+    /// has. A collective call, which begins when it is called.
+    ///
+    /// # Errors
+    /// As for [`Communicator::split`].
+    #[track_caller]
+    pub fn split(
+        &self,
+        colour: Option<u32>,
+        key: i64,
+    ) -> impl Future<Output = Result<Option<InterCommunicator>, Error>> + use<> {
+        let is_first = self.offset > 0;
+        // In communicators of both groups, the first group stays before the second. Keys of MPI
+        // have 32 bits.
+        let side = if is_first { -1 << 40 } else { 1 << 40 };
+        let local = self.local.split(colour, key);
+        let bridge = self.inside.split(colour, key + side);
+        let inside = self.inside.split(colour, key + side);
+        async move {
+            let (local, bridge) = (local.await?, bridge.await?);
+            let (Some(local), Some(bridge), Some(inside)) = (local, bridge, inside.await?) else {
+                return Ok(None);
+            };
+            let remote = bridge.group().difference(local.group());
+            if remote.size() == 0 {
+                return Ok(None);
+            }
+            let offset = if is_first { local.size() } else { 0 };
+            Ok(Some(InterCommunicator {
+                local,
+                remote,
+                bridge,
+                inside,
+                offset,
+            }))
+        }
     }
 
     /// Merges both groups into one communicator (`MPI_Intercomm_merge`). A collective call. A group
