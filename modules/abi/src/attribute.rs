@@ -199,30 +199,47 @@ impl Attributes {
         Ok(())
     }
 
+    /// Copies values to an object that has none. If a function fails, the object stays without
+    /// values.
     fn copy_all(&self, kind: Kind, object: usize, from: &Values, to: &Values) -> Done {
         let values = from.0.borrow().clone();
         for (key, value) in values {
-            let function = self.key(kind, key)?;
-            let copy = match function.copy {
-                Copying::Never => continue,
-                Copying::Pointer => value,
-                Copying::User(copy) => {
-                    let (mut copied, mut flag) = (std::ptr::null_mut::<c_void>(), 0);
-                    let out = (&raw mut copied).cast();
-                    // SAFETY: the program has passed a function of this type.
-                    let code = unsafe { copy(object, key, function.state, value, out, &mut flag) };
-                    if code != 0 {
-                        return fail!(Other, "an attribute copy function returned the code {code}");
+            match self.copy(kind, object, key, value) {
+                Ok(Some(copy)) => self.put(to, key, copy),
+                Ok(None) => {}
+                Err(fail) => {
+                    for (key, _) in to.0.take() {
+                        self.change(key, |key| key.uses -= 1);
                     }
-                    match flag {
-                        0 => continue,
-                        _ => copied,
-                    }
+                    return Err(fail);
                 }
-            };
-            self.put(to, key, copy);
+            }
         }
         Ok(())
+    }
+
+    /// Returns the copy of a value, or `None` if it is not copied.
+    fn copy(
+        &self,
+        kind: Kind,
+        object: usize,
+        key: c_int,
+        value: *mut c_void,
+    ) -> Done<Option<*mut c_void>> {
+        let function = self.key(kind, key)?;
+        let copy = match function.copy {
+            Copying::Never => return Ok(None),
+            Copying::Pointer => return Ok(Some(value)),
+            Copying::User(copy) => copy,
+        };
+        let (mut copied, mut flag) = (std::ptr::null_mut::<c_void>(), 0);
+        let out = (&raw mut copied).cast();
+        // SAFETY: the program has passed a function of this type.
+        let code = unsafe { copy(object, key, function.state, value, out, &mut flag) };
+        match code {
+            0 => Ok((flag != 0).then_some(copied)),
+            _ => fail!(Other, "an attribute copy function returned the code {code}"),
+        }
     }
 
     /// Deletes all values of an object, the last one first.
@@ -410,20 +427,20 @@ export! {
     };
     fn MPI_Attr_delete(comm: Comm, key: c_int) on comm => |this| delete_comm(this, comm, key);
     fn MPI_Type_set_attr(datatype: Datatype, key: c_int, value: *mut c_void) on World => |this| {
-        this.datatypes.get(datatype)?;
+        this.datatypes.any(datatype)?;
         let values = Rc::clone(this.attributes.types.borrow_mut().entry(datatype).or_default());
         this.attributes.set(Kind::Type, datatype.0, &values, key, value)
     };
     fn MPI_Type_get_attr(
         datatype: Datatype, key: c_int, value: *mut c_void, flag: *mut c_int,
     ) on World => |this| {
-        this.datatypes.get(datatype)?;
+        this.datatypes.any(datatype)?;
         this.attributes.key(Kind::Type, key)?;
         let values = this.attributes.values_of_type(datatype);
         write(values.and_then(|values| values.get(key)), value, flag)
     };
     fn MPI_Type_delete_attr(datatype: Datatype, key: c_int) on World => |this| {
-        this.datatypes.get(datatype)?;
+        this.datatypes.any(datatype)?;
         let values = this.attributes.values_of_type(datatype).unwrap_or_default();
         this.attributes.delete(Kind::Type, datatype.0, &values, key)
     };

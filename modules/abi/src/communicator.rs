@@ -424,20 +424,18 @@ fn split_type(this: &Rank, comm: Comm, by: c_int, key: c_int, info: Info) -> Don
     let parent = this.communicators.get(comm)?;
     let ranks = parent.intra()?;
     let hints = this.infos.argument(info)?;
-    let world = ranks.split_type(SplitType::OsProcess, key.into());
-    let none = || ranks.split(None, key.into());
-    let made = match by {
-        TYPE_SHARED => Some(wait(world)?),
-        // Resources are not divided further.
+    let is_shared = match by {
+        TYPE_SHARED => true,
+        // The OS process is the only resource that is known.
         TYPE_HW_GUIDED | TYPE_RESOURCE_GUIDED => {
-            let kind = hints.get(b"mpi_hw_resource_type");
-            match kind == Some(b"mpi_shared_memory") {
-                true => Some(wait(world)?),
-                false => wait(none())?,
-            }
+            hints.get(b"mpi_hw_resource_type") == Some(b"mpi_shared_memory")
         }
-        UNDEFINED | TYPE_HW_UNGUIDED => wait(none())?,
+        UNDEFINED | TYPE_HW_UNGUIDED => false,
         _ => return fail!(Arg, "the split type {by} does not exist"),
+    };
+    let made = match is_shared {
+        true => Some(wait(ranks.split_type(SplitType::OsProcess, key.into()))?),
+        false => wait(ranks.split(None, key.into()))?,
     };
     this.communicators.derive_some(&parent, made)
 }
