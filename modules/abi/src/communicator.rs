@@ -596,13 +596,16 @@ export! {
         Ok(())
     };
     fn MPI_Comm_get_name(comm: Comm, name: *mut c_char, length: *mut c_int) on comm => |this| {
-        let by = this.communicators.get(comm)?;
-        write_text(&by.name(), MAX_OBJECT_NAME, name, length);
+        let text = match comm {
+            Comm::NULL => b"MPI_COMM_NULL".to_vec(),
+            comm => this.communicators.get(comm)?.name(),
+        };
+        write_text(&text, MAX_OBJECT_NAME, name, length);
         Ok(())
     };
     fn MPI_Comm_set_info(comm: Comm, info: Info) on comm => |this| {
         let by = this.communicators.get(comm)?;
-        let hints = this.infos.argument(info)?;
+        let hints = this.infos.read(info, Pairs::clone)?;
         by.hints.borrow_mut().update(&hints, is_hint);
         Ok(())
     };

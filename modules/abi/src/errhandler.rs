@@ -210,22 +210,17 @@ impl Errhandlers {
         Ok(self.codes.borrow().get(code)?.text.clone())
     }
 
-    /// Returns the error that `MPI_Comm_call_errhandler` and others report for a code.
-    pub(crate) fn reported(&self, code: c_int) -> Done<Fail> {
-        let text = String::from_utf8_lossy(&self.text(code)?).into_owned();
-        Ok(Fail::new(
-            Class::Other,
-            format!("error code {code}: {text}"),
-        ))
-    }
-
     /// Calls a handler with a code of the program. Returns an error if it is fatal.
     fn call(&self, handler: &Handler, object: usize, code: c_int) -> Done {
-        let reported = self.reported(code)?;
-        match handler.call(object, code) {
-            true => Ok(()),
-            false => Err(reported),
+        if handler.call(object, code) {
+            return Ok(());
         }
+        let text = self.text(code).unwrap_or_default();
+        fail!(
+            Other,
+            "error code {code}: {}",
+            String::from_utf8_lossy(&text)
+        )
     }
 }
 

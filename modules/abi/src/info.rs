@@ -64,14 +64,14 @@ impl Infos {
     /// Calls `f` with the pairs of an info object.
     ///
     /// # Errors
-    /// [`Class::Info`] if the handle is null or invalid.
-    fn read<T>(&self, handle: Info, f: impl FnOnce(&Pairs) -> T) -> Done<T> {
+    /// [`Class::Arg`] if the handle is null, and [`Class::Info`] if it is invalid.
+    pub(crate) fn read<T>(&self, handle: Info, f: impl FnOnce(&Pairs) -> T) -> Done<T> {
         if handle == Info::ENV {
             return Ok(f(&environment()));
         }
         match self.table.borrow().get(handle.0) {
             Some(pairs) => Ok(f(pairs)),
-            None => invalid(Class::Info, "info object", handle.0),
+            None => wrong(handle),
         }
     }
 
@@ -81,7 +81,7 @@ impl Infos {
         }
         match self.table.borrow_mut().get_mut(handle.0) {
             Some(pairs) => Ok(f(pairs)),
-            None => invalid(Class::Info, "info object", handle.0),
+            None => wrong(handle),
         }
     }
 
@@ -95,6 +95,14 @@ impl Infos {
             handle => self.read(handle, Pairs::clone),
         }
     }
+}
+
+fn wrong<T>(handle: Info) -> Done<T> {
+    let class = match handle {
+        Info::NULL => Class::Arg,
+        _ => Class::Info,
+    };
+    invalid(class, "info object", handle.0)
 }
 
 /// Returns the pairs of `MPI_INFO_ENV`: those that are the same for all ranks of the program.
@@ -183,7 +191,7 @@ export! {
     };
     fn MPI_Info_free(info: *mut Info) on Always => |this| {
         if this.infos.table.borrow_mut().remove((*info).0).is_none() {
-            return invalid(Class::Info, "info object", (*info).0);
+            return wrong(*info);
         }
         info.write(Info::NULL);
         Ok(())
@@ -191,8 +199,11 @@ export! {
     fn MPI_Info_set(info: Info, name: *const c_char, value: *const c_char) on Always => |this| {
         this.infos.read(info, |_| ())?;
         let name = key(name)?;
+        if value.is_null() {
+            return fail!(Arg, "the value is null");
+        }
         let Some(value) = text(value, MAX_VALUE) else {
-            return fail!(InfoValue, "the value is null, or has {MAX_VALUE} bytes or more");
+            return fail!(InfoValue, "the value has {MAX_VALUE} bytes or more");
         };
         this.infos.change(info, |pairs| pairs.set(name, value))
     };
@@ -212,7 +223,7 @@ export! {
             return fail!(Arg, "the length {length} is negative");
         };
         if value.is_null() {
-            return fail!(InfoValue, "the buffer for the value is null");
+            return fail!(Arg, "the buffer for the value is null");
         }
         flag.write(found.is_some().into());
         if let Some(found) = found {

@@ -1,6 +1,7 @@
 //! State of a rank, and the current rank of each thread.
 
 use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -116,7 +117,10 @@ impl Rank {
     pub(crate) fn handle(self: &Rc<Self>, _name: &str, on: On, fail: &Fail) -> bool {
         match on {
             On::Of(comm) => self.communicators.handle(comm, fail),
-            On::In(session) => self.sessions.handle(session, fail),
+            On::In(session) => match self.sessions.handler(session) {
+                Ok(handler) => handler.call(session.0, fail.class as c_int),
+                Err(_) => self.communicators.handle_without(fail),
+            },
             On::World | On::Always => self.communicators.handle_without(fail),
         }
     }

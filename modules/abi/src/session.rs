@@ -64,14 +64,6 @@ impl Sessions {
         Ok(())
     }
 
-    /// Handles an error of a call with a session. Returns false if the error is fatal.
-    pub(crate) fn handle(&self, session: Session, fail: &Fail) -> bool {
-        match self.handler(session) {
-            Ok(handler) => handler.call(session.0, fail.class as c_int),
-            Err(_) => false,
-        }
-    }
-
     /// Checks a session.
     ///
     /// # Errors
