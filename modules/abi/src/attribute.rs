@@ -187,10 +187,11 @@ impl Attributes {
         }
     }
 
+    /// Deletes a value of an object. Does nothing if the object has none, as other implementations.
     fn delete(&self, kind: Kind, object: usize, of: &Values, key: c_int) -> Done {
         let function = self.key(kind, key)?;
         let Some(value) = of.get(key) else {
-            return fail!(Keyval, "the object has no attribute with the key {key}");
+            return Ok(());
         };
         call_delete(&function, object, key, value)?;
         if of.remove(key) {
@@ -238,7 +239,7 @@ impl Attributes {
         let code = unsafe { copy(object, key, function.state, value, out, &mut flag) };
         match code {
             0 => Ok((flag != 0).then_some(copied)),
-            _ => fail!(Other, "an attribute copy function returned the code {code}"),
+            _ => Err(Fail::of_code(code)),
         }
     }
 
@@ -310,10 +311,7 @@ fn call_delete(key: &Key, object: usize, handle: c_int, value: *mut c_void) -> D
         // SAFETY: the program has passed a function of this type.
         let code = unsafe { delete(object, handle, value, key.state) };
         if code != 0 {
-            return fail!(
-                Other,
-                "an attribute delete function returned the code {code}"
-            );
+            return Err(Fail::of_code(code));
         }
     }
     Ok(())

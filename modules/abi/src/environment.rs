@@ -1,6 +1,5 @@
 //! Initialization, and questions about the environment.
 
-use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_double, c_int, c_void};
 use std::panic::resume_unwind;
 use std::ptr;
@@ -162,48 +161,26 @@ export! {
         Ok(())
     };
     fn MPI_Abi_get_fortran_info(info: *mut Info) on Always => |this| {
-        let pairs = this.fortran.info.borrow().clone();
-        info.write(match pairs {
-            Some(pairs) => this.infos.add(pairs)?,
-            None => Info::NULL,
-        });
+        info.write(this.infos.add(fortran())?);
         Ok(())
     };
     fn MPI_Abi_set_fortran_info(info: Info) on Always => |this| {
-        let pairs = this.infos.argument(info)?;
-        let mut known = this.fortran.info.borrow_mut();
-        if known.is_some() {
-            return fail!(Abi, "the properties of Fortran are set already");
-        }
-        *known = Some(pairs);
-        Ok(())
+        this.infos.argument(info)?;
+        fail!(Abi, "the properties of Fortran are set already")
     };
     fn MPI_Abi_set_fortran_booleans(
-        size: c_int, on_true: *const c_void, on_false: *const c_void,
-    ) on Always => |this| {
-        if this.fortran.booleans.get().is_some() {
-            return fail!(Abi, "the values of Fortran's logical constants are set already");
-        }
-        let values = (read_logical(size, on_true)?, read_logical(size, on_false)?);
-        this.fortran.booleans.set(Some((size, values)));
-        Ok(())
-    };
+        _size: c_int, _on_true: *const c_void, _on_false: *const c_void,
+    ) on Always => |_| fail!(Abi, "the values of Fortran's logical constants are set already");
     fn MPI_Abi_get_fortran_booleans(
         size: c_int, to_true: *mut c_void, to_false: *mut c_void, is_set: *mut c_int,
-    ) on Always => |this| {
-        let known = this.fortran.booleans.get();
-        is_set.write(known.is_some().into());
-        match known {
-            Some((known, _)) if known != size => {
-                fail!(Arg, "the size of a logical value is {known} bytes, not {size}")
-            }
-            Some((_, (on_true, on_false))) => {
-                write_logical(size, on_true, to_true);
-                write_logical(size, on_false, to_false);
-                Ok(())
-            }
-            None => Ok(()),
+    ) on Always => |_| {
+        if size != LOGICAL_SIZE {
+            return fail!(Abi, "a logical value has {LOGICAL_SIZE} bytes, not {size}");
         }
+        to_true.cast::<c_int>().write(1);
+        to_false.cast::<c_int>().write(0);
+        is_set.write(1);
+        Ok(())
     };
     fn MPI_Open_port(_info: Info, _name: *mut c_char) on World => |_| no_other_program();
     fn MPI_Close_port(_name: *const c_char) on World => |_| {
@@ -265,38 +242,32 @@ fn no_spawn() -> Done {
     )
 }
 
-/// Properties of Fortran that a library for it has set.
-#[derive(Default)]
-pub(crate) struct Fortran {
-    info: RefCell<Option<Pairs>>,
-    /// Size in bytes of a logical value, and the values for true and false.
-    booleans: Cell<Option<(c_int, (u64, u64))>>,
-}
+/// Size in bytes of a logical value of Fortran.
+const LOGICAL_SIZE: c_int = 4;
 
-/// Reads a logical value.
-///
-/// # Safety
-/// `from` must be null or valid for reading `size` bytes.
-unsafe fn read_logical(size: c_int, from: *const c_void) -> Done<u64> {
-    let mut bytes = [0; 8];
-    if ![1, 2, 4, 8].contains(&size) || from.is_null() {
-        return fail!(Arg, "a logical value of {size} bytes at {from:?}");
+/// Returns the properties of Fortran, which are those of gfortran.
+fn fortran() -> Pairs {
+    let mut pairs = Pairs::default();
+    for (kind, size) in [
+        ("logical", "4"),
+        ("integer", "4"),
+        ("real", "4"),
+        ("double_precision", "8"),
+    ] {
+        pairs.set(format!("mpi_{kind}_size").as_bytes(), size.as_bytes());
     }
-    // SAFETY: the value is readable, as the caller guarantees, and fits the array.
-    unsafe { ptr::copy_nonoverlapping(from.cast(), bytes.as_mut_ptr(), size as usize) };
-    Ok(u64::from_ne_bytes(bytes))
-}
-
-/// Writes a logical value.
-///
-/// # Safety
-/// `to` must be null or valid for writing `size` bytes, and `size` at most 8.
-unsafe fn write_logical(size: c_int, value: u64, to: *mut c_void) {
-    if !to.is_null() {
-        let bytes = value.to_ne_bytes();
-        // SAFETY: guaranteed by the caller.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), size as usize) };
+    for (kind, sizes) in [
+        ("logical", &[1, 2, 4, 8, 16][..]),
+        ("integer", &[1, 2, 4, 8, 16]),
+        ("real", &[2, 4, 8, 16]),
+        ("complex", &[4, 8, 16, 32]),
+    ] {
+        for size in sizes {
+            pairs.set(format!("mpi_{kind}{size}_supported").as_bytes(), b"true");
+        }
     }
+    pairs.set(b"mpi_double_complex_supported", b"true");
+    pairs
 }
 
 /// `MPI_Wtime`: seconds since the first call in this OS process.

@@ -285,6 +285,9 @@ impl Codes {
 
     /// Removes a class or a code.
     fn remove(&mut self, code: c_int, is_class: bool) -> Done {
+        if error::text(code).is_some() {
+            return fail!(Other, "the error code {code} is predefined");
+        }
         let defined = self.get(code)?;
         if defined.class.is_none() != is_class {
             return Err(unknown(code));

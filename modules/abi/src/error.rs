@@ -14,6 +14,14 @@ macro_rules! classes {
         #[allow(dead_code)]
         pub(crate) enum Class { $($name = $value),* }
 
+        /// Returns the class with a number, or `None` if it is not one.
+        fn class(number: c_int) -> Option<Class> {
+            match number {
+                $($value => Some(Class::$name),)*
+                _ => None,
+            }
+        }
+
         /// Returns the text of a class, or `None` if `class` is not one.
         pub(crate) fn text(class: c_int) -> Option<&'static str> {
             match class {
@@ -105,6 +113,15 @@ impl Fail {
     pub(crate) fn new(class: Class, text: impl Into<Cow<'static, str>>) -> Self {
         let text = text.into();
         Fail { class, text }
+    }
+
+    /// Creates the error for a code that a function of the program has returned.
+    pub(crate) fn of_code(code: c_int) -> Self {
+        let class = class(code).unwrap_or(Class::Other);
+        Fail::new(
+            class,
+            format!("a function of the program returned the error {code}"),
+        )
     }
 }
 

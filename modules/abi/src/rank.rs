@@ -14,7 +14,6 @@ use crate::call::{Call, On};
 use crate::communicator::Communicators;
 use crate::crash;
 use crate::datatype::Datatypes;
-use crate::environment::Fortran;
 use crate::errhandler::Errhandlers;
 use crate::error::{Class, Done, Fail};
 use crate::group::Groups;
@@ -66,7 +65,6 @@ pub(crate) struct Rank {
     pub(crate) operations: Operations,
     pub(crate) messages: Messages,
     pub(crate) buffers: Buffers,
-    pub(crate) fortran: Fortran,
 }
 
 impl Rank {
@@ -89,7 +87,6 @@ impl Rank {
             operations: Operations::default(),
             messages: Messages::default(),
             buffers: Buffers::default(),
-            fortran: Fortran::default(),
         }
     }
 
