@@ -6,7 +6,8 @@ use crate::common::{Random, seeds, size};
 use graphmap_runtime as rt;
 use rt::RunError;
 use rt::mpi::{
-    self, ANY_SOURCE, ANY_TAG, Communicator, Error, InterCommunicator, InterRoot, Request,
+    self, ANY_SOURCE, ANY_TAG, Communicator, Comparison, Error, InterCommunicator, InterRoot,
+    Request,
 };
 
 /// Divides the ranks of a world at random into two sides with random orders, and joins them by an
@@ -364,4 +365,72 @@ fn deadlocks_are_reported() {
             "{block}"
         );
     }
+}
+
+/// Duplicates and splits an intercommunicator, and compares the results with it.
+#[test]
+fn duplicates_and_parts_keep_the_order_of_both_sides() {
+    for seed in seeds(10, 2) {
+        let count = 2 + seed as usize % 6;
+        everywhere(count, seed, move |world| async move {
+            let mut random = Random(seed + 1);
+            let (members, side, both) = two_sides(&world, &mut random).await?;
+            let copy = both.dup().await?;
+            assert_eq!(copy.compare(&copy.clone()), Comparison::Identical);
+            assert_eq!(copy.compare(&both), Comparison::Congruent);
+            drop(copy.bsend((), 0, 1));
+            assert_eq!(both.iprobe(ANY_SOURCE, 1).await?, None);
+            drop(both.bsend((), 0, 2));
+            for _ in 0..if copy.rank() == 0 {
+                copy.remote_size()
+            } else {
+                0
+            } {
+                copy.recv::<()>(ANY_SOURCE, 1).await?;
+                both.recv::<()>(ANY_SOURCE, 2).await?;
+            }
+            let colours: Vec<u32> = (0..count).map(|_| random.below(3) as u32).collect();
+            let keys: Vec<i64> = (0..count).map(|_| random.below(5) as i64 - 2).collect();
+            let colour = Some(colours[world.rank()]).filter(|&colour| colour < 2);
+            let part = copy.split(colour, keys[world.rank()]).await?;
+            let with = |side: usize| {
+                let members = members[side].iter().copied();
+                let same = members.filter(|&rank| Some(colours[rank]) == colour);
+                let mut same: Vec<usize> = same.collect();
+                same.sort_by_key(|&rank| keys[rank]);
+                same
+            };
+            let (mine, theirs) = (with(side), with(1 - side));
+            assert_eq!(part.is_some(), !mine.is_empty() && !theirs.is_empty());
+            if let Some(part) = part {
+                assert_eq!(mine[part.rank()], world.rank());
+                assert_eq!(&part.allgather(world.rank()).await?[..], &theirs[..]);
+                let expected = match mine.len() + theirs.len() == count {
+                    true => Comparison::Similar,
+                    false => Comparison::Unequal,
+                };
+                let compared = part.compare(&copy);
+                assert!(compared == expected || compared == Comparison::Congruent);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Creates communicators of a group without a parent. Other ranks take no part.
+#[test]
+fn a_group_creates_communicators_by_tags() {
+    everywhere(5, 1, |world| async move {
+        let group = world.group().include(&[3, 0, 4])?;
+        if group.has(world.rank() as u32) {
+            let tags = ["first", "second"].map(|tag| mpi::create_from_group(&group, tag));
+            for made in tags {
+                let made = made.await?.ok_or(Error::Inactive)?;
+                assert_eq!(&made.allgather(world.rank()).await?[..], &[3, 0, 4]);
+            }
+        } else {
+            assert!(mpi::create_from_group(&group, "first").await?.is_none());
+        }
+        Ok(())
+    });
 }
