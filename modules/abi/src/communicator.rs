@@ -15,7 +15,7 @@ use crate::abi::{
     Status, UNDEFINED, UNEQUAL,
 };
 use crate::attribute::Values;
-use crate::environment::write_text;
+use crate::environment::{get, put, write_text};
 use crate::errhandler::{Handler, Kind};
 use crate::error::{Class, Done, Fail, fail};
 use crate::group::rank_in;
@@ -491,66 +491,55 @@ pub(crate) unsafe fn string_tag(tag: *const c_char) -> Done<String> {
 
 export! {
     fn MPI_Comm_rank(comm: Comm, rank: *mut c_int) on comm => |this| {
-        rank.write(this.communicators.get(comm)?.rank() as c_int);
-        Ok(())
+        put(rank, this.communicators.get(comm)?.rank() as c_int)
     };
     fn MPI_Comm_size(comm: Comm, size: *mut c_int) on comm => |this| {
-        size.write(this.communicators.get(comm)?.size() as c_int);
-        Ok(())
+        put(size, this.communicators.get(comm)?.size() as c_int)
     };
     fn MPI_Comm_compare(left: Comm, right: Comm, result: *mut c_int) on left => |this| {
         let (left, right) = (this.communicators.get(left)?, this.communicators.get(right)?);
-        result.write(match compare(&left, &right) {
+        put(result, match compare(&left, &right) {
             Comparison::Identical => IDENT,
             Comparison::Congruent => CONGRUENT,
             Comparison::Similar => SIMILAR,
             Comparison::Unequal => UNEQUAL,
-        });
-        Ok(())
+        })
     };
     fn MPI_Comm_dup(comm: Comm, new: *mut Comm) on comm => |this| {
-        new.write(Comm::NULL);
-        new.write(dup(this, comm, Info::NULL)?);
-        Ok(())
+        put(new, Comm::NULL)?;
+        put(new, dup(this, comm, Info::NULL)?)
     };
     fn MPI_Comm_dup_with_info(comm: Comm, info: Info, new: *mut Comm) on comm => |this| {
-        new.write(Comm::NULL);
-        new.write(dup(this, comm, info)?);
-        Ok(())
+        put(new, Comm::NULL)?;
+        put(new, dup(this, comm, info)?)
     };
     fn MPI_Comm_idup(comm: Comm, new: *mut Comm, request: *mut Request) on comm => |this| {
         let duplication = Duplication::new(this, comm, Info::NULL)?;
-        new.write(duplication.handle);
-        request.write(this.requests.add(duplication)?);
-        Ok(())
+        put(new, duplication.handle)?;
+        put(request, this.requests.add(duplication)?)
     };
     fn MPI_Comm_idup_with_info(
         comm: Comm, info: Info, new: *mut Comm, request: *mut Request,
     ) on comm => |this| {
         let duplication = Duplication::new(this, comm, info)?;
-        new.write(duplication.handle);
-        request.write(this.requests.add(duplication)?);
-        Ok(())
+        put(new, duplication.handle)?;
+        put(request, this.requests.add(duplication)?)
     };
     fn MPI_Comm_split(comm: Comm, colour: c_int, key: c_int, new: *mut Comm) on comm => |this| {
-        new.write(split(this, comm, colour, key)?);
-        Ok(())
+        put(new, split(this, comm, colour, key)?)
     };
     fn MPI_Comm_split_type(
         comm: Comm, by: c_int, key: c_int, info: Info, new: *mut Comm,
     ) on comm => |this| {
-        new.write(split_type(this, comm, by, key, info)?);
-        Ok(())
+        put(new, split_type(this, comm, by, key, info)?)
     };
     fn MPI_Comm_create(comm: Comm, group: Group, new: *mut Comm) on comm => |this| {
-        new.write(create(this, comm, group)?);
-        Ok(())
+        put(new, create(this, comm, group)?)
     };
     fn MPI_Comm_create_group(
         comm: Comm, group: Group, tag: c_int, new: *mut Comm,
     ) on comm => |this| {
-        new.write(create_group(this, comm, group, tag)?);
-        Ok(())
+        put(new, create_group(this, comm, group, tag)?)
     };
     fn MPI_Comm_create_from_group(
         group: Group, tag: *const c_char, info: Info, errhandler: Errhandler, new: *mut Comm,
@@ -560,31 +549,28 @@ export! {
         let hints = this.infos.argument(info)?;
         let handler = this.errhandlers.get(errhandler, Kind::Comm)?;
         let Some(made) = wait(core::create_from_group(&group, &tag))? else {
-            new.write(Comm::NULL);
+            put(new, Comm::NULL)?;
             return Ok(());
         };
         let handle = this.communicators.add(Ranks::Intra(made))?;
         let made = this.communicators.get(handle)?;
         made.handler.replace(handler);
         made.hints.borrow_mut().update(&hints, is_hint);
-        new.write(handle);
-        Ok(())
+        put(new, handle)
     };
     fn MPI_Comm_free(comm: *mut Comm) on unsafe {
-        // SAFETY: the argument is valid for reading.
-        *comm
-    } => |this| {
-        free(this, *comm)?;
-        comm.write(Comm::NULL);
-        Ok(())
+        // SAFETY: the argument is null or valid for reading.
+        comm.as_ref()
+    }.map_or(World, |&comm| Of(comm)) => |this| {
+        free(this, get(comm)?)?;
+        put(comm, Comm::NULL)
     };
     fn MPI_Comm_disconnect(comm: *mut Comm) on unsafe {
-        // SAFETY: the argument is valid for reading.
-        *comm
-    } => |this| {
-        free(this, *comm)?;
-        comm.write(Comm::NULL);
-        Ok(())
+        // SAFETY: the argument is null or valid for reading.
+        comm.as_ref()
+    }.map_or(World, |&comm| Of(comm)) => |this| {
+        free(this, get(comm)?)?;
+        put(comm, Comm::NULL)
     };
     fn MPI_Comm_set_name(comm: Comm, name: *const c_char) on comm => |this| {
         let by = this.communicators.get(comm)?;
@@ -611,7 +597,6 @@ export! {
     };
     fn MPI_Comm_get_info(comm: Comm, info: *mut Info) on comm => |this| {
         let hints = this.communicators.get(comm)?.hints.borrow().clone();
-        info.write(this.infos.add(hints)?);
-        Ok(())
+        put(info, this.infos.add(hints)?)
     };
 }

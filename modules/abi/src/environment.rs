@@ -37,12 +37,46 @@ fn finalize(this: &Rank) -> Done {
     Ok(())
 }
 
-/// Writes a string and its length. The buffer has `size` bytes.
+/// Writes a result of a call.
+///
+/// # Safety
+/// `to` must be null or valid for writing.
+///
+/// # Errors
+/// [`Class::Arg`](crate::error::Class::Arg) if the pointer is null.
+pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Done {
+    if to.is_null() {
+        return fail!(Arg, "the argument for a result is null");
+    }
+    // SAFETY: the pointer is valid, as the caller guarantees.
+    unsafe { to.write(value) };
+    Ok(())
+}
+
+/// Reads a handle that the call may change.
+///
+/// # Safety
+/// `from` must be null or valid for reading.
+///
+/// # Errors
+/// [`Class::Arg`](crate::error::Class::Arg) if the pointer is null.
+pub(crate) unsafe fn get<T: Copy>(from: *const T) -> Done<T> {
+    // SAFETY: guaranteed by the caller.
+    match unsafe { from.as_ref() } {
+        Some(value) => Ok(*value),
+        None => fail!(Arg, "the pointer to a handle is null"),
+    }
+}
+
+/// Writes a string and its length. Does nothing with a null pointer. The buffer has `size` bytes.
 ///
 /// # Safety
 /// The buffer must have `size` bytes, and `length` must be null or valid for writing.
 pub(crate) unsafe fn write_text(value: &[u8], size: usize, to: *mut c_char, length: *mut c_int) {
     let value = &value[..value.len().min(size - 1)];
+    if to.is_null() {
+        return;
+    }
     // SAFETY: the text and its end fit the buffer.
     unsafe {
         ptr::copy_nonoverlapping(value.as_ptr(), to.cast(), value.len());
@@ -71,22 +105,18 @@ export! {
         _argc: *mut c_int, _argv: *mut *mut *mut c_char, _required: c_int, provided: *mut c_int,
     ) on Always => |this| {
         initialize(this)?;
-        provided.write(THREAD_FUNNELED);
-        Ok(())
+        put(provided, THREAD_FUNNELED)
     };
     fn MPI_Finalize() on World => |this| finalize(this);
     fn MPI_Initialized(flag: *mut c_int) on Always => |this| {
-        flag.write((this.phase.get() != Phase::Before).into());
-        Ok(())
+        put(flag, (this.phase.get() != Phase::Before).into())
     };
     fn MPI_Finalized(flag: *mut c_int) on Always => |this| {
-        flag.write((this.phase.get() == Phase::Finalized).into());
-        Ok(())
+        put(flag, (this.phase.get() == Phase::Finalized).into())
     };
     fn MPI_Get_version(version: *mut c_int, subversion: *mut c_int) on Always => |_| {
-        version.write(VERSION.0);
-        subversion.write(VERSION.1);
-        Ok(())
+        put(version, VERSION.0)?;
+        put(subversion, VERSION.1)
     };
     fn MPI_Get_library_version(version: *mut c_char, length: *mut c_int) on Always => |_| {
         let text = concat!("graphmap ", env!("CARGO_PKG_VERSION"));
@@ -105,12 +135,10 @@ export! {
         resume_unwind(Box::new(()))
     };
     fn MPI_Query_thread(provided: *mut c_int) on World => |_| {
-        provided.write(THREAD_FUNNELED);
-        Ok(())
+        put(provided, THREAD_FUNNELED)
     };
     fn MPI_Is_thread_main(flag: *mut c_int) on World => |_| {
-        flag.write(1);
-        Ok(())
+        put(flag, 1)
     };
     /// `MPI_Pcontrol`. The arguments after the level are ignored.
     fn MPI_Pcontrol(_level: c_int) on World => |_| Ok(());
@@ -140,29 +168,24 @@ export! {
         if address.is_null() {
             return fail!(Arg, "the argument for the address is null");
         }
-        address.write(location as Aint);
-        Ok(())
+        put(address, location as Aint)
     };
     fn MPI_Get_hw_resource_info(info: *mut Info) on Always => |this| {
-        info.write(this.infos.add(Pairs::default())?);
-        Ok(())
+        put(info, this.infos.add(Pairs::default())?)
     };
     fn MPI_Abi_get_version(major: *mut c_int, minor: *mut c_int) on Always => |_| {
-        major.write(ABI_VERSION.0);
-        minor.write(ABI_VERSION.1);
-        Ok(())
+        put(major, ABI_VERSION.0)?;
+        put(minor, ABI_VERSION.1)
     };
     fn MPI_Abi_get_info(info: *mut Info) on Always => |this| {
         let mut pairs = Pairs::default();
         for key in ["mpi_aint_size", "mpi_count_size", "mpi_offset_size"] {
             pairs.set(key.as_bytes(), b"8");
         }
-        info.write(this.infos.add(pairs)?);
-        Ok(())
+        put(info, this.infos.add(pairs)?)
     };
     fn MPI_Abi_get_fortran_info(info: *mut Info) on Always => |this| {
-        info.write(this.infos.add(fortran())?);
-        Ok(())
+        put(info, this.infos.add(fortran())?)
     };
     fn MPI_Abi_set_fortran_info(info: Info) on Always => |this| {
         this.infos.argument(info)?;
@@ -179,8 +202,7 @@ export! {
         }
         to_true.cast::<c_int>().write(1);
         to_false.cast::<c_int>().write(0);
-        is_set.write(1);
-        Ok(())
+        put(is_set, 1)
     };
     fn MPI_Open_port(_info: Info, _name: *mut c_char) on World => |_| no_other_program();
     fn MPI_Close_port(_name: *const c_char) on World => |_| {
@@ -209,8 +231,7 @@ export! {
     };
     fn MPI_Comm_join(_socket: c_int, _new: *mut Comm) on World => |_| no_other_program();
     fn MPI_Comm_get_parent(parent: *mut Comm) on World => |_| {
-        parent.write(Comm::NULL);
-        Ok(())
+        put(parent, Comm::NULL)
     };
     fn MPI_Comm_spawn(
         _command: *const c_char, _arguments: *mut *mut c_char, _count: c_int, _info: Info,

@@ -6,6 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::rc::Rc;
 
 use crate::abi::{Comm, Errhandler, File, MAX_ERROR_STRING, Session, Win};
+use crate::environment::{get, put};
 use crate::error::{self, Class, Done, Fail, fail};
 use crate::rank::{Phase, invalid};
 use crate::table::Table;
@@ -344,63 +345,54 @@ export! {
     fn MPI_Comm_create_errhandler(
         function: Option<Plain>, errhandler: *mut Errhandler,
     ) on Always => |this| {
-        errhandler.write(this.errhandlers.add(Kind::Comm, plain(function)?, None)?);
-        Ok(())
+        put(errhandler, this.errhandlers.add(Kind::Comm, plain(function)?, None)?)
     };
     fn MPI_File_create_errhandler(
         function: Option<Plain>, errhandler: *mut Errhandler,
     ) on Always => |this| {
-        errhandler.write(this.errhandlers.add(Kind::File, plain(function)?, None)?);
-        Ok(())
+        put(errhandler, this.errhandlers.add(Kind::File, plain(function)?, None)?)
     };
     fn MPI_Session_create_errhandler(
         function: Option<Plain>, errhandler: *mut Errhandler,
     ) on Always => |this| {
-        errhandler.write(this.errhandlers.add(Kind::Session, plain(function)?, None)?);
-        Ok(())
+        put(errhandler, this.errhandlers.add(Kind::Session, plain(function)?, None)?)
     };
     fn MPI_Win_create_errhandler(
         function: Option<Plain>, errhandler: *mut Errhandler,
     ) on Always => |this| {
-        errhandler.write(this.errhandlers.add(Kind::Win, plain(function)?, None)?);
-        Ok(())
+        put(errhandler, this.errhandlers.add(Kind::Win, plain(function)?, None)?)
     };
     fn MPIX_Comm_create_errhandler_x(
         function: Option<WithState>, destructor: Option<Destructor>, state: *mut c_void,
         errhandler: *mut Errhandler,
     ) on Always => |this| {
         let function = with_state(function, state)?;
-        errhandler.write(this.errhandlers.add(Kind::Comm, function, destructor)?);
-        Ok(())
+        put(errhandler, this.errhandlers.add(Kind::Comm, function, destructor)?)
     };
     fn MPIX_File_create_errhandler_x(
         function: Option<WithState>, destructor: Option<Destructor>, state: *mut c_void,
         errhandler: *mut Errhandler,
     ) on Always => |this| {
         let function = with_state(function, state)?;
-        errhandler.write(this.errhandlers.add(Kind::File, function, destructor)?);
-        Ok(())
+        put(errhandler, this.errhandlers.add(Kind::File, function, destructor)?)
     };
     fn MPIX_Session_create_errhandler_x(
         function: Option<WithState>, destructor: Option<Destructor>, state: *mut c_void,
         errhandler: *mut Errhandler,
     ) on Always => |this| {
         let function = with_state(function, state)?;
-        errhandler.write(this.errhandlers.add(Kind::Session, function, destructor)?);
-        Ok(())
+        put(errhandler, this.errhandlers.add(Kind::Session, function, destructor)?)
     };
     fn MPIX_Win_create_errhandler_x(
         function: Option<WithState>, destructor: Option<Destructor>, state: *mut c_void,
         errhandler: *mut Errhandler,
     ) on Always => |this| {
         let function = with_state(function, state)?;
-        errhandler.write(this.errhandlers.add(Kind::Win, function, destructor)?);
-        Ok(())
+        put(errhandler, this.errhandlers.add(Kind::Win, function, destructor)?)
     };
     fn MPI_Errhandler_free(errhandler: *mut Errhandler) on Always => |this| {
-        this.errhandlers.free(*errhandler)?;
-        errhandler.write(Errhandler::NULL);
-        Ok(())
+        this.errhandlers.free(get(errhandler)?)?;
+        put(errhandler, Errhandler::NULL)
     };
     fn MPI_Comm_set_errhandler(comm: Comm, errhandler: Errhandler) on comm => |this| {
         let by = this.communicators.get(comm)?;
@@ -411,8 +403,7 @@ export! {
     };
     fn MPI_Comm_get_errhandler(comm: Comm, errhandler: *mut Errhandler) on comm => |this| {
         let handler = this.communicators.get(comm)?.handler.borrow().clone();
-        errhandler.write(this.errhandlers.reference(&handler)?);
-        Ok(())
+        put(errhandler, this.errhandlers.reference(&handler)?)
     };
     fn MPI_Comm_call_errhandler(comm: Comm, code: c_int) on comm => |this| {
         let handler = this.communicators.get(comm)?.handler.borrow().clone();
@@ -426,8 +417,7 @@ export! {
         session: Session, errhandler: *mut Errhandler,
     ) on session => |this| {
         let handler = this.sessions.handler(session)?;
-        errhandler.write(this.errhandlers.reference(&handler)?);
-        Ok(())
+        put(errhandler, this.errhandlers.reference(&handler)?)
     };
     fn MPI_Session_call_errhandler(session: Session, code: c_int) on session => |this| {
         let handler = this.sessions.handler(session)?;
@@ -443,8 +433,7 @@ export! {
     fn MPI_File_get_errhandler(file: File, errhandler: *mut Errhandler) on World => |this| {
         null_file(file)?;
         let handler = this.errhandlers.files.borrow().clone();
-        errhandler.write(this.errhandlers.reference(&handler.unwrap_or(Handler::Return))?);
-        Ok(())
+        put(errhandler, this.errhandlers.reference(&handler.unwrap_or(Handler::Return))?)
     };
     fn MPI_File_call_errhandler(file: File, code: c_int) on World => |this| {
         null_file(file)?;
@@ -457,12 +446,10 @@ export! {
     };
     fn MPI_Win_call_errhandler(win: Win, _code: c_int) on World => |_| no_window(win);
     fn MPI_Add_error_class(class: *mut c_int) on Always => |this| {
-        class.write(this.errhandlers.codes.borrow_mut().add(None)?);
-        Ok(())
+        put(class, this.errhandlers.codes.borrow_mut().add(None)?)
     };
     fn MPI_Add_error_code(class: c_int, code: *mut c_int) on Always => |this| {
-        code.write(this.errhandlers.codes.borrow_mut().add(Some(class))?);
-        Ok(())
+        put(code, this.errhandlers.codes.borrow_mut().add(Some(class))?)
     };
     fn MPI_Add_error_string(code: c_int, string: *const c_char) on Always => |this| {
         if string.is_null() {
@@ -484,8 +471,7 @@ export! {
         Ok(())
     };
     fn MPI_Error_class(code: c_int, class: *mut c_int) on Always => |this| {
-        class.write(this.errhandlers.class(code)?);
-        Ok(())
+        put(class, this.errhandlers.class(code)?)
     };
     fn MPI_Error_string(code: c_int, to: *mut c_char, length: *mut c_int) on Always => |this| {
         let text = this.errhandlers.text(code)?;

@@ -8,6 +8,7 @@ use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::Comparison;
 
 use crate::abi::{Comm, Group, IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL};
+use crate::environment::{get, put};
 use crate::error::{Class, Done, Fail, fail};
 use crate::rank::{Rank, invalid};
 use crate::table::Table;
@@ -122,17 +123,14 @@ fn binary(
 export! {
     fn MPI_Comm_group(comm: Comm, group: *mut Group) on comm => |this| {
         let by = this.communicators.get(comm)?;
-        group.write(this.groups.add(by.group().clone())?);
-        Ok(())
+        put(group, this.groups.add(by.group().clone())?)
     };
     fn MPI_Group_size(group: Group, size: *mut c_int) on World => |this| {
-        size.write(this.groups.get(group)?.size() as c_int);
-        Ok(())
+        put(size, this.groups.get(group)?.size() as c_int)
     };
     fn MPI_Group_rank(group: Group, rank: *mut c_int) on World => |this| {
         let group = this.groups.get(group)?;
-        rank.write(rank_in(this, &group)?.map_or(UNDEFINED, |rank| rank as c_int));
-        Ok(())
+        put(rank, rank_in(this, &group)?.map_or(UNDEFINED, |rank| rank as c_int))
     };
     fn MPI_Group_translate_ranks(
         group: Group, count: c_int, ranks: *const c_int, other: Group, to: *mut c_int,
@@ -163,59 +161,50 @@ export! {
     };
     fn MPI_Group_compare(left: Group, right: Group, result: *mut c_int) on World => |this| {
         let compared = this.groups.get(left)?.compare(&*this.groups.get(right)?);
-        result.write(match compared {
+        put(result, match compared {
             Comparison::Identical => IDENT,
             Comparison::Similar => SIMILAR,
             _ => UNEQUAL,
-        });
-        Ok(())
+        })
     };
     fn MPI_Group_union(left: Group, right: Group, new: *mut Group) on World => |this| {
-        new.write(binary(this, [left, right], core::Group::union)?);
-        Ok(())
+        put(new, binary(this, [left, right], core::Group::union)?)
     };
     fn MPI_Group_intersection(left: Group, right: Group, new: *mut Group) on World => |this| {
-        new.write(binary(this, [left, right], core::Group::intersection)?);
-        Ok(())
+        put(new, binary(this, [left, right], core::Group::intersection)?)
     };
     fn MPI_Group_difference(left: Group, right: Group, new: *mut Group) on World => |this| {
-        new.write(binary(this, [left, right], core::Group::difference)?);
-        Ok(())
+        put(new, binary(this, [left, right], core::Group::difference)?)
     };
     fn MPI_Group_incl(
         group: Group, count: c_int, ranks: *const c_int, new: *mut Group,
     ) on World => |this| {
         let group = this.groups.get(group)?;
         let ranks = checked(&group, list(ranks, count)?)?;
-        new.write(this.groups.add(group.include(&ranks)?)?);
-        Ok(())
+        put(new, this.groups.add(group.include(&ranks)?)?)
     };
     fn MPI_Group_excl(
         group: Group, count: c_int, ranks: *const c_int, new: *mut Group,
     ) on World => |this| {
         let group = this.groups.get(group)?;
         let ranks = checked(&group, list(ranks, count)?)?;
-        new.write(this.groups.add(group.exclude(&ranks)?)?);
-        Ok(())
+        put(new, this.groups.add(group.exclude(&ranks)?)?)
     };
     fn MPI_Group_range_incl(
         group: Group, count: c_int, ranges: *const [c_int; 3], new: *mut Group,
     ) on World => |this| {
         let group = this.groups.get(group)?;
-        new.write(this.groups.add(in_ranges(&group, list(ranges, count)?)?)?);
-        Ok(())
+        put(new, this.groups.add(in_ranges(&group, list(ranges, count)?)?)?)
     };
     fn MPI_Group_range_excl(
         group: Group, count: c_int, ranges: *const [c_int; 3], new: *mut Group,
     ) on World => |this| {
         let group = this.groups.get(group)?;
         let excluded = in_ranges(&group, list(ranges, count)?)?;
-        new.write(this.groups.add(group.difference(&excluded))?);
-        Ok(())
+        put(new, this.groups.add(group.difference(&excluded))?)
     };
     fn MPI_Group_free(group: *mut Group) on World => |this| {
-        this.groups.free(*group)?;
-        group.write(Group::NULL);
-        Ok(())
+        this.groups.free(get(group)?)?;
+        put(group, Group::NULL)
     };
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
 
 use crate::abi::Info;
-use crate::environment::write_text;
+use crate::environment::{get, put, write_text};
 use crate::error::{Class, Done, Fail, fail};
 use crate::rank::{Rank, invalid};
 use crate::table::Table;
@@ -160,8 +160,7 @@ unsafe fn find(this: &Rank, info: Info, name: *const c_char) -> Done<Option<Vec<
 
 export! {
     fn MPI_Info_create(info: *mut Info) on Always => |this| {
-        info.write(this.infos.add(Pairs::default())?);
-        Ok(())
+        put(info, this.infos.add(Pairs::default())?)
     };
     fn MPI_Info_create_env(
         count: c_int, arguments: *const *const c_char, info: *mut Info,
@@ -181,20 +180,18 @@ export! {
         if !rest.is_empty() {
             pairs.set(b"argv", &rest.join(&b' '));
         }
-        info.write(this.infos.add(pairs)?);
-        Ok(())
+        put(info, this.infos.add(pairs)?)
     };
     fn MPI_Info_dup(info: Info, new: *mut Info) on Always => |this| {
         let pairs = this.infos.read(info, Pairs::clone)?;
-        new.write(this.infos.add(pairs)?);
-        Ok(())
+        put(new, this.infos.add(pairs)?)
     };
     fn MPI_Info_free(info: *mut Info) on Always => |this| {
-        if this.infos.table.borrow_mut().remove((*info).0).is_none() {
-            return wrong(*info);
+        let handle = get(info)?;
+        if this.infos.table.borrow_mut().remove(handle.0).is_none() {
+            return wrong(handle);
         }
-        info.write(Info::NULL);
-        Ok(())
+        put(info, Info::NULL)
     };
     fn MPI_Info_set(info: Info, name: *const c_char, value: *const c_char) on Always => |this| {
         this.infos.read(info, |_| ())?;
@@ -225,7 +222,7 @@ export! {
         if value.is_null() {
             return fail!(Arg, "the buffer for the value is null");
         }
-        flag.write(found.is_some().into());
+        put(flag, found.is_some().into())?;
         if let Some(found) = found {
             write_text(&found, length + 1, value, std::ptr::null_mut());
         }
@@ -235,15 +232,16 @@ export! {
         info: Info, name: *const c_char, size: *mut c_int, value: *mut c_char, flag: *mut c_int,
     ) on Always => |this| {
         let found = find(this, info, name)?;
-        let Ok(room) = usize::try_from(*size) else {
-            return fail!(Arg, "the length {} is negative", *size);
+        let room = get(size)?;
+        let Ok(room) = usize::try_from(room) else {
+            return fail!(Arg, "the length {room} is negative");
         };
-        flag.write(found.is_some().into());
+        put(flag, found.is_some().into())?;
         if let Some(found) = found {
             if room > 0 {
                 write_text(&found, room, value, std::ptr::null_mut());
             }
-            size.write(found.len() as c_int + 1);
+            put(size, found.len() as c_int + 1)?;
         }
         Ok(())
     };
@@ -251,15 +249,14 @@ export! {
         info: Info, name: *const c_char, length: *mut c_int, flag: *mut c_int,
     ) on Always => |this| {
         let found = find(this, info, name)?;
-        flag.write(found.is_some().into());
+        put(flag, found.is_some().into())?;
         if let Some(found) = found {
-            length.write(found.len() as c_int);
+            put(length, found.len() as c_int)?;
         }
         Ok(())
     };
     fn MPI_Info_get_nkeys(info: Info, count: *mut c_int) on Always => |this| {
-        count.write(this.infos.read(info, |pairs| pairs.0.len())? as c_int);
-        Ok(())
+        put(count, this.infos.read(info, |pairs| pairs.0.len())? as c_int)
     };
     fn MPI_Info_get_nthkey(info: Info, index: c_int, name: *mut c_char) on Always => |this| {
         let found = this.infos.read(info, |pairs| {

@@ -6,6 +6,7 @@ use graphmap_runtime::mpi as core;
 
 use crate::abi::{Comm, Errhandler, Group, Info};
 use crate::communicator::{Ranks, string_tag};
+use crate::environment::put;
 use crate::errhandler::Kind;
 use crate::error::{Done, fail};
 use crate::group::rank_in;
@@ -88,24 +89,20 @@ fn create_from_groups(
 export! {
     fn MPI_Comm_test_inter(comm: Comm, flag: *mut c_int) on comm => |this| {
         let by = this.communicators.get(comm)?;
-        flag.write(matches!(by.ranks, Ranks::Inter(_)).into());
-        Ok(())
+        put(flag, matches!(by.ranks, Ranks::Inter(_)).into())
     };
     fn MPI_Comm_remote_size(comm: Comm, size: *mut c_int) on comm => |this| {
-        size.write(this.communicators.get(comm)?.inter()?.remote_size() as c_int);
-        Ok(())
+        put(size, this.communicators.get(comm)?.inter()?.remote_size() as c_int)
     };
     fn MPI_Comm_remote_group(comm: Comm, group: *mut Group) on comm => |this| {
         let by = this.communicators.get(comm)?;
-        group.write(this.groups.add(by.inter()?.remote_group().clone())?);
-        Ok(())
+        put(group, this.groups.add(by.inter()?.remote_group().clone())?)
     };
     fn MPI_Intercomm_create(
         local: Comm, local_leader: c_int, peer: Comm, remote_leader: c_int, tag: c_int,
         new: *mut Comm,
     ) on local => |this| {
-        new.write(create(this, local, local_leader, peer, remote_leader, tag)?);
-        Ok(())
+        put(new, create(this, local, local_leader, peer, remote_leader, tag)?)
     };
     fn MPI_Intercomm_create_from_groups(
         local: Group, local_leader: c_int, remote: Group, remote_leader: c_int,
@@ -117,18 +114,16 @@ export! {
         let tag = string_tag(tag)?;
         let (local, remote) = ((&*local, local_leader), (&*remote, remote_leader));
         let Some(made) = create_from_groups(this, local, remote, &tag)? else {
-            new.write(Comm::NULL);
+            put(new, Comm::NULL)?;
             return Ok(());
         };
         let handle = this.communicators.add(Ranks::Inter(made))?;
         this.communicators.get(handle)?.handler.replace(handler);
-        new.write(handle);
-        Ok(())
+        put(new, handle)
     };
     fn MPI_Intercomm_merge(comm: Comm, high: c_int, new: *mut Comm) on comm => |this| {
         let parent = this.communicators.get(comm)?;
         let made = wait(parent.inter()?.merge(high != 0))?;
-        new.write(this.communicators.derive(&parent, Ranks::Intra(made))?);
-        Ok(())
+        put(new, this.communicators.derive(&parent, Ranks::Intra(made))?)
     };
 }

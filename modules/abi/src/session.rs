@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int};
 use graphmap_runtime::mpi as core;
 
 use crate::abi::{Errhandler, Group, Info, Session};
-use crate::environment::write_text;
+use crate::environment::{get, put, write_text};
 use crate::errhandler::{Handler, Kind};
 use crate::error::{Class, Done, Fail, fail};
 use crate::info::Pairs;
@@ -100,34 +100,31 @@ export! {
         let handle = this.sessions.table.borrow_mut().add(Open { handler, info });
         let handle = handle.ok_or_else(|| Fail::new(Class::NoMem, "too many sessions"))?;
         this.sessions.count.set(this.sessions.count.get() + 1);
-        session.write(Session(handle));
-        Ok(())
+        put(session, Session(handle))
     };
     fn MPI_Session_finalize(session: *mut Session) on unsafe {
-        // SAFETY: the argument is valid for reading.
-        *session
-    } => |this| {
-        let open = this.sessions.table.borrow_mut().remove((*session).0);
+        // SAFETY: the argument is null or valid for reading.
+        session.as_ref()
+    }.map_or(Always, |&session| In(session)) => |this| {
+        let handle = get(session)?;
+        let open = this.sessions.table.borrow_mut().remove(handle.0);
         if open.is_none() {
-            return invalid(Class::Session, "session", (*session).0);
+            return invalid(Class::Session, "session", handle.0);
         }
         this.sessions.count.set(this.sessions.count.get() - 1);
-        session.write(Session::NULL);
-        Ok(())
+        put(session, Session::NULL)
     };
     fn MPI_Session_get_info(session: Session, info: *mut Info) on session => |this| {
         let mut pairs = this.sessions.read(session, |open| open.info.clone())?;
         pairs.set(b"thread_level", b"MPI_THREAD_FUNNELED");
-        info.write(this.infos.add(pairs)?);
-        Ok(())
+        put(info, this.infos.add(pairs)?)
     };
     fn MPI_Session_get_num_psets(
         session: Session, info: Info, count: *mut c_int,
     ) on session => |this| {
         this.sessions.check(session)?;
         this.infos.argument(info)?;
-        count.write(SETS.len() as c_int);
-        Ok(())
+        put(count, SETS.len() as c_int)
     };
     fn MPI_Session_get_nth_pset(
         session: Session, info: Info, index: c_int, length: *mut c_int, name: *mut c_char,
@@ -138,13 +135,12 @@ export! {
         let Some(set) = set else {
             return fail!(Arg, "the process set {index} does not exist");
         };
-        if let Ok(room) = usize::try_from(*length)
+        if let Ok(room) = usize::try_from(get(length)?)
             && room > 0
         {
             write_text(set.as_bytes(), room, name, std::ptr::null_mut());
         }
-        length.write(set.len() as c_int + 1);
-        Ok(())
+        put(length, set.len() as c_int + 1)
     };
     fn MPI_Session_get_pset_info(
         session: Session, name: *const c_char, info: *mut Info,
@@ -152,14 +148,12 @@ export! {
         this.sessions.check(session)?;
         let mut pairs = Pairs::default();
         pairs.set(b"mpi_size", set(this, name)?.size().to_string().as_bytes());
-        info.write(this.infos.add(pairs)?);
-        Ok(())
+        put(info, this.infos.add(pairs)?)
     };
     fn MPI_Group_from_session_pset(
         session: Session, name: *const c_char, group: *mut Group,
     ) on session => |this| {
         this.sessions.check(session)?;
-        group.write(this.groups.add(set(this, name)?)?);
-        Ok(())
+        put(group, this.groups.add(set(this, name)?)?)
     };
 }
