@@ -101,8 +101,7 @@ impl Values {
 #[derive(Default)]
 pub(crate) struct Attributes {
     keys: RefCell<Table<Key>>,
-    /// Values of datatypes by handle. Predefined datatypes are shared by ranks, but their attributes
-    /// are not.
+    /// Values of datatypes by handle. Ranks share predefined datatypes, but not their attributes.
     types: RefCell<HashMap<Datatype, Rc<Values>>>,
     /// Values of predefined attributes. Programs get their addresses.
     predefined: [Cell<c_int>; 7],

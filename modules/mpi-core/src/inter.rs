@@ -484,7 +484,7 @@ impl InterCommunicator {
         Ok(found.map(|status| status.behind(self.offset)))
     }
 
-    /// Compares two intercommunicators (`MPI_Comm_compare`): the local groups and the remote groups.
+    /// Compares the local and the remote groups of two intercommunicators (`MPI_Comm_compare`).
     pub fn compare(&self, other: &InterCommunicator) -> Comparison {
         if self.bridge.compare(&other.bridge) == Comparison::Identical {
             return Comparison::Identical;
