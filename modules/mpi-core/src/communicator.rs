@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use super::entry::NONE;
-use super::envelope::{Envelope, Source, Status, TagOf};
+use super::envelope::{Envelope, SPACES, Source, Status, TagOf, context};
 use super::erased::{Erased, Wanted};
 use super::error::Error;
 use super::group::{Comparison, Group};
@@ -76,7 +76,13 @@ pub struct Communicator {
     rank: u32,
     /// World rank of this rank, or the number of its endpoint.
     member: u32,
+    /// Context of the envelopes of messages.
+    context: u32,
 }
+
+/// The message of a send, for [`Communicator::recall`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket(u64);
 
 impl fmt::Debug for Communicator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,10 +106,12 @@ impl Communicator {
     pub(super) fn new(shared: Rc<CommunicatorState>, rank: u32) -> Self {
         // `rank` is always a member of the group.
         let member = shared.group.at(rank).unwrap_or(NONE);
+        let context = shared.number;
         Communicator {
             shared,
             rank,
             member,
+            context,
         }
     }
 
@@ -155,6 +163,43 @@ impl Communicator {
         }
     }
 
+    /// Returns the same communicator with other messages: they are received only in the same
+    /// message space of this communicator. Space 0 is that of the communicator itself. The call is
+    /// local, and collective calls do not depend on the space.
+    ///
+    /// # Panics
+    /// If `space` is more than 3.
+    pub fn apart(&self, space: u32) -> Communicator {
+        assert!(space < SPACES, "message space {space} does not exist");
+        Communicator {
+            context: context(self.shared.number, space),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the ticket of the message that was sent last on this scheduler. It is only valid for
+    /// the caller's message if it is requested directly after the send.
+    pub fn ticket(&self) -> Ticket {
+        Ticket(self.world().matching.borrow().last())
+    }
+
+    /// Cancels a completed send to the rank `dest`, if its message still waits at that rank. Drops
+    /// the message, and returns true in this case. Messages to another scheduler are not cancelled.
+    /// Takes time linear in the number of messages that wait at the rank.
+    pub fn recall(&self, dest: usize, ticket: Ticket) -> bool {
+        let member = u32::try_from(dest).ok().and_then(|dest| self.shared.group.at(dest));
+        let recalled = member.and_then(|member| {
+            let world = self.world();
+            world.change(|matching| matching.recall(member, ticket.0))
+        });
+        recalled.is_some_and(|(message, word)| {
+            wake(word);
+            // This drop runs user code, so it comes last.
+            drop(message);
+            true
+        })
+    }
+
     fn world(&self) -> &Rc<World> {
         &self.shared.world
     }
@@ -173,7 +218,7 @@ impl Communicator {
             TagOf::Tag(tag) if tag >= 0 => Some(tag),
             TagOf::Tag(_) => return None,
         };
-        Some(Envelope::new(self.shared.number, source, tag))
+        Some(Envelope::new(self.context, source, tag))
     }
 
     /// Returns the envelope of a receive. Returns [`Error::Rank`] if the communicator does not have
@@ -211,7 +256,7 @@ impl Communicator {
             }
             Some(_) if tag < 0 => failed(Error::Tag(tag)),
             Some(member) => {
-                let envelope = Envelope::new(self.shared.number, Some(self.rank), Some(tag));
+                let envelope = Envelope::new(self.context, Some(self.rank), Some(tag));
                 // `Erased::size` calls user code, so it runs before any other step.
                 let counted = world.traffic.as_ref().map(|to| (to, value.size() as u64));
                 let sent =
@@ -304,7 +349,7 @@ impl Communicator {
             && tag >= 0
         {
             let world = self.world();
-            let envelope = Envelope::new(self.shared.number, Some(self.rank), Some(tag));
+            let envelope = Envelope::new(self.context, Some(self.rank), Some(tag));
             let mut matching = world.matching.borrow_mut();
             if matching.straight
                 && let Some(entry) = matching.take_posted(member, envelope)

@@ -63,12 +63,31 @@ const ANY: u32 = u32::MAX;
 /// accepts. A source or a tag with all bits set accepts any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Envelope {
+    /// Number of the communicator, and of its message space.
     pub(super) context: u32,
     pub(super) source: u32,
     pub(super) tag: u32,
 }
 
+/// Position of the number of the [message space](super::Communicator::apart) in a context. The bits
+/// below are the number of the communicator.
+const SPACE: u32 = 30;
+/// Number of message spaces of a communicator.
+pub(super) const SPACES: u32 = 1 << (u32::BITS - SPACE);
+/// Limit of the numbers of communicators.
+pub(super) const NUMBERS: u32 = 1 << SPACE;
+
+/// Returns the context of a message space of a communicator. The space must be less than [`SPACES`].
+pub(super) fn context(number: u32, space: u32) -> u32 {
+    number | space << SPACE
+}
+
 impl Envelope {
+    /// Returns the number of the communicator.
+    pub(super) fn number(self) -> u32 {
+        self.context & (NUMBERS - 1)
+    }
+
     pub(super) fn new(context: u32, source: Option<u32>, tag: Option<i32>) -> Self {
         Envelope {
             context,

@@ -95,7 +95,7 @@ mod world;
 
 pub use any_value::AnyValue;
 pub use cartesian::{Cartesian, Grid};
-pub use communicator::{Communicator, world};
+pub use communicator::{Communicator, Ticket, world};
 pub use create_group::create_from_group;
 pub use endpoint::{OnThread, Task, TaskEnd, ThreadRank};
 pub use envelope::{ANY_SOURCE, ANY_TAG, Source, Status, TagOf};

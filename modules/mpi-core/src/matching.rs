@@ -447,13 +447,40 @@ impl Matching {
         value.map(|value| (value, word))
     }
 
-    /// Removes and returns the waiting messages of a communicator that was dropped. `context` is
+    /// Returns the position of the newest entry in the order of messages.
+    pub(super) fn last(&self) -> u64 {
+        self.order
+    }
+
+    /// Removes the message with the position `order` from the queue of a rank of this scheduler, and
+    /// returns it with the state word of its sender. Returns `None`, and changes nothing, if such a
+    /// message does not wait there, or was sent by another scheduler.
+    pub(super) fn recall(&mut self, member: u32, order: u64) -> Option<(Erased, u32)> {
+        let queue = &self.mailboxes.get(member)?.unexpected;
+        let mut next = queue.first();
+        while let Some(at) = next {
+            let entry = &mut self.slab.entries[at as usize];
+            if entry.order != order {
+                next = Some(entry.next).filter(|&next| next != NONE);
+                continue;
+            }
+            // The message of a waiting sender belongs to its request.
+            if entry.state != EntryState::Unexpected || entry.from != NONE {
+                return None;
+            }
+            entry.state = EntryState::Held;
+            return self.withdraw_send(at);
+        }
+        None
+    }
+
+    /// Removes and returns the waiting messages of a communicator that was dropped. `number` is
     /// its number. `members` are its members, of which only those on this scheduler have messages
     /// here. The result is empty after the run. If the sender of a message waits on this scheduler,
     /// the message stays and the sender continues to wait. A message whose value is still on
     /// another scheduler is removed, but not returned. Credit for the removed messages is returned
     /// by actions. Mailboxes of the members that are then empty are dropped.
-    pub(super) fn purge(&mut self, context: u32, members: impl Iterator<Item = u32>) -> Vec<Lost> {
+    pub(super) fn purge(&mut self, number: u32, members: impl Iterator<Item = u32>) -> Vec<Lost> {
         let mut lost = Vec::new();
         if self.is_over {
             return lost;
@@ -467,7 +494,7 @@ impl Matching {
             while let Some(at) = next {
                 let entry = &mut self.slab.entries[at as usize];
                 next = Some(entry.next).filter(|&next| next != NONE);
-                if entry.envelope.context == context && entry.state == EntryState::Unexpected {
+                if entry.envelope.number() == number && entry.state == EntryState::Unexpected {
                     let credit = std::mem::take(&mut entry.credit);
                     if credit > 0 {
                         self.actions.push(Action::Credit(entry.from, credit));

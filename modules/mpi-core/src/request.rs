@@ -280,6 +280,12 @@ impl Sending {
     pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
         Sending(Handle::new(world, entry))
     }
+
+    /// Cancels the send as [`Request::cancel`], but the send continues if it is too late. After a
+    /// cancellation, the request is inactive.
+    pub fn try_cancel(&mut self) -> bool {
+        self.0.withdraw_send()
+    }
 }
 
 impl Future for Sending {
@@ -307,7 +313,7 @@ impl Request for Sending {
     }
 
     fn cancel(mut self) -> bool {
-        self.0.withdraw_send()
+        self.try_cancel()
     }
 
     fn disarm(&mut self) {

@@ -13,6 +13,7 @@ use std::task::Context;
 use super::call::place;
 use super::endpoint::{Endpoints, NOT_A_PROCESS, RequestsQueued, TASK, THREAD, ThreadTable};
 use super::entry::{EntryState, NONE};
+use super::envelope::NUMBERS;
 use super::error::Error;
 use super::frame::Frame;
 use super::group::Group;
@@ -137,7 +138,7 @@ impl World {
         let number = self.next.get();
         let all = count.checked_mul(self.step()).ok_or(Error::TooMany)?;
         self.next
-            .set(number.checked_add(all).ok_or(Error::TooMany)?);
+            .set(number.checked_add(all).filter(|&end| end <= NUMBERS).ok_or(Error::TooMany)?);
         Ok(number)
     }
 
@@ -245,7 +246,7 @@ impl World {
         let mut unreceived = self.unreceived.borrow_mut();
         unreceived.0 += lost.len() as u64;
         if unreceived.1.is_none() {
-            let reserved_name = || self.reserved_name(first.envelope.context, first.member);
+            let reserved_name = || self.reserved_name(first.envelope.number(), first.member);
             let (name, to) = match shared {
                 Some(shared) => {
                     let to = shared.group().rank_of(first.member);
@@ -388,7 +389,7 @@ impl UpperLayer for World {
                 continue;
             }
             // The waiting process may have dropped the communicator.
-            let shared = of(entry.envelope.context);
+            let shared = of(entry.envelope.number());
             let group = shared.as_ref().map(|shared| shared.group());
             let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
             // In the communicator of a window, only calls of the window receive messages.
@@ -472,7 +473,7 @@ impl UpperLayer for World {
         let (early, busy) = (self.early.take(), self.busy.take());
         drop(self.windows.take());
         let first = lost.iter().min_by_key(|lost| lost.order);
-        let first = first.map(|first| first.envelope.context);
+        let first = first.map(|first| first.envelope.number());
         let shared = first.and_then(|number| self.communicators.borrow().get(&number)?.upgrade());
         self.count(&lost, shared.as_deref());
         drop(shared);

@@ -32,6 +32,7 @@ mod mpi_endpoints;
 mod mpi_inter;
 mod mpi_known;
 mod mpi_matching;
+mod mpi_message_spaces;
 mod mpi_messages;
 mod mpi_neighbours;
 mod mpi_os_processes;
