@@ -230,10 +230,18 @@ impl Reduction {
                     )
                 };
             }
-            // SAFETY: as above.
-            With::Predefined(_) => unsafe {
-                right.unpack(&self.combine(left.pack(), right.pack()))
-            },
+            With::Predefined(combine) => {
+                // SAFETY: as above.
+                match (unsafe { left.as_bytes() }, right.place()) {
+                    (Some(left), Some((at, bytes))) => {
+                        // SAFETY: as above. The buffers may not overlap.
+                        let right = unsafe { std::slice::from_raw_parts_mut(at.as_ptr(), bytes) };
+                        combine(left, right);
+                    }
+                    // SAFETY: as above.
+                    _ => unsafe { right.unpack(&self.combine(left.pack(), right.pack())) },
+                }
+            }
         }
     }
 
@@ -346,6 +354,9 @@ export! {
         let left = elements(this, from, count.get(), datatype)?;
         let right = elements(this, to, count.get(), datatype)?;
         let reduction = Reduction::new(this, op, &right, datatype)?;
+        if right.count > 0 && left.address == right.address {
+            return fail!(Buffer, "both buffers are the same");
+        }
         if right.count > 0 {
             reduction.combine_in_place(&left, &right);
         }

@@ -121,7 +121,7 @@ export! {
     };
     fn MPI_Type_create_f90_integer(range: c_int, new: *mut Datatype) on World => |this| {
         let Some((_, equal)) = INTEGERS.into_iter().find(|&(has, _)| range <= has) else {
-            return fail!(Arg, "no integer type has range {range}");
+            return fail!(Other, "no integer type has range {range}");
         };
         new.write(create(this, Combiner::F90Integer, &[range], equal)?);
         Ok(())
