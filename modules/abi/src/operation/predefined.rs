@@ -531,3 +531,66 @@ impl Signed for Quad {
         Quad(library!(__subtf3, Binary)(self.0, other.0))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(op: Op, kind: Kind, left: &[u8], right: &[u8]) -> Vec<u8> {
+        let mut result = right.to_vec();
+        combine(op, kind).unwrap()(left, &mut result);
+        result
+    }
+
+    #[test]
+    fn half_precision_is_converted_exactly() {
+        for bits in 0..=u16::MAX {
+            let is_nan = bits & 0x7fff > 0x7c00;
+            assert!(
+                is_nan || Half::from_bits(bits).to_bits() == bits,
+                "{bits:x}"
+            );
+        }
+        assert_eq!(Half(65519.0).to_bits(), 0x7bff);
+        assert_eq!(Half(65520.0).to_bits(), 0x7c00);
+        assert_eq!(Half(2f32.powi(-25)).to_bits(), 0);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn long_numbers_are_computed_in_their_precision() {
+        // 1, 2 and 3 in extended and in quadruple precision.
+        let extended = [
+            0x3fff << 64 | 1 << 63,
+            0x4000 << 64 | 1 << 63,
+            0x4000 << 64 | 3 << 62,
+        ];
+        let quad = [0x3fff << 112, 0x4000 << 112, 0x4000 << 112 | 1 << 111];
+        for (number, values) in [(Number::Long, extended), (Number::F128, quad)] {
+            let [one, two, three] = values.map(u128::to_le_bytes);
+            let kind = Kind::Real(number);
+            assert_eq!(apply(Op::SUM, kind, &one, &two), three);
+            assert_eq!(apply(Op::PROD, kind, &three, &one), three);
+            assert_eq!(apply(Op::MAX, kind, &one, &two), two);
+            assert_eq!(apply(Op::MIN, kind, &two, &one), one);
+        }
+    }
+
+    #[test]
+    fn equal_values_have_the_smaller_index() {
+        let kind = Kind::Pair(Number::I16, Number::I32);
+        let (left, right) = ([7, 0, 5, 0, 0, 0], [7, 0, 3, 0, 0, 0]);
+        assert_eq!(apply(Op::MAXLOC, kind, &left, &right), right);
+        assert_eq!(apply(Op::MINLOC, kind, &right, &left), right);
+    }
+
+    #[test]
+    fn operations_are_defined_for_kinds() {
+        assert!(combine(Op::BAND, Kind::Real(Number::F64)).is_none());
+        assert!(combine(Op::LAND, Kind::Fortran(Number::I32)).is_none());
+        assert!(combine(Op::LAND, Kind::Integer(Number::I32)).is_some());
+        assert!(combine(Op::MIN, Kind::Complex(Number::F32)).is_none());
+        assert!(combine(Op::SUM, Kind::Text(Number::U8)).is_none());
+        assert!(combine(Op::REPLACE, Kind::Integer(Number::I32)).is_none());
+    }
+}
