@@ -488,7 +488,8 @@ type Compare = extern "C" fn(Register, Register) -> std::ffi::c_int;
 macro_rules! library {
     ($name:ident, $type:ty) => {{
         let function: unsafe extern "C" fn() = $name;
-        // SAFETY: the function has this type: `__float128` and a vector of 16 bytes are passed alike.
+        // SAFETY: the function has this type, because `__float128` and a vector of 16 bytes are
+        // passed alike.
         unsafe { std::mem::transmute::<unsafe extern "C" fn(), $type>(function) }
     }};
 }
