@@ -19,6 +19,8 @@ pub(crate) enum On {
     /// No object: `MPI_COMM_SELF`, and `MPI_COMM_WORLD` if that has the default handler (MPI-5.0,
     /// section 9.3).
     World,
+    /// The object of the request that the call has completed, or no object.
+    Requests,
     /// A session.
     In(Session),
     /// No object, for functions that may be called before `MPI_Init` and after `MPI_Finalize`.
@@ -71,7 +73,9 @@ pub(crate) fn call(name: &'static str, on: On, body: impl FnOnce(&Rc<Rank>) -> D
     // The frames of the program below must not be unwound.
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         rank.check_phase(name, on)?;
-        body(&rank)
+        let done = body(&rank);
+        rank.requests.progress_freed();
+        done
     }));
     match outcome {
         Ok(Ok(())) => 0,

@@ -1,66 +1,293 @@
-//! Messages between two ranks.
+//! Messages between two ranks (MPI-5.0, sections 3.2 to 3.7 and 3.10).
 
 use std::ffi::{c_int, c_void};
+use std::future::poll_fn;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use graphmap_runtime::mpi as core;
-use graphmap_runtime::mpi::{Packed, Request as _, SendMode, Source, TagOf};
+use graphmap_runtime::mpi::{Packed, Request as _, SendMode, Source, TagOf, Ticket};
 
 use crate::abi::{ANY_SOURCE, ANY_TAG, Comm, Datatype, Request, Status};
 use crate::buffer::Elements;
+use crate::call::On;
 use crate::communicator::Communicator;
 use crate::error::{Done, fail};
-use crate::export::Number;
-use crate::request::{Started, write_status};
+use crate::rank::Rank;
+use crate::request::{Complete, Started, write_status};
 use crate::wait::wait;
 
-/// Starts a send.
-///
-/// # Safety
-/// The elements must be readable.
-unsafe fn send(
-    by: &Communicator,
-    elements: &Elements,
-    dest: usize,
-    tag: c_int,
-    mode: SendMode,
-) -> Done<core::Sending> {
-    if tag < 0 {
-        return fail!(Tag, "the tag {tag} is negative");
+/// Mode of a send of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// A mode of the messages below.
+    Plain(SendMode),
+    /// A send from an attached buffer.
+    Buffered,
+}
+
+pub(crate) const STANDARD: Mode = Mode::Plain(SendMode::Standard);
+pub(crate) const SYNCHRONOUS: Mode = Mode::Plain(SendMode::Synchronous);
+pub(crate) const READY: Mode = Mode::Plain(SendMode::Ready);
+
+/// Elements to send or to receive, with the communicator: the arguments that all calls here share.
+#[derive(Clone)]
+pub(crate) struct Side {
+    pub(crate) by: Rc<Communicator>,
+    pub(crate) elements: Elements,
+}
+
+impl Side {
+    /// Checks the arguments.
+    #[inline]
+    pub(crate) fn new(
+        this: &Rank,
+        address: *const c_void,
+        count: i64,
+        datatype: Datatype,
+        comm: Comm,
+    ) -> Done<Self> {
+        let by = this.communicators.get(comm)?;
+        let elements = Elements::new(this, address, count, datatype)?;
+        // The addresses of other types may be absolute.
+        if address.is_null() && elements.layout.is_contiguous() && elements.bytes() > 0 {
+            return fail!(Buffer, "the buffer is null");
+        }
+        Ok(Side { by, elements })
     }
-    let (messages, offset) = by.messages();
-    let dest = dest + offset;
-    // SAFETY: the caller guarantees that the elements are readable.
-    Ok(match unsafe { elements.as_bytes() } {
-        Some(bytes) => messages.send_bytes(bytes, dest, tag, mode),
-        // SAFETY: as above.
-        None => messages.send_packed(unsafe { elements.pack() }, dest, tag, mode),
-    })
+}
+
+/// Elements to send to a rank.
+#[derive(Clone)]
+pub(crate) struct Outgoing {
+    pub(crate) side: Side,
+    /// Rank in the carrying communicator. `None` for `MPI_PROC_NULL`.
+    pub(crate) dest: Option<usize>,
+    pub(crate) tag: c_int,
+}
+
+impl Outgoing {
+    /// Checks the destination and the tag.
+    #[inline]
+    pub(crate) fn new(side: Side, dest: c_int, tag: c_int) -> Done<Self> {
+        let dest = side.by.peer(dest)?.map(|dest| dest + side.by.messages().1);
+        if tag < 0 {
+            return fail!(Tag, "the tag {tag} is negative");
+        }
+        Ok(Outgoing { side, dest, tag })
+    }
+
+    /// Starts a send to `dest`.
+    ///
+    /// # Safety
+    /// The elements must be readable.
+    #[inline]
+    pub(crate) unsafe fn send(&self, dest: usize, mode: SendMode) -> core::Sending {
+        let (messages, _) = self.side.by.messages();
+        let elements = &self.side.elements;
+        // SAFETY: guaranteed by the caller.
+        match unsafe { elements.as_bytes() } {
+            Some(bytes) => messages.send_bytes(bytes, dest, self.tag, mode),
+            // SAFETY: as above.
+            None => messages.send_packed(unsafe { elements.pack() }, dest, self.tag, mode),
+        }
+    }
+
+    /// Sends the elements.
+    ///
+    /// # Safety
+    /// The elements must be readable.
+    #[inline]
+    unsafe fn wait(&self, this: &Rank, mode: Mode) -> Done {
+        let Some(dest) = self.dest else {
+            return Ok(());
+        };
+        match mode {
+            // SAFETY: guaranteed by the caller.
+            Mode::Plain(mode) => Ok(wait(unsafe { self.send(dest, mode) })?),
+            // SAFETY: as above.
+            Mode::Buffered => unsafe { this.buffers.send(self, dest) }.map(drop),
+        }
+    }
+
+    /// Starts a send, for a request.
+    ///
+    /// # Safety
+    /// The elements must be readable until the send is complete.
+    pub(crate) unsafe fn start(&self, this: &Rank, mode: Mode) -> Done<Box<dyn Started>> {
+        let Some(dest) = self.dest else {
+            return Ok(Box::new(Complete(Ok(Status::EMPTY))));
+        };
+        Ok(match mode {
+            // SAFETY: guaranteed by the caller.
+            Mode::Plain(mode) => Box::new(unsafe { Sending::new(self, dest, mode) }),
+            // SAFETY: as above.
+            Mode::Buffered => Box::new(unsafe { this.buffers.send(self, dest) }?),
+        })
+    }
+}
+
+/// Returns the status of a cancelled call.
+pub(crate) fn cancelled() -> Status {
+    let mut status = Status::EMPTY;
+    status.set_cancelled(true);
+    status
 }
 
 /// A started send.
-struct Sending(core::Sending);
+struct Sending {
+    by: Rc<Communicator>,
+    dest: usize,
+    sending: core::Sending,
+    ticket: Ticket,
+    is_cancelled: bool,
+}
+
+impl Sending {
+    /// Starts a send.
+    ///
+    /// # Safety
+    /// The elements must be readable.
+    unsafe fn new(message: &Outgoing, dest: usize, mode: SendMode) -> Self {
+        // SAFETY: guaranteed by the caller.
+        let sending = unsafe { message.send(dest, mode) };
+        let by = Rc::clone(&message.side.by);
+        let ticket = by.messages().0.ticket();
+        Sending {
+            by,
+            dest,
+            sending,
+            ticket,
+            is_cancelled: false,
+        }
+    }
+}
 
 impl Started for Sending {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>> {
-        let polled = Pin::new(&mut self.0).poll(context);
+        if self.is_cancelled {
+            return Poll::Ready(Ok(cancelled()));
+        }
+        let polled = Pin::new(&mut self.sending).poll(context);
         polled.map(|result| Ok(result.map(|()| Status::EMPTY)?))
     }
 
     fn is_done(&self) -> bool {
-        self.0.is_done()
+        self.is_cancelled || self.sending.is_done()
+    }
+
+    fn disarm(&mut self) {
+        self.sending.disarm();
+    }
+
+    fn cancel(&mut self) -> Done {
+        let (messages, _) = self.by.messages();
+        self.is_cancelled = self.sending.try_cancel() || messages.recall(self.dest, self.ticket);
+        Ok(())
+    }
+
+    /// The message is sent even if its request was freed.
+    fn continues(&self) -> bool {
+        false
+    }
+
+    fn on(&self) -> On {
+        On::Of(self.by.handle.get())
+    }
+}
+
+/// Returns a source that receives accept, or `None` for `MPI_PROC_NULL`.
+#[inline]
+pub(crate) fn source_of(by: &Communicator, source: c_int) -> Done<Option<Source>> {
+    if source == ANY_SOURCE {
+        return Ok(Some(Source::Any));
+    }
+    let offset = by.messages().1;
+    Ok(by.peer(source)?.map(|rank| Source::Rank(rank + offset)))
+}
+
+/// Returns a tag that receives accept.
+#[inline]
+pub(crate) fn tag_of(tag: c_int) -> Done<TagOf> {
+    match tag {
+        ANY_TAG => Ok(TagOf::Any),
+        0.. => Ok(TagOf::Tag(tag)),
+        _ => fail!(Tag, "the tag {tag} is negative"),
+    }
+}
+
+/// Returns the status of a message.
+#[inline]
+pub(crate) fn status_of(by: &Communicator, status: core::Status) -> Status {
+    let source = status.source - by.messages().1;
+    Status::new(source as c_int, status.tag, status.count)
+}
+
+/// Checks that a message fits the elements that it was received into.
+#[inline]
+pub(crate) fn check_room(elements: &Elements, status: Status) -> Done<Status> {
+    let (sent, room) = (status.bytes(), elements.bytes());
+    if sent > room as i64 {
+        return fail!(
+            Truncate,
+            "a message of {sent} bytes was received into {room} bytes"
+        );
+    }
+    Ok(status)
+}
+
+/// Elements to receive from a rank.
+#[derive(Clone)]
+pub(crate) struct Incoming {
+    pub(crate) side: Side,
+    /// `None` for `MPI_PROC_NULL`.
+    pub(crate) source: Option<Source>,
+    pub(crate) tag: TagOf,
+}
+
+impl Incoming {
+    /// Checks the source and the tag.
+    #[inline]
+    pub(crate) fn new(side: Side, source: c_int, tag: c_int) -> Done<Self> {
+        let source = source_of(&side.by, source)?;
+        let tag = tag_of(tag)?;
+        Ok(Incoming { side, source, tag })
+    }
+
+    /// Starts a receive, for a request.
+    ///
+    /// # Safety
+    /// The elements must be writable until the receive is complete.
+    pub(crate) unsafe fn start(self) -> Box<dyn Started> {
+        // SAFETY: guaranteed by the caller.
+        match unsafe { self.receiving() } {
+            Some(receiving) => Box::new(receiving),
+            None => Box::new(Complete(Ok(Status::PROC_NULL))),
+        }
+    }
+
+    /// Starts a receive.
+    ///
+    /// # Safety
+    /// The elements must be writable until the receive is complete.
+    #[inline]
+    unsafe fn receiving(self) -> Option<Receiving> {
+        let Incoming { side, source, tag } = self;
+        // SAFETY: guaranteed by the caller.
+        source.map(|source| unsafe { Receiving::new(side, source, tag) })
     }
 }
 
 /// A started receive.
 struct Receiving {
     receiving: core::Receiving<Packed>,
-    elements: Elements,
+    side: Side,
     /// True if the sender may write to the elements.
     direct: bool,
-    /// Rank in the carrying communicator of rank 0 of the peers.
-    offset: usize,
+    is_cancelled: bool,
+    /// Status of the message, for a receive that has failed.
+    status: Status,
 }
 
 impl Receiving {
@@ -68,110 +295,212 @@ impl Receiving {
     ///
     /// # Safety
     /// The elements must be writable until the receive is complete.
-    unsafe fn new(by: &Communicator, elements: Elements, source: c_int, tag: c_int) -> Done<Self> {
-        let (messages, offset) = by.messages();
-        let source = match source {
-            ANY_SOURCE => Source::Any,
-            rank => Source::Rank(rank as usize + offset),
-        };
-        let tag = match tag {
-            ANY_TAG => TagOf::Any,
-            tag if tag < 0 => return fail!(Tag, "the tag {tag} is negative"),
-            tag => TagOf::Tag(tag),
-        };
-        let place = elements.place();
+    #[inline]
+    unsafe fn new(side: Side, source: Source, tag: TagOf) -> Self {
+        let (messages, _) = side.by.messages();
+        let place = side.elements.place();
         let direct = place.is_some();
         let receiving = match place {
             // SAFETY: the caller guarantees that the elements are writable.
             Some((at, room)) => unsafe { messages.recv_packed_at(at, room, source, tag) },
             None => messages.recv(source, tag),
         };
-        Ok(Receiving {
+        Receiving {
             receiving,
-            elements,
+            side,
             direct,
-            offset,
-        })
+            is_cancelled: false,
+            status: Status::EMPTY,
+        }
+    }
+
+    #[inline]
+    fn wait(mut self) -> Done<Status> {
+        wait(poll_fn(|context| self.poll(context)))
     }
 }
 
 impl Started for Receiving {
+    #[inline]
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>> {
+        if self.is_cancelled {
+            return Poll::Ready(Ok(cancelled()));
+        }
         let polled = Pin::new(&mut self.receiving).poll(context);
         polled.map(|result| {
             let (packed, status) = result?;
-            let sent = status.count;
+            let status = status_of(&self.side.by, status);
             if !(self.direct && packed.is_empty()) {
                 // SAFETY: the elements are writable until the receive is complete.
-                unsafe { self.elements.unpack(&packed) };
+                unsafe { self.side.elements.unpack(&packed) };
             }
-            let room = self.elements.bytes();
-            if sent > room {
-                return fail!(
-                    Truncate,
-                    "a message of {sent} bytes was received into {room} bytes"
-                );
-            }
-            let source = status.source - self.offset;
-            Ok(Status::new(source as c_int, status.tag, sent))
+            self.status = status;
+            check_room(&self.side.elements, status)
         })
     }
 
     fn is_done(&self) -> bool {
-        self.receiving.is_done()
+        self.is_cancelled || self.receiving.is_done()
+    }
+
+    fn disarm(&mut self) {
+        self.receiving.disarm();
+    }
+
+    fn cancel(&mut self) -> Done {
+        if self.receiving.is_done() {
+            return Ok(());
+        }
+        self.is_cancelled = true;
+        // The receive ends when it is dropped. This one never matches a message.
+        let (messages, _) = self.side.by.messages();
+        self.receiving = messages.recv(Source::Rank(usize::MAX), TagOf::Any);
+        Ok(())
+    }
+
+    fn failed(&self) -> Status {
+        self.status
+    }
+
+    fn on(&self) -> On {
+        On::Of(self.side.by.handle.get())
     }
 }
 
-/// A call that is complete.
-struct Complete(Status);
+/// A started exchange. Its status is that of the receive.
+struct Exchange {
+    receive: Box<dyn Started>,
+    received: Option<Done<Status>>,
+    send: Option<core::Sending>,
+    on: On,
+}
 
-impl Started for Complete {
-    fn poll(&mut self, _: &mut Context<'_>) -> Poll<Done<Status>> {
-        Poll::Ready(Ok(self.0))
+impl Started for Exchange {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>> {
+        if let Some(send) = &mut self.send
+            && let Poll::Ready(sent) = Pin::new(send).poll(context)
+        {
+            self.send = None;
+            if let Err(error) = sent {
+                return Poll::Ready(Err(error.into()));
+            }
+        }
+        if self.received.is_none()
+            && let Poll::Ready(received) = self.receive.poll(context)
+        {
+            self.received = Some(received);
+        }
+        match (&self.send, self.received.take()) {
+            (None, Some(received)) => Poll::Ready(received),
+            (_, received) => {
+                self.received = received;
+                Poll::Pending
+            }
+        }
     }
 
     fn is_done(&self) -> bool {
-        true
+        let is_sent = self.send.as_ref().is_none_or(|send| send.is_done());
+        is_sent && (self.received.is_some() || self.receive.is_done())
+    }
+
+    fn disarm(&mut self) {
+        self.receive.disarm();
+        if let Some(send) = &mut self.send {
+            send.disarm();
+        }
+    }
+
+    fn failed(&self) -> Status {
+        self.receive.failed()
+    }
+
+    fn on(&self) -> On {
+        self.on
     }
 }
 
+/// Starts a receive and a send.
+///
+/// # Safety
+/// The elements of both must be valid until the exchange is complete, and not overlap.
+unsafe fn exchange(send: &Outgoing, receive: Incoming) -> Exchange {
+    // SAFETY: guaranteed by the caller.
+    let receive = unsafe { receive.start() };
+    // SAFETY: guaranteed by the caller.
+    let send_to = |dest| unsafe { send.send(dest, SendMode::Standard) };
+    Exchange {
+        receive,
+        received: None,
+        send: send.dest.map(send_to),
+        on: On::Of(send.side.by.handle.get()),
+    }
+}
+
+/// Starts a send of the elements, and a receive into them.
+///
+/// # Safety
+/// The elements must be valid until the exchange is complete.
+unsafe fn replace(send: &Outgoing, receive: Incoming) -> Exchange {
+    // SAFETY: guaranteed by the caller.
+    let packed = send
+        .dest
+        .map(|dest| (dest, unsafe { send.side.elements.pack() }));
+    // SAFETY: guaranteed by the caller. The elements to send were copied.
+    let receive = unsafe { receive.start() };
+    let (messages, _) = send.side.by.messages();
+    let send_to = |(dest, packed)| messages.send_packed(packed, dest, send.tag, SendMode::Standard);
+    Exchange {
+        receive,
+        received: None,
+        send: packed.map(send_to),
+        on: On::Of(send.side.by.handle.get()),
+    }
+}
+
+/// Waits for an exchange.
+fn wait_exchange(mut exchange: Exchange) -> Done<Status> {
+    wait(poll_fn(|context| exchange.poll(context)))
+}
+
+/// Defines the blocking and the nonblocking send of a mode.
+macro_rules! sends {
+    ($($send:ident $send_c:ident $isend:ident $isend_c:ident $mode:expr;)*) => { export! {$(
+        fn $send, $send_c<C>(
+            buf: *const c_void, count: C, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
+        ) on comm => |this| {
+            let side = Side::new(this, buf, count.get(), datatype, comm)?;
+            Outgoing::new(side, dest, tag)?.wait(this, $mode)
+        };
+        fn $isend, $isend_c<C>(
+            buf: *const c_void, count: C, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
+            request: *mut Request,
+        ) on comm => |this| {
+            let side = Side::new(this, buf, count.get(), datatype, comm)?;
+            let started = Outgoing::new(side, dest, tag)?.start(this, $mode)?;
+            request.write(this.requests.add_boxed(started)?);
+            Ok(())
+        };
+    )*}};
+}
+
+sends! {
+    MPI_Send MPI_Send_c MPI_Isend MPI_Isend_c STANDARD;
+    MPI_Ssend MPI_Ssend_c MPI_Issend MPI_Issend_c SYNCHRONOUS;
+    MPI_Rsend MPI_Rsend_c MPI_Irsend MPI_Irsend_c READY;
+    MPI_Bsend MPI_Bsend_c MPI_Ibsend MPI_Ibsend_c Mode::Buffered;
+}
+
 export! {
-    fn MPI_Send, MPI_Send_c<C>(
-        buf: *const c_void, count: C, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
-    ) on comm => |this| {
-        let by = this.communicators.get(comm)?;
-        let elements = Elements::new(this, buf, count.get(), datatype)?;
-        match by.peer(dest)? {
-            None => Ok(()),
-            Some(dest) => Ok(wait(send(&by, &elements, dest, tag, SendMode::Standard)?)?),
-        }
-    };
-    fn MPI_Isend, MPI_Isend_c<C>(
-        buf: *const c_void, count: C, datatype: Datatype, dest: c_int, tag: c_int, comm: Comm,
-        request: *mut Request,
-    ) on comm => |this| {
-        let by = this.communicators.get(comm)?;
-        let elements = Elements::new(this, buf, count.get(), datatype)?;
-        request.write(match by.peer(dest)? {
-            None => this.requests.add(Complete(Status::PROC_NULL))?,
-            Some(dest) => {
-                this.requests.add(Sending(send(&by, &elements, dest, tag, SendMode::Standard)?))?
-            }
-        });
-        Ok(())
-    };
     fn MPI_Recv, MPI_Recv_c<C>(
         buf: *mut c_void, count: C, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
         status: *mut Status,
     ) on comm => |this| {
-        let by = this.communicators.get(comm)?;
-        let elements = Elements::new(this, buf, count.get(), datatype)?;
-        if source != ANY_SOURCE && by.peer(source)?.is_none() {
-            write_status(status, Status::PROC_NULL);
-            return Ok(());
-        }
-        let mut receiving = Receiving::new(&by, elements, source, tag)?;
-        let result = wait(std::future::poll_fn(|context| receiving.poll(context)))?;
+        let side = Side::new(this, buf, count.get(), datatype, comm)?;
+        let result = match Incoming::new(side, source, tag)?.receiving() {
+            Some(receiving) => receiving.wait()?,
+            None => Status::PROC_NULL,
+        };
         write_status(status, result);
         Ok(())
     };
@@ -179,12 +508,53 @@ export! {
         buf: *mut c_void, count: C, datatype: Datatype, source: c_int, tag: c_int, comm: Comm,
         request: *mut Request,
     ) on comm => |this| {
-        let by = this.communicators.get(comm)?;
-        let elements = Elements::new(this, buf, count.get(), datatype)?;
-        request.write(match source != ANY_SOURCE && by.peer(source)?.is_none() {
-            true => this.requests.add(Complete(Status::PROC_NULL))?,
-            false => this.requests.add(Receiving::new(&by, elements, source, tag)?)?,
-        });
+        let side = Side::new(this, buf, count.get(), datatype, comm)?;
+        let started = Incoming::new(side, source, tag)?.start();
+        request.write(this.requests.add_boxed(started)?);
+        Ok(())
+    };
+    fn MPI_Sendrecv, MPI_Sendrecv_c<C>(
+        sendbuf: *const c_void, sendcount: C, sendtype: Datatype, dest: c_int, sendtag: c_int,
+        recvbuf: *mut c_void, recvcount: C, recvtype: Datatype, source: c_int, recvtag: c_int,
+        comm: Comm, status: *mut Status,
+    ) on comm => |this| {
+        let send = Side::new(this, sendbuf, sendcount.get(), sendtype, comm)?;
+        let receive = Side::new(this, recvbuf, recvcount.get(), recvtype, comm)?;
+        let send = Outgoing::new(send, dest, sendtag)?;
+        let receive = Incoming::new(receive, source, recvtag)?;
+        write_status(status, wait_exchange(exchange(&send, receive))?);
+        Ok(())
+    };
+    fn MPI_Isendrecv, MPI_Isendrecv_c<C>(
+        sendbuf: *const c_void, sendcount: C, sendtype: Datatype, dest: c_int, sendtag: c_int,
+        recvbuf: *mut c_void, recvcount: C, recvtype: Datatype, source: c_int, recvtag: c_int,
+        comm: Comm, request: *mut Request,
+    ) on comm => |this| {
+        let send = Side::new(this, sendbuf, sendcount.get(), sendtype, comm)?;
+        let receive = Side::new(this, recvbuf, recvcount.get(), recvtype, comm)?;
+        let send = Outgoing::new(send, dest, sendtag)?;
+        let receive = Incoming::new(receive, source, recvtag)?;
+        request.write(this.requests.add(exchange(&send, receive))?);
+        Ok(())
+    };
+    fn MPI_Sendrecv_replace, MPI_Sendrecv_replace_c<C>(
+        buf: *mut c_void, count: C, datatype: Datatype, dest: c_int, sendtag: c_int,
+        source: c_int, recvtag: c_int, comm: Comm, status: *mut Status,
+    ) on comm => |this| {
+        let side = Side::new(this, buf, count.get(), datatype, comm)?;
+        let send = Outgoing::new(side.clone(), dest, sendtag)?;
+        let receive = Incoming::new(side, source, recvtag)?;
+        write_status(status, wait_exchange(replace(&send, receive))?);
+        Ok(())
+    };
+    fn MPI_Isendrecv_replace, MPI_Isendrecv_replace_c<C>(
+        buf: *mut c_void, count: C, datatype: Datatype, dest: c_int, sendtag: c_int,
+        source: c_int, recvtag: c_int, comm: Comm, request: *mut Request,
+    ) on comm => |this| {
+        let side = Side::new(this, buf, count.get(), datatype, comm)?;
+        let send = Outgoing::new(side.clone(), dest, sendtag)?;
+        let receive = Incoming::new(side, source, recvtag)?;
+        request.write(this.requests.add(replace(&send, receive))?);
         Ok(())
     };
 }

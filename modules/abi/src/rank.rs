@@ -114,6 +114,7 @@ impl Rank {
     pub(crate) fn handle(self: &Rc<Self>, _name: &str, on: On, fail: &Fail) -> bool {
         match on {
             On::Of(comm) => self.communicators.handle(comm, fail),
+            On::Requests => self.handle(_name, self.requests.failing(), fail),
             On::In(session) => match self.sessions.handler(session) {
                 Ok(handler) => handler.call(session.0, fail.class as c_int),
                 Err(_) => self.communicators.handle_without(fail),

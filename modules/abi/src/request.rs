@@ -1,81 +1,801 @@
-//! Requests of a rank.
+//! Requests of a rank, and the calls that complete them (MPI-5.0, section 3.7).
+//!
+//! A call that completes requests polls them. The outcome of a request that is polled before another
+//! one is complete is kept in its entry.
 
-use std::cell::RefCell;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
 use std::future::poll_fn;
+use std::mem::MaybeUninit;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::abi::{Request, Status};
-use crate::error::{Class, Done, Fail};
+use crate::abi::{Request, Status, UNDEFINED};
+use crate::call::On;
+use crate::error::{Class, Done, Fail, fail};
 use crate::rank::{Rank, invalid};
 use crate::table::Table;
-use crate::wait::wait;
+use crate::wait::{poll_ready, wait, yield_now};
 
 /// A call that was started. It is polled by the calls that complete it.
-pub(crate) trait Started {
+pub(crate) trait Started: Any {
     /// Polls the call for its status. It is not polled again after that.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>>;
 
-    /// Returns true if the next poll returns the status.
-    fn is_done(&self) -> bool;
+    /// Returns true if the next poll returns the status. The default returns false.
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    /// Removes the waker of the last poll. The default has no effect.
+    fn disarm(&mut self) {}
+
+    /// Cancels the call, if it is in time. The next poll then returns a status that is cancelled.
+    /// It may call functions of the program. The default has no effect.
+    fn cancel(&mut self) -> Done {
+        Ok(())
+    }
+
+    /// Returns true if the call must be polled until it is done, even if its request was freed. The
+    /// default returns true.
+    fn continues(&self) -> bool {
+        true
+    }
+
+    /// Returns the status to report if the call has failed.
+    fn failed(&self) -> Status {
+        Status::EMPTY
+    }
+
+    /// Returns the object whose error handler handles the errors of the call.
+    fn on(&self) -> On {
+        On::World
+    }
+
+    /// Returns the outcome to report for an outcome of [`Started::poll`]. It may call functions of
+    /// the program. The default returns `outcome`.
+    fn query(&mut self, outcome: Done<Status>) -> Done<Status> {
+        outcome
+    }
+
+    /// Frees what the program has attached to the call. It may call functions of the program. The
+    /// default has no effect.
+    fn free(&mut self) -> Done {
+        Ok(())
+    }
+}
+
+/// A call that can be started several times: the base of persistent requests.
+pub(crate) trait Again: Any {
+    /// Starts the call.
+    fn begin(&self, this: &Rc<Rank>) -> Done<Box<dyn Started>>;
+}
+
+impl<F: Fn(&Rc<Rank>) -> Done<Box<dyn Started>> + 'static> Again for F {
+    fn begin(&self, this: &Rc<Rank>) -> Done<Box<dyn Started>> {
+        self(this)
+    }
+}
+
+/// A call that is complete.
+pub(crate) struct Complete(pub(crate) Done<Status>);
+
+impl Started for Complete {
+    fn poll(&mut self, _: &mut Context<'_>) -> Poll<Done<Status>> {
+        Poll::Ready(self.0.clone())
+    }
+
+    fn is_done(&self) -> bool {
+        true
+    }
+}
+
+/// A request: an active or inactive call.
+#[derive(Default)]
+struct Entry {
+    /// The call. `None` if the request is inactive, or while a function uses the call.
+    call: Option<Box<dyn Started>>,
+    outcome: Option<Done<Status>>,
+    /// The call to start again, if the request is persistent.
+    again: Option<Rc<dyn Again>>,
+}
+
+/// State of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Null, or persistent and not started.
+    Inactive,
+    Pending,
+    Complete,
 }
 
 /// All requests of a rank.
-#[derive(Default)]
 pub(crate) struct Requests {
-    table: RefCell<Table<Box<dyn Started>>>,
+    table: RefCell<Table<Entry>>,
+    /// Calls whose requests were freed before they were complete.
+    freed: RefCell<Vec<Box<dyn Started>>>,
+    /// Object whose error handler handles the error of the request that a call completes.
+    failing: Cell<On>,
+    /// Number of the next channel of a partitioned send.
+    channel: Cell<c_int>,
 }
 
-impl Requests {
-    /// Adds a started call, and returns its handle.
-    pub(crate) fn add(&self, started: impl Started + 'static) -> Done<Request> {
-        let handle = self.table.borrow_mut().add(Box::new(started));
-        let none = || Fail::new(Class::NoMem, "too many requests");
-        Ok(Request(handle.ok_or_else(none)?))
-    }
-
-    fn take(&self, handle: Request) -> Done<Box<dyn Started>> {
-        match self.table.borrow_mut().remove(handle.0) {
-            Some(started) => Ok(started),
-            None => invalid(Class::Request, "request", handle.0),
+impl Default for Requests {
+    fn default() -> Self {
+        Requests {
+            table: RefCell::default(),
+            freed: RefCell::default(),
+            failing: Cell::new(On::World),
+            channel: Cell::new(0),
         }
     }
 }
 
-/// Writes a status, unless the pointer is null.
+impl Requests {
+    /// Adds a started call, and returns its handle.
+    pub(crate) fn add(&self, started: impl Started) -> Done<Request> {
+        self.add_boxed(Box::new(started))
+    }
+
+    /// Adds a started call, and returns its handle.
+    pub(crate) fn add_boxed(&self, started: Box<dyn Started>) -> Done<Request> {
+        self.add_entry(Entry {
+            call: Some(started),
+            ..Entry::default()
+        })
+    }
+
+    /// Adds an inactive persistent request, and returns its handle. `MPI_Start` calls `again` each
+    /// time.
+    pub(crate) fn add_persistent(&self, again: impl Again) -> Done<Request> {
+        self.add_entry(Entry {
+            again: Some(Rc::new(again)),
+            ..Entry::default()
+        })
+    }
+
+    fn add_entry(&self, entry: Entry) -> Done<Request> {
+        let handle = self.table.borrow_mut().add(entry);
+        let none = || Fail::new(Class::NoMem, "too many requests");
+        Ok(Request(handle.ok_or_else(none)?))
+    }
+
+    /// Calls `body` with the entry of a request. `body` must not call functions of the program.
+    ///
+    /// # Errors
+    /// [`Class::Request`] if the handle is null or invalid, and the errors of `body`.
+    fn with<R>(&self, handle: Request, body: impl FnOnce(&mut Entry) -> Done<R>) -> Done<R> {
+        match self.table.borrow_mut().get_mut(handle.0) {
+            Some(entry) => body(entry),
+            None => invalid(Class::Request, "request", handle.0),
+        }
+    }
+
+    /// Starts a persistent request.
+    pub(crate) fn start(&self, this: &Rc<Rank>, handle: Request) -> Done {
+        let again = self.with(handle, |entry| match &entry.again {
+            None => fail!(Request, "request {:#x} is not persistent", handle.0),
+            Some(_) if entry.call.is_some() => {
+                fail!(Request, "request {:#x} is active", handle.0)
+            }
+            Some(again) => Ok(Rc::clone(again)),
+        })?;
+        let call = again.begin(this)?;
+        self.with(handle, |entry| {
+            entry.call = Some(call);
+            Ok(())
+        })
+    }
+
+    /// Returns the call of a persistent request, and true if the request is active.
+    pub(crate) fn persistent(&self, handle: Request) -> Done<(Rc<dyn Again>, bool)> {
+        self.with(handle, |entry| match &entry.again {
+            Some(again) => Ok((Rc::clone(again), entry.call.is_some())),
+            None => fail!(Request, "request {:#x} is not persistent", handle.0),
+        })
+    }
+
+    /// Calls `body` with the active call of a request. `body` must not call functions of the
+    /// program.
+    pub(crate) fn active<R>(
+        &self,
+        handle: Request,
+        body: impl FnOnce(&mut dyn Started) -> Done<R>,
+    ) -> Done<R> {
+        self.with(handle, |entry| match &mut entry.call {
+            Some(call) => body(&mut **call),
+            None => fail!(Request, "request {:#x} is not active", handle.0),
+        })
+    }
+
+    /// Returns the object whose error handler handles the error of the last request that has failed,
+    /// and forgets it.
+    pub(crate) fn failing(&self) -> On {
+        self.failing.replace(On::World)
+    }
+
+    /// Makes an object handle the error that the current call returns.
+    pub(crate) fn set_failing(&self, on: On) {
+        self.failing.set(on);
+    }
+
+    /// Returns a number for a channel from this rank. Numbers repeat after 2³¹ calls.
+    pub(crate) fn new_channel(&self) -> c_int {
+        let channel = self.channel.get();
+        self.channel.set(channel.wrapping_add(1) & c_int::MAX);
+        channel
+    }
+
+    /// Polls a request. If it is complete, its entry keeps the outcome.
+    fn poll(&self, handle: Request, context: &mut Context<'_>) -> Done<State> {
+        if handle == Request::NULL {
+            return Ok(State::Inactive);
+        }
+        let call = self.with(handle, |entry| match (&entry.outcome, entry.call.take()) {
+            (_, None) => Ok(Err(State::Inactive)),
+            (Some(_), call) => {
+                entry.call = call;
+                Ok(Err(State::Complete))
+            }
+            (None, Some(call)) => Ok(Ok(call)),
+        })?;
+        let mut call = match call {
+            Ok(call) => call,
+            Err(state) => return Ok(state),
+        };
+        let polled = call.poll(context);
+        self.with(handle, |entry| {
+            entry.call = Some(call);
+            let Poll::Ready(outcome) = polled else {
+                return Ok(State::Pending);
+            };
+            entry.outcome = Some(outcome);
+            Ok(State::Complete)
+        })
+    }
+
+    /// Polls a request once, without waiting.
+    fn test(&self, handle: Request) -> Done<State> {
+        if handle == Request::NULL {
+            return Ok(State::Inactive);
+        }
+        let is_done = self.with(handle, |entry| {
+            Ok(entry.call.as_ref().is_none_or(|call| call.is_done()))
+        })?;
+        let mut polled = poll_fn(|context| Poll::Ready(self.poll(handle, context)));
+        if is_done && let Poll::Ready(state) = poll_ready(&mut polled) {
+            return state;
+        }
+        let state = wait(polled)?;
+        if state == State::Pending {
+            self.disarm(handle);
+        }
+        Ok(state)
+    }
+
+    /// Removes the waker of a request that was polled.
+    fn disarm(&self, handle: Request) {
+        if let Some(entry) = self.table.borrow_mut().get_mut(handle.0)
+            && entry.outcome.is_none()
+            && let Some(call) = &mut entry.call
+        {
+            call.disarm();
+        }
+    }
+
+    /// Returns the outcome of a complete request without completing it, and the status to report.
+    fn peek(&self, handle: Request) -> Done<(Done<Status>, Status)> {
+        let (mut call, outcome) = self.with(handle, |entry| {
+            match (entry.call.take(), entry.outcome.clone()) {
+                (Some(call), Some(outcome)) => Ok((call, outcome)),
+                _ => fail!(Request, "request {:#x} is not complete", handle.0),
+            }
+        })?;
+        let outcome = call.query(outcome);
+        let status = self.status(&*call, &outcome);
+        self.with(handle, |entry| {
+            entry.call = Some(call);
+            Ok(())
+        })?;
+        Ok((outcome, status))
+    }
+
+    /// Returns the status to report for an outcome, with the error code in it.
+    fn status(&self, call: &dyn Started, outcome: &Done<Status>) -> Status {
+        match outcome {
+            Ok(status) => Status {
+                error: 0,
+                ..*status
+            },
+            Err(fail) => {
+                self.set_failing(call.on());
+                Status {
+                    error: fail.class as c_int,
+                    ..call.failed()
+                }
+            }
+        }
+    }
+
+    /// Completes a request that has an outcome. Sets the handle to null unless the request is
+    /// persistent. Returns the outcome, and the status to report.
+    fn complete(&self, handle: &mut Request) -> Done<(Done<Status>, Status)> {
+        let (call, outcome, again) = self.with(*handle, |entry| {
+            let (call, outcome) = (entry.call.take(), entry.outcome.take());
+            Ok((call, outcome, entry.again.is_some()))
+        })?;
+        let (Some(mut call), Some(outcome)) = (call, outcome) else {
+            return fail!(Request, "request {:#x} is not complete", handle.0);
+        };
+        if !again {
+            self.table.borrow_mut().remove(handle.0);
+            *handle = Request::NULL;
+        }
+        let outcome = call.query(outcome);
+        let outcome = call.free().and(outcome);
+        let status = self.status(&*call, &outcome);
+        Ok((outcome, status))
+    }
+
+    /// Frees a request. An active call continues.
+    fn free(&self, handle: Request) -> Done {
+        if handle == Request::NULL {
+            return invalid(Class::Request, "request", handle.0);
+        }
+        let state = self.test(handle)?;
+        let Some(entry) = self.table.borrow_mut().remove(handle.0) else {
+            return Ok(());
+        };
+        match entry.call {
+            Some(call) if state == State::Pending && call.continues() => {
+                self.freed.borrow_mut().push(call);
+                Ok(())
+            }
+            Some(mut call) if state == State::Complete => call.free(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Polls the calls whose requests were freed.
+    #[inline]
+    pub(crate) fn progress_freed(&self) {
+        if !self.freed.borrow().is_empty() {
+            self.progress_all_freed();
+        }
+    }
+
+    #[cold]
+    fn progress_all_freed(&self) {
+        let calls = self.freed.take();
+        for mut call in calls {
+            match wait(poll_fn(|context| Poll::Ready(call.poll(context)))) {
+                // The request does not exist any longer, so the error cannot be reported.
+                Poll::Ready(_) => drop(call.free()),
+                Poll::Pending => {
+                    call.disarm();
+                    self.freed.borrow_mut().push(call);
+                }
+            }
+        }
+    }
+
+    /// Waits until at least one of the active requests is complete, and returns the number of
+    /// complete requests, or `None` if all are inactive. Stops at the first complete one if `any`
+    /// is true.
+    fn wait_some(&self, all: &[Request], any: bool) -> Done<Option<usize>> {
+        let count = wait(poll_fn(|context| {
+            let (mut active, mut complete) = (false, 0);
+            for &handle in all {
+                match self.poll(handle, context) {
+                    Err(fail) => return Poll::Ready(Err(fail)),
+                    Ok(State::Inactive) => {}
+                    Ok(State::Pending) => active = true,
+                    Ok(State::Complete) => complete += 1,
+                }
+                if any && complete > 0 {
+                    break;
+                }
+            }
+            match (active, complete) {
+                (false, 0) => Poll::Ready(Ok(None)),
+                (true, 0) => Poll::Pending,
+                _ => Poll::Ready(Ok(Some(complete))),
+            }
+        }))?;
+        all.iter().for_each(|&handle| self.disarm(handle));
+        Ok(count)
+    }
+
+    /// Polls all requests once, and returns whether some are active, and the number of complete
+    /// ones. Stops at the first complete one if `any` is true.
+    fn test_some(&self, all: &[Request], any: bool) -> Done<(bool, usize)> {
+        let (mut active, mut complete) = (false, 0);
+        for &handle in all {
+            let state = self.test(handle)?;
+            active |= state != State::Inactive;
+            complete += usize::from(state == State::Complete);
+            if any && complete > 0 {
+                break;
+            }
+        }
+        Ok((active, complete))
+    }
+
+    fn has_outcome(&self, handle: Request) -> bool {
+        let table = self.table.borrow();
+        table
+            .get(handle.0)
+            .is_some_and(|entry| entry.outcome.is_some())
+    }
+}
+
+/// Writes a status, unless the pointer is null. The error in it keeps its value, because calls with
+/// a single status do not change it (MPI-5.0, section 3.2.5).
 ///
 /// # Safety
 /// The pointer must be null or valid for writing.
 pub(crate) unsafe fn write_status(to: *mut Status, status: Status) {
     if !to.is_null() {
-        // SAFETY: the pointer is not null.
-        unsafe { to.write(status) };
+        // SAFETY: the pointer is not null. The error may be uninitialized.
+        unsafe {
+            let error = (&raw mut (*to).error).cast::<MaybeUninit<c_int>>();
+            let before = error.read();
+            to.write(status);
+            error.write(before);
+        }
     }
 }
 
-fn complete(this: &Rank, request: &mut Request) -> Done<Status> {
-    if *request == Request::NULL {
-        return Ok(Status::EMPTY);
+/// Writes the empty status with its error, unless the pointer is null.
+///
+/// # Safety
+/// The pointer must be null or valid for writing.
+unsafe fn write_empty(to: *mut Status) {
+    if !to.is_null() {
+        // SAFETY: the pointer is not null.
+        unsafe { to.write(Status::EMPTY) };
     }
-    let mut started = this
-        .requests
-        .take(std::mem::replace(request, Request::NULL))?;
-    wait(poll_fn(|context| started.poll(context)))
+}
+
+/// Returns the requests of an array argument.
+///
+/// # Safety
+/// The array must have `count` elements, and not be used otherwise.
+unsafe fn array<'a>(count: c_int, requests: *mut Request) -> Done<&'a mut [Request]> {
+    let Ok(count) = usize::try_from(count) else {
+        return fail!(Count, "the count {count} is negative");
+    };
+    match count {
+        0 => Ok(&mut []),
+        _ if requests.is_null() => fail!(Arg, "the array of requests is null"),
+        // SAFETY: guaranteed by the caller.
+        _ => Ok(unsafe { std::slice::from_raw_parts_mut(requests, count) }),
+    }
+}
+
+/// Statuses that a call with several requests writes.
+struct Statuses {
+    to: *mut Status,
+    failed: usize,
+    written: usize,
+}
+
+impl Statuses {
+    /// # Safety
+    /// `to` must be null, or have room for all statuses that are written.
+    unsafe fn new(to: *mut Status) -> Self {
+        Statuses {
+            to,
+            failed: 0,
+            written: 0,
+        }
+    }
+
+    /// Writes the next status. Its error is written only after a failure.
+    fn push(&mut self, status: Status) {
+        if !self.to.is_null() {
+            // SAFETY: the caller of `new` guarantees that there is room for it.
+            unsafe {
+                let at = self.to.add(self.written);
+                if status.error != 0 && self.failed == 0 {
+                    // The statuses before it succeeded.
+                    (0..self.written).for_each(|index| (*self.to.add(index)).error = 0);
+                }
+                match self.failed > 0 || status.error != 0 {
+                    true => at.write(status),
+                    false => write_status(at, status),
+                }
+            }
+        }
+        self.failed += usize::from(status.error != 0);
+        self.written += 1;
+    }
+
+    /// Writes the empty status as the next one.
+    fn push_empty(&mut self) {
+        if !self.to.is_null() {
+            // SAFETY: the caller of `new` guarantees that there is room for it.
+            unsafe { self.to.add(self.written).write(Status::EMPTY) };
+        }
+        self.written += 1;
+    }
+
+    /// Returns the error of the call, if a request has failed.
+    fn done(self) -> Done {
+        match self.failed {
+            0 => Ok(()),
+            count => fail!(InStatus, "{count} of {} requests failed", self.written),
+        }
+    }
+}
+
+/// Waits for a request, and completes it.
+///
+/// # Safety
+/// `status` must be null or valid for writing.
+unsafe fn wait_one(this: &Rank, request: &mut Request, status: *mut Status) -> Done {
+    let handle = *request;
+    let requests = &this.requests;
+    let state = wait(poll_fn(|context| match requests.poll(handle, context) {
+        Ok(State::Pending) => Poll::Pending,
+        state => Poll::Ready(state),
+    }))?;
+    // SAFETY: guaranteed by the caller.
+    unsafe { finish(this, request, state, status) }
+}
+
+/// Completes a request that is inactive or complete.
+///
+/// # Safety
+/// `status` must be null or valid for writing.
+unsafe fn finish(this: &Rank, request: &mut Request, state: State, status: *mut Status) -> Done {
+    if state == State::Inactive {
+        // SAFETY: guaranteed by the caller.
+        unsafe { write_empty(status) };
+        return Ok(());
+    }
+    let (outcome, result) = this.requests.complete(request)?;
+    // SAFETY: guaranteed by the caller.
+    unsafe { write_status(status, result) };
+    outcome.map(drop)
+}
+
+/// Completes all requests, which are inactive or complete.
+///
+/// # Safety
+/// `statuses` must be null, or have room for a status of each request.
+unsafe fn finish_all(this: &Rank, all: &mut [Request], statuses: *mut Status) -> Done {
+    // SAFETY: guaranteed by the caller.
+    let mut statuses = unsafe { Statuses::new(statuses) };
+    for request in all {
+        match this.requests.has_outcome(*request) {
+            true => statuses.push(this.requests.complete(request)?.1),
+            false => statuses.push_empty(),
+        }
+    }
+    statuses.done()
+}
+
+/// Completes all requests that have an outcome.
+///
+/// # Safety
+/// `indices` must have room for an index of each request. `statuses` must be null, or have room for
+/// a status of each request.
+unsafe fn finish_some(
+    this: &Rank,
+    all: &mut [Request],
+    indices: *mut c_int,
+    statuses: *mut Status,
+) -> Done {
+    // SAFETY: guaranteed by the caller.
+    let mut statuses = unsafe { Statuses::new(statuses) };
+    for (index, request) in all.iter_mut().enumerate() {
+        if this.requests.has_outcome(*request) {
+            // SAFETY: there is room for it.
+            unsafe { indices.add(statuses.written).write(index as c_int) };
+            statuses.push(this.requests.complete(request)?.1);
+        }
+    }
+    statuses.done()
+}
+
+/// Completes the first request that has an outcome.
+///
+/// # Safety
+/// `index` must be valid for writing, and `status` must be null or valid for writing.
+unsafe fn finish_any(
+    this: &Rank,
+    all: &mut [Request],
+    index: *mut c_int,
+    status: *mut Status,
+) -> Done {
+    let found = all
+        .iter()
+        .position(|&handle| this.requests.has_outcome(handle));
+    // SAFETY: guaranteed by the caller.
+    unsafe {
+        match found {
+            Some(at) => {
+                index.write(at as c_int);
+                finish(this, &mut all[at], State::Complete, status)
+            }
+            None => {
+                index.write(UNDEFINED);
+                write_empty(status);
+                Ok(())
+            }
+        }
+    }
 }
 
 export! {
-    fn MPI_Wait(request: *mut Request, status: *mut Status) on World => |this| {
-        let result = complete(this, &mut *request)?;
-        write_status(status, result);
-        Ok(())
+    fn MPI_Wait(request: *mut Request, status: *mut Status) on Requests => |this| {
+        wait_one(this, &mut *request, status)
     };
-    fn MPI_Waitall(count: c_int, requests: *mut Request, statuses: *mut Status) on World => |this| {
-        for index in 0..count as usize {
-            let result = complete(this, &mut *requests.add(index))?;
-            if !statuses.is_null() {
-                statuses.add(index).write(result);
-            }
+    fn MPI_Waitall(
+        count: c_int, requests: *mut Request, statuses: *mut Status,
+    ) on Requests => |this| {
+        let all = array(count, requests)?;
+        for &handle in all.iter() {
+            wait(poll_fn(|context| match this.requests.poll(handle, context) {
+                Ok(State::Pending) => Poll::Pending,
+                state => Poll::Ready(state),
+            }))?;
+        }
+        finish_all(this, all, statuses)
+    };
+    fn MPI_Waitany(
+        count: c_int, requests: *mut Request, index: *mut c_int, status: *mut Status,
+    ) on Requests => |this| {
+        let all = array(count, requests)?;
+        this.requests.wait_some(all, true)?;
+        finish_any(this, all, index, status)
+    };
+    fn MPI_Waitsome(
+        count: c_int, requests: *mut Request, found: *mut c_int, indices: *mut c_int,
+        statuses: *mut Status,
+    ) on Requests => |this| {
+        let all = array(count, requests)?;
+        let complete = this.requests.wait_some(all, false)?;
+        found.write(complete.map_or(UNDEFINED, |count| count as c_int));
+        finish_some(this, all, indices, statuses)
+    };
+    fn MPI_Test(
+        request: *mut Request, flag: *mut c_int, status: *mut Status,
+    ) on Requests => |this| {
+        let state = this.requests.test(*request)?;
+        flag.write((state != State::Pending).into());
+        match state {
+            State::Pending => yield_now(),
+            _ => finish(this, &mut *request, state, status)?,
         }
         Ok(())
+    };
+    fn MPI_Testall(
+        count: c_int, requests: *mut Request, flag: *mut c_int, statuses: *mut Status,
+    ) on Requests => |this| {
+        let all = array(count, requests)?;
+        for &handle in all.iter() {
+            if this.requests.test(handle)? == State::Pending {
+                flag.write(0);
+                yield_now();
+                return Ok(());
+            }
+        }
+        flag.write(1);
+        finish_all(this, all, statuses)
+    };
+    fn MPI_Testany(
+        count: c_int, requests: *mut Request, index: *mut c_int, flag: *mut c_int,
+        status: *mut Status,
+    ) on Requests => |this| {
+        let all = array(count, requests)?;
+        let (active, complete) = this.requests.test_some(all, true)?;
+        flag.write((!active || complete > 0).into());
+        if active && complete == 0 {
+            index.write(UNDEFINED);
+            yield_now();
+            return Ok(());
+        }
+        finish_any(this, all, index, status)
+    };
+    fn MPI_Testsome(
+        count: c_int, requests: *mut Request, found: *mut c_int, indices: *mut c_int,
+        statuses: *mut Status,
+    ) on Requests => |this| {
+        let all = array(count, requests)?;
+        let (active, complete) = this.requests.test_some(all, false)?;
+        found.write(if active { complete as c_int } else { UNDEFINED });
+        if active && complete == 0 {
+            yield_now();
+        }
+        finish_some(this, all, indices, statuses)
+    };
+    fn MPI_Request_get_status(
+        request: Request, flag: *mut c_int, status: *mut Status,
+    ) on Requests => |this| {
+        let state = this.requests.test(request)?;
+        flag.write((state != State::Pending).into());
+        match state {
+            State::Inactive => write_empty(status),
+            State::Pending => yield_now(),
+            State::Complete => write_status(status, this.requests.peek(request)?.1),
+        }
+        Ok(())
+    };
+    fn MPI_Request_get_status_all(
+        count: c_int, requests: *const Request, flag: *mut c_int, statuses: *mut Status,
+    ) on Requests => |this| {
+        let all = array(count, requests.cast_mut())?;
+        for &handle in all.iter() {
+            if this.requests.test(handle)? == State::Pending {
+                flag.write(0);
+                yield_now();
+                return Ok(());
+            }
+        }
+        flag.write(1);
+        let mut statuses = Statuses::new(statuses);
+        for &handle in all.iter() {
+            match this.requests.has_outcome(handle) {
+                true => statuses.push(this.requests.peek(handle)?.1),
+                false => statuses.push_empty(),
+            }
+        }
+        statuses.done()
+    };
+    fn MPI_Request_get_status_any(
+        count: c_int, requests: *const Request, index: *mut c_int, flag: *mut c_int,
+        status: *mut Status,
+    ) on Requests => |this| {
+        let all = array(count, requests.cast_mut())?;
+        let (active, complete) = this.requests.test_some(all, true)?;
+        flag.write((!active || complete > 0).into());
+        let found = all.iter().position(|&handle| this.requests.has_outcome(handle));
+        index.write(found.map_or(UNDEFINED, |at| at as c_int));
+        match found {
+            Some(at) => write_status(status, this.requests.peek(all[at])?.1),
+            None if active => yield_now(),
+            None => write_empty(status),
+        }
+        Ok(())
+    };
+    fn MPI_Request_get_status_some(
+        count: c_int, requests: *const Request, found: *mut c_int, indices: *mut c_int,
+        statuses: *mut Status,
+    ) on Requests => |this| {
+        let all = array(count, requests.cast_mut())?;
+        let (active, complete) = this.requests.test_some(all, false)?;
+        found.write(if active { complete as c_int } else { UNDEFINED });
+        if active && complete == 0 {
+            yield_now();
+        }
+        let mut statuses = Statuses::new(statuses);
+        for (index, &handle) in all.iter().enumerate() {
+            if this.requests.has_outcome(handle) {
+                indices.add(statuses.written).write(index as c_int);
+                statuses.push(this.requests.peek(handle)?.1);
+            }
+        }
+        statuses.done()
+    };
+    fn MPI_Request_free(request: *mut Request) on Requests => |this| {
+        this.requests.free(std::mem::replace(&mut *request, Request::NULL))
+    };
+    fn MPI_Cancel(request: *mut Request) on Requests => |this| {
+        let handle = *request;
+        let mut call = this.requests.with(handle, |entry| match entry.call.take() {
+            Some(call) => Ok(call),
+            None => fail!(Request, "request {:#x} is not active", handle.0),
+        })?;
+        let done = match this.requests.has_outcome(handle) {
+            true => Ok(()),
+            false => call.cancel(),
+        };
+        this.requests.with(handle, |entry| {
+            entry.call = Some(call);
+            done
+        })
     };
 }

@@ -1,4 +1,6 @@
-//! Questions about a status.
+//! Questions about a status (MPI-5.0, sections 3.2.5 and 3.8.4).
+
+use std::ffi::c_int;
 
 use crate::abi::{Count, Datatype, Status, UNDEFINED};
 use crate::error::{Done, fail};
@@ -75,4 +77,39 @@ export! {
     fn MPI_Status_set_elements_x(
         status: *mut Status, datatype: Datatype, count: Count,
     ) on World => |this| set_elements(this, &mut *status, datatype, count);
+}
+
+export! {
+    fn MPI_Test_cancelled(status: *const Status, flag: *mut c_int) on Always => |_| {
+        flag.write((*status).is_cancelled().into());
+        Ok(())
+    };
+    fn MPI_Status_set_cancelled(status: *mut Status, flag: c_int) on Always => |_| {
+        (*status).set_cancelled(flag != 0);
+        Ok(())
+    };
+    fn MPI_Status_get_source(status: *const Status, source: *mut c_int) on Always => |_| {
+        source.write((*status).source);
+        Ok(())
+    };
+    fn MPI_Status_set_source(status: *mut Status, source: c_int) on Always => |_| {
+        (*status).source = source;
+        Ok(())
+    };
+    fn MPI_Status_get_tag(status: *const Status, tag: *mut c_int) on Always => |_| {
+        tag.write((*status).tag);
+        Ok(())
+    };
+    fn MPI_Status_set_tag(status: *mut Status, tag: c_int) on Always => |_| {
+        (*status).tag = tag;
+        Ok(())
+    };
+    fn MPI_Status_get_error(status: *const Status, error: *mut c_int) on Always => |_| {
+        error.write((*status).error);
+        Ok(())
+    };
+    fn MPI_Status_set_error(status: *mut Status, error: c_int) on Always => |_| {
+        (*status).error = error;
+        Ok(())
+    };
 }
