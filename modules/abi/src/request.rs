@@ -303,19 +303,16 @@ impl Requests {
 
     /// Returns the status to report for an outcome, with the error code in it.
     fn status(&self, call: &dyn Started, outcome: &Done<Status>) -> Status {
-        match outcome {
-            Ok(status) => Status {
-                error: 0,
-                ..*status
-            },
-            Err(fail) => {
-                self.set_failing(call.on());
-                Status {
-                    error: fail.class as c_int,
-                    ..call.failed()
-                }
-            }
+        let mut status = match outcome {
+            Ok(status) => *status,
+            Err(_) => call.failed(),
+        };
+        status.error = 0;
+        if let Err(fail) = outcome {
+            self.set_failing(call.on());
+            status.error = fail.class as c_int;
         }
+        status
     }
 
     /// Completes a request that has an outcome. Sets the handle to null unless the request is
