@@ -1,6 +1,5 @@
 //! Generalized requests (MPI-5.0, section 13.2).
 
-use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::task::{Context, Poll};
 
@@ -51,6 +50,11 @@ impl Started for Generalized {
         Ok(status)
     }
 
+    fn mark_complete(&mut self) -> bool {
+        self.is_complete = true;
+        true
+    }
+
     fn free(&mut self) -> Done {
         // SAFETY: the program has passed this function for this state.
         check(unsafe { (self.free)(self.state) })
@@ -76,12 +80,9 @@ export! {
         Ok(())
     };
     fn MPI_Grequest_complete(request: Request) on World => |this| {
-        this.requests.active(request, |call| {
-            match (call as &mut dyn Any).downcast_mut::<Generalized>() {
-                Some(call) => call.is_complete = true,
-                None => return fail!(Request, "the request is not a generalized request"),
-            }
-            Ok(())
+        this.requests.active(request, |call| match call.mark_complete() {
+            true => Ok(()),
+            false => fail!(Request, "the request is not a generalized request"),
         })
     };
 }

@@ -19,7 +19,7 @@ use crate::table::Table;
 use crate::wait::{poll_ready, wait, yield_now};
 
 /// A call that was started. It is polled by the calls that complete it.
-pub(crate) trait Started: Any {
+pub(crate) trait Started {
     /// Polls the call for its status. It is not polled again after that.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Done<Status>>;
 
@@ -57,6 +57,12 @@ pub(crate) trait Started: Any {
     /// the program. The default returns `outcome`.
     fn query(&mut self, outcome: Done<Status>) -> Done<Status> {
         outcome
+    }
+
+    /// Marks a call that the program makes itself as complete. Returns false for other calls, which
+    /// is the default.
+    fn mark_complete(&mut self) -> bool {
+        false
     }
 
     /// Frees what the program has attached to the call. It may call functions of the program. The
@@ -134,7 +140,7 @@ impl Default for Requests {
 
 impl Requests {
     /// Adds a started call, and returns its handle.
-    pub(crate) fn add(&self, started: impl Started) -> Done<Request> {
+    pub(crate) fn add(&self, started: impl Started + 'static) -> Done<Request> {
         self.add_boxed(Box::new(started))
     }
 
