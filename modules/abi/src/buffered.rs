@@ -78,8 +78,8 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Starts a buffered send of a message to `dest`, from the buffer of the communicator or of the
-    /// rank.
+    /// Starts a buffered send of a message to `dest`, from the buffer of the communicator, of the
+    /// rank, or of a session, whichever exists first.
     ///
     /// # Errors
     /// [`Class::Buffer`] if the buffer does not exist or has no room.
@@ -89,11 +89,11 @@ impl Buffers {
     pub(crate) unsafe fn send(&self, message: &Outgoing, dest: usize) -> Done<Buffered> {
         let mut all = self.all.borrow_mut();
         let comm = message.side.by.handle.get();
-        let owner = match all.contains_key(&Owner::Comm(comm)) {
-            true => Owner::Comm(comm),
-            false => Owner::Rank,
-        };
-        let Some(buffer) = all.get_mut(&owner) else {
+        let is_session = |owner: &Owner| matches!(owner, Owner::Session(_));
+        let owner = [Owner::Comm(comm), Owner::Rank].into_iter();
+        let owner = owner.chain(all.keys().copied().filter(is_session));
+        let owner = owner.clone().find(|owner| all.contains_key(owner));
+        let Some(buffer) = owner.and_then(|owner| all.get_mut(&owner)) else {
             return fail!(Buffer, "a buffered send needs an attached buffer");
         };
         let bytes = message.side.elements.bytes();
@@ -134,24 +134,22 @@ impl Buffers {
         Ok(())
     }
 
-    /// Detaches a buffer, and writes its address and its size.
+    /// Detaches a buffer, and writes its address and its size. Both are 0 if no buffer is attached.
     ///
     /// # Safety
     /// `address` must point to a pointer, and `size` must be valid for writing.
     unsafe fn detach<C: Number>(&self, owner: Owner, address: *mut c_void, size: *mut C) -> Done {
-        let Some(buffer) = self.all.borrow_mut().remove(&owner) else {
-            return fail!(Buffer, "no buffer is attached");
+        let mut all = self.all.borrow_mut();
+        let (from, bytes) = all
+            .get(&owner)
+            .map_or((0, 0), |buffer| (buffer.address, buffer.size));
+        let Some(bytes) = C::of(bytes) else {
+            return fail!(ValueTooLarge, "the size {bytes} does not fit an int");
         };
-        let Some(bytes) = C::of(buffer.size) else {
-            return fail!(
-                ValueTooLarge,
-                "the size {} does not fit an int",
-                buffer.size
-            );
-        };
+        all.remove(&owner);
         // SAFETY: guaranteed by the caller.
         unsafe {
-            address.cast::<usize>().write(buffer.address);
+            address.cast::<usize>().write(from);
             size.write(bytes);
         }
         Ok(())
@@ -235,6 +233,28 @@ export! {
     ) on comm => |this| {
         this.communicators.get(comm)?;
         this.buffers.detach(Owner::Comm(comm), buffer, size)
+    };
+    fn MPI_Session_attach_buffer, MPI_Session_attach_buffer_c<C>(
+        session: Session, buffer: *mut c_void, size: C,
+    ) on session => |this| {
+        this.sessions.check(session)?;
+        this.buffers.attach(Owner::Session(session), buffer, size.get())
+    };
+    fn MPI_Session_detach_buffer, MPI_Session_detach_buffer_c<C>(
+        session: Session, buffer: *mut c_void, size: *mut C,
+    ) on session => |this| {
+        this.sessions.check(session)?;
+        this.buffers.detach(Owner::Session(session), buffer, size)
+    };
+    fn MPI_Session_flush_buffer(session: Session) on session => |this| {
+        this.sessions.check(session)?;
+        this.buffers.flush(Owner::Session(session))
+    };
+    fn MPI_Session_iflush_buffer(session: Session, request: *mut Request) on session => |this| {
+        this.sessions.check(session)?;
+        this.buffers.flush(Owner::Session(session))?;
+        request.write(complete(this)?);
+        Ok(())
     };
     fn MPI_Comm_flush_buffer(comm: Comm) on comm => |this| {
         this.communicators.get(comm)?;

@@ -311,8 +311,10 @@ impl Receiver {
             let partition = at / each;
             let behind = end.min((partition + 1) * each);
             state.filled[partition] += behind - at;
-            if place.is_none() && state.filled[partition] == each {
-                let data = &state.staged[partition * each..(partition + 1) * each];
+            // The message may end within a partition.
+            let filled = state.filled[partition];
+            if place.is_none() && (filled == each || state.missing == 0) {
+                let data = &state.staged[partition * each..][..filled];
                 // SAFETY: guaranteed by the caller.
                 unsafe { self.partitions.at(partition).unpack(data) };
             }

@@ -49,6 +49,11 @@ impl Side {
         comm: Comm,
     ) -> Done<Self> {
         let by = this.communicators.get(comm)?;
+        // Other implementations accept this, and programs use it for empty messages.
+        let datatype = match (count, datatype) {
+            (0, Datatype::NULL) => Datatype::BYTE,
+            _ => datatype,
+        };
         let elements = Elements::new(this, address, count, datatype)?;
         // The addresses of other types may be absolute.
         if address.is_null() && elements.layout.is_contiguous() && elements.bytes() > 0 {

@@ -20,8 +20,8 @@ fn messages_of_spaces_do_not_meet() {
             space.send(number, 1 - world.rank(), 7).await?;
         }
         for number in [2, 0, 1] {
-            let found = spaces[number].recv(mpi::ANY_SOURCE, mpi::ANY_TAG).await?;
-            assert_eq!(found.0, number);
+            let receive = spaces[number].recv::<usize>(mpi::ANY_SOURCE, mpi::ANY_TAG);
+            assert_eq!(receive.await?.0, number);
         }
         assert_eq!(world.dup().await?.apart(2).allreduce(1, |a, b| a + b).await?, 2);
         Ok(())
