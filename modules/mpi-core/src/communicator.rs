@@ -187,7 +187,9 @@ impl Communicator {
     /// the message, and returns true in this case. Messages to another scheduler are not cancelled.
     /// Takes time linear in the number of messages that wait at the rank.
     pub fn recall(&self, dest: usize, ticket: Ticket) -> bool {
-        let member = u32::try_from(dest).ok().and_then(|dest| self.shared.group.at(dest));
+        let member = u32::try_from(dest)
+            .ok()
+            .and_then(|dest| self.shared.group.at(dest));
         let recalled = member.and_then(|member| {
             let world = self.world();
             world.change(|matching| matching.recall(member, ticket.0))

@@ -137,8 +137,12 @@ impl World {
     pub(super) fn new_numbers(&self, count: u32) -> Result<u32, Error> {
         let number = self.next.get();
         let all = count.checked_mul(self.step()).ok_or(Error::TooMany)?;
-        self.next
-            .set(number.checked_add(all).filter(|&end| end <= NUMBERS).ok_or(Error::TooMany)?);
+        self.next.set(
+            number
+                .checked_add(all)
+                .filter(|&end| end <= NUMBERS)
+                .ok_or(Error::TooMany)?,
+        );
         Ok(number)
     }
 

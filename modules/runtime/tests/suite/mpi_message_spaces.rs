@@ -7,7 +7,9 @@ use graphmap_runtime::{Local, Options};
 
 fn run<F: Future<Output = Result<(), mpi::Error>> + 'static>(ranks: usize, rank: fn() -> F) {
     let mut net = Local::new();
-    (0..ranks).for_each(|_| drop(net.spawn(rank())));
+    for _ in 0..ranks {
+        net.spawn(rank());
+    }
     net.run(&Options::new()).unwrap();
 }
 
@@ -23,7 +25,15 @@ fn messages_of_spaces_do_not_meet() {
             let receive = spaces[number].recv::<usize>(mpi::ANY_SOURCE, mpi::ANY_TAG);
             assert_eq!(receive.await?.0, number);
         }
-        assert_eq!(world.dup().await?.apart(2).allreduce(1, |a, b| a + b).await?, 2);
+        assert_eq!(
+            world
+                .dup()
+                .await?
+                .apart(2)
+                .allreduce(1, |a, b| a + b)
+                .await?,
+            2
+        );
         Ok(())
     }
     run(2, rank);
