@@ -42,7 +42,9 @@ export! {
         let side = Side::new(this, buf, count.get(), datatype, comm)?;
         let message = Incoming::new(side, source, tag)?;
         // SAFETY: the elements are writable while the request is active.
-        let again = this.requests.add_persistent(move |_: &Rc<Rank>| Ok(unsafe { message.clone().start() }));
+        let again = this.requests.add_persistent(move |_: &Rc<Rank>| unsafe {
+            Ok(message.clone().start())
+        });
         request.write(again?);
         Ok(())
     };

@@ -1,7 +1,7 @@
 //! Requests of a rank, and the calls that complete them (MPI-5.0, section 3.7).
 //!
-//! A call that completes requests polls them. The outcome of a request that is polled before another
-//! one is complete is kept in its entry.
+//! A call that completes requests polls them. The entry of a request keeps its outcome, if it is
+//! known before the call returns it.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -215,8 +215,8 @@ impl Requests {
         })
     }
 
-    /// Returns the object whose error handler handles the error of the last request that has failed,
-    /// and forgets it.
+    /// Returns the object whose error handler handles the error of the last request that has
+    /// failed, and forgets it.
     pub(crate) fn failing(&self) -> On {
         self.failing.replace(On::World)
     }

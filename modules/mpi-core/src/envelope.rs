@@ -77,7 +77,8 @@ pub(super) const SPACES: u32 = 1 << (u32::BITS - SPACE);
 /// Limit of the numbers of communicators.
 pub(super) const NUMBERS: u32 = 1 << SPACE;
 
-/// Returns the context of a message space of a communicator. The space must be less than [`SPACES`].
+/// Returns the context of a message space of a communicator. The space must be less than
+/// [`SPACES`].
 pub(super) fn context(number: u32, space: u32) -> u32 {
     number | space << SPACE
 }

@@ -452,8 +452,8 @@ impl Matching {
         self.order
     }
 
-    /// Removes the message with the position `order` from the queue of a rank of this scheduler, and
-    /// returns it with the state word of its sender. Returns `None`, and changes nothing, if such a
+    /// Removes the message with the position `order` from the queue of a rank of this scheduler,
+    /// and returns it with the state word of its sender. Returns `None`, and changes nothing, if such a
     /// message does not wait there, or was sent by another scheduler.
     pub(super) fn recall(&mut self, member: u32, order: u64) -> Option<(Erased, u32)> {
         let queue = &self.mailboxes.get(member)?.unexpected;
