@@ -151,3 +151,10 @@ pub(crate) const MAX_ERROR_STRING: usize = 512;
 pub(crate) const MAX_OBJECT_NAME: usize = 128;
 pub(crate) const MAX_PROCESSOR_NAME: usize = 256;
 pub(crate) const MAX_LIBRARY_VERSION_STRING: usize = 8192;
+
+pub(crate) const CART: c_int = 211;
+pub(crate) const GRAPH: c_int = 212;
+pub(crate) const DIST_GRAPH: c_int = 213;
+
+/// `MPI_UNWEIGHTED`. `MPI_WEIGHTS_EMPTY` needs no test, because it stands for no weights.
+pub(crate) const UNWEIGHTED: *const c_int = 10 as *const c_int;

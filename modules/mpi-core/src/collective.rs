@@ -265,6 +265,66 @@ impl Communicator {
         )
     }
 
+    /// Sends values to some ranks, and returns the values for this rank with the ranks that sent
+    /// them. They are in the order of these ranks, and then in the order in which a rank passed
+    /// them. Work and memory are linear in the number of values. MPI has no such call, but exchanges
+    /// with few ranks, such as those of neighbours, are made of it.
+    ///
+    /// ```
+    /// # use graphmap_runtime::{Local, Options, mpi};
+    /// # async fn rank() -> Result<(), mpi::Error> {
+    /// let world = mpi::world()?;
+    /// let me = world.rank();
+    /// // Each rank sends two values to rank 0, and the last rank gets one from itself.
+    /// let mut values = vec![(0, 10 * me), (0, 10 * me + 1)];
+    /// values.extend((me + 1 == world.size()).then_some((me, 7)));
+    /// let received = world.exchange(values).await?;
+    /// match me {
+    ///     0 => assert_eq!(received, [(0, 0), (0, 1), (1, 10), (1, 11), (2, 20), (2, 21)]),
+    ///     1 => assert_eq!(received, []),
+    ///     _ => assert_eq!(received, [(2, 7)]),
+    /// }
+    /// // A rank that does not exist is an error of all ranks.
+    /// assert!(world.exchange(vec![(me + 1, 0)]).await.is_err());
+    /// # Ok(())
+    /// # }
+    /// # let mut net = Local::new();
+    /// # (0..3).for_each(|_| drop(net.spawn(rank())));
+    /// # net.run(&Options::new()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// As for all collective calls, and [`Error::Rank`] if a rank sends to a rank that does not
+    /// exist.
+    #[track_caller]
+    pub fn exchange<T: Value>(&self, values: Vec<(usize, T)>) -> Collective<Vec<(usize, T)>> {
+        type Parts<T> = Vec<(usize, T)>;
+        let (call, at) = (Call::new::<Parts<T>>("exchange", None), Location::caller());
+        let size = self.size();
+        let mut ranks = values.iter().map(|&(rank, _)| rank);
+        let brought = match ranks.find(|&rank| rank >= size) {
+            Some(rank) => Err(Error::Rank { rank, size }),
+            None => Ok(Brought::Part(values)),
+        };
+        let make = move |all: Vec<Parts<T>>| {
+            let mut each: Vec<Parts<T>> = Vec::new();
+            each.resize_with(size, Vec::new);
+            for (source, values) in all.into_iter().enumerate() {
+                for (rank, value) in values {
+                    each[rank].push((source, value));
+                }
+            }
+            CallOutcome::Each(each.into_iter().map(Some).collect())
+        };
+        begin(
+            self.calling(call, at),
+            brought,
+            Needs::All,
+            make,
+            part::<Parts<T>, Parts<T>>,
+        )
+    }
+
     /// Combines the values of all ranks with `op` and returns the result at the root
     /// (`MPI_Reduce`). The other ranks get `None`, and wait only if they are eight collective calls
     /// ahead.

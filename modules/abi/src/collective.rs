@@ -1,1 +1,0 @@
-//! Collective calls on intracommunicators (MPI-5.0, chapter 6).
