@@ -23,6 +23,7 @@ use crate::info::Pairs;
 use crate::rank::{self, Rank, invalid};
 use crate::request::Started;
 use crate::table::Table;
+use crate::topology::Topology;
 use crate::wait::{poll_ready, wait};
 
 /// Values of the argument of `MPI_Comm_split_type`.
@@ -53,6 +54,8 @@ pub(crate) struct Communicator {
     pub(crate) handle: Cell<Comm>,
     pub(crate) ranks: Ranks,
     pub(crate) handler: RefCell<Handler>,
+    /// Topology. `MPI_Comm_dup` copies it.
+    pub(crate) topology: OnceCell<Rc<Topology>>,
     pub(crate) attributes: Values,
     name: RefCell<Vec<u8>>,
     hints: RefCell<Pairs>,
@@ -73,6 +76,7 @@ impl Communicator {
             handle: Cell::new(handle),
             ranks,
             handler: RefCell::default(),
+            topology: OnceCell::new(),
             attributes: Values::default(),
             name: RefCell::default(),
             hints: RefCell::default(),
