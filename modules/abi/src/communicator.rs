@@ -305,6 +305,7 @@ struct Duplication {
     hints: Pairs,
     /// Copies of the attributes, until the communicator exists.
     attributes: Values,
+    topology: OnceCell<Rc<Topology>>,
 }
 
 impl Duplication {
@@ -332,6 +333,7 @@ impl Duplication {
             handler,
             hints: known,
             attributes,
+            topology: parent.topology.clone(),
         })
     }
 
@@ -352,6 +354,9 @@ impl Duplication {
         made.handler.replace(self.handler.clone());
         made.hints.replace(std::mem::take(&mut self.hints));
         made.attributes.take(&self.attributes);
+        if let Some(topology) = self.topology.take() {
+            drop(made.topology.set(topology));
+        }
         Poll::Ready(Ok(()))
     }
 }

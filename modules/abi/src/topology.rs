@@ -143,9 +143,8 @@ fn add(
         return Ok(Comm::NULL);
     };
     let topology = Rc::new(topology(ranks.rank()));
-    let handle = this.communicators.add(Ranks::Intra(ranks))?;
+    let handle = this.communicators.derive(parent, Ranks::Intra(ranks))?;
     let added = this.communicators.get(handle)?;
-    *added.handler.borrow_mut() = parent.handler.borrow().clone();
     drop(added.topology.set(topology));
     Ok(handle)
 }
@@ -485,8 +484,9 @@ export! {
     fn MPI_Dist_graph_create_adjacent(
         comm: Comm, indegree: c_int, sources: *const c_int, source_weights: *const c_int,
         outdegree: c_int, destinations: *const c_int, destination_weights: *const c_int,
-        _info: Info, _reorder: c_int, new: *mut Comm,
+        info: Info, _reorder: c_int, new: *mut Comm,
     ) on comm => |this| {
+        this.infos.argument(info)?;
         let parent = this.communicators.get(comm)?;
         let by = parent.intra()?;
         let sources = array(sources, indegree)?;
@@ -507,9 +507,10 @@ export! {
     };
     fn MPI_Dist_graph_create(
         comm: Comm, n: c_int, sources: *const c_int, degrees: *const c_int,
-        destinations: *const c_int, weights_of: *const c_int, _info: Info, _reorder: c_int,
+        destinations: *const c_int, weights_of: *const c_int, info: Info, _reorder: c_int,
         new: *mut Comm,
     ) on comm => |this| {
+        this.infos.argument(info)?;
         let parent = this.communicators.get(comm)?;
         let by = parent.intra()?;
         let sources = array(sources, n)?;

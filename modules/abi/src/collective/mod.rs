@@ -36,8 +36,8 @@ macro_rules! collective {
             fn $start, $start_large<$($number),*>($($arg: $ty,)* request: *mut Request) on $on
                 => |$this| $crate::collective::started::nonblocking($this, &$begin?, request);
             fn $init, $init_large<$($number),*>(
-                $($arg: $ty,)* _info: Info, request: *mut Request,
-            ) on $on => |$this| $crate::collective::started::persistent($this, $begin?, request);
+                $($arg: $ty,)* info: Info, request: *mut Request,
+            ) on $on => |$this| $crate::collective::started::persistent($this, info, $begin?, request);
         }
     )*};
 }
@@ -389,8 +389,8 @@ export! {
     fn MPI_Ibarrier(comm: Comm, request: *mut Request) on comm => |this| {
         nonblocking(this, &barrier(this, comm)?, request)
     };
-    fn MPI_Barrier_init(comm: Comm, _info: Info, request: *mut Request) on comm => |this| {
-        started::persistent(this, barrier(this, comm)?, request)
+    fn MPI_Barrier_init(comm: Comm, info: Info, request: *mut Request) on comm => |this| {
+        started::persistent(this, info, barrier(this, comm)?, request)
     };
 }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use graphmap_runtime::mpi as core;
 
-use crate::abi::{Request, Status};
+use crate::abi::{Info, Request, Status};
 use crate::error::Done;
 use crate::rank::Rank;
 use crate::request::Started;
@@ -84,7 +84,8 @@ pub(crate) unsafe fn nonblocking(this: &Rank, begin: &Begin, request: *mut Reque
 ///
 /// # Safety
 /// `request` must be valid for writing.
-pub(crate) unsafe fn persistent(this: &Rank, begin: Begin, request: *mut Request) -> Done {
-    let _ = (this, begin, request);
+pub(crate) unsafe fn persistent(this: &Rank, info: Info, begin: Begin, request: *mut Request) -> Done {
+    this.infos.argument(info)?;
+    let _ = (begin, request);
     crate::error::fail!(Other, "not implemented")
 }
