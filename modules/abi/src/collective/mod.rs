@@ -34,10 +34,10 @@ macro_rules! collective {
             fn $name, $large<$($number),*>($($arg: $ty),*) on $on
                 => |$this| $crate::collective::started::blocking(&$begin?);
             fn $start, $start_large<$($number),*>($($arg: $ty,)* request: *mut Request) on $on
-                => |$this| $crate::collective::started::nonblocking($this, &$begin?, request);
+                => |$this| $crate::collective::started::nonblocking($this, $on, &$begin?, request);
             fn $init, $init_large<$($number),*>(
                 $($arg: $ty,)* info: Info, request: *mut Request,
-            ) on $on => |$this| $crate::collective::started::persistent($this, info, $begin?, request);
+            ) on $on => |$this| $crate::collective::started::persistent($this, $on, info, $begin?, request);
         }
     )*};
 }
@@ -387,10 +387,10 @@ unsafe fn read_counts<C: Number>(counts: *const C, ranks: usize) -> Done<Vec<i64
 export! {
     fn MPI_Barrier(comm: Comm) on comm => |this| blocking(&barrier(this, comm)?);
     fn MPI_Ibarrier(comm: Comm, request: *mut Request) on comm => |this| {
-        nonblocking(this, &barrier(this, comm)?, request)
+        nonblocking(this, comm, &barrier(this, comm)?, request)
     };
     fn MPI_Barrier_init(comm: Comm, info: Info, request: *mut Request) on comm => |this| {
-        started::persistent(this, info, barrier(this, comm)?, request)
+        started::persistent(this, comm, info, barrier(this, comm)?, request)
     };
 }
 
