@@ -1,6 +1,8 @@
 //! Virtual topologies (MPI-5.0, chapter 8). Ranks are never reordered, because the mapping has
 //! placed them.
 
+mod dims;
+
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -280,10 +282,12 @@ fn dims_create(nodes: c_int, dims: &mut [c_int]) -> Done {
     if !dims.contains(&0) {
         return Ok(());
     }
-    let all: Vec<usize> = dims.iter().map(|&dim| dim as usize).collect();
-    let chosen = Grid::balanced(nodes as usize, &all, &vec![false; all.len()]);
-    let chosen = chosen.map_err(|error| Fail::new(Class::Dims, error.to_string()))?;
-    for (dim, &chosen) in dims.iter_mut().zip(chosen.dims()) {
+    let Ok(rest @ 1..) = usize::try_from(i64::from(nodes) / product) else {
+        return fail!(Dims, "the number of nodes {nodes} is not positive");
+    };
+    let count = dims.iter().filter(|&&dim| dim == 0).count();
+    let free = dims.iter_mut().filter(|dim| **dim == 0);
+    for (dim, chosen) in free.zip(dims::balanced(rest, count)) {
         *dim = chosen as c_int;
     }
     Ok(())
@@ -356,8 +360,10 @@ export! {
             }
         }
         let grid = Grid::new(&dims, &periods)?;
-        // The ranks of a part are in the order of the ranks of the grid.
-        let ranks = wait(parent.intra()?.split(Some(colour as u32), 0))?;
+        // The ranks of a part are in the order of the ranks of the grid. A grid without dimensions
+        // has only rank 0, as in MPI_Cart_create.
+        let colour = if dims.is_empty() && colour > 0 { None } else { Some(colour as u32) };
+        let ranks = wait(parent.intra()?.split(colour, 0))?;
         new.write(add(this, &parent, ranks, |rank| Topology::cart(grid, rank))?);
         Ok(())
     };
