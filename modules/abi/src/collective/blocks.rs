@@ -34,7 +34,7 @@ pub(crate) fn elements(
     Ok(elements)
 }
 
-/// Checks that the elements that are sent and those that are received are not at one address.
+/// Checks that the elements that a rank sends are not at the address of those that are received.
 ///
 /// # Errors
 /// [`Class::Buffer`](crate::error::Class::Buffer).
@@ -209,6 +209,16 @@ impl Blocks {
             }
             Blocks::Each(each) => each[rank].clone(),
         }
+    }
+
+    /// Checks that `other` is neither at the address of the elements for rank 0 nor of those for
+    /// rank `own`.
+    ///
+    /// # Errors
+    /// The error of [`check_alias`].
+    pub(crate) fn check_alias(&self, other: &Elements, own: usize) -> Done {
+        check_alias(&self.at(0), other)?;
+        check_alias(&self.at(own), other)
     }
 
     /// Packs the elements for each rank.

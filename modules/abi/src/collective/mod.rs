@@ -124,7 +124,7 @@ fn gather(
         Some(_) if sendbuf == IN_PLACE => None,
         Some(receive) => {
             let send = elements(this, sendbuf, count, datatype)?;
-            check_alias(&send, &receive.at(root))?;
+            receive.check_alias(&send, root)?;
             Some(send)
         }
         None => Some(elements(this, sendbuf, count, datatype)?),
@@ -166,7 +166,7 @@ fn scatter(
         Some(_) if recvbuf.cast_const() == IN_PLACE => None,
         Some(send) => {
             let receive = elements(this, recvbuf, count, datatype)?;
-            check_alias(&send.at(root), &receive)?;
+            send.check_alias(&receive, root)?;
             Some(receive)
         }
         None => Some(elements(this, recvbuf, count, datatype)?),
@@ -198,7 +198,7 @@ fn allgather(
         (Ranks::Intra(by), true) => (Some(by.rank()), receive.at(by.rank())),
         (Ranks::Intra(by), false) => {
             let send = elements(this, sendbuf, count, datatype)?;
-            check_alias(&send, &receive.at(by.rank()))?;
+            receive.check_alias(&send, by.rank())?;
             (None, send)
         }
         (Ranks::Inter(_), _) => (None, elements(this, sendbuf, count, datatype)?),
@@ -232,6 +232,7 @@ fn alltoall(
         true => receive.clone(),
         false => {
             let send = send(by.size())?;
+            check_alias(&send.at(0), &receive.at(0))?;
             check_alias(&send.at(by.rank()), &receive.at(by.rank()))?;
             send
         }
