@@ -9,7 +9,7 @@ use graphmap_runtime::mpi::{self as core, Packed};
 use crate::abi::{Datatype, Op, PROC_NULL, ROOT};
 use crate::buffer::Elements;
 use crate::collective::blocks::{Blocks, elements, pack_shared, store};
-use crate::collective::started::{Begin, prepared};
+use crate::collective::started::{Prepared, prepared};
 use crate::communicator::Communicator;
 use crate::error::{Done, fail};
 use crate::operation::Reduction;
@@ -64,12 +64,12 @@ pub(crate) fn bcast(
     buffer: *mut c_void,
     count: i64,
     datatype: Datatype,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let all = match both.part {
         Part::Beside => None,
         Part::Root | Part::Remote(_) => Some(elements(this, buffer, count, datatype)?),
     };
-    Ok(prepared(move || {
+    Ok(prepared(both.by.clone(), move |by| {
         let values = match (both.part, &all) {
             (Part::Root, Some(all)) => {
                 // SAFETY: the program does not write to the buffer of the root during the call.
@@ -85,7 +85,7 @@ pub(crate) fn bcast(
             (Some(to), Some((_, data))) => unsafe { store(to, data) },
             _ => Ok(()),
         };
-        (both.by.exchange(values), done)
+        (by.exchange(values), done)
     }))
 }
 
@@ -96,17 +96,17 @@ pub(crate) fn gather(
     both: Both,
     send: impl FnOnce(&Rank) -> Done<Elements>,
     receive: impl FnOnce(usize) -> Done<Blocks>,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let (send, receive) = match both.part {
         Part::Root => (None, Some(receive(both.peers.len())?)),
         Part::Beside => (None, None),
         Part::Remote(root) => (Some((root, send(this)?)), None),
     };
-    Ok(prepared(move || {
+    Ok(prepared(both.by.clone(), move |by| {
         let values = send.iter();
         // SAFETY: the program does not write to the send buffer during the call.
         let values = values.map(|(root, send)| (*root, unsafe { send.pack() }));
-        let call = both.by.exchange(values.collect());
+        let call = by.exchange(values.collect());
         let to = receive.clone();
         let done = move |data: Parts<Packed>| match to {
             Some(to) => {
@@ -127,13 +127,13 @@ pub(crate) fn scatter(
     both: Both,
     send: impl FnOnce(usize) -> Done<Blocks>,
     receive: impl FnOnce(&Rank) -> Done<Elements>,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let (send, receive) = match both.part {
         Part::Root => (Some(send(both.peers.len())?), None),
         Part::Beside => (None, None),
         Part::Remote(_) => (None, Some(receive(this)?)),
     };
-    Ok(prepared(move || {
+    Ok(prepared(both.by.clone(), move |by| {
         let values = match &send {
             // SAFETY: the program does not write to the send buffer during the call.
             Some(send) => both.peers.clone().zip(unsafe { send.pack() }).collect(),
@@ -145,15 +145,15 @@ pub(crate) fn scatter(
             (Some(to), Some((_, data))) => unsafe { store(to, data) },
             _ => Ok(()),
         };
-        (both.by.exchange(values), done)
+        (by.exchange(values), done)
     }))
 }
 
 /// Prepares an exchange of the blocks of `send` with all ranks of the remote group.
-pub(crate) fn alltoall(of: &Communicator, send: Blocks, receive: Blocks) -> Done<Begin> {
+pub(crate) fn alltoall(of: &Communicator, send: Blocks, receive: Blocks) -> Done<Prepared> {
     let (by, first) = of.messages();
     let by = by.clone();
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         // SAFETY: the program does not write to the send buffer during the call.
         let values = (first..).zip(unsafe { send.pack() }).collect();
         let to = receive.clone();
@@ -174,7 +174,7 @@ pub(crate) fn reduce(
     count: i64,
     datatype: Datatype,
     op: Op,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let (send, receive) = match both.part {
         Part::Root => {
             let receive = elements(this, recvbuf, count, datatype)?;
@@ -188,11 +188,11 @@ pub(crate) fn reduce(
             (Some((root, send)), None)
         }
     };
-    Ok(prepared(move || {
+    Ok(prepared(both.by.clone(), move |by| {
         let values = send.iter();
         // SAFETY: the program does not write to the send buffer during the call.
         let values = values.map(|(root, send)| (*root, unsafe { send.pack() }));
-        let call = both.by.exchange(values.collect());
+        let call = by.exchange(values.collect());
         let to = receive.clone();
         let done = move |data: Parts<Packed>| {
             let Some((to, operation)) = to else {
@@ -215,10 +215,10 @@ pub(crate) fn allreduce(
     send: Elements,
     receive: Elements,
     operation: Reduction,
-) -> Begin {
+) -> Prepared {
     let (by, first) = of.messages();
     let (by, is_first) = (by.clone(), first > 0);
-    prepared(move || {
+    prepared(by, move |by| {
         // SAFETY: the program does not write to the send buffer during the call.
         let value = Some(unsafe { send.pack() });
         let (operation, to) = (operation.clone(), receive.clone());
@@ -234,7 +234,11 @@ pub(crate) fn allreduce(
             Some(data) => unsafe { store(&to, &data) },
             None => Ok(()),
         };
-        let value = if is_first { (value, None) } else { (None, value) };
+        let value = if is_first {
+            (value, None)
+        } else {
+            (None, value)
+        };
         (by.allreduce(value, combine), done)
     })
 }
@@ -247,14 +251,18 @@ pub(crate) fn reduce_scatter(
     before: usize,
     receive: Elements,
     operation: Reduction,
-) -> Begin {
+) -> Prepared {
     let (by, first) = of.messages();
     let (by, peers) = (by.clone(), first..first + of.peers());
     let begin = before * receive.layout.size;
     let part = begin..begin + receive.bytes();
-    prepared(move || {
-        let (operation, to, peers, part) =
-            (operation.clone(), receive.clone(), peers.clone(), part.clone());
+    prepared(by, move |by| {
+        let (operation, to, peers, part) = (
+            operation.clone(),
+            receive.clone(),
+            peers.clone(),
+            part.clone(),
+        );
         let done = move |data: Rc<[Packed]>| {
             let mut result: Option<Packed> = None;
             for data in &data[peers] {

@@ -10,7 +10,7 @@ use graphmap_runtime::mpi as core;
 use crate::abi::{Aint, Comm, Datatype, Info, Request};
 use crate::collective::blocks::{Blocks, elements, pack_shared, store};
 use crate::collective::collective;
-use crate::collective::started::{Begin, prepared};
+use crate::collective::started::{Prepared, prepared};
 use crate::error::{Done, fail};
 use crate::rank::Rank;
 use crate::topology::Topology;
@@ -45,8 +45,13 @@ unsafe fn store_received<T: Deref<Target = [u8]>>(
     to: &Blocks,
 ) -> Done {
     received.sort_by_key(|&(source, (label, _))| (source, label));
-    let edges = received.iter().map(|&(source, (label, _))| Some((source, label)));
-    let expected = topology.arrivals.iter().map(|&index| topology.sources[index]);
+    let edges = received
+        .iter()
+        .map(|&(source, (label, _))| Some((source, label)));
+    let expected = topology
+        .arrivals
+        .iter()
+        .map(|&index| topology.sources[index]);
     if !edges.eq(expected) {
         return fail!(Topology, "an edge was not listed by both of its ranks");
     }
@@ -58,13 +63,16 @@ unsafe fn store_received<T: Deref<Target = [u8]>>(
     all
 }
 
-/// Begins an exchange. `data` is for the destinations, in their order.
+/// Prepareds an exchange. `data` is for the destinations, in their order.
 fn exchange<T: core::Value + Deref<Target = [u8]>, I: Iterator<Item = T>>(
     by: &core::Communicator,
     topology: &Rc<Topology>,
     data: I,
     receive: &Blocks,
-) -> (core::Collective<Received<T>>, impl FnOnce(Received<T>) -> Done + use<T, I>) {
+) -> (
+    core::Collective<Received<T>>,
+    impl FnOnce(Received<T>) -> Done + use<T, I>,
+) {
     let values = topology.destinations.iter().zip(data);
     let values = values.filter_map(|(edge, data)| edge.map(|(rank, label)| (rank, (label, data))));
     let call = by.exchange(values.collect());
@@ -81,14 +89,14 @@ fn allgather(
     (sendbuf, count, datatype): (*const c_void, i64, Datatype),
     receive: impl FnOnce(usize) -> Done<Blocks>,
     comm: Comm,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let (by, topology) = neighbours(this, comm)?;
     let send = elements(this, sendbuf, count, datatype)?;
     let receive = receive(topology.sources.len())?;
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         // SAFETY: the program does not write to the send buffer during the call.
         let data: Arc<[u8]> = unsafe { pack_shared(&send) };
-        exchange(&by, &topology, std::iter::repeat(data), &receive)
+        exchange(by, &topology, std::iter::repeat(data), &receive)
     }))
 }
 
@@ -99,14 +107,14 @@ fn alltoall(
     send: impl FnOnce(usize) -> Done<Blocks>,
     receive: impl FnOnce(usize) -> Done<Blocks>,
     comm: Comm,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let (by, topology) = neighbours(this, comm)?;
     let send = send(topology.destinations.len())?;
     let receive = receive(topology.sources.len())?;
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         // SAFETY: the program does not write to the send buffer during the call.
         let data = unsafe { send.pack() };
-        exchange(&by, &topology, data.into_iter(), &receive)
+        exchange(by, &topology, data.into_iter(), &receive)
     }))
 }
 

@@ -126,7 +126,10 @@ impl Communicator {
         match self.topology.get() {
             Some(topology) => match &topology.kind {
                 Kind::Dist(weights) => Ok((topology, weights.as_ref())),
-                _ => fail!(Topology, "the communicator has no distributed graph topology"),
+                _ => fail!(
+                    Topology,
+                    "the communicator has no distributed graph topology"
+                ),
             },
             None => fail!(Topology, "the communicator has no topology"),
         }
@@ -238,7 +241,10 @@ unsafe fn grid(
 unsafe fn graph_edges<'a>(ends: &[c_int], edges: *const c_int, ranks: usize) -> Done<&'a [c_int]> {
     if ends.len() > ranks {
         let nodes = ends.len();
-        return fail!(Arg, "the communicator has only {ranks} ranks for {nodes} nodes");
+        return fail!(
+            Arg,
+            "the communicator has only {ranks} ranks for {nodes} nodes"
+        );
     }
     if !ends.is_sorted() || ends.first().is_some_and(|&first| first < 0) {
         return fail!(Arg, "the index array of a graph must ascend from 0");
@@ -260,7 +266,10 @@ fn check_ranks(ranks: &[c_int], by: &core::Communicator) -> Done {
     let size = by.size();
     let outside = |&&rank: &&c_int| usize::try_from(rank).map_or(true, |rank| rank >= size);
     match ranks.iter().find(outside) {
-        Some(rank) => fail!(Rank, "rank {rank} does not exist: the communicator has {size} ranks"),
+        Some(rank) => fail!(
+            Rank,
+            "rank {rank} does not exist: the communicator has {size} ranks"
+        ),
         None => Ok(()),
     }
 }

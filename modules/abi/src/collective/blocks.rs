@@ -127,7 +127,8 @@ impl Blocks {
         let extent = this.datatypes.get(of)?.extent;
         let each = (0..ranks).map(|rank| {
             // SAFETY: the arrays have an item for this rank.
-            let (count, at) = unsafe { ((*counts.add(rank)).get(), (*displacements.add(rank)).get()) };
+            let (count, at) =
+                unsafe { ((*counts.add(rank)).get(), (*displacements.add(rank)).get()) };
             let mut block = elements(this, address, count, of)?;
             block.address = block.address.wrapping_offset(at as isize * extent);
             Ok(block)
@@ -260,7 +261,10 @@ impl Blocks {
 /// [`Class::Arg`](crate::error::Class::Arg).
 pub(crate) fn check_array<T>(array: *const T, items: usize) -> Done {
     match array.is_null() && items > 0 {
-        true => fail!(Arg, "an array of counts, displacements or datatypes is null"),
+        true => fail!(
+            Arg,
+            "an array of counts, displacements or datatypes is null"
+        ),
         false => Ok(()),
     }
 }

@@ -20,10 +20,10 @@ use crate::operation::Reduction;
 use crate::rank::Rank;
 
 use blocks::{Blocks, check_alias, check_array, elements, pack_shared, store};
-use started::{Begin, blocking, nonblocking, prepared};
+use started::{Prepared, blocking, nonblocking, prepared};
 
 /// Defines the blocking, the nonblocking and the persistent version of a collective call, each with
-/// its large-count version. The expression returns [`Begin`].
+/// its large-count version. The expression returns [`Prepared`].
 macro_rules! collective {
     ($(
         fn $name:ident, $large:ident; $start:ident, $start_large:ident; $init:ident,
@@ -70,9 +70,9 @@ fn input(
     Ok(send)
 }
 
-fn barrier(this: &Rank, comm: Comm) -> Done<Begin> {
+fn barrier(this: &Rank, comm: Comm) -> Done<Prepared> {
     let by = this.communicators.get(comm)?;
-    Ok(prepared(move || (by.messages().0.barrier(), Ok)))
+    Ok(prepared(by.messages().0.clone(), |by| (by.barrier(), Ok)))
 }
 
 fn bcast(
@@ -82,14 +82,14 @@ fn bcast(
     datatype: Datatype,
     root: c_int,
     comm: Comm,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let by = this.communicators.get(comm)?;
     let Ranks::Intra(by) = &by.ranks else {
         return inter::bcast(this, Both::new(&by, root)?, buffer, count, datatype);
     };
     let (root, is_root) = check_root(by, root)?;
     let (by, all) = (by.clone(), elements(this, buffer, count, datatype)?);
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         // SAFETY: the program does not write to the buffer of the root during the call.
         let value = is_root.then(|| unsafe { pack_shared(&all) });
         let to = (!is_root).then(|| all.clone());
@@ -109,7 +109,7 @@ fn gather(
     receive: impl FnOnce(usize) -> Done<Blocks>,
     root: c_int,
     comm: Comm,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let by = this.communicators.get(comm)?;
     let Ranks::Intra(by) = &by.ranks else {
         let send = |this: &Rank| elements(this, sendbuf, count, datatype);
@@ -130,7 +130,7 @@ fn gather(
         None => Some(elements(this, sendbuf, count, datatype)?),
     };
     let by = by.clone();
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         // SAFETY: the program does not write to the send buffer during the call.
         let value = send.as_ref().map(|send| unsafe { send.pack() });
         let own = value.is_none().then_some(root);
@@ -151,7 +151,7 @@ fn scatter(
     (recvbuf, count, datatype): (*mut c_void, i64, Datatype),
     root: c_int,
     comm: Comm,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let by = this.communicators.get(comm)?;
     let Ranks::Intra(by) = &by.ranks else {
         let receive = |this: &Rank| elements(this, recvbuf, count, datatype);
@@ -172,7 +172,7 @@ fn scatter(
         None => Some(elements(this, recvbuf, count, datatype)?),
     };
     let by = by.clone();
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         // SAFETY: the program does not write to the send buffer during the call.
         let values = send.as_ref().map(|send| unsafe { send.pack() });
         let to = receive.clone();
@@ -191,7 +191,7 @@ fn allgather(
     (sendbuf, count, datatype): (*const c_void, i64, Datatype),
     receive: impl FnOnce(usize) -> Done<Blocks>,
     comm: Comm,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let by = this.communicators.get(comm)?;
     let receive = receive(by.peers())?;
     let (own, send) = match (&by.ranks, sendbuf == IN_PLACE) {
@@ -205,7 +205,7 @@ fn allgather(
     };
     let (by, first) = by.messages();
     let by = by.clone();
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         // SAFETY: the program does not write to the send buffer during the call.
         let value = unsafe { send.pack() };
         let to = receive.clone();
@@ -222,7 +222,7 @@ fn alltoall(
     by: &Communicator,
     send: impl FnOnce(usize) -> Done<Blocks>,
     receive: impl FnOnce(usize) -> Done<Blocks>,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let receive = receive(by.peers())?;
     let by = match &by.ranks {
         Ranks::Intra(by) => by.clone(),
@@ -237,7 +237,7 @@ fn alltoall(
             send
         }
     };
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         // SAFETY: the program does not write to the send buffer during the call.
         let values = unsafe { send.pack() };
         let to = receive.clone();
@@ -256,7 +256,7 @@ fn reduce(
     op: Op,
     root: c_int,
     comm: Comm,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let by = this.communicators.get(comm)?;
     let Ranks::Intra(by) = &by.ranks else {
         let both = Both::new(&by, root)?;
@@ -271,7 +271,7 @@ fn reduce(
         false => (elements(this, sendbuf, count, datatype)?, None),
     };
     let (by, operation) = (by.clone(), Reduction::new(this, op, &send, datatype)?);
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         let (operation, to) = (operation.clone(), receive.clone());
         let combine = move |left, right| operation.combine(left, right);
         let done = move |data: Option<Packed>| match to.zip(data) {
@@ -303,7 +303,7 @@ fn reduce_to_all(
     op: Op,
     comm: Comm,
     of: Prefix,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let by = this.communicators.get(comm)?;
     let receive = elements(this, recvbuf, count, datatype)?;
     let by = match &by.ranks {
@@ -329,9 +329,9 @@ fn reduce_to_all(
         move |data: Packed| unsafe { store(&to, &data) }
     };
     Ok(match of {
-        Prefix::All => prepared(move || (by.allreduce(value(), combine()), done())),
-        Prefix::Inclusive => prepared(move || (by.scan(value(), combine()), done())),
-        Prefix::Exclusive => prepared(move || {
+        Prefix::All => prepared(by, move |by| (by.allreduce(value(), combine()), done())),
+        Prefix::Inclusive => prepared(by, move |by| (by.scan(value(), combine()), done())),
+        Prefix::Exclusive => prepared(by, move |by| {
             let done = done();
             let done = move |data: Option<Packed>| data.map_or(Ok(()), done);
             (by.exscan(value(), combine()), done)
@@ -348,7 +348,7 @@ fn reduce_scatter(
     datatype: Datatype,
     op: Op,
     comm: Comm,
-) -> Done<Begin> {
+) -> Done<Prepared> {
     let by = this.communicators.get(comm)?;
     let counts = counts(by.size())?;
     let receive = elements(this, recvbuf, counts[by.rank()], datatype)?;
@@ -358,13 +358,17 @@ fn reduce_scatter(
         let before = counts[..by.rank()].iter().sum::<i64>() as usize;
         return Ok(inter::reduce_scatter(&by, send, before, receive, operation));
     };
-    let from = if sendbuf == IN_PLACE { recvbuf } else { sendbuf.cast_mut() };
+    let from = if sendbuf == IN_PLACE {
+        recvbuf
+    } else {
+        sendbuf.cast_mut()
+    };
     let send = Blocks::in_row(this, from, &counts, datatype)?;
     if sendbuf != IN_PLACE {
         check_alias(&send.at(0), &receive)?;
     }
     let by = by.clone();
-    Ok(prepared(move || {
+    Ok(prepared(by, move |by| {
         let (operation, to) = (operation.clone(), receive.clone());
         let combine = move |left, right| operation.combine(left, right);
         // SAFETY: the program does not use the receive buffer before the call is complete.

@@ -15,9 +15,14 @@ use crate::rank::Rank;
 use crate::request::Started;
 use crate::wait::wait;
 
-/// A call whose arguments were checked. It begins each time that the function is called with the
-/// object whose error handler handles its errors.
-pub(crate) type Begin = Box<dyn Fn(On) -> Box<dyn Started>>;
+/// A call whose arguments were checked. It can begin several times.
+pub(crate) struct Prepared {
+    by: core::Communicator,
+    begin: Box<Begin>,
+}
+
+/// Begins a call on a communicator. The object is that whose error handler handles the errors.
+type Begin = dyn Fn(&core::Communicator, On) -> Box<dyn Started>;
 
 /// A call of the layer below, and the function that stores its result.
 struct Stored<R, F> {
@@ -50,20 +55,24 @@ impl<R: 'static, F: FnOnce(R) -> Done + 'static> Started for Stored<R, F> {
     }
 }
 
-/// Creates a call. `begin` begins it, and returns the function that stores its result.
+/// Creates a call on a communicator. `begin` begins it, and returns the function that stores its
+/// result.
 pub(crate) fn prepared<R: 'static, F: FnOnce(R) -> Done + 'static>(
-    begin: impl Fn() -> (core::Collective<R>, F) + 'static,
-) -> Begin {
-    Box::new(move |on| {
-        let (call, store) = begin();
+    by: core::Communicator,
+    begin: impl Fn(&core::Communicator) -> (core::Collective<R>, F) + 'static,
+) -> Prepared {
+    let begin = move |by: &core::Communicator, on| -> Box<dyn Started> {
+        let (call, store) = begin(by);
         let store = Some(store);
         Box::new(Stored { call, store, on })
-    })
+    };
+    let begin = Box::new(begin);
+    Prepared { by, begin }
 }
 
 /// Makes a call and waits for its end.
-pub(crate) fn blocking(begin: &Begin) -> Done {
-    let mut call = begin(On::World);
+pub(crate) fn blocking(call: &Prepared) -> Done {
+    let mut call = (call.begin)(&call.by, On::World);
     wait(poll_fn(|context| call.poll(context)))?;
     Ok(())
 }
@@ -75,17 +84,19 @@ pub(crate) fn blocking(begin: &Begin) -> Done {
 pub(crate) unsafe fn nonblocking(
     this: &Rank,
     comm: Comm,
-    begin: &Begin,
+    call: &Prepared,
     request: *mut Request,
 ) -> Done {
-    let handle = this.requests.add_boxed(begin(comm.into()))?;
+    let started = (call.begin)(&call.by, comm.into());
+    let handle = this.requests.add_boxed(started)?;
     // SAFETY: guaranteed by the caller.
     unsafe { request.write(handle) };
     Ok(())
 }
 
 /// Creates an inactive persistent request, and writes it. The call begins each time that the request
-/// is started.
+/// is started. Ranks may start their requests in different orders, so each has a communicator of
+/// its own (MPI-5.0, section 6.13).
 ///
 /// # Safety
 /// `request` must be valid for writing.
@@ -93,11 +104,12 @@ pub(crate) unsafe fn persistent(
     this: &Rank,
     comm: Comm,
     info: Info,
-    begin: Begin,
+    call: Prepared,
     request: *mut Request,
 ) -> Done {
     this.infos.argument(info)?;
-    let again = move |_: &Rc<Rank>| Ok(begin(comm.into()));
+    let own = wait(call.by.dup())?;
+    let again = move |_: &Rc<Rank>| Ok((call.begin)(&own, comm.into()));
     let handle = this.requests.add_persistent(again)?;
     // SAFETY: guaranteed by the caller.
     unsafe { request.write(handle) };

@@ -132,7 +132,11 @@ mod tests {
     fn search_equals_enumeration() {
         fn all(number: usize, count: usize, least: usize) -> Vec<Vec<usize>> {
             if count == 1 {
-                return if number >= least { vec![vec![number]] } else { Vec::new() };
+                return if number >= least {
+                    vec![vec![number]]
+                } else {
+                    Vec::new()
+                };
             }
             let first = (least..=number).filter(|dim| number.is_multiple_of(*dim));
             first
@@ -147,8 +151,14 @@ mod tests {
                 let dims = balanced(number, count);
                 assert_eq!(dims.iter().product::<usize>(), number);
                 assert!(dims.is_sorted_by(|a, b| a >= b));
-                let least = all(number, count, 1).into_iter().map(|dims| dims[count - 1] - dims[0]);
-                assert_eq!(Some(dims[0] - dims[count - 1]), least.min(), "{number} {count}");
+                let least = all(number, count, 1)
+                    .into_iter()
+                    .map(|dims| dims[count - 1] - dims[0]);
+                assert_eq!(
+                    Some(dims[0] - dims[count - 1]),
+                    least.min(),
+                    "{number} {count}"
+                );
             }
         }
     }
