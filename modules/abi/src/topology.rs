@@ -18,6 +18,9 @@ use crate::wait::wait;
 /// beyond the border of a grid.
 pub(crate) type Edge = Option<(usize, u32)>;
 
+/// Weights of the sources and of the destinations.
+type Weights = (Vec<c_int>, Vec<c_int>);
+
 /// Topology of a communicator, as seen by one of its ranks.
 #[derive(Debug)]
 pub(crate) struct Topology {
@@ -33,8 +36,8 @@ enum Kind {
     Cart(Grid),
     /// Ends of the lists of neighbours of the nodes, and these lists.
     Graph(Vec<c_int>, Vec<c_int>),
-    /// Weights of the sources and of the destinations, if the graph is weighted.
-    Dist(Option<(Vec<c_int>, Vec<c_int>)>),
+    /// The weights, if the graph is weighted.
+    Dist(Option<Weights>),
 }
 
 impl Topology {
@@ -122,7 +125,7 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Class::Topology`].
-    fn dist_graph(&self) -> Done<(&Topology, Option<&(Vec<c_int>, Vec<c_int>)>)> {
+    fn dist_graph(&self) -> Done<(&Topology, Option<&Weights>)> {
         match self.topology.get() {
             Some(topology) => match &topology.kind {
                 Kind::Dist(weights) => Ok((topology, weights.as_ref())),
