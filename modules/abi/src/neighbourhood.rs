@@ -30,8 +30,8 @@ fn neighbours(this: &Rank, comm: Comm) -> Done<(core::Communicator, Rc<Topology>
 /// Received data: the ranks that sent them, and the labels of the edges.
 type Received<T> = Vec<(usize, (u32, T))>;
 
-/// Stores the data from the sources in the order of the sources. Edges with the same ranks and label
-/// are in the same order at both ranks.
+/// Stores the data from the sources in the order of the sources. Edges with the same ranks and
+/// label are in the same order at both ranks.
 ///
 /// # Errors
 /// [`Class::Topology`](crate::error::Class::Topology) if the ends of an edge have not listed it

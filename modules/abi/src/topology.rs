@@ -14,8 +14,8 @@ use crate::error::{Class, Done, Fail, fail};
 use crate::rank::Rank;
 use crate::wait::wait;
 
-/// An edge of a rank: the other rank, and a label that distinguishes edges of the same ranks. `None`
-/// beyond the border of a grid.
+/// An edge of a rank: the other rank, and a label that distinguishes edges of the same ranks.
+/// `None` beyond the border of a grid.
 pub(crate) type Edge = Option<(usize, u32)>;
 
 /// Weights of the sources and of the destinations.
@@ -206,7 +206,7 @@ fn check_room(items: usize, room: c_int) -> Done {
 /// Reads the dimensions of a grid.
 ///
 /// # Errors
-/// [`Class::Dims`] if a dimension is not positive. [`Class::Arg`] as for [`array`], and if the grid
+/// [`Class::Dims`] if a dimension is not positive. The errors of [`array`]. `too_large` if the grid
 /// has more than `ranks` ranks.
 ///
 /// # Safety

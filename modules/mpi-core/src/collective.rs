@@ -267,8 +267,8 @@ impl Communicator {
 
     /// Sends values to some ranks, and returns the values for this rank with the ranks that sent
     /// them. They are in the order of these ranks, and then in the order in which a rank passed
-    /// them. Work and memory are linear in the number of values. MPI has no such call, but exchanges
-    /// with few ranks, such as those of neighbours, are made of it.
+    /// them. Work and memory are linear in the number of values. MPI has no such call, but
+    /// exchanges with few ranks, such as those of neighbours, are made of it.
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};

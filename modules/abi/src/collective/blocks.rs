@@ -110,7 +110,8 @@ impl Blocks {
     /// Creates a block for each rank, with displacements in elements.
     ///
     /// # Errors
-    /// The errors of [`elements`], and [`Class::Arg`](crate::error::Class::Arg) if an array is null.
+    /// The errors of [`elements`], and [`Class::Arg`](crate::error::Class::Arg) if an array is
+    /// null.
     ///
     /// # Safety
     /// The arrays must be null or have an item for each rank.

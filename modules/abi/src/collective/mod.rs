@@ -23,7 +23,8 @@ use blocks::{Blocks, check_alias, check_array, elements, pack_shared, store};
 use started::{Prepared, blocking, nonblocking, prepared};
 
 /// Defines the blocking, the nonblocking and the persistent version of a collective call, each with
-/// its large-count version. The expression returns [`Prepared`].
+/// its large-count version. The expression returns
+/// [`Prepared`].
 macro_rules! collective {
     ($(
         fn $name:ident, $large:ident; $start:ident, $start_large:ident; $init:ident,
@@ -37,7 +38,9 @@ macro_rules! collective {
                 => |$this| $crate::collective::started::nonblocking($this, $on, &$begin?, request);
             fn $init, $init_large<$($number),*>(
                 $($arg: $ty,)* info: Info, request: *mut Request,
-            ) on $on => |$this| $crate::collective::started::persistent($this, $on, info, $begin?, request);
+            ) on $on => |$this| {
+                $crate::collective::started::persistent($this, $on, info, $begin?, request)
+            };
         }
     )*};
 }

@@ -94,9 +94,9 @@ pub(crate) unsafe fn nonblocking(
     Ok(())
 }
 
-/// Creates an inactive persistent request, and writes it. The call begins each time that the request
-/// is started. Ranks may start their requests in different orders, so each has a communicator of
-/// its own (MPI-5.0, section 6.13).
+/// Creates an inactive persistent request, and writes it. The call begins each time that the
+/// request is started. Ranks may start their requests in different orders, so each request has a
+/// communicator of its own (MPI-5.0, section 6.13).
 ///
 /// # Safety
 /// `request` must be valid for writing.

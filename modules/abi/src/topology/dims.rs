@@ -1,6 +1,6 @@
-//! Balanced dimensions (`MPI_Dims_create`). The standard leaves open what is balanced. As MPICH, this
-//! minimizes the difference of the largest and the smallest dimension. A larger smallest dimension
-//! breaks ties.
+//! Balanced dimensions (`MPI_Dims_create`). The standard does not define the balance. Like MPICH,
+//! this module minimizes the difference of the largest and the smallest dimension. Of equal
+//! solutions, that with the largest smallest dimension is chosen.
 
 /// Returns `count` dimensions in descending order, whose product is `number`. `number` and `count`
 /// must be at least 1.
