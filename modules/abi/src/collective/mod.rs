@@ -23,8 +23,7 @@ use blocks::{Blocks, check_alias, check_array, elements, pack_shared, store};
 use started::{Prepared, blocking, nonblocking, prepared};
 
 /// Defines the blocking, the nonblocking and the persistent version of a collective call, each with
-/// its large-count version. The expression returns
-/// [`Prepared`].
+/// its large-count version. The expression returns [`Prepared`] or an error.
 macro_rules! collective {
     ($(
         fn $name:ident, $large:ident; $start:ident, $start_large:ident; $init:ident,
