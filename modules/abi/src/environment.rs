@@ -128,6 +128,7 @@ export! {
         Ok(())
     };
     fn MPI_Abort(comm: Comm, code: c_int) on Always => |this| {
+        crate::report::record_status(code);
         let name = this.communicators.get(comm).map(|by| by.name()).unwrap_or_default();
         let name = String::from_utf8_lossy(&name);
         this.fail(format!("called MPI_Abort with code {code} on communicator \"{name}\""));
