@@ -5,8 +5,6 @@ use std::ffi::{c_int, c_void};
 
 /// Address in bytes, or a difference of addresses.
 pub(crate) type Aint = isize;
-/// Position in a file.
-pub(crate) type Offset = i64;
 /// Large count.
 pub(crate) type Count = i64;
 
@@ -48,7 +46,7 @@ handles! {
     /// `MPI_Group`.
     Group { NULL = 0x108, EMPTY = 0x109 }
     /// `MPI_Win`.
-    Win { NULL = 0x110 }
+    Win {}
     /// `MPI_File`.
     File { NULL = 0x118 }
     /// `MPI_Session`.
@@ -62,7 +60,7 @@ handles! {
     /// `MPI_Request`.
     Request { NULL = 0x180 }
     /// `MPI_Datatype`. `datatype/named.rs` lists the predefined ones.
-    Datatype { NULL = 0x200, PACKED = 0x207, INT = 0x209, BYTE = 0x247 }
+    Datatype { NULL = 0x200, BYTE = 0x247 }
 }
 
 /// `MPI_Status`. The private fields are the number of bytes of the message, and whether the call
@@ -139,7 +137,6 @@ pub(crate) const TAG_UB: c_int = c_int::MAX;
 
 pub(crate) const IN_PLACE: *const c_void = 1 as *const c_void;
 
-pub(crate) const THREAD_SINGLE: c_int = 0;
 pub(crate) const THREAD_FUNNELED: c_int = 1024;
 
 pub(crate) const IDENT: c_int = 201;

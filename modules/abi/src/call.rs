@@ -23,6 +23,8 @@ pub(crate) enum On {
     Requests,
     /// A session.
     In(Session),
+    /// `MPI_FILE_NULL`, whose error handler handles the errors of files that do not exist.
+    Files,
     /// No object, for functions that may be called before `MPI_Init` and after `MPI_Finalize`.
     Always,
 }

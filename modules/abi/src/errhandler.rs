@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::{Comm, Errhandler, File, MAX_ERROR_STRING, Session, Win};
 use crate::environment::{get, put};
@@ -186,6 +187,19 @@ impl Errhandlers {
             drop(user);
         }
         Ok(())
+    }
+
+    /// Calls the error handler of `MPI_FILE_NULL`. Returns false if the error is fatal.
+    ///
+    /// Many programs do not check the codes of file functions, so the first error of a run that
+    /// only returns its code is also printed.
+    pub(crate) fn handle_file(&self, name: &str, fail: &Fail) -> bool {
+        static PRINTED: AtomicBool = AtomicBool::new(false);
+        let handler = self.files.borrow().clone().unwrap_or(Handler::Return);
+        if matches!(handler, Handler::Return) && !PRINTED.swap(true, Ordering::Relaxed) {
+            eprintln!("warning: {name}: {}", fail.text);
+        }
+        handler.call(File::NULL.0, fail.class as c_int)
     }
 
     /// Returns the greatest error code in use (`MPI_LASTUSEDCODE`).

@@ -453,7 +453,7 @@ typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
 
 GRAPHMAP_MPI(int, MPIX_Comm_create_errhandler_x, (MPIX_Comm_errhandler_function_x *comm_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler))
 GRAPHMAP_MPI(int, MPIX_File_create_errhandler_x, (MPIX_File_errhandler_function_x *comm_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler))
-int MPIX_Op_create_x(MPIX_User_function_x *user_fn_x, MPIX_Destructor_function *destructor_fn, int commute, void *extra_state, MPI_Op *op);
+GRAPHMAP_MPI(int, MPIX_Op_create_x, (MPIX_User_function_x *user_fn_x, MPIX_Destructor_function *destructor_fn, int commute, void *extra_state, MPI_Op *op))
 GRAPHMAP_MPI(int, MPIX_Session_create_errhandler_x, (MPIX_Session_errhandler_function_x *comm_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler))
 GRAPHMAP_MPI(int, MPIX_Win_create_errhandler_x, (MPIX_Win_errhandler_function_x *comm_errhandler_fn_x, MPIX_Destructor_function *destructor_fn, void *extra_state, MPI_Errhandler *errhandler))
 GRAPHMAP_MPI(int, MPI_Abi_get_fortran_booleans, (int logical_size, void *logical_true, void *logical_false, int *is_set))

@@ -111,14 +111,15 @@ impl Rank {
     }
 
     /// Calls the error handler for an error of a call. Returns false if the error is fatal.
-    pub(crate) fn handle(self: &Rc<Self>, _name: &str, on: On, fail: &Fail) -> bool {
+    pub(crate) fn handle(self: &Rc<Self>, name: &str, on: On, fail: &Fail) -> bool {
         match on {
             On::Of(comm) => self.communicators.handle(comm, fail),
-            On::Requests => self.handle(_name, self.requests.failing(), fail),
+            On::Requests => self.handle(name, self.requests.failing(), fail),
             On::In(session) => match self.sessions.handler(session) {
                 Ok(handler) => handler.call(session.0, fail.class as c_int),
                 Err(_) => self.communicators.handle_without(fail),
             },
+            On::Files => self.errhandlers.handle_file(name, fail),
             On::World | On::Always => self.communicators.handle_without(fail),
         }
     }

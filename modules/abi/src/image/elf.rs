@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 
 type Header = elf::FileHeader64<Endianness>;
