@@ -135,7 +135,7 @@ pub(crate) const UNDEFINED: c_int = -32766;
 /// Largest tag.
 pub(crate) const TAG_UB: c_int = c_int::MAX;
 
-pub(crate) const IN_PLACE: *const c_void = 1 as *const c_void;
+pub(crate) const IN_PLACE: *const c_void = std::ptr::without_provenance(1);
 
 pub(crate) const THREAD_FUNNELED: c_int = 1024;
 
