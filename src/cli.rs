@@ -208,7 +208,7 @@ fn pointing_at_emit(mut error: clap::Error) -> clap::Error {
 }
 
 /// Prints the output of clap: help, the version, or an error in the command line. Returns the exit
-/// code: that of [`Exit::Usage`] for an error, and 0 for help or the version unless printing fails.
+/// code: [`Exit::Usage`] for an error, and 0 for help or the version unless printing fails.
 fn usage(registry: &Registry, args: &[OsString], error: &clap::Error) -> u8 {
     if matches!(
         error.kind(),

@@ -267,7 +267,7 @@ fn no_spawn() -> Done {
 /// Size in bytes of a logical value of Fortran.
 const LOGICAL_SIZE: c_int = 4;
 
-/// Returns the properties of Fortran, which are those of gfortran.
+/// Returns the properties of Fortran, as gfortran defines them.
 fn fortran() -> Pairs {
     let mut pairs = Pairs::default();
     for (kind, size) in [

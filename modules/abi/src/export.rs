@@ -46,15 +46,15 @@ impl Number for isize {
 ///
 /// ```ignore
 /// export! {
-///     fn MPI_Comm_rank(comm: Comm, rank: *mut c_int) on comm => |this| comm_rank(this, comm, rank);
-///     fn MPI_Send, MPI_Send_c<C>(buf: *const c_void, count: C) on World => |this| send(this, count);
+///     fn MPI_Comm_rank(comm: Comm, rank: *mut c_int) on comm => |this| number(this, comm, rank);
+///     fn MPI_Send, MPI_Send_c<C>(buf: *const c_void, count: C) on World => |this| send(count);
 /// }
 /// ```
 ///
-/// `on` names the handle whose error handler handles errors, or a variant of [`On`](crate::call::On).
-/// `this` is the calling rank. The expression returns [`Done`](crate::error::Done). A function with
-/// `<C>` has a large-count version, in which `C` is `MPI_Count` instead of `int`. With `<C, D>`, `D`
-/// is `MPI_Aint` instead of `int` there.
+/// `on` names the handle whose error handler handles errors, or a variant of
+/// [`On`](crate::call::On). `this` is the calling rank. The expression returns
+/// [`Done`](crate::error::Done). A function with `<C>` has a large-count version, in which `C` is
+/// `MPI_Count` instead of `int`. With `<C, D>`, `D` is `MPI_Aint` instead of `int` there.
 macro_rules! export {
     () => {};
     ($(#[$meta:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) on $on:expr

@@ -105,7 +105,7 @@ fn wrong<T>(handle: Info) -> Done<T> {
     invalid(class, "info object", handle.0)
 }
 
-/// Returns the pairs of `MPI_INFO_ENV`: those that are the same for all ranks of the program.
+/// Returns the pairs of `MPI_INFO_ENV` that are the same for all ranks of the program.
 fn environment() -> Pairs {
     let mut pairs = Pairs::default();
     if let Ok(folder) = std::env::current_dir() {

@@ -209,7 +209,7 @@ pub(crate) fn reduce(
     }))
 }
 
-/// Prepares a reduction whose result all ranks get: that of the contributions of the other group.
+/// Prepares a reduction of the contributions of the other group, whose result all ranks get.
 pub(crate) fn allreduce(
     of: &Communicator,
     send: Elements,

@@ -48,7 +48,7 @@ impl Operation {
     /// Stores `left` op `right` in `right`, for `count` elements.
     ///
     /// # Safety
-    /// The elements must be readable, and those of `right` writable.
+    /// All elements must be readable, and the elements of `right` writable.
     unsafe fn call(
         &self,
         left: *mut u8,
@@ -215,7 +215,7 @@ impl Reduction {
     /// Stores `left` op `right` in `right`, for elements in memory.
     ///
     /// # Safety
-    /// The elements must be readable, and those of `right` writable.
+    /// All elements must be readable, and the elements of `right` writable.
     unsafe fn combine_in_place(&self, left: &Elements, right: &Elements) {
         match &self.with {
             With::Program(operation, datatype) => {

@@ -2,8 +2,8 @@
 //!
 //! `MPI_Psend_init` announces a channel to the receiver, in a message space of its own.
 //! Announcements match in the order of the calls, by communicator, source and tag. Each partition
-//! that is ready is then a message with the number of the channel as its tag, in a third message space. So the two
-//! sides may have different partitions.
+//! that is ready is then a message with the number of the channel as its tag, in a third message
+//! space. So the two sides may have different partitions.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

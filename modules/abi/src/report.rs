@@ -46,7 +46,7 @@ pub(crate) fn status() -> Option<u8> {
     }
 }
 
-/// Replaces the positions in a report of a deadlock, which are those of this library, by those of
+/// Replaces the positions in a report of a deadlock, which are in this library, by the positions of
 /// the calls in the program.
 pub(crate) fn explain(error: &mut RunError, program: &Path) {
     let RunError::Blocked(block) = error else {

@@ -1,8 +1,8 @@
 //! A program that was started directly, as the only rank of its run.
 //!
 //! Its `main` keeps the stack of the thread. The scheduler runs on a stack of its own. When the
-//! program waits for a future, it resumes the scheduler, which polls the future, and suspends itself
-//! when the future is ready.
+//! program waits for a future, it resumes the scheduler, which polls the future, and suspends
+//! itself when the future is ready.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;

@@ -36,7 +36,7 @@ fn or_undefined<C: Number>(value: Option<usize>) -> C {
     value.unwrap_or_else(|| unreachable!())
 }
 
-/// Sets the number of bytes of a status to that of predefined elements.
+/// Sets the number of bytes of a status to the size of predefined elements.
 fn set_elements(this: &Rank, status: &mut Status, datatype: Datatype, count: i64) -> Done {
     let of = this.datatypes.any(datatype)?;
     let Ok(elements) = usize::try_from(count) else {

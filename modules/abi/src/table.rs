@@ -2,8 +2,8 @@
 
 /// Value of the first handle. Smaller values are constants of the standard.
 const FIRST: usize = 0x1000;
-/// Number of bits of a handle that are the index. The bits above are the generation of the entry, so
-/// that the handle of a freed object is invalid. Handles fit a Fortran `INTEGER`.
+/// Number of bits of a handle that are the index. The bits above are the generation of the entry,
+/// so that the handle of a freed object is invalid. Handles fit a Fortran `INTEGER`.
 const INDEX_BITS: u32 = 22;
 const GENERATIONS: usize = 1 << (30 - INDEX_BITS);
 

@@ -1,5 +1,5 @@
-//! Report of a rank that computes for long without a call of MPI, and holds its OS thread meanwhile,
-//! so that no other rank of the thread runs.
+//! Report of a rank that computes for long without a call of MPI, and holds its OS thread
+//! meanwhile, so that no other rank of the thread runs.
 //!
 //! A thread of its own checks the threads of the ranks each second. The address of the instruction
 //! comes from `/proc` if the thread waits in a system call. Otherwise a signal asks for it, which

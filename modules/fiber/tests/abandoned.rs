@@ -77,6 +77,6 @@ fn an_abandon_inside_of_a_poll_is_an_error() {
     let mut fiber = stacks.fiber("", body).unwrap();
     assert_eq!(poll(&mut fiber), Poll::Ready(WaitError::InPoll));
     assert!(!fiber.is_abandoned());
-    // SAFETY: the call returns, because this stack is not that of a fiber.
+    // SAFETY: the call returns, because the caller is not on a fiber.
     assert_eq!(unsafe { abandon() }, WaitError::NoFiber);
 }

@@ -164,7 +164,7 @@ impl Communicator {
     }
 
     /// Returns the same communicator with other messages: they are received only in the same
-    /// message space of this communicator. Space 0 is that of the communicator itself. The call is
+    /// message space of this communicator. Space 0 belongs to the communicator itself. The call is
     /// local, and collective calls do not depend on the space.
     ///
     /// # Panics

@@ -106,7 +106,7 @@ pub fn create_from_group(
 
 /// Creates a communicator of a group for `member`, or returns `None` if this is not a member. All
 /// members call this with the same group and key. If `like` has the same ranks, the new
-/// communicator shares their location. The errors are those of [`Communicator::create_group`].
+/// communicator shares their location. The errors are as in [`Communicator::create_group`].
 pub(super) fn create_of(
     world: &Rc<World>,
     like: Option<Rc<CommunicatorState>>,

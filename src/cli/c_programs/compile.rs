@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 /// Compile an MPI program in C, to run it with `graphmap run`
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true, after_help = "\
-The arguments are those of the compiler, which is $GRAPHMAP_CC, or cc. `-show` prints the command,
+The arguments go to the compiler, which is $GRAPHMAP_CC, or cc. `-show` prints the command,
 and `-show-bin` prints a folder with `mpicc`, `mpicxx` and `mpiexec` for build systems.
 
 Examples:
@@ -33,7 +33,7 @@ pub(crate) struct CcArgs {
 /// Compile an MPI program in C++, to run it with `graphmap run`
 #[derive(clap::Args, Debug)]
 #[command(disable_help_flag = true, after_help = "\
-The arguments are those of the compiler, which is $GRAPHMAP_CXX, or c++. `-show` prints the command,
+The arguments go to the compiler, which is $GRAPHMAP_CXX, or c++. `-show` prints the command,
 and `-show-bin` prints a folder with `mpicc`, `mpicxx` and `mpiexec` for build systems.
 
 Examples:
@@ -81,7 +81,7 @@ fn compile(
     run::program_ended(session, Path::new(&compiler), result)
 }
 
-/// Arguments that conflict with those of a shared object, or that graphmap reads itself.
+/// Arguments that conflict with a shared object, or that graphmap reads itself.
 const DROPPED: [&str; 8] = [
     "-pie", "-no-pie", "-fpie", "-fPIE", "-fno-pie", "-fno-PIE", "-show", "-static-pie",
 ];

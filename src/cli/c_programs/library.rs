@@ -64,7 +64,7 @@ impl Library {
     }
 }
 
-/// Returns the library. It is that of `$GRAPHMAP_MPI`, or the one in the data folder, which is built
+/// Returns the library. It is `$GRAPHMAP_MPI`, or the library in the data folder, which is built
 /// if it does not exist. Blocks until it is built.
 ///
 /// # Errors

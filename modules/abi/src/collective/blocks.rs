@@ -34,7 +34,7 @@ pub(crate) fn elements(
     Ok(elements)
 }
 
-/// Checks that the elements that a rank sends are not at the address of those that are received.
+/// Checks that the elements that a rank sends are not at the address of the received elements.
 ///
 /// # Errors
 /// [`Class::Buffer`](crate::error::Class::Buffer).
@@ -233,7 +233,7 @@ impl Blocks {
         ranks.map(|rank| unsafe { self.at(rank).pack() }).collect()
     }
 
-    /// Stores the data of all ranks in their order, except that of rank `own`.
+    /// Stores the data of all ranks but `own`, in the order of the ranks.
     ///
     /// # Errors
     /// The first error of [`store`].

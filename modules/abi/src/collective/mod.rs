@@ -56,8 +56,8 @@ fn check_root(by: &core::Communicator, root: c_int) -> Done<(usize, bool)> {
     }
 }
 
-/// Returns the elements that a rank contributes to a reduction: those of the send buffer, or those
-/// of the receive buffer with `MPI_IN_PLACE`.
+/// Returns the elements that a rank contributes to a reduction. They are in the send buffer,
+/// or with `MPI_IN_PLACE` in the receive buffer.
 fn input(
     this: &Rank,
     sendbuf: *const c_void,

@@ -60,8 +60,8 @@ impl Slices {
     }
 }
 
-/// Creates the type of a part of an array. Dimensions are sizes and slices, that of consecutive
-/// elements first.
+/// Creates the type of a part of an array. Dimensions are sizes and slices. The dimension
+/// of consecutive elements is first.
 fn part(of: &Rc<Type>, dimensions: &[(usize, Slices)], recipe: Recipe) -> Done<Type> {
     let (mut layout, mut stride, mut count) = (of.layout.clone(), of.extent, 1usize);
     let (mut lower, mut upper) = (of.bounds.true_lower, of.bounds.true_upper);
@@ -119,7 +119,7 @@ fn last(slices: Slices) -> usize {
     end.saturating_sub(1)
 }
 
-/// Returns true if dimensions are given in the order of C: that of consecutive elements is last.
+/// Returns true if dimensions are given in the order of C: elements of the last are consecutive.
 fn is_c(order: c_int) -> Done<bool> {
     match order {
         ORDER_C => Ok(true),
@@ -241,7 +241,7 @@ export! {
 mod tests {
     use super::*;
 
-    /// The elements of all processes are those of the dimension, each once.
+    /// All processes together have each element of the dimension once.
     #[test]
     fn distributions_are_partitions() {
         for size in 1..30 {

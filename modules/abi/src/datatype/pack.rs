@@ -183,8 +183,7 @@ fn size<N: Number>(count: i64, of: usize) -> Done<N> {
 /// Checks the arguments that describe elements that are read or written at once.
 ///
 /// # Errors
-/// Those of [`Elements::new`], and [`Class::Buffer`](crate::error::Class::Buffer) if the address is
-/// null.
+/// As [`Elements::new`], and [`Class::Buffer`](crate::error::Class::Buffer) if the address is null.
 pub(crate) fn elements(
     this: &Rank,
     at: *const c_void,

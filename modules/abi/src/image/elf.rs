@@ -172,7 +172,7 @@ impl Copied {
     }
 }
 
-/// Returns true if a library is an MPI with another binary interface: that of MPICH or of Open MPI.
+/// Returns true if a library is an MPI with the binary interface of MPICH or of Open MPI.
 fn other_mpi(name: &[u8]) -> bool {
     let names: [&[u8]; 4] = [b"libmpi.so", b"libmpich.so", b"libmpi_mpi", b"libmpicxx.so"];
     names.iter().any(|other| name.starts_with(other))

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// `__cxa_get_globals` of the runtime of C++, or null if no program uses one.
 static GET_GLOBALS: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// `__cxa_eh_globals`: the stack of exceptions that are being handled, and the number of those that
-/// are not handled yet.
+/// `__cxa_eh_globals`: the stack of exceptions that are being handled, and the number of exceptions
+/// that are not handled yet.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Exceptions {

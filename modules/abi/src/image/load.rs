@@ -18,7 +18,7 @@ use super::{exceptions, libc_calls, limit};
 /// It is never unloaded, because pointers into the copy may be anywhere.
 pub(crate) struct Image {
     program: Loaded,
-    /// Private libraries of the program. A library is behind those that it needs.
+    /// Private libraries of the program. A library is behind the libraries it needs.
     libraries: Vec<Loaded>,
     /// Address of the first instruction.
     entry: usize,
@@ -45,7 +45,7 @@ impl Image {
         static COPIES: AtomicUsize = AtomicUsize::new(1);
         let copy = COPIES.fetch_add(1, Ordering::Relaxed);
         let count = program.libraries.len();
-        // The names of libraries in the program are those of the copies that are loaded here.
+        // The program names the copies of libraries that are loaded here.
         let libraries = program
             .libraries
             .iter()
@@ -73,8 +73,8 @@ impl Image {
         EntryPoint(self.entry)
     }
 
-    /// Runs the destructors of the program and of its private libraries: those of static objects,
-    /// and the functions that it has passed to `atexit`.
+    /// Runs the destructors of static objects of the program and of its private libraries, and the
+    /// functions that it has passed to `atexit`.
     ///
     /// # Safety
     /// The caller must be on the stack of the rank of this program, and must have no values to
@@ -223,8 +223,8 @@ impl Loaded {
         references
     }
 
-    /// Makes the file call functions of this library instead of those of the C library that would
-    /// end or duplicate the OS process.
+    /// Makes the file call functions of this library instead of functions of the C library that
+    /// would end or duplicate the OS process.
     ///
     /// # Safety
     /// No code of the file may run meanwhile.
@@ -301,8 +301,8 @@ impl Loaded {
     }
 }
 
-/// Loads a copy of a file, and runs its constructors. `copy` is the number of the copy, in which the
-/// names of `libraries` private libraries are replaced.
+/// Loads a copy of a file, and runs its constructors. `copy` is the number of the copy, in which
+/// the names of `libraries` private libraries are replaced.
 fn open(file: &Copied, copy: usize, libraries: usize) -> Result<Loaded, String> {
     // SAFETY: the name is a string.
     let descriptor = unsafe { libc::memfd_create(c"graphmap".as_ptr(), libc::MFD_CLOEXEC) };
@@ -434,7 +434,7 @@ fn unique_name(descriptor: c_int) -> CString {
 /// Writes a word of the program, whose page may be read-only.
 ///
 /// # Safety
-/// The address must be that of a word of the program that nothing else uses meanwhile.
+/// A word of the program that nothing else uses meanwhile must be at the address.
 unsafe fn write_word(address: usize, value: usize) -> Result<(), String> {
     const PAGE: usize = 4096;
     let page = address & !(PAGE - 1);

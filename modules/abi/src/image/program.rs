@@ -12,7 +12,7 @@ use super::elf::{Copied, Refused};
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
     pub(super) file: Copied,
-    /// Libraries of which each rank has a copy, too. A library is behind those that it needs.
+    /// Libraries of which each rank has a copy, too. A library is behind the libraries it needs.
     pub(super) libraries: Vec<Copied>,
 }
 
@@ -30,7 +30,7 @@ impl Program {
                     return Err(Refused::NoLibrary(name.clone()));
                 }
             }
-            // The dynamic linker lists a library before those that it needs.
+            // The dynamic linker lists a library before the libraries it needs.
             for (name, path) in needed.into_iter().rev() {
                 if private.contains(&name) {
                     names.push(name);
