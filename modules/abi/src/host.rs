@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use graphmap_runtime::{Exit, Names, Network, RunError};
 
 use crate::crash;
-use crate::image::{Image, Program};
+use crate::image::{self, Image, Program, Refused};
 use crate::output;
 use crate::rank::{Ended, Process, Rank};
 use crate::report;
@@ -20,6 +20,16 @@ use crate::{singleton, watch};
 fn usage(text: &str) -> ! {
     eprintln!("error: {text}");
     std::process::exit(2)
+}
+
+/// Prints why a program cannot be loaded, with an advice, and ends the OS process.
+fn refuse(path: &Path, why: &Refused) -> ! {
+    let advice = why.advice().map(|advice| format!("\n  = help: {advice}"));
+    usage(&format!(
+        "{}: {why}{}",
+        path.display(),
+        advice.unwrap_or_default()
+    ))
 }
 
 /// Ends the OS process, because a function of MPI was called by a thread that is not a rank.
@@ -70,6 +80,16 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
         unsafe { CStr::from_ptr(*arguments.add(index)) }.to_owned()
     });
     let all: Vec<CString> = all.collect();
+    if let [_, option, program] = &all[..]
+        && option.as_bytes() == b"--examine"
+    {
+        let path = Path::new(OsStr::from_bytes(program.to_bytes()));
+        match image::examine(path) {
+            Ok(text) => print!("{text}"),
+            Err(why) => refuse(path, &why),
+        }
+        return 0;
+    }
     let (Some(ranks), Some(program)) = (all.get(1), all.get(2)) else {
         usage("usage: graphmap-mpi RANKS PROGRAM [ARGUMENT ...]");
     };
@@ -86,7 +106,7 @@ unsafe extern "C" fn graphmap_mpi_main(count: c_int, arguments: *const *const c_
         .collect();
     let program = match Program::read(path, &private) {
         Ok(program) => Arc::new(program),
-        Err(why) => usage(&format!("{}: {why}", path.display())),
+        Err(why) => refuse(path, &why),
     };
     IS_HOST.store(true, Ordering::Relaxed);
     if let Err(error) = output::replace() {

@@ -5,9 +5,16 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{ptr, slice};
 
 use crate::rank;
+
+/// Variable that asks for the rank before each line.
+const PREFIX: &str = "GRAPHMAP_PREFIX";
+
+/// Whether each line begins with its rank.
+static HAS_PREFIX: AtomicBool = AtomicBool::new(false);
 
 /// Incomplete line of a rank.
 #[derive(Debug, Default)]
@@ -15,28 +22,39 @@ pub(crate) struct Lines(Vec<u8>);
 
 impl Lines {
     /// Adds bytes, and writes all complete lines. Errors of standard output are returned.
-    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn add(&mut self, rank: usize, bytes: &[u8]) -> io::Result<()> {
         self.0.extend_from_slice(bytes);
         match self.0.iter().rposition(|&byte| byte == b'\n') {
             Some(end) => {
                 let rest = self.0.split_off(end + 1);
                 let lines = std::mem::replace(&mut self.0, rest);
-                write(&lines)
+                write(rank, &lines)
             }
             None => Ok(()),
         }
     }
 
     /// Writes the incomplete line.
-    pub(crate) fn flush(&mut self) {
-        // The rank has ended and cannot handle errors.
-        drop(write(&std::mem::take(&mut self.0)));
+    pub(crate) fn flush(&mut self, rank: usize) {
+        let line = std::mem::take(&mut self.0);
+        if !line.is_empty() {
+            // The rank has ended and cannot handle errors.
+            drop(write(rank, &line));
+        }
     }
 }
 
-fn write(bytes: &[u8]) -> io::Result<()> {
+/// Writes lines of a rank.
+fn write(rank: usize, lines: &[u8]) -> io::Result<()> {
     let mut output = io::stdout().lock();
-    output.write_all(bytes)?;
+    if HAS_PREFIX.load(Ordering::Relaxed) {
+        for line in lines.split_inclusive(|&byte| byte == b'\n') {
+            write!(output, "[{rank}] ")?;
+            output.write_all(line)?;
+        }
+    } else {
+        output.write_all(lines)?;
+    }
     output.flush()
 }
 
@@ -63,8 +81,8 @@ unsafe extern "C" fn written(_cookie: *mut c_void, bytes: *const c_char, count: 
     // SAFETY: the C library passes `count` bytes.
     let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), count) };
     let result = match rank::current() {
-        Some(rank) => rank.lines.borrow_mut().add(bytes),
-        None => write(bytes),
+        Some(rank) => rank.lines.borrow_mut().add(rank.number(), bytes),
+        None => io::stdout().write_all(bytes),
     };
     match result {
         Ok(()) => count as isize,
@@ -75,6 +93,7 @@ unsafe extern "C" fn written(_cookie: *mut c_void, bytes: *const c_char, count: 
 /// Replaces `stdout` of the C library. Must be called before a program is loaded, on the only
 /// thread.
 pub(crate) fn replace() -> io::Result<()> {
+    HAS_PREFIX.store(std::env::var_os(PREFIX).is_some(), Ordering::Relaxed);
     let functions = Functions {
         read: ptr::null(),
         write: written,

@@ -235,7 +235,7 @@ impl Future for Process {
             outcome = Poll::Ready(ended.unwrap_or_else(|| Err("the rank was ended".to_string())));
         }
         if outcome.is_ready() {
-            this.rank.lines.borrow_mut().flush();
+            this.rank.lines.borrow_mut().flush(this.rank.number());
         }
         outcome
     }

@@ -59,10 +59,7 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
 /// Runs a network as [`main`] does, and returns the exit code. `explain` may change the error of a
 /// run in this OS process alone before it is printed. Intended for crates that run programs in
 /// other languages, whose calls have no positions in Rust code.
-pub fn main_with(
-    network: impl FnOnce() -> Network,
-    explain: impl FnOnce(&mut RunError),
-) -> Exit {
+pub fn main_with(network: impl FnOnce() -> Network, explain: impl FnOnce(&mut RunError)) -> Exit {
     if let Some(launched) = launched() {
         match launched.reports {
             true => say(&format!("error: {}", visible(&launched.to_string()))),

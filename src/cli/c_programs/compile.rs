@@ -16,32 +16,46 @@ use std::process::{Command, Stdio};
 
 /// Compile an MPI program in C, to run it with `graphmap run`
 #[derive(clap::Args, Debug)]
-#[command(disable_help_flag = true, after_help = "\
+#[command(
+    disable_help_flag = true,
+    after_help = "\
 The arguments go to the compiler, which is $GRAPHMAP_CC, or cc. `-show` prints the command,
 and `-show-bin` prints a folder with `mpicc`, `mpicxx` and `mpiexec` for build systems.
 
 Examples:
   graphmap cc -O2 ring.c -o ring
   graphmap run ./ring --ranks 1000
-  CC=\"$(graphmap cc -show-bin)/mpicc\" ./configure")]
+  CC=\"$(graphmap cc -show-bin)/mpicc\" ./configure"
+)]
 pub(crate) struct CcArgs {
     /// Arguments of the compiler
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
     args: Vec<OsString>,
 }
 
 /// Compile an MPI program in C++, to run it with `graphmap run`
 #[derive(clap::Args, Debug)]
-#[command(disable_help_flag = true, after_help = "\
+#[command(
+    disable_help_flag = true,
+    after_help = "\
 The arguments go to the compiler, which is $GRAPHMAP_CXX, or c++. `-show` prints the command,
 and `-show-bin` prints a folder with `mpicc`, `mpicxx` and `mpiexec` for build systems.
 
 Examples:
   graphmap cxx -O2 solver.cpp -o solver
-  graphmap run ./solver --ranks 1000")]
+  graphmap run ./solver --ranks 1000"
+)]
 pub(crate) struct CxxArgs {
     /// Arguments of the compiler
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
     args: Vec<OsString>,
 }
 
@@ -70,8 +84,15 @@ fn compile(
     let (headers, libraries) = (library.headers(), library.libraries());
     let arguments = arguments(given, &headers, &libraries, &|| start_file(&compiler));
     if given.iter().any(|argument| argument == "-show") {
-        let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
-        session.show(&format!("{} {}\n", compiler.to_string_lossy(), words.join(" ")))?;
+        let words: Vec<_> = arguments
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect();
+        session.show(&format!(
+            "{} {}\n",
+            compiler.to_string_lossy(),
+            words.join(" ")
+        ))?;
         return Ok(Exit::Ok);
     }
     let result = supervisor::command(&compiler, Bound::Program).and_then(|mut command| {
@@ -83,11 +104,28 @@ fn compile(
 
 /// Arguments that conflict with a shared object, or that graphmap reads itself.
 const DROPPED: [&str; 8] = [
-    "-pie", "-no-pie", "-fpie", "-fPIE", "-fno-pie", "-fno-PIE", "-show", "-static-pie",
+    "-pie",
+    "-no-pie",
+    "-fpie",
+    "-fPIE",
+    "-fno-pie",
+    "-fno-PIE",
+    "-show",
+    "-static-pie",
 ];
 
 /// Arguments with which a compiler does not link.
-const NO_LINK: [&str; 9] = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-v", "--version", "-###"];
+const NO_LINK: [&str; 9] = [
+    "-c",
+    "-S",
+    "-E",
+    "-M",
+    "-MM",
+    "-fsyntax-only",
+    "-v",
+    "--version",
+    "-###",
+];
 
 /// Returns the arguments for the compiler. `start_file` returns the path of the code that calls
 /// `main`.
@@ -104,13 +142,17 @@ fn arguments(
     };
     let is = |words: &[&str]| {
         let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
-        given.iter().any(|argument| words.contains(&argument.as_os_str()))
+        given
+            .iter()
+            .any(|argument| words.contains(&argument.as_os_str()))
     };
     let dropped = |argument: &&OsString| !DROPPED.iter().any(|word| argument == word);
     let mut arguments: Vec<OsString> = given.iter().filter(dropped).cloned().collect();
     arguments.extend(["-fPIC".into(), "-ftls-model=global-dynamic".into()]);
     arguments.push(with("-I", headers));
-    let has_input = given.iter().any(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
+    let has_input = given
+        .iter()
+        .any(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
     if is(&NO_LINK) && !(is(&["-v"]) && has_input) || !has_input {
         return arguments;
     }
@@ -152,7 +194,10 @@ mod tests {
     fn of(given: &str) -> String {
         let given: Vec<OsString> = given.split_whitespace().map(OsString::from).collect();
         let all = arguments(&given, Path::new("/h"), Path::new("/l"), &|| "/s.o".into());
-        all.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        all.iter()
+            .map(|word| word.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
@@ -174,7 +219,10 @@ mod tests {
     #[test]
     fn libraries_have_no_entry_point() {
         let linked = of("-shared a.o -o liba.so");
-        assert!(!linked.contains("/s.o") && !linked.contains("_start"), "{linked}");
+        assert!(
+            !linked.contains("/s.o") && !linked.contains("_start"),
+            "{linked}"
+        );
         assert!(linked.contains("-lmpi_abi"), "{linked}");
     }
 }

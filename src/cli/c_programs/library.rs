@@ -8,7 +8,7 @@ use crate::cli::exit::Exit;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::talk;
 use crate::codes;
-use crate::program::sources;
+use crate::program::data_folder;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_wiring::bundled;
 use std::ffi::OsString;
@@ -60,7 +60,9 @@ impl Library {
 
     fn is_complete(&self) -> bool {
         let header = self.headers().join(HEADER);
-        [self.host(), self.libraries().join(LIBRARY), header].iter().all(|path| path.is_file())
+        [self.host(), self.libraries().join(LIBRARY), header]
+            .iter()
+            .all(|path| path.is_file())
     }
 }
 
@@ -81,11 +83,12 @@ pub(crate) fn find(session: &mut Session<'_>) -> Outcome<Library> {
             "{VARIABLE}={} is not a folder with `lib/{HOST}`, `lib/{LIBRARY}` and `include/{HEADER}`",
             library.0.display()
         );
-        let error = Diagnostic::error(codes::NO_LIBRARY, message)
-            .help(format!("unset {VARIABLE}: graphmap then builds the library itself"));
+        let error = Diagnostic::error(codes::NO_LIBRARY, message).help(format!(
+            "unset {VARIABLE}: graphmap then builds the library itself"
+        ));
         return session.fail(Exit::Usage, error);
     }
-    let parent = match sources::data_folder() {
+    let parent = match data_folder() {
         Ok(folder) => folder.join(FOLDER),
         Err(error) => return session.fail(Exit::Usage, *error),
     };
@@ -122,7 +125,9 @@ fn build(folder: &Path, to: &Path, session: &mut Session<'_>) -> Outcome<()> {
         let said = String::from_utf8_lossy(&output.stderr);
         let error = Diagnostic::error(codes::NO_LIBRARY, "the MPI library cannot be built")
             .with_note(format!("output of cargo:\n{}", said.trim_end()))
-            .help(format!("or set {VARIABLE} to the folder of a library that was built elsewhere"));
+            .help(format!(
+                "or set {VARIABLE} to the folder of a library that was built elsewhere"
+            ));
         return session.fail(Exit::Usage, error);
     }
     let installed = install(folder, &package, &target, to);
@@ -135,7 +140,10 @@ fn build(folder: &Path, to: &Path, session: &mut Session<'_>) -> Outcome<()> {
 }
 
 fn cannot_write(folder: &Path, error: &io::Error, session: &mut Session<'_>) -> Outcome<()> {
-    let message = format!("the MPI library cannot be written to `{}`: {error}", folder.display());
+    let message = format!(
+        "the MPI library cannot be written to `{}`: {error}",
+        folder.display()
+    );
     let error = Diagnostic::error(codes::NO_LIBRARY, message)
         .help("set GRAPHMAP_DATA to a writable folder with enough space");
     session.fail(Exit::Usage, error)
@@ -167,12 +175,21 @@ fn install(folder: &Path, package: &Path, target: &Path, to: &Path) -> io::Resul
     }
     let release = target.join("release");
     fs::rename(release.join(HOST), library.host())?;
-    fs::rename(release.join("libmpi_abi.so"), library.libraries().join(LIBRARY))?;
+    fs::rename(
+        release.join("libmpi_abi.so"),
+        library.libraries().join(LIBRARY),
+    )?;
     symlink(LIBRARY, library.libraries().join("libmpi_abi.so"))?;
-    fs::copy(package.join("src").join(HEADER), library.headers().join(HEADER))?;
+    fs::copy(
+        package.join("src").join(HEADER),
+        library.headers().join(HEADER),
+    )?;
     for (name, verb) in SCRIPTS {
         let path = library.scripts().join(name);
-        fs::write(&path, format!("#!/bin/sh\nexec \"${{GRAPHMAP:-graphmap}}\" {verb} \"$@\"\n"))?;
+        fs::write(
+            &path,
+            format!("#!/bin/sh\nexec \"${{GRAPHMAP:-graphmap}}\" {verb} \"$@\"\n"),
+        )?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     }
     fs::rename(installed, to)

@@ -35,7 +35,11 @@ pub(crate) struct MpiexecArgs {
     #[arg(value_name = "PROGRAM")]
     program: PathBuf,
     /// Arguments of the program
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
     args: Vec<OsString>,
 }
 
@@ -52,7 +56,10 @@ struct Start<'a> {
 fn start(start: Start<'_>, session: &mut Session<'_>) -> Outcome<Exit> {
     let host = library::find(session)?.host();
     let result = supervisor::command(host.as_os_str(), Bound::Program).and_then(|mut command| {
-        command.arg(start.ranks.to_string()).arg(start.program).args(start.arguments);
+        command
+            .arg(start.ranks.to_string())
+            .arg(start.program)
+            .args(start.arguments);
         command.envs(start.variables);
         if let Some(mapping) = &start.mapping {
             mapping.set_environment(&mut command);
@@ -65,7 +72,10 @@ fn start(start: Start<'_>, session: &mut Session<'_>) -> Outcome<Exit> {
 pub(crate) fn mpiexec(args: &MpiexecArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let program = found(&args.program);
     if !is_program(&program) {
-        let message = format!("`{}` is not a compiled program", paths::shown(&args.program));
+        let message = format!(
+            "`{}` is not a compiled program",
+            paths::shown(&args.program)
+        );
         let error = Diagnostic::error(codes::PROGRAM, message)
             .help("compile it with `graphmap cc` or `graphmap cxx`");
         return session.fail(Exit::Usage, error);
@@ -97,7 +107,9 @@ fn found(program: &Path) -> PathBuf {
     let path = std::env::var_os("PATH").filter(|_| is_name);
     let folders = path.iter().flat_map(std::env::split_paths);
     let mut paths = folders.map(|folder| folder.join(program));
-    paths.find(|path| path.is_file()).unwrap_or_else(|| program.to_owned())
+    paths
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| program.to_owned())
 }
 
 /// Runs the compiled program that `graphmap run` names.
@@ -123,8 +135,10 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let Some(ranks) = args.ranks else {
         let message = format!("the number of ranks of `{file}` is missing");
-        let error = Diagnostic::error(codes::USAGE, message)
-            .help(format!("state it: `graphmap run {} --ranks 4`", paths::word(&args.file)));
+        let error = Diagnostic::error(codes::USAGE, message).help(format!(
+            "state it: `graphmap run {} --ranks 4`",
+            paths::word(&args.file)
+        ));
         return session.fail(Exit::Usage, error);
     };
     let mut variables = args.variables();

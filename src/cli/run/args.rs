@@ -34,7 +34,12 @@ pub(crate) struct RunArgs {
     pub(crate) ranks: Option<NonZeroU32>,
     /// Library of a compiled MPI program of which each rank gets its own copy, with its own globals;
     /// may be repeated
-    #[arg(long, value_name = "LIBRARY", value_delimiter = ',', help_heading = "Run")]
+    #[arg(
+        long,
+        value_name = "LIBRARY",
+        value_delimiter = ',',
+        help_heading = "Run"
+    )]
     pub(crate) private: Vec<String>,
     /// Number of OS processes
     #[arg(short = 'n', long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, help_heading = "Run")]

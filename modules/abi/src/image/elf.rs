@@ -47,6 +47,24 @@ impl fmt::Display for Refused {
     }
 }
 
+impl Refused {
+    /// Returns what the user can do.
+    pub(crate) fn advice(&self) -> Option<&'static str> {
+        match self {
+            Refused::Unreadable(_) | Refused::NotElf(_) => None,
+            Refused::Static => Some("link it dynamically, without `-static`"),
+            Refused::Fixed | Refused::ThreadLocal => {
+                Some("compile and link it with `graphmap cc` or `graphmap cxx`")
+            }
+            Refused::OtherMpi(_) => Some(
+                "compile it with `graphmap cc`, or with another compiler for the ABI of MPI-5.0 \
+                 such as `mpicc_abi` of MPICH 5",
+            ),
+            Refused::NoLibrary(_) => Some("`ldd` lists the libraries of a program"),
+        }
+    }
+}
+
 /// A file whose copies can be loaded.
 #[derive(Debug)]
 pub(super) struct Copied {

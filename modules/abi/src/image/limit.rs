@@ -26,6 +26,12 @@ fn limit() -> Option<usize> {
     text.trim().parse().ok()
 }
 
+/// Returns the number of ranks that fit if a copy of the program has this number of mappings.
+/// Returns `None` if the limit of the system is unknown.
+pub(super) fn most(each: usize) -> Option<usize> {
+    Some(limit()?.saturating_sub(mappings() + RESERVE) / each)
+}
+
 fn checked(before: usize, after: usize, limit: Option<usize>, ranks: usize) -> Result<(), String> {
     let (Some(limit), each @ 1..) = (limit, after.saturating_sub(before)) else {
         return Ok(());

@@ -5,12 +5,15 @@
 //! memory without a name in the file system.
 
 mod elf;
+mod examine;
 mod exceptions;
 mod libc_calls;
 mod limit;
 mod load;
 mod program;
 
+pub(crate) use elf::Refused;
+pub(crate) use examine::examine;
 pub(crate) use exceptions::Exceptions;
 pub(crate) use load::Image;
 pub(crate) use program::Program;

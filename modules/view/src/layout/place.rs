@@ -256,7 +256,11 @@ impl Placing<'_> {
         }
         self.labels(&mut drawing);
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-        for node in picture.nodes.iter().filter(|node| matches!(node.form, Form::One | Form::Many)) {
+        for node in picture
+            .nodes
+            .iter()
+            .filter(|node| matches!(node.form, Form::One | Form::Many))
+        {
             *kinds.entry(&node.kind).or_default() += 1;
         }
         let mut legend: Vec<(&str, usize)> = kinds.into_iter().collect();
