@@ -395,8 +395,9 @@ const WIRING: &[&str] = &[
 
 /// Layers of the pictures.
 const VIEW: &[&str] = &[
-    "geometry", "text", "colour", "drawing", "scopes", "picture", "family", "fold", "labels",
-    "shown", "edges", "assemble", "scene", "layout", "write", "mapping", "dot", "svg", "lib",
+    "geometry", "text", "vision", "colour", "drawing", "scopes", "picture", "family", "fold",
+    "labels", "shown", "edges", "assemble", "scene", "layout", "write", "mapping", "dot", "svg",
+    "lib",
 ];
 
 /// Layers of the emitters for launchers.

@@ -14,12 +14,12 @@ mod place;
 mod plan;
 mod scope;
 mod sizes;
+mod wraps;
 
 use crate::drawing::Drawing;
 use crate::picture::Picture;
+use wraps::{LARGE, Wraps};
 
-/// Number of boxes from which a picture should not be a long strip.
-const LARGE: usize = 13;
 /// Longest side of a picture in relation to the other.
 const LONGEST: f64 = 4.0;
 
@@ -50,28 +50,6 @@ pub fn layout(picture: &Picture) -> Drawing {
         best.size.height = best.size.height.max(best.size.width / LONGEST);
     }
     best
-}
-
-/// Which layered scopes are cut into rows if they are too wide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wraps {
-    /// Those with many items.
-    Large,
-    /// These, and the whole picture. A row of modules in a matrix becomes two rows.
-    Whole,
-    /// All.
-    All,
-}
-
-impl Wraps {
-    /// Returns the number of items from which a scope may be cut into rows.
-    const fn least(self, is_whole: bool) -> usize {
-        match self {
-            Wraps::All => 2,
-            Wraps::Whole if is_whole => 2,
-            Wraps::Large | Wraps::Whole => LARGE,
-        }
-    }
 }
 
 fn laid_out(picture: &Picture, wraps: Wraps) -> Drawing {

@@ -2,10 +2,11 @@
 
 use super::block::{self, CORE, LINE, MARGIN, SWATCH, SWATCH_GAP};
 use super::contents::{Arc, Block, Contents, Frame, Level, channels};
-use super::labels::{self, labels, numbers};
+use super::labels::labels;
 use super::layout::Laid;
 use super::legend::{Entry, Sign, drawn, full_bar, legend};
 use super::matrix::{self, Matrix};
+use super::numbers::{LETTERS, numbers};
 use super::style::{self, CELLS, ON_CELLS, OUTLINE, QUIET, TEXT};
 use crate::Scene;
 use crate::colour::FILLS;
@@ -452,7 +453,7 @@ impl Svg {
             style::arc(arc.class)
         );
         self.rect(rect, "plate", &style);
-        let small = labels::LETTERS;
+        let small = LETTERS;
         let style = format!("font-size=\"{small}\" text-anchor=\"middle\" fill=\"{TEXT}\"");
         let at = rect.centre();
         self.text(at.x, at.y + small / 3.0, "number", &style, text);

@@ -13,7 +13,7 @@ use super::block::WIDTH;
 use super::contents::{Arc, Contents, Frame};
 use super::gap::gaps;
 use super::grid::{Grid, Needs, Piece, Shape, levels};
-use super::labels::pitch;
+use super::numbers::pitch;
 use super::route::{Route, corridor_lanes, routes};
 use crate::geometry::{Point, Rect, Size};
 

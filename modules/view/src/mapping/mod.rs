@@ -18,6 +18,7 @@ mod labels;
 mod layout;
 mod legend;
 mod matrix;
+mod numbers;
 mod place;
 mod route;
 mod style;
