@@ -304,6 +304,7 @@ fn unsafe_is_in_the_runtime_where_stacks_are_switched_and_where_mpi_is_called_on
     for path in files(&["src", "modules", "graphs"], "rs") {
         // Derived code implements an unsafe trait.
         let runtime = [
+            "abi",
             "executor",
             "fiber",
             "mpi",
@@ -330,6 +331,7 @@ fn unsafe_is_in_the_runtime_where_stacks_are_switched_and_where_mpi_is_called_on
 fn clippy_asks_of_every_unsafe_block_why_it_is_sound() {
     let lint = "undocumented_unsafe_blocks";
     for module in [
+        "modules/abi",
         "modules/executor",
         "modules/mpi-core",
         "modules/runtime",

@@ -4,7 +4,7 @@
 //! can be loaded many times. Its thread-local variables are accessed by module, so that they are
 //! private, too. In an executable they would be at fixed offsets.
 
-use super::library;
+use super::library::{self, INTERPRETER};
 use crate::cli::child;
 use crate::cli::exit::Exit;
 use crate::cli::run;
@@ -161,19 +161,13 @@ fn arguments(
         arguments.push(start_file());
         let options = ["-e,_start", "-Bsymbolic", "-z,defs", "-z,now"];
         arguments.extend(options.map(|option| format!("-Wl,{option}").into()));
-        arguments.push(format!("-Wl,--dynamic-linker={LOADER}").into());
+        arguments.push(libraries.join(INTERPRETER).into());
     }
     arguments.push(with("-L", libraries));
     arguments.push(with("-Wl,-rpath,", libraries));
     arguments.push("-lmpi_abi".into());
     arguments
 }
-
-/// The dynamic linker, which programs name.
-const LOADER: &str = match cfg!(target_arch = "x86_64") {
-    true => "/lib64/ld-linux-x86-64.so.2",
-    false => "/lib/ld-linux-aarch64.so.1",
-};
 
 /// Returns the path of the code that calls `main`, which the compiler links into executables only.
 fn start_file(compiler: &OsStr) -> OsString {

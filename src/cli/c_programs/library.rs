@@ -25,6 +25,8 @@ const FOLDER: &str = "mpi";
 const HOST: &str = "graphmap-mpi";
 const LIBRARY: &str = "libmpi_abi.so.1";
 const HEADER: &str = "mpi.h";
+/// Source that names the dynamic linker in programs.
+pub(crate) const INTERPRETER: &str = "interpreter.S";
 
 /// Compiler wrappers and launcher, for build systems that need one file for each.
 const SCRIPTS: [(&str, &str); 4] = [
@@ -60,7 +62,8 @@ impl Library {
 
     fn is_complete(&self) -> bool {
         let header = self.headers().join(HEADER);
-        [self.host(), self.libraries().join(LIBRARY), header]
+        let interpreter = self.libraries().join(INTERPRETER);
+        [self.host(), self.libraries().join(LIBRARY), header, interpreter]
             .iter()
             .all(|path| path.is_file())
     }
@@ -106,7 +109,7 @@ pub(crate) fn find(session: &mut Session<'_>) -> Outcome<Library> {
 /// Builds the library in a new folder, and then moves it to `to`.
 fn build(folder: &Path, to: &Path, session: &mut Session<'_>) -> Outcome<()> {
     if session.prints_messages() {
-        talk::say("graphmap: building the MPI library for C programs, once (about a minute)\n");
+        talk::say("graphmap: building the MPI library for C programs, once (about two minutes)\n");
     }
     let package = folder.join("source");
     let target = folder.join("target");
@@ -183,6 +186,10 @@ fn install(folder: &Path, package: &Path, target: &Path, to: &Path) -> io::Resul
     fs::copy(
         package.join("src").join(HEADER),
         library.headers().join(HEADER),
+    )?;
+    fs::copy(
+        package.join("src").join(INTERPRETER),
+        library.libraries().join(INTERPRETER),
     )?;
     for (name, verb) in SCRIPTS {
         let path = library.scripts().join(name);

@@ -72,6 +72,8 @@ pub(super) struct Copied {
     pub(super) bytes: Vec<u8>,
     /// Offset of the first instruction from the load address.
     pub(super) entry: u64,
+    /// Whether the dynamic linker loads libraries for the file.
+    pub(super) is_dynamic: bool,
     /// Names of private libraries in the contents, which each copy replaces.
     pub(super) names: Vec<Name>,
 }
@@ -125,10 +127,8 @@ impl Copied {
         }
         let dynamic = dynamic.ok_or(Refused::Static)?;
         let is_needed =
-            |entry: &&elf::Dyn64<Endianness>| entry.tag32(endian) == Some(elf::DT_NEEDED);
-        if !has_interpreter && dynamic.iter().find(is_needed).is_none() {
-            return Err(Refused::Static);
-        }
+            |entry: &elf::Dyn64<Endianness>| entry.tag32(endian) == Some(elf::DT_NEEDED);
+        let is_dynamic = has_interpreter || dynamic.iter().any(is_needed);
         let start = bytes.as_ptr() as usize;
         let flags = dynamic
             .iter()
@@ -185,6 +185,7 @@ impl Copied {
         Ok(Copied {
             bytes,
             entry,
+            is_dynamic,
             names,
         })
     }

@@ -39,6 +39,9 @@ impl Program {
             }
         }
         let file = Copied::of(bytes, &names)?;
+        if !file.is_dynamic {
+            return Err(Refused::Static);
+        }
         let libraries = libraries.into_iter().map(|bytes| Copied::of(bytes, &names));
         Ok(Program {
             path: path.to_path_buf(),

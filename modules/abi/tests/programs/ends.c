@@ -1,0 +1,49 @@
+/* Rank 2 ends in the way that the argument names, while the other ranks wait for it. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int recurse(int depth)
+{
+    volatile char frame[4096];
+    frame[0] = (char)depth;
+    return recurse(depth + 1) + frame[0];
+}
+
+int main(int argc, char **argv)
+{
+    int rank, token = 0;
+    const char *how = argc > 1 ? argv[1] : "";
+    MPI_Init(0, 0);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank != 2)
+        MPI_Recv(&token, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "crash"))
+        *(volatile int *)8 = 1;
+    if (!strcmp(how, "overflow"))
+        token = recurse(0);
+    if (!strcmp(how, "abort"))
+        abort();
+    if (!strcmp(how, "exit"))
+        _exit(7);
+    if (!strcmp(how, "fork"))
+        fork();
+    if (!strcmp(how, "mpi"))
+        MPI_Abort(MPI_COMM_WORLD, 9);
+    if (!strcmp(how, "wait"))
+        MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "window")) {
+        MPI_Win window;
+        MPI_Win_create(&token, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    }
+    if (!strcmp(how, "freed")) {
+        MPI_Comm copy, old;
+        MPI_Comm_dup(MPI_COMM_SELF, &copy);
+        old = copy;
+        MPI_Comm_free(&copy);
+        MPI_Comm_rank(old, &rank);
+    }
+    MPI_Finalize();
+    return 0;
+}

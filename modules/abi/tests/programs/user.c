@@ -1,0 +1,17 @@
+/* Uses a library, whose globals are private or not. */
+#include <mpi.h>
+#include <stdio.h>
+
+extern int count;
+int bump(int by);
+
+int main(void)
+{
+    int rank;
+    MPI_Init(0, 0);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int is_private = bump(rank + 1) && count == rank + 4;
+    printf("%s\n", is_private ? "private" : "shared");
+    MPI_Finalize();
+    return 0;
+}
