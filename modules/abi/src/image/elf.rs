@@ -140,7 +140,7 @@ impl Copied {
                 )
             });
         let is_executable = flags.is_some_and(|(_, flags)| flags & u64::from(elf::DF_1_PIE) != 0);
-        if is_executable && has_thread_locals {
+        if is_executable && is_dynamic && has_thread_locals {
             return Err(Refused::ThreadLocal);
         }
         let sections = header.sections(endian, &*bytes).map_err(wrong)?;
