@@ -149,6 +149,9 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::New(args)) => new::run(args, session),
         Some(Verb::Setup(args)) => setup::run(args, session),
         Some(Verb::Partition(args)) => partition::run(args, session),
+        Some(Verb::Run(args)) if c_programs::is_program(&args.file) => {
+            c_programs::start::run(args, session)
+        }
         Some(Verb::Run(args)) => run::run(args, session),
         Some(Verb::Cc(args)) => c_programs::compile::cc(args, session),
         Some(Verb::Cxx(args)) => c_programs::compile::cxx(args, session),

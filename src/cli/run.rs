@@ -21,7 +21,7 @@ use super::exit::Exit;
 use super::mapping::{MappingArgs, Target};
 use super::session::{Outcome, Session};
 use crate::cli::supervisor::{self, Bound};
-use crate::cli::{c_programs, child};
+use crate::cli::child;
 use crate::codes;
 use crate::program::PassedMapping;
 use args::{Link, RunArgs};
@@ -40,9 +40,6 @@ use std::process::Command;
 pub(crate) use program::ended as program_ended;
 
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    if c_programs::is_program(&args.file) {
-        return c_programs::start::run(args, session);
-    }
     only_for_programs(args, session)?;
     let ranks_project = ranks::project(args, session)?;
     if is_under_launcher(args, session)? {
