@@ -122,7 +122,6 @@ const NO_LINK: [&str; 9] = [
     "-M",
     "-MM",
     "-fsyntax-only",
-    "-v",
     "--version",
     "-###",
 ];
@@ -153,7 +152,7 @@ fn arguments(
     let has_input = given
         .iter()
         .any(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
-    if is(&NO_LINK) && !(is(&["-v"]) && has_input) || !has_input {
+    if !has_input || is(&NO_LINK) {
         return arguments;
     }
     if !is(&["-shared"]) {

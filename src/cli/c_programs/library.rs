@@ -63,9 +63,14 @@ impl Library {
     fn is_complete(&self) -> bool {
         let header = self.headers().join(HEADER);
         let interpreter = self.libraries().join(INTERPRETER);
-        [self.host(), self.libraries().join(LIBRARY), header, interpreter]
-            .iter()
-            .all(|path| path.is_file())
+        [
+            self.host(),
+            self.libraries().join(LIBRARY),
+            header,
+            interpreter,
+        ]
+        .iter()
+        .all(|path| path.is_file())
     }
 }
 
