@@ -115,7 +115,7 @@ const DROPPED: [&str; 8] = [
 ];
 
 /// Arguments with which a compiler does not link.
-const NO_LINK: [&str; 9] = [
+const NO_LINK: [&str; 8] = [
     "-c",
     "-S",
     "-E",
