@@ -395,7 +395,7 @@ const WIRING: &[&str] = &[
 
 /// Layers of the pictures.
 const VIEW: &[&str] = &[
-    "geometry", "text", "vision", "colour", "drawing", "scopes", "picture", "family", "fold",
+    "geometry", "text", "colour", "vision", "drawing", "scopes", "picture", "family", "fold",
     "labels", "shown", "edges", "assemble", "scene", "layout", "write", "mapping", "dot", "svg",
     "lib",
 ];
